@@ -1,0 +1,182 @@
+//! Changing members of an object that stands in a line, and no other byte of it.
+
+use super::raw::Raw;
+use super::scan::{Malformed, Scanner};
+use super::string;
+use crate::core::text::Text;
+use std::ops::Range;
+
+/// Changes to one line, applied together by [`Edit::finish`].
+#[derive(Debug)]
+pub struct Edit<'a> {
+    line: &'a [u8],
+    members: Vec<Member<'a>>,
+    /// Where the closing brace stands.
+    close: usize,
+    splices: Vec<(Range<usize>, Vec<u8>)>,
+    appended: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Member<'a> {
+    key: Text<'a>,
+    /// From the key's opening quote to the end of the value.
+    whole: Range<usize>,
+    value: Range<usize>,
+}
+
+impl<'a> Edit<'a> {
+    /// Of a line that holds an object and nothing else.
+    ///
+    /// # Errors
+    /// Where the line is not an object to its end.
+    pub fn new(line: &'a [u8]) -> Result<Self, Malformed> {
+        let mut scanner = Scanner::new(line);
+        let mut members = Vec::new();
+        scanner.object(|scanner, key| {
+            let start = key.bytes.as_ptr() as usize - line.as_ptr() as usize - 1;
+            scanner.peek();
+            let value = scanner.pos();
+            scanner.skip_value()?;
+            let end = scanner.pos();
+            members.push(Member { key: string::decode(key.bytes), whole: start..end, value: value..end });
+            Ok(())
+        })?;
+        let close = scanner.pos() - 1;
+        if !scanner.at_end() {
+            return Err(Malformed { at: scanner.pos() });
+        }
+        Ok(Edit { line, members, close, splices: Vec::new(), appended: Vec::new() })
+    }
+
+    /// The value of `key`; of several the last, which is the one that counts.
+    pub fn get(&self, key: &str) -> Option<Raw<'a>> {
+        self.member(key).map(|member| Raw::checked(&self.line[member.value.clone()]))
+    }
+
+    /// Gives `key` a value: in its place where it has one, else behind the last member.
+    pub fn set(&mut self, key: &str, value: &[u8]) {
+        match self.member(key).map(|member| member.value.clone()) {
+            Some(place) => self.splices.push((place, value.to_vec())),
+            None => self.append(key, value),
+        }
+    }
+
+    /// Puts whole members (`"a":1,"b":2`) where `key` stands, or behind the last member.
+    pub fn put_in_place_of(&mut self, key: &str, members: &[u8]) {
+        match self.member(key).map(|member| member.whole.clone()) {
+            Some(place) => self.splices.push((place, members.to_vec())),
+            None => self.append_members(members),
+        }
+    }
+
+    /// Takes `key` out, each time it is there.
+    pub fn remove(&mut self, key: &str) {
+        for at in (0..self.members.len()).filter(|&at| self.members[at].key == key) {
+            // Up to the next member, or from the end of the one before: one comma goes along.
+            let place = match (self.members.get(at + 1), at.checked_sub(1)) {
+                (Some(next), _) => self.members[at].whole.start..next.whole.start,
+                (None, Some(before)) => self.members[before].whole.end..self.members[at].whole.end,
+                (None, None) => self.members[at].whole.clone(),
+            };
+            self.splices.push((place, Vec::new()));
+        }
+    }
+
+    /// Replaces a value that was found by looking into this line.
+    pub fn replace(&mut self, value: Raw<'a>, by: &[u8]) {
+        let start = value.bytes().as_ptr() as usize - self.line.as_ptr() as usize;
+        self.splices.push((start..start + value.bytes().len(), by.to_vec()));
+    }
+
+    /// The line with its changes.
+    pub fn finish(mut self) -> Vec<u8> {
+        let gone: usize = self.splices.iter().filter(|(_, by)| by.is_empty()).count();
+        if !self.appended.is_empty() {
+            let empty = self.members.len() == gone;
+            let mut tail = if empty { Vec::new() } else { vec![b','] };
+            tail.append(&mut self.appended);
+            let end = self.members.last().map_or(self.close, |last| last.whole.end);
+            self.splices.push((end..end, tail));
+        }
+        self.splices.sort_by_key(|(place, _)| (place.start, place.end));
+        let mut out = Vec::with_capacity(self.line.len() + 64);
+        let mut at = 0;
+        for (place, by) in &self.splices {
+            out.extend_from_slice(&self.line[at.min(place.start)..place.start]);
+            out.extend_from_slice(by);
+            at = at.max(place.end);
+        }
+        out.extend_from_slice(&self.line[at..]);
+        out
+    }
+
+    fn member(&self, key: &str) -> Option<&Member<'a>> {
+        self.members.iter().rev().find(|member| member.key == key)
+    }
+
+    fn append(&mut self, key: &str, value: &[u8]) {
+        let mut member = string::encoded(&Text::from(key));
+        member.push(b':');
+        member.extend_from_slice(value);
+        self.append_members(&member);
+    }
+
+    fn append_members(&mut self, members: &[u8]) {
+        if !self.appended.is_empty() {
+            self.appended.push(b',');
+        }
+        self.appended.extend_from_slice(members);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edited(line: &str, change: impl FnOnce(&mut Edit)) -> String {
+        let mut edit = Edit::new(line.as_bytes()).unwrap();
+        change(&mut edit);
+        String::from_utf8(edit.finish()).unwrap()
+    }
+
+    #[test]
+    fn all_other_bytes_stay() {
+        let line = "{ \"a\" : 1e5 , \"b\":[ ],\"a\":2 }\r";
+        assert_eq!(edited(line, |e| e.set("a", b"3")), "{ \"a\" : 1e5 , \"b\":[ ],\"a\":3 }\r");
+        assert_eq!(edited(line, |e| e.set("c", b"3")), "{ \"a\" : 1e5 , \"b\":[ ],\"a\":2,\"c\":3 }\r");
+        assert_eq!(edited(line, |e| e.remove("b")), "{ \"a\" : 1e5 , \"a\":2 }\r");
+        assert_eq!(edited("{}", |e| e.set("c", b"3")), "{\"c\":3}");
+    }
+
+    #[test]
+    fn removing_takes_one_comma_along() {
+        assert_eq!(edited("{\"a\":1}", |e| e.remove("a")), "{}");
+        assert_eq!(edited("{\"a\":1,\"b\":2}", |e| e.remove("a")), "{\"b\":2}");
+        assert_eq!(edited("{\"a\":1,\"b\":2}", |e| e.remove("b")), "{\"a\":1}");
+        assert_eq!(edited("{\"a\":1,\"a\":2}", |e| e.remove("a")), "{}");
+        assert_eq!(
+            edited("{\"a\":1}", |e| {
+                e.remove("a");
+                e.set("b", b"2")
+            }),
+            "{\"b\":2}"
+        );
+    }
+
+    #[test]
+    fn a_value_inside_can_be_replaced() {
+        let line = "{\"message\":{\"role\":\"hookMessage\"}}";
+        let changed = edited(line, |e| {
+            let role = e.get("message").and_then(|message| message.get("role")).unwrap();
+            e.replace(role, b"\"custom\"");
+        });
+        assert_eq!(changed, "{\"message\":{\"role\":\"custom\"}}");
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        assert!(Edit::new(b"[1]").is_err());
+        assert!(Edit::new(b"{} {}").is_err());
+    }
+}

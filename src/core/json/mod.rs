@@ -1,0 +1,23 @@
+//! JSON as these files need it: lossless, without recursion, one value a line.
+//!
+//! - [`scan`] walks bytes and checks that they are JSON to their end; it keeps nothing.
+//! - [`raw`] looks into a value that has been checked, without building anything.
+//! - [`string`] decodes and encodes strings, lone surrogates and invalid UTF-8 included.
+//! - [`js`] writes a value as JavaScript's `JSON.stringify` would after `JSON.parse`.
+//! - [`write`] builds new values; [`edit`] changes members of an old one and keeps all other bytes.
+//!
+//! There is no tree of values: a session's line is its own best representation, and a value nested
+//! a million deep must neither be built nor dropped recursively.
+
+pub mod scan;
+
+pub mod raw;
+pub mod string;
+
+pub mod js;
+
+pub mod edit;
+pub mod write;
+
+pub use raw::Raw;
+pub use scan::{Malformed, Scanner};

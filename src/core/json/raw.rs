@@ -1,0 +1,224 @@
+//! Looking into a checked value.
+//!
+//! Each look-up walks the bytes of one level, so these are for shapes of known depth (an entry, its
+//! message, a content block); what must follow a value of any depth goes through [`super::scan`].
+
+use super::scan::{RawString, Scanner};
+use super::string;
+use crate::core::text::Text;
+
+/// The bytes of one JSON value, checked before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Raw<'a>(&'a [u8]);
+
+impl<'a> Raw<'a> {
+    /// `null`, for what is not there.
+    pub const NULL: Raw<'static> = Raw(b"null");
+
+    /// Takes bytes that a [`Scanner`] has walked over as one value.
+    pub fn checked(bytes: &'a [u8]) -> Self {
+        Raw(bytes)
+    }
+
+    /// Checks a document from elsewhere; white space around the value is left out.
+    ///
+    /// # Errors
+    /// [`super::Malformed`] where it is not one JSON value.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, super::Malformed> {
+        let mut scanner = Scanner::document(bytes);
+        let value = scanner.value()?;
+        if !scanner.at_end() {
+            return Err(super::Malformed { at: scanner.pos() });
+        }
+        Ok(Raw(value))
+    }
+
+    /// The bytes as they stand.
+    pub fn bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    fn first(self) -> u8 {
+        self.0.first().copied().unwrap_or(0)
+    }
+
+    /// Whether it is `null`.
+    pub fn is_null(self) -> bool {
+        self.first() == b'n'
+    }
+
+    /// Whether it is an object.
+    pub fn is_object(self) -> bool {
+        self.first() == b'{'
+    }
+
+    /// Whether it is an array.
+    pub fn is_array(self) -> bool {
+        self.first() == b'['
+    }
+
+    /// Whether it is a string.
+    pub fn is_string(self) -> bool {
+        self.first() == b'"'
+    }
+
+    /// Whether it is a number.
+    pub fn is_number(self) -> bool {
+        matches!(self.first(), b'-' | b'0'..=b'9')
+    }
+
+    /// Whether JavaScript takes it for true.
+    pub fn is_truthy(self) -> bool {
+        match self.first() {
+            b't' | b'{' | b'[' => true,
+            b'"' => self.0.len() > 2,
+            b'n' | b'f' => false,
+            _ => self.number().is_some_and(|n| n != 0.0),
+        }
+    }
+
+    /// `true` or `false`, if it is either.
+    pub fn bool(self) -> Option<bool> {
+        match self.first() {
+            b't' => Some(true),
+            b'f' => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The number, as JavaScript reads it, if it is one.
+    pub fn number(self) -> Option<f64> {
+        self.is_number().then(|| std::str::from_utf8(self.0).ok()?.parse().ok()).flatten()
+    }
+
+    /// The number, if it is a whole one that `usize` holds.
+    pub fn index(self) -> Option<usize> {
+        let number = self.number()?;
+        (number.fract() == 0.0 && (0.0..9e15).contains(&number)).then_some(number as usize)
+    }
+
+    /// The decoded string, if it is one.
+    pub fn text(self) -> Option<Text<'a>> {
+        self.raw_string().map(string::decode)
+    }
+
+    /// What stands between the quotes, if it is a string.
+    pub fn raw_string(self) -> Option<&'a [u8]> {
+        self.is_string().then(|| &self.0[1..self.0.len() - 1])
+    }
+
+    /// Whether it is the string `text`.
+    pub fn is(self, text: &str) -> bool {
+        self.raw_string().is_some_and(|raw| {
+            RawString { bytes: raw, escaped: memchr::memchr(b'\\', raw).is_some() }.is(text)
+        })
+    }
+
+    /// The member `key` of an object; of several, the last, as `JSON.parse` has it.
+    pub fn get(self, key: &str) -> Option<Raw<'a>> {
+        self.members().filter(|(name, _)| name.is(key)).last().map(|(_, value)| value)
+    }
+
+    /// The member `key`, unless it is missing or `null`.
+    pub fn get_some(self, key: &str) -> Option<Raw<'a>> {
+        self.get(key).filter(|value| !value.is_null())
+    }
+
+    /// The string member `key`.
+    pub fn get_text(self, key: &str) -> Option<Text<'a>> {
+        self.get(key)?.text()
+    }
+
+    /// The members in file order, duplicates included; none unless it is an object.
+    pub fn members(self) -> Members<'a> {
+        Members(Walk::new(self, b'{'))
+    }
+
+    /// The items of an array; none unless it is one.
+    pub fn items(self) -> Items<'a> {
+        Items(Walk::new(self, b'['))
+    }
+}
+
+/// Members of an object, in file order.
+#[derive(Debug)]
+pub struct Members<'a>(Walk<'a>);
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (RawString<'a>, Raw<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let scanner = self.0.next()?;
+        let key = scanner.string().ok()?;
+        scanner.peek();
+        scanner.seek(scanner.pos() + 1);
+        Some((key, Raw(scanner.value().ok()?)))
+    }
+}
+
+/// Items of an array.
+#[derive(Debug)]
+pub struct Items<'a>(Walk<'a>);
+
+impl<'a> Iterator for Items<'a> {
+    type Item = Raw<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next()?.value().ok().map(Raw)
+    }
+}
+
+#[derive(Debug)]
+struct Walk<'a> {
+    scanner: Scanner<'a>,
+    done: bool,
+}
+
+impl<'a> Walk<'a> {
+    fn new(value: Raw<'a>, open: u8) -> Self {
+        Walk { scanner: Scanner::document(value.0), done: value.first() != open }
+    }
+
+    /// The scanner behind the opening bracket or the comma, until the closing one.
+    fn next(&mut self) -> Option<&mut Scanner<'a>> {
+        if self.done {
+            return None;
+        }
+        match self.scanner.peek() {
+            b'{' | b'[' if self.scanner.pos() == 0 => self.scanner.seek(1),
+            b',' => self.scanner.seek(self.scanner.pos() + 1),
+            _ => {}
+        }
+        if matches!(self.scanner.peek(), b'}' | b']' | 0) {
+            self.done = true;
+            return None;
+        }
+        Some(&mut self.scanner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_and_items() {
+        let value = Raw::parse(br#" {"a": 1, "b" :[ true, null ,"x"], "\u0061":"two","o":{}} "#).unwrap();
+        assert_eq!(value.get_text("a").unwrap(), "two");
+        assert_eq!(value.members().count(), 4);
+        let items: Vec<_> = value.get("b").unwrap().items().map(|item| item.bytes().to_vec()).collect();
+        assert_eq!(items, [&b"true"[..], b"null", b"\"x\""]);
+        assert_eq!(value.get("o").unwrap().members().count(), 0);
+        assert_eq!(Raw::parse(b"[[],[]]").unwrap().items().count(), 2);
+        assert_eq!(value.get("b").unwrap().get("a"), None);
+    }
+
+    #[test]
+    fn numbers_are_javascripts() {
+        let number = |text: &'static str| Raw::checked(text.as_bytes()).number();
+        assert_eq!(number("12345678901234567890"), Some(12345678901234567000.0));
+        assert_eq!(number("1e400"), Some(f64::INFINITY));
+        assert_eq!(Raw::checked(b"2.0").index(), Some(2));
+        assert_eq!(Raw::checked(b"2.5").index(), None);
+    }
+}

@@ -1,0 +1,477 @@
+//! The scanner: one forward walk that accepts exactly what `JSON.parse` accepts.
+//!
+//! A newline ends the walk unless asked otherwise: lines are found and checked in one pass over the
+//! bytes. Strings are skipped 32 bytes at a time, their escapes checked, their UTF-8 not (agents
+//! read invalid UTF-8 as U+FFFD).
+
+/// Bytes that are not JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not JSON at byte {at}")]
+pub struct Malformed {
+    /// Where the walk stopped, in bytes from the start of what was scanned.
+    pub at: usize,
+}
+
+type Result<T> = std::result::Result<T, Malformed>;
+
+/// A string as it stands between its quotes.
+#[derive(Clone, Copy, Debug)]
+pub struct RawString<'a> {
+    /// The bytes between the quotes.
+    pub bytes: &'a [u8],
+    /// Whether an escape stands in it.
+    pub escaped: bool,
+}
+
+impl RawString<'_> {
+    /// Whether it says `text`, however it is spelled.
+    #[inline]
+    pub fn is(&self, text: &str) -> bool {
+        if self.escaped {
+            return *super::string::decode(self.bytes).as_bytes() == *text.as_bytes();
+        }
+        self.bytes == text.as_bytes()
+    }
+}
+
+/// A position in bytes that are hoped to be JSON.
+#[derive(Debug)]
+pub struct Scanner<'a> {
+    bytes: &'a [u8],
+    pos: usize,
+    newline_is_space: bool,
+    /// Open containers of [`Scanner::skip_value`], `true` for objects; kept to be used again.
+    open: Vec<bool>,
+}
+
+impl<'a> Scanner<'a> {
+    /// Over a line, or a buffer of lines: `\n` is no white space.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Scanner { bytes, pos: 0, newline_is_space: false, open: Vec::new() }
+    }
+
+    /// Over a document from elsewhere (a hook's answer) that may span lines.
+    pub fn document(bytes: &'a [u8]) -> Self {
+        Scanner { newline_is_space: true, ..Self::new(bytes) }
+    }
+
+    /// The bytes given.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Bytes walked so far.
+    pub fn pos(&self) -> usize {
+        self.pos
+    }
+
+    /// Goes on from `pos`.
+    pub fn seek(&mut self, pos: usize) {
+        self.pos = pos;
+    }
+
+    /// The next byte that is not white space, not yet taken; 0 at the end.
+    #[inline]
+    pub fn peek(&mut self) -> u8 {
+        loop {
+            match self.bytes.get(self.pos) {
+                Some(b' ' | b'\t' | b'\r') => self.pos += 1,
+                Some(b'\n') if self.newline_is_space => self.pos += 1,
+                Some(&byte) => return byte,
+                None => return 0,
+            }
+        }
+    }
+
+    /// Whether nothing but white space is left of the line (or of the document).
+    pub fn at_end(&mut self) -> bool {
+        let next = self.peek();
+        self.pos == self.bytes.len() || (next == b'\n' && !self.newline_is_space)
+    }
+
+    /// Walks over one value and returns its bytes.
+    #[inline]
+    pub fn value(&mut self) -> Result<&'a [u8]> {
+        self.peek();
+        let start = self.pos;
+        self.skip_value()?;
+        Ok(&self.bytes[start..self.pos])
+    }
+
+    /// Walks over a string.
+    #[inline]
+    pub fn string(&mut self) -> Result<RawString<'a>> {
+        if self.peek() != b'"' {
+            return Err(self.malformed());
+        }
+        self.pos += 1;
+        let start = self.pos;
+        let escaped = self.string_end()?;
+        Ok(RawString { bytes: &self.bytes[start..self.pos - 1], escaped })
+    }
+
+    /// Walks over an object; `member` is called at each value and must walk over it.
+    #[inline]
+    pub fn object(&mut self, mut member: impl FnMut(&mut Self, RawString<'a>) -> Result<()>) -> Result<()> {
+        self.expect(b'{')?;
+        if self.peek() == b'}' {
+            self.pos += 1;
+            return Ok(());
+        }
+        loop {
+            let key = self.string()?;
+            self.expect(b':')?;
+            member(self, key)?;
+            match self.peek() {
+                b',' => self.pos += 1,
+                b'}' => {
+                    self.pos += 1;
+                    return Ok(());
+                }
+                _ => return Err(self.malformed()),
+            }
+        }
+    }
+
+    /// Walks over an array; `item` is called at each value and must walk over it.
+    #[inline]
+    pub fn array(&mut self, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        self.expect(b'[')?;
+        if self.peek() == b']' {
+            self.pos += 1;
+            return Ok(());
+        }
+        loop {
+            item(self)?;
+            match self.peek() {
+                b',' => self.pos += 1,
+                b']' => {
+                    self.pos += 1;
+                    return Ok(());
+                }
+                _ => return Err(self.malformed()),
+            }
+        }
+    }
+
+    /// Walks over one value, however deep, without recursion.
+    #[inline]
+    pub fn skip_value(&mut self) -> Result<()> {
+        match self.peek() {
+            b'"' => {
+                self.pos += 1;
+                self.string_end().map(drop)
+            }
+            b'{' | b'[' => self.skip_container(),
+            _ => self.skip_scalar(),
+        }
+    }
+
+    fn skip_container(&mut self) -> Result<()> {
+        let mut open = std::mem::take(&mut self.open);
+        open.clear();
+        let walked = self.skip_open(&mut open);
+        self.open = open;
+        walked
+    }
+
+    fn skip_open(&mut self, open: &mut Vec<bool>) -> Result<()> {
+        loop {
+            // At a value: open it, or walk over it.
+            match self.peek() {
+                b'{' => {
+                    self.pos += 1;
+                    if self.peek() != b'}' {
+                        open.push(true);
+                        self.key()?;
+                        continue;
+                    }
+                    self.pos += 1;
+                }
+                b'[' => {
+                    self.pos += 1;
+                    if self.peek() != b']' {
+                        open.push(false);
+                        continue;
+                    }
+                    self.pos += 1;
+                }
+                b'"' => {
+                    self.pos += 1;
+                    self.string_end()?;
+                }
+                _ => self.skip_scalar()?,
+            }
+            // Behind a value: close what ends here, or go to the next.
+            loop {
+                let Some(&in_object) = open.last() else { return Ok(()) };
+                match (self.peek(), in_object) {
+                    (b',', true) => {
+                        self.pos += 1;
+                        self.key()?;
+                        break;
+                    }
+                    (b',', false) => {
+                        self.pos += 1;
+                        break;
+                    }
+                    (b'}', true) | (b']', false) => {
+                        self.pos += 1;
+                        open.pop();
+                    }
+                    _ => return Err(self.malformed()),
+                }
+            }
+        }
+    }
+
+    fn key(&mut self) -> Result<()> {
+        self.string()?;
+        self.expect(b':')
+    }
+
+    fn skip_scalar(&mut self) -> Result<()> {
+        match self.peek() {
+            b't' => self.literal(b"true"),
+            b'f' => self.literal(b"false"),
+            b'n' => self.literal(b"null"),
+            b'-' | b'0'..=b'9' => self.number(),
+            _ => Err(self.malformed()),
+        }
+    }
+
+    fn literal(&mut self, word: &[u8]) -> Result<()> {
+        if !self.bytes[self.pos..].starts_with(word) {
+            return Err(self.malformed());
+        }
+        self.pos += word.len();
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<()> {
+        self.pos += usize::from(self.bytes[self.pos] == b'-');
+        if self.bytes.get(self.pos) == Some(&b'0') {
+            self.pos += 1;
+        } else {
+            self.digits()?;
+        }
+        if self.bytes.get(self.pos) == Some(&b'.') {
+            self.pos += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.bytes.get(self.pos) {
+            self.pos += 1;
+            self.pos += usize::from(matches!(self.bytes.get(self.pos), Some(b'+' | b'-')));
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<()> {
+        let start = self.pos;
+        while self.bytes.get(self.pos).is_some_and(u8::is_ascii_digit) {
+            self.pos += 1;
+        }
+        if self.pos == start { Err(self.malformed()) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn expect(&mut self, byte: u8) -> Result<()> {
+        if self.peek() != byte {
+            return Err(self.malformed());
+        }
+        self.pos += 1;
+        Ok(())
+    }
+
+    fn malformed(&self) -> Malformed {
+        Malformed { at: self.pos }
+    }
+
+    /// From behind the opening quote to behind the closing one; whether there was an escape.
+    #[inline]
+    fn string_end(&mut self) -> Result<bool> {
+        let mut escaped = false;
+        while let Some(block) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
+            let mut special = special_mask(block);
+            let mut taken = BLOCK;
+            while special != 0 {
+                let at = special.trailing_zeros() as usize;
+                match block[at] {
+                    b'"' => {
+                        self.pos += at + 1;
+                        return Ok(escaped);
+                    }
+                    b'\\' => {
+                        escaped = true;
+                        let end = self.escape_end(self.pos + at)? - self.pos;
+                        if end >= BLOCK {
+                            taken = end;
+                            break;
+                        }
+                        special &= u32::MAX << end;
+                    }
+                    _ => return Err(Malformed { at: self.pos + at }),
+                }
+            }
+            self.pos += taken;
+        }
+        self.string_tail(escaped)
+    }
+
+    /// The same for the last bytes of the buffer, one at a time.
+    fn string_tail(&mut self, mut escaped: bool) -> Result<bool> {
+        loop {
+            match self.bytes.get(self.pos) {
+                Some(b'"') => {
+                    self.pos += 1;
+                    return Ok(escaped);
+                }
+                Some(b'\\') => {
+                    escaped = true;
+                    self.pos = self.escape_end(self.pos)?;
+                }
+                Some(0x20..) => self.pos += 1,
+                _ => return Err(self.malformed()),
+            }
+        }
+    }
+
+    /// Where the escape that starts at `at` ends.
+    #[inline]
+    fn escape_end(&self, at: usize) -> Result<usize> {
+        match self.bytes.get(at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+            Some(b'u') => match self.bytes.get(at + 2..at + 6) {
+                Some(hex) if hex.iter().all(u8::is_ascii_hexdigit) => Ok(at + 6),
+                _ => Err(Malformed { at }),
+            },
+            _ => Err(Malformed { at }),
+        }
+    }
+}
+
+/// Bytes looked at together in a string.
+const BLOCK: usize = 32;
+
+/// A bit for each quote, backslash and control character of the block.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline]
+#[allow(unsafe_code)]
+fn special_mask(block: &[u8; BLOCK]) -> u32 {
+    // SAFETY: the one precondition is SSE2, without which this is not compiled.
+    unsafe { special_mask_sse2(block) }
+}
+
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline]
+#[target_feature(enable = "sse2")]
+fn special_mask_sse2(block: &[u8; BLOCK]) -> u32 {
+    use std::arch::x86_64::{
+        _mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8,
+    };
+    let word = |at: usize| block[at..].first_chunk::<8>().map_or(0, |b| i64::from_le_bytes(*b));
+    let half = |at: usize| {
+        let bytes = _mm_set_epi64x(word(at + 8), word(at));
+        let control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
+        let quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'"' as i8));
+        let backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\\' as i8));
+        _mm_movemask_epi8(_mm_or_si128(control, _mm_or_si128(quote, backslash))) as u32
+    };
+    half(0) | half(16) << 16
+}
+
+/// A bit for each quote, backslash and control character of the block.
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+#[inline]
+fn special_mask(block: &[u8; BLOCK]) -> u32 {
+    block
+        .iter()
+        .enumerate()
+        .fold(0, |mask, (at, &b)| mask | u32::from(b == b'"' || b == b'\\' || b < 0x20) << at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepts(text: &str) -> bool {
+        let mut scanner = Scanner::new(text.as_bytes());
+        scanner.skip_value().is_ok() && scanner.at_end()
+    }
+
+    #[test]
+    fn it_accepts_what_json_parse_accepts() {
+        for text in [
+            "null",
+            " true ",
+            "-0",
+            "1e400",
+            "1E+5",
+            "12345678901234567890",
+            "\"\"",
+            "[]",
+            "{}",
+            "[[],{}]",
+            r#"{"a":[1,{"b":"\ud83d"}],"a":2}"#,
+            "[1.0,-0.5e-3]",
+            r#""\u0041\/\"""#,
+        ] {
+            assert!(accepts(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn it_refuses_what_json_parse_refuses() {
+        for text in [
+            "",
+            "nul",
+            "01",
+            "1.",
+            "-",
+            "+1",
+            "[1,]",
+            "{\"a\":}",
+            "{a:1}",
+            "{\"a\":1,}",
+            "[1 2]",
+            "\"",
+            "\"\\x\"",
+            "\"\\u12g4\"",
+            "\"a\tb\"",
+            "{} {}",
+            "[}",
+            "{]",
+            "1 2",
+            "\u{feff}1",
+            "'a'",
+        ] {
+            assert!(!accepts(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn special_bytes_are_found_wherever_they_stand_in_a_block() {
+        for length in 0..100 {
+            let plain = "x".repeat(length);
+            assert!(accepts(&format!("\"{plain}\"")), "{length}");
+            assert!(accepts(&format!("\"{plain}\\n{plain}\\u00e9{plain}\\\\\"")), "{length}");
+            assert!(!accepts(&format!("\"{plain}\u{1}{plain}\"")), "{length}");
+            assert!(!accepts(&format!("\"{plain}\\\"")), "{length}");
+        }
+    }
+
+    #[test]
+    fn depth_costs_no_stack() {
+        let deep = "[".repeat(1_000_000) + &"]".repeat(1_000_000);
+        assert!(accepts(&deep));
+        assert!(!accepts(&deep[..1_999_999]));
+    }
+
+    #[test]
+    fn a_newline_ends_a_line_but_not_a_document() {
+        assert!(!accepts("[1,\n2]"));
+        let mut scanner = Scanner::document(b"[1,\n2]\n");
+        assert!(scanner.skip_value().is_ok() && scanner.at_end());
+    }
+}

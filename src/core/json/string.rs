@@ -1,0 +1,186 @@
+//! JSON strings to [`Text`] and back.
+//!
+//! Decoding takes bytes that [`super::scan`] has accepted. Invalid UTF-8 becomes U+FFFD the way
+//! both agents' decoders make it (one for each maximal part of a sequence).
+
+use crate::core::text::{Text, join_surrogates, push_code_point, push_wtf8};
+use memchr::memchr;
+use std::borrow::Cow;
+
+/// Decodes what stands between the quotes.
+pub fn decode(raw: &[u8]) -> Text<'_> {
+    if memchr(b'\\', raw).is_none() {
+        return Text::from_wtf8(repaired(raw));
+    }
+    let mut out = Vec::with_capacity(raw.len());
+    decode_head(raw, usize::MAX, &mut out);
+    Text::from_wtf8(out)
+}
+
+/// Appends the first `units` UTF-16 units of the decoded string to `out`; the units still free.
+/// Of a long string no more is looked at than is asked for. A pair of surrogates across the cut
+/// leaves the high one.
+pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
+    let mut left = units;
+    let mut rest = raw;
+    while !rest.is_empty() && left > 0 {
+        // A UTF-16 unit takes at most three bytes, and what is cut off later must stay whole.
+        let window = &rest[..rest.len().min(left.saturating_mul(3).saturating_add(4))];
+        let plain = memchr(b'\\', window).unwrap_or(window.len());
+        if plain > 0 {
+            let text = Text::from_wtf8(repaired(&rest[..plain])).head(left).into_bytes();
+            left -= crate::core::text::utf16_len(&text);
+            push_wtf8(out, &text);
+            rest = &rest[plain..];
+            continue;
+        }
+        let (code_point, width) = escape(rest);
+        let mut unit = Vec::with_capacity(4);
+        push_code_point(&mut unit, code_point);
+        let unit = Text::from_wtf8(unit).head(left).into_bytes();
+        left -= crate::core::text::utf16_len(&unit);
+        push_wtf8(out, &unit);
+        rest = &rest[width..];
+    }
+    left
+}
+
+/// Whether JavaScript's `trim` leaves nothing of the decoded string; looks only as far as it must.
+pub fn is_blank(raw: &[u8]) -> bool {
+    let mut rest = raw;
+    while !rest.is_empty() {
+        let (text, width) = match memchr(b'\\', rest).unwrap_or(rest.len()) {
+            0 => {
+                let (code_point, width) = escape(rest);
+                let mut unit = Vec::with_capacity(4);
+                push_code_point(&mut unit, code_point);
+                (Text::from_wtf8(unit), width)
+            }
+            plain => (Text::from_wtf8(repaired(&rest[..plain.min(256)])), plain.min(256)),
+        };
+        if !text.is_blank() {
+            return false;
+        }
+        rest = &rest[width..];
+    }
+    true
+}
+
+/// Appends the string with its quotes, as `JSON.stringify` spells it: non-ASCII as it is, control
+/// characters and lone surrogates escaped.
+pub fn encode(text: &Text, out: &mut Vec<u8>) {
+    out.push(b'"');
+    let bytes = text.as_bytes();
+    let mut plain = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        let (escape, width) = match bytes[at] {
+            b'"' => (Some(Cow::Borrowed("\\\"")), 1),
+            b'\\' => (Some(Cow::Borrowed("\\\\")), 1),
+            0x08 => (Some(Cow::Borrowed("\\b")), 1),
+            0x09 => (Some(Cow::Borrowed("\\t")), 1),
+            0x0a => (Some(Cow::Borrowed("\\n")), 1),
+            0x0c => (Some(Cow::Borrowed("\\f")), 1),
+            0x0d => (Some(Cow::Borrowed("\\r")), 1),
+            control @ 0..0x20 => (Some(Cow::Owned(format!("\\u{control:04x}"))), 1),
+            // A surrogate in WTF-8 is ed a0..bf xx, which no valid UTF-8 holds.
+            0xed if bytes.get(at + 1).is_some_and(|&b| b >= 0xa0) && at + 2 < bytes.len() => {
+                let unit = 0xd000 | u32::from(bytes[at + 1] & 0x3f) << 6 | u32::from(bytes[at + 2] & 0x3f);
+                (Some(Cow::Owned(format!("\\u{unit:04x}"))), 3)
+            }
+            _ => (None, 1),
+        };
+        if let Some(escape) = escape {
+            out.extend_from_slice(&bytes[plain..at]);
+            out.extend_from_slice(escape.as_bytes());
+            plain = at + width;
+        }
+        at += width;
+    }
+    out.extend_from_slice(&bytes[plain..]);
+    out.push(b'"');
+}
+
+/// The string with its quotes.
+pub fn encoded(text: &Text) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.as_bytes().len() + 2);
+    encode(text, &mut out);
+    out
+}
+
+fn repaired(bytes: &[u8]) -> Cow<'_, [u8]> {
+    match String::from_utf8_lossy(bytes) {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    }
+}
+
+/// The code point of the escape that `raw` starts with, and its width in bytes; a pair of surrogate
+/// escapes is one code point.
+fn escape(raw: &[u8]) -> (u32, usize) {
+    let unit = |at: usize| {
+        let hex = raw.get(at..at + 4).and_then(|hex| std::str::from_utf8(hex).ok());
+        hex.and_then(|hex| u32::from_str_radix(hex, 16).ok())
+    };
+    let simple = match raw.get(1) {
+        Some(b'b') => 0x08,
+        Some(b't') => 0x09,
+        Some(b'n') => 0x0a,
+        Some(b'f') => 0x0c,
+        Some(b'r') => 0x0d,
+        Some(b'u') => {
+            let high = unit(2).unwrap_or(0xfffd);
+            let low = if raw.get(6..8) == Some(b"\\u") { unit(8) } else { None };
+            return match (high, low) {
+                (0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) => (join_surrogates(high, low), 12),
+                _ => (high, 6),
+            };
+        }
+        Some(&other) => u32::from(other),
+        None => 0xfffd,
+    };
+    (simple, raw.len().min(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round_trip(raw: &str) -> String {
+        String::from_utf8(encoded(&decode(raw.as_bytes()))).unwrap()
+    }
+
+    #[test]
+    fn strings_come_back_as_javascript_writes_them() {
+        assert_eq!(round_trip(r#"a\/b\u0041\n\u001f\u007f"#), "\"a/bA\\n\\u001f\u{7f}\"");
+        assert_eq!(round_trip(r"\ud83d\ude00 \ud83d x \ude00"), "\"😀 \\ud83d x \\ude00\"");
+        assert_eq!(round_trip("\u{2028}é"), "\"\u{2028}é\"");
+    }
+
+    #[test]
+    fn invalid_utf8_becomes_the_replacement_character() {
+        assert_eq!(decode(b"a\xff\xfeb\xe2\x82").to_string_lossy(), "a\u{fffd}\u{fffd}b\u{fffd}");
+        assert_eq!(decode(b"\\n\xff").to_string_lossy(), "\n\u{fffd}");
+    }
+
+    #[test]
+    fn a_head_is_cut_by_utf16_units() {
+        let head = |raw: &str, units| {
+            let mut out = Vec::new();
+            decode_head(raw.as_bytes(), units, &mut out);
+            Text::from_wtf8(out).into_owned()
+        };
+        assert_eq!(head("abcdef", 3), Text::from("abc"));
+        assert_eq!(head(r"a\n\u00e9😀z", 5), Text::from("a\né😀"));
+        assert_eq!(head(r"ab\ud83d\ude00", 3).utf16_len(), 3);
+        assert_eq!(head(&"é".repeat(300), 200), Text::from("é".repeat(200)));
+        assert_eq!(head(r"x", 200), Text::from("x"));
+    }
+
+    #[test]
+    fn blankness_sees_through_escapes() {
+        assert!(is_blank(br" \n\t\u0020\u2028"));
+        assert!(!is_blank(br" \n\u200b"));
+        assert!(is_blank(b""));
+    }
+}

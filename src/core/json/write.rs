@@ -1,0 +1,123 @@
+//! Building new values, member by member, in the order the agents write them.
+
+use super::raw::Raw;
+use super::{js, string};
+use crate::core::text::Text;
+
+/// An object being written.
+#[derive(Clone, Debug)]
+pub struct Object(Vec<u8>);
+
+impl Default for Object {
+    fn default() -> Self {
+        Object(vec![b'{'])
+    }
+}
+
+impl Object {
+    /// An object without members.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a member whose value is JSON already.
+    pub fn json(mut self, key: &str, value: &[u8]) -> Self {
+        if self.0.len() > 1 {
+            self.0.push(b',');
+        }
+        string::encode(&Text::from(key), &mut self.0);
+        self.0.push(b':');
+        push_valid(&mut self.0, value);
+        self
+    }
+
+    /// Adds a value of a session as it stands there.
+    pub fn raw(self, key: &str, value: Raw) -> Self {
+        self.json(key, value.bytes())
+    }
+
+    /// Adds a string.
+    pub fn text(self, key: &str, value: &Text) -> Self {
+        self.json(key, &string::encoded(value))
+    }
+
+    /// Adds a string.
+    pub fn str(self, key: &str, value: &str) -> Self {
+        self.text(key, &Text::from(value))
+    }
+
+    /// Adds a number in JavaScript's spelling; what is not finite becomes `null`, as there.
+    pub fn number(self, key: &str, value: f64) -> Self {
+        let spelled = if value.is_finite() { js::number(value) } else { "null".to_owned() };
+        self.json(key, spelled.as_bytes())
+    }
+
+    /// Adds `true` or `false`.
+    pub fn bool(self, key: &str, value: bool) -> Self {
+        self.json(key, if value { b"true" } else { b"false" })
+    }
+
+    /// Adds a string or `null`.
+    pub fn text_or_null(self, key: &str, value: Option<&Text>) -> Self {
+        match value {
+            Some(value) => self.text(key, value),
+            None => self.json(key, b"null"),
+        }
+    }
+
+    /// Adds what `value` makes of the object, if there is a value.
+    pub fn with<T>(self, value: Option<T>, add: impl FnOnce(Self, T) -> Self) -> Self {
+        match value {
+            Some(value) => add(self, value),
+            None => self,
+        }
+    }
+
+    /// The bytes of the whole object.
+    pub fn finish(mut self) -> Vec<u8> {
+        self.0.push(b'}');
+        self.0
+    }
+}
+
+/// An array of values that are JSON already.
+pub fn array<T: AsRef<[u8]>>(items: impl IntoIterator<Item = T>) -> Vec<u8> {
+    let mut out = vec![b'['];
+    for item in items {
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        push_valid(&mut out, item.as_ref());
+    }
+    out.push(b']');
+    out
+}
+
+/// An array of strings.
+pub fn texts<'a>(items: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<u8> {
+    array(items.into_iter().map(string::encoded))
+}
+
+/// What we print or write anew is valid UTF-8, as JSON must be; invalid bytes of a session become
+/// U+FFFD, which is how its agent reads them.
+pub fn push_valid(out: &mut Vec<u8>, value: &[u8]) {
+    out.extend_from_slice(String::from_utf8_lossy(value).as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_in_the_order_given() {
+        let object = Object::new()
+            .str("type", "label")
+            .text_or_null("parentId", None)
+            .number("n", 1e21)
+            .raw("r", Raw::checked(b"1e5"))
+            .with(None::<&str>, |object, value| object.str("absent", value))
+            .json("a", &array([b"1", b"2"]));
+        assert_eq!(object.finish(), br#"{"type":"label","parentId":null,"n":1e+21,"r":1e5,"a":[1,2]}"#);
+        assert_eq!(Object::new().finish(), b"{}");
+    }
+}

@@ -1,0 +1,313 @@
+//! Text as JavaScript has it.
+//!
+//! Session files are written by `JSON.stringify`, which keeps lone surrogates (`"\ud83d"`): valid
+//! in these files, refused by `str`. [`Text`] holds WTF-8, that is UTF-8 in which a lone surrogate
+//! may stand as its three bytes. Lengths and cuts count UTF-16 units, as pi's do.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt;
+
+/// A string of a session, borrowed from its line where it needs no decoding.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Text<'a>(Cow<'a, [u8]>);
+
+impl<'a> Text<'a> {
+    /// Takes bytes that are WTF-8 already: valid UTF-8, or what this module produced.
+    pub fn from_wtf8(bytes: impl Into<Cow<'a, [u8]>>) -> Self {
+        Text(bytes.into())
+    }
+
+    /// The WTF-8 bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The same text without its borrow.
+    pub fn into_owned(self) -> Text<'static> {
+        Text(Cow::Owned(self.0.into_owned()))
+    }
+
+    /// The WTF-8 bytes, owned.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0.into_owned()
+    }
+
+    /// A short-lived copy of the reference, so that callers need not clone the bytes.
+    pub fn borrowed(&self) -> Text<'_> {
+        Text(Cow::Borrowed(&self.0))
+    }
+
+    /// Whether there is no character in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Length in UTF-16 units: JavaScript's `length`.
+    pub fn utf16_len(&self) -> usize {
+        utf16_len(&self.0)
+    }
+
+    /// The first `units` UTF-16 units: JavaScript's `slice(0, units)`. A cut inside a surrogate
+    /// pair leaves the lone high surrogate, as there.
+    pub fn head(&self, units: usize) -> Text<'a> {
+        let (end, halved) = utf16_offset(&self.0, units);
+        match halved {
+            None if end == self.0.len() => self.clone(),
+            None => Text(Cow::Owned(self.0[..end].to_vec())),
+            Some(code_point) => {
+                let mut bytes = self.0[..end].to_vec();
+                push_code_point(&mut bytes, high_surrogate(code_point));
+                Text(Cow::Owned(bytes))
+            }
+        }
+    }
+
+    /// The first `units` UTF-16 units, one less where that would cut a pair in two (pi's `sliceHead`).
+    pub fn head_whole(&self, units: usize) -> Text<'a> {
+        let (end, _) = utf16_offset(&self.0, units);
+        Text(Cow::Owned(self.0[..end].to_vec()))
+    }
+
+    /// Appends, joining a high surrogate at the end with a low one that follows, as JavaScript's
+    /// concatenation does.
+    pub fn push(&mut self, other: &Text) {
+        let bytes = self.0.to_mut();
+        push_wtf8(bytes, &other.0);
+    }
+
+    /// Appends ordinary text.
+    pub fn push_str(&mut self, other: &str) {
+        self.0.to_mut().extend_from_slice(other.as_bytes());
+    }
+
+    /// Without the white space JavaScript's `trim` takes off both ends.
+    pub fn trim(&self) -> Text<'_> {
+        let start = leading_space(&self.0);
+        let mut end = self.0.len();
+        while let Some((at, code_point)) = last_code_point(&self.0[start..end]) {
+            if !is_js_space(code_point) {
+                break;
+            }
+            end = start + at;
+        }
+        Text(Cow::Borrowed(&self.0[start..end]))
+    }
+
+    /// Whether `trim` leaves nothing.
+    pub fn is_blank(&self) -> bool {
+        leading_space(&self.0) == self.0.len()
+    }
+
+    /// The code points, lone surrogates among them.
+    pub fn code_points(&self) -> CodePoints<'_> {
+        CodePoints(&self.0)
+    }
+
+    /// For people: lone surrogates become U+FFFD.
+    pub fn to_string_lossy(&self) -> Cow<'_, str> {
+        match std::str::from_utf8(&self.0) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => {
+                Cow::Owned(self.code_points().map(|c| char::from_u32(c).unwrap_or('\u{fffd}')).collect())
+            }
+        }
+    }
+
+    /// JavaScript's default order, by UTF-16 unit: astral characters sort before U+E000.
+    pub fn cmp_utf16(&self, other: &Text) -> Ordering {
+        let order = |c: u32| if c >= 0x1_0000 { (high_surrogate(c), c) } else { (c, 0) };
+        self.code_points().map(order).cmp(other.code_points().map(order))
+    }
+}
+
+impl<'a> From<&'a str> for Text<'a> {
+    fn from(text: &'a str) -> Self {
+        Text(Cow::Borrowed(text.as_bytes()))
+    }
+}
+
+impl From<String> for Text<'_> {
+    fn from(text: String) -> Self {
+        Text(Cow::Owned(text.into_bytes()))
+    }
+}
+
+impl PartialEq<str> for Text<'_> {
+    fn eq(&self, other: &str) -> bool {
+        *self.0 == *other.as_bytes()
+    }
+}
+
+impl PartialEq<&str> for Text<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        *self.0 == *other.as_bytes()
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_string_lossy())
+    }
+}
+
+/// The code points of WTF-8 bytes. Bytes that are not WTF-8 come out as U+FFFD, one at a time.
+#[derive(Clone, Debug)]
+pub struct CodePoints<'a>(&'a [u8]);
+
+impl<'a> CodePoints<'a> {
+    /// Over bytes that need not be a [`Text`].
+    pub fn new(bytes: &'a [u8]) -> Self {
+        CodePoints(bytes)
+    }
+}
+
+impl Iterator for CodePoints<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        let (code_point, width) = first_code_point(self.0)?;
+        self.0 = &self.0[width..];
+        Some(code_point)
+    }
+}
+
+/// Length in UTF-16 units of WTF-8 bytes.
+pub fn utf16_len(bytes: &[u8]) -> usize {
+    bytes.iter().map(|&b| usize::from(b & 0xc0 != 0x80) + usize::from(b >= 0xf0)).sum()
+}
+
+/// Appends a code point, surrogates included.
+pub fn push_code_point(out: &mut Vec<u8>, code_point: u32) {
+    match char::from_u32(code_point) {
+        Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        None => out.extend_from_slice(&[
+            0xe0 | (code_point >> 12) as u8,
+            0x80 | (code_point >> 6 & 0x3f) as u8,
+            0x80 | (code_point & 0x3f) as u8,
+        ]),
+    }
+}
+
+/// Appends WTF-8 to WTF-8, joining a pair of surrogates that meet.
+pub fn push_wtf8(out: &mut Vec<u8>, more: &[u8]) {
+    if let (Some((at, high @ 0xd800..=0xdbff)), Some((low @ 0xdc00..=0xdfff, width))) =
+        (last_code_point(out), first_code_point(more))
+    {
+        out.truncate(at);
+        push_code_point(out, join_surrogates(high, low));
+        out.extend_from_slice(&more[width..]);
+        return;
+    }
+    out.extend_from_slice(more);
+}
+
+/// The code point that a high and a low surrogate stand for.
+pub fn join_surrogates(high: u32, low: u32) -> u32 {
+    0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)
+}
+
+/// White space as JavaScript's `trim` and `\s` see it.
+pub fn is_js_space(code_point: u32) -> bool {
+    matches!(
+        code_point,
+        0x09..=0x0d | 0x20 | 0xa0 | 0x1680 | 0x2000..=0x200a | 0x2028 | 0x2029 | 0x202f | 0x205f | 0x3000 | 0xfeff
+    )
+}
+
+fn high_surrogate(code_point: u32) -> u32 {
+    0xd800 + ((code_point - 0x1_0000) >> 10)
+}
+
+fn leading_space(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some((code_point, width)) = first_code_point(&bytes[at..]) {
+        if !is_js_space(code_point) {
+            break;
+        }
+        at += width;
+    }
+    at
+}
+
+/// Where the first `units` UTF-16 units end, and the code point that the cut would halve.
+fn utf16_offset(bytes: &[u8], units: usize) -> (usize, Option<u32>) {
+    let (mut at, mut left) = (0, units);
+    while left > 0 {
+        let Some((code_point, width)) = first_code_point(&bytes[at..]) else { break };
+        if code_point >= 0x1_0000 && left == 1 {
+            return (at, Some(code_point));
+        }
+        left -= 1 + usize::from(code_point >= 0x1_0000);
+        at += width;
+    }
+    (at, None)
+}
+
+fn first_code_point(bytes: &[u8]) -> Option<(u32, usize)> {
+    let continuation = |at: usize| bytes.get(at).filter(|&b| b & 0xc0 == 0x80).map(|&b| u32::from(b & 0x3f));
+    let lead = u32::from(*bytes.first()?);
+    let decoded = match lead {
+        0..=0x7f => Some((lead, 1)),
+        0xc0..=0xdf => continuation(1).map(|a| ((lead & 0x1f) << 6 | a, 2)),
+        0xe0..=0xef => {
+            continuation(1).zip(continuation(2)).map(|(a, b)| ((lead & 0x0f) << 12 | a << 6 | b, 3))
+        }
+        0xf0..=0xf7 => continuation(1)
+            .zip(continuation(2))
+            .zip(continuation(3))
+            .map(|((a, b), c)| ((lead & 0x07) << 18 | a << 12 | b << 6 | c, 4)),
+        _ => None,
+    };
+    Some(decoded.unwrap_or((0xfffd, 1)))
+}
+
+/// The last code point and where it starts.
+fn last_code_point(bytes: &[u8]) -> Option<(usize, u32)> {
+    let mut at = bytes.len().checked_sub(1)?;
+    while at > 0 && bytes.len() - at < 4 && bytes[at] & 0xc0 == 0x80 {
+        at -= 1;
+    }
+    first_code_point(&bytes[at..]).map(|(code_point, _)| (at, code_point))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lone(code_point: u32) -> Text<'static> {
+        let mut bytes = Vec::new();
+        push_code_point(&mut bytes, code_point);
+        Text::from_wtf8(bytes)
+    }
+
+    #[test]
+    fn lengths_and_cuts_count_utf16_units() {
+        let text = Text::from("a😀b");
+        assert_eq!(text.utf16_len(), 4);
+        assert_eq!(text.head(3), Text::from("a😀"));
+        assert_eq!(text.head(2).utf16_len(), 2);
+        assert_eq!(text.head(2).to_string_lossy(), "a\u{fffd}");
+        assert_eq!(text.head_whole(2), Text::from("a"));
+    }
+
+    #[test]
+    fn surrogates_that_meet_become_one_character() {
+        let mut text = lone(0xd83d);
+        text.push(&lone(0xde00));
+        assert_eq!(text, Text::from("😀"));
+    }
+
+    #[test]
+    fn trim_takes_what_javascript_takes() {
+        assert_eq!(Text::from("\u{feff} \n x\u{3000}").trim(), Text::from("x"));
+        assert!(Text::from(" \u{2028}\t").is_blank());
+        assert!(!Text::from("\u{200b}").is_blank());
+    }
+
+    #[test]
+    fn order_is_by_utf16_unit() {
+        assert_eq!(Text::from("😀").cmp_utf16(&Text::from("\u{ff5e}")), Ordering::Less);
+        assert_eq!(Text::from("a").cmp_utf16(&Text::from("ab")), Ordering::Less);
+    }
+}
