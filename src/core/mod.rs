@@ -5,3 +5,9 @@
 
 pub mod json;
 pub mod text;
+
+pub mod entry;
+pub mod index;
+pub mod session;
+
+pub mod bodies;

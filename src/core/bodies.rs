@@ -1,0 +1,64 @@
+//! Bodies on demand: an entry's line, read back by its span.
+
+use super::entry::{EntryIx, Kind};
+use super::json::Raw;
+use std::borrow::Cow;
+use std::io;
+
+/// Gives the line of an entry **as `migrate` would store it**, without its newline. Memory holds one
+/// line at a time; ask in file order where you can.
+pub trait Bodies {
+    /// The line of an entry.
+    ///
+    /// # Errors
+    /// Where reading fails, or the file is no longer the one that was loaded.
+    fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>>;
+}
+
+/// A message of a context: what a model is told, and the entry it comes from.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// The entry.
+    pub entry: EntryIx,
+    /// Its JSON.
+    pub body: Body,
+}
+
+/// The JSON of a message.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// The `message` member of the entry's line, as it stands there.
+    Stored,
+    /// Made from the entry.
+    Built(Vec<u8>),
+}
+
+impl Message {
+    /// Calls `see` with the message's JSON object; reads the entry's line for a stored one.
+    ///
+    /// # Errors
+    /// Where the line cannot be read.
+    pub fn with<T>(&self, bodies: &dyn Bodies, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
+        match &self.body {
+            Body::Built(json) => Ok(see(Raw::checked(json))),
+            Body::Stored => {
+                let line = bodies.line(self.entry)?;
+                Ok(see(Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL)))
+            }
+        }
+    }
+}
+
+/// What an agent builds from a path: the messages for its model, and the settings in force.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The messages, in order.
+    pub messages: Vec<Message>,
+    /// The other members of the agent's answer, in its order, as JSON (`thinkingLevel`, `model`, …).
+    pub settings: Vec<(&'static str, Vec<u8>)>,
+}
+
+/// The kind of entry a line claims to be; for readers that hold only the line.
+pub fn kind_of(line: Raw) -> Kind {
+    line.get("type").and_then(Raw::text).map_or(Kind::Missing, |name| Kind::named(name.as_bytes()))
+}

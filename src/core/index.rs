@@ -1,0 +1,38 @@
+//! Ids to entries, without keeping the ids a second time.
+
+use super::entry::EntryIx;
+use hashbrown::HashTable;
+use std::hash::{BuildHasher, RandomState};
+
+/// A table from id to entry number; the ids themselves lie in the session's arena. The hash is keyed
+/// at random, so that no file can be made to collide; nothing that is printed depends on it.
+#[derive(Debug, Default)]
+pub struct IdIndex {
+    table: HashTable<u32>,
+    hasher: RandomState,
+}
+
+impl IdIndex {
+    /// With room for `entries`.
+    pub fn with_capacity(entries: usize) -> Self {
+        IdIndex { table: HashTable::with_capacity(entries), hasher: RandomState::new() }
+    }
+
+    /// Lets `id` name `ix`; the entry it named before, if any. `id_of` gives the id of an entry that
+    /// is in the table.
+    pub fn insert<'a>(&mut self, ix: EntryIx, id_of: impl Fn(EntryIx) -> &'a [u8]) -> Option<EntryIx> {
+        let id = id_of(ix);
+        let hash = self.hasher.hash_one(id);
+        if let Some(found) = self.table.find_mut(hash, |&other| id_of(EntryIx(other)) == id) {
+            return Some(EntryIx(std::mem::replace(found, ix.0)));
+        }
+        self.table.insert_unique(hash, ix.0, |&other| self.hasher.hash_one(id_of(EntryIx(other))));
+        None
+    }
+
+    /// The entry that `id` names.
+    pub fn get<'a>(&self, id: &[u8], id_of: impl Fn(EntryIx) -> &'a [u8]) -> Option<EntryIx> {
+        let hash = self.hasher.hash_one(id);
+        self.table.find(hash, |&other| id_of(EntryIx(other)) == id).map(|&ix| EntryIx(ix))
+    }
+}

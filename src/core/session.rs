@@ -1,0 +1,179 @@
+//! A loaded session: its header, its entries, what was noted on the way.
+//!
+//! Loading ([`crate::core::log`]) never fails on content; what is wrong with a file is told in
+//! [`Session::problems`], and each command decides what stops it. Older formats are understood here
+//! as if migrated: every entry has its id and its parent.
+
+use super::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
+use super::index::IdIndex;
+use super::text::Text;
+
+/// How a file stores its tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Version 1: a line after the other, no ids.
+    V1,
+    /// The draft of the tree format: numeric `parent`, `head` entries.
+    Draft,
+    /// Version 2: the tree, before the role `custom`.
+    V2,
+    /// Version 3: current in both agents.
+    V3,
+}
+
+/// Whose file it is: both agents call their format version 3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// pi, and what cannot be told.
+    Pi,
+    /// oh-my-pi.
+    OhMyPi,
+}
+
+/// The header line.
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// Its line in the file.
+    pub span: Span,
+    /// Its physical line.
+    pub line: LineNo,
+    /// The line's bytes.
+    pub bytes: Vec<u8>,
+    /// The session's id.
+    pub id: Text<'static>,
+    /// The folder the session was held in.
+    pub cwd: Option<Text<'static>>,
+    /// When it was started, as written.
+    pub timestamp: Option<Text<'static>>,
+}
+
+/// A label entry, in file order.
+#[derive(Clone, Copy, Debug)]
+pub struct LabelChange {
+    /// The label entry.
+    pub entry: EntryIx,
+    /// The id of the entry that is named.
+    pub target: Slice,
+    /// The name; empty where the label is taken off.
+    pub name: Slice,
+    /// The label entry's `timestamp` as written.
+    pub timestamp: Slice,
+}
+
+/// A tool call, noted where rows were asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolCall {
+    /// The assistant entry.
+    pub entry: EntryIx,
+    /// The call's id.
+    pub id: Slice,
+    /// What the row of its result says.
+    pub row: Slice,
+}
+
+/// What is wrong at a place of the file, and did not stop the reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The physical line.
+    pub line: LineNo,
+    /// What it is.
+    pub kind: ProblemKind,
+}
+
+/// The kinds of [`Problem`] that loading notes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ProblemKind {
+    /// The line is not JSON.
+    Malformed,
+    /// The last line is not JSON and has no newline: a write was cut.
+    TornTail,
+    /// Several values stand on the line.
+    Fused,
+    /// The line is a value that is no object.
+    NotAnObject,
+    /// A second header.
+    SecondHeader,
+    /// The line holds bytes that are not UTF-8.
+    InvalidUtf8,
+    /// A byte order mark.
+    ByteOrderMark,
+    /// The header's version is a string, or otherwise no number.
+    OddVersion,
+    /// An entry without a string `id`.
+    NoId,
+    /// An id that another entry has too.
+    DuplicateId,
+    /// The parents of the entry form a cycle.
+    Cycle,
+    /// The parent is not in the file.
+    MissingParent,
+}
+
+/// A session in memory.
+#[derive(Debug)]
+pub struct Session {
+    /// The header.
+    pub header: Header,
+    /// oh-my-pi's title line, where the file has one.
+    pub title_slot: Option<Span>,
+    /// How the file stores its tree.
+    pub format: Format,
+    /// Whose file it is.
+    pub dialect: Dialect,
+    /// The current position; `None` before the first entry.
+    pub leaf: Option<EntryIx>,
+    /// What is wrong with the file, in file order.
+    pub problems: Vec<Problem>,
+    /// Label entries in file order.
+    pub labels: Vec<LabelChange>,
+    /// Tool calls in file order, where rows were asked for.
+    pub tool_calls: Vec<ToolCall>,
+    /// The length of the file in bytes.
+    pub len: u64,
+    /// Whether the last line has its newline.
+    pub ends_with_newline: bool,
+    /// The entries in file order.
+    pub entries: Vec<Entry>,
+    pub(super) arena: Vec<u8>,
+    pub(super) ids: IdIndex,
+}
+
+impl Session {
+    /// The entry with number `ix`.
+    pub fn entry(&self, ix: EntryIx) -> &Entry {
+        &self.entries[ix.at()]
+    }
+
+    /// The string a slice names.
+    pub fn text(&self, slice: Slice) -> Text<'_> {
+        Text::from_wtf8(&self.arena[slice.range()])
+    }
+
+    /// The id of an entry; empty where it has none.
+    pub fn id(&self, ix: EntryIx) -> Text<'_> {
+        self.text(self.entry(ix).id)
+    }
+
+    /// The entry with this id; of several the last, as in both agents.
+    pub fn find(&self, id: &Text) -> Option<EntryIx> {
+        self.ids.get(id.as_bytes(), |ix| &self.arena[self.entry(ix).id.range()])
+    }
+
+    /// All entries' numbers in file order.
+    pub fn all(&self) -> impl DoubleEndedIterator<Item = EntryIx> + ExactSizeIterator + use<> {
+        (0..self.entries.len() as u32).map(EntryIx)
+    }
+
+    /// From the root to `leaf`; empty for `None`. Parents are acyclic here, so it ends.
+    pub fn path(&self, leaf: Option<EntryIx>) -> Vec<EntryIx> {
+        let mut path: Vec<_> = std::iter::successors(leaf, |&ix| self.entry(ix).parent).collect();
+        path.reverse();
+        path
+    }
+
+    /// Whether the entry is a message with this role.
+    pub fn is_message(&self, ix: EntryIx, role: Role) -> bool {
+        let entry = self.entry(ix);
+        entry.kind == Kind::Message && entry.role == role
+    }
+}
