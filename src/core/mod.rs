@@ -23,3 +23,7 @@ pub mod tree;
 pub mod upgrade;
 
 pub mod bodies;
+
+pub mod plan;
+
+pub mod ops;
