@@ -5,6 +5,7 @@
 
 pub mod json;
 pub mod text;
+pub mod time;
 
 pub mod entry;
 pub mod index;
