@@ -14,3 +14,5 @@ pub mod session;
 pub mod bodies;
 
 pub mod prepare;
+
+pub mod pi;
