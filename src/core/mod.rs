@@ -19,10 +19,12 @@ pub mod row;
 pub mod labels;
 pub mod reference;
 pub mod tree;
-
 pub mod upgrade;
 
 pub mod bodies;
+pub mod prepare;
+
+pub mod pi;
 
 pub mod plan;
 
