@@ -53,6 +53,11 @@ fn tell(done: String) {
     out.flush().unwrap();
 }
 
+/// Says something that the test runner does not swallow, as it does with what a passing test prints.
+fn say(what: &str) {
+    writeln!(std::io::stderr(), "\nstore: {what}").unwrap();
+}
+
 fn text(file: &SessionFile) -> String {
     let mut bytes = vec![0; file.len() as usize];
     file.read_exact_at(&mut bytes, 0).unwrap();
@@ -138,7 +143,7 @@ fn killed_while_appending() {
         }
     }
     only_hidden_names_beside(folder.path());
-    println!("{KILLS} kills, {appended} lines appended, {torn} torn");
+    say(&format!("{KILLS} kills, {appended} lines appended, {torn} torn"));
 }
 
 fn whole_lines(bytes: &[u8]) -> (BTreeSet<String>, usize) {
@@ -165,7 +170,7 @@ fn killed_while_rewriting() {
         assert!(last == told || last == told + 1, "told {told}, found {last}");
     }
     only_hidden_names_beside(folder.path());
-    println!("{KILLS} kills, {last} generations");
+    say(&format!("{KILLS} kills, {last} generations"));
 }
 
 /// What a killed process leaves is hidden and none of the names that an agent lists (rules 2 and 5).
@@ -232,7 +237,7 @@ fn a_full_disk() {
         Ok(output) if String::from_utf8_lossy(&output.stdout).contains("running 1 test") => {
             panic!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
         }
-        other => println!("NOT TRIED on a full tmpfs, because none could be mounted: {other:?}"),
+        other => say(&format!("NOT TRIED on a full tmpfs, because none could be mounted: {other:?}")),
     }
 }
 
@@ -248,7 +253,7 @@ fn fill_the_disk(session: &Path) {
     }
     fs::remove_file(&filling).unwrap();
     append_numbered(session, 1);
-    println!("the disk was full");
+    tell("the disk was full".to_owned());
 }
 
 fn fill(path: &Path) -> u64 {
@@ -298,5 +303,5 @@ fn a_file_size_limit() {
 fn meet_a_size_limit(session: &Path) {
     nothing_changes(session);
     append_numbered(session, 1);
-    println!("the limit was met");
+    tell("the limit was met".to_owned());
 }

@@ -135,7 +135,8 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..40 {
         let folder = folder_of(&path).canonicalize()?;
-        let Some(Component::Normal(name)) = path.components().next_back() else {
+        let named = path.components().next_back();
+        let Some(Component::Normal(name)) = named.filter(|_| !is_folder_name(&path)) else {
             return Err(io::ErrorKind::IsADirectory.into());
         };
         let here = folder.join(name);
@@ -145,6 +146,11 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other("too many levels of symbolic links"))
+}
+
+/// `new/` names a folder, and [`Path`] forgets that.
+fn is_folder_name(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().last().is_some_and(|byte| std::path::is_separator(char::from(*byte)))
 }
 
 /// Whether a stream of this process (stdout behind `>> input`) is the file itself (rule 2).

@@ -93,6 +93,7 @@ fn other_places_are_refused_or_followed() {
     let bench = Bench::new(OLD);
     assert!(matches!(make(bench.folder.path(), None, true), Err(StoreError::IsFolder { .. })));
     assert!(matches!(make(&bench.at("no/new.jsonl"), None, true), Err(StoreError::NotFound { .. })));
+    assert!(matches!(make(&bench.at("new/"), None, true), Err(StoreError::IsFolder { .. })));
     assert!(matches!(make(&bench.at("s.jsonl/new"), None, true), Err(StoreError::Io { .. })));
     fs::create_dir(bench.at("there")).unwrap();
     symlink("there/new.jsonl", bench.at("to.jsonl")).unwrap();

@@ -31,6 +31,8 @@ struct State {
     log: Vec<&'static str>,
     /// Calls of these names fail, each time, with this.
     broken: Vec<(&'static str, i32)>,
+    /// The inode that seems to belong to a group that we are not in.
+    foreign: Option<u64>,
     is_full: bool,
     is_dead: bool,
     slept: Duration,
@@ -113,6 +115,11 @@ impl Seam {
     pub fn with_broken(&'static self, broken: &[(&'static str, i32)]) -> &'static Seam {
         self.state.lock().unwrap().broken = broken.to_vec();
         self
+    }
+
+    /// Lets a file seem to belong to a group that nobody here may give to another.
+    pub fn estrange(&self, inode: u64) {
+        self.state.lock().unwrap().foreign = Some(inode);
     }
 
     /// The clock is that much ahead.
@@ -217,7 +224,11 @@ impl Files for Seam {
         self.run("unlink", || DISK.unlink(path))
     }
     fn facts(&self, file: &File) -> io::Result<Facts> {
-        self.run("facts", || DISK.facts(file))
+        let mut facts = self.run("facts", || DISK.facts(file))?;
+        if self.state.lock().unwrap().foreign == Some(facts.inode) {
+            facts.group = u32::MAX - 1;
+        }
+        Ok(facts)
     }
     fn facts_at(&self, path: &Path) -> io::Result<Facts> {
         self.run("facts_at", || DISK.facts_at(path))
