@@ -26,6 +26,8 @@ pub mod prepare;
 
 pub mod pi;
 
+pub mod agent;
+
 pub mod plan;
 
 pub mod ops;
