@@ -90,7 +90,8 @@ pub(super) fn line(text: &str, max: usize) -> String {
 
 /// As [`line`], in quotation marks.
 pub(super) fn quoted(text: &str, max: usize) -> String {
-    format!("\"{}\"", line(text, max.saturating_sub(2)).replace('"', "'"))
+    let defused = defuse(&join_lines(&visible(text)));
+    format!("\"{}\"", closed(clip(&defused, max.saturating_sub(2))).replace('"', "'"))
 }
 
 /// Lines that break off in the middle of a sentence are joined by a space, others by a stroke.
@@ -101,11 +102,9 @@ fn join_lines(text: &str) -> String {
         let Some(first) = words.next() else { continue };
         if let Some(last) = out.chars().next_back() {
             let flows = first.starts_with(char::is_lowercase) && part.len() > 60;
-            out.push_str(if flows || !(last.is_alphanumeric() || "`'\")]}".contains(last)) {
-                " "
-            } else {
-                " / "
-            });
+            let ends = !(last.is_alphanumeric() || "`'\")]}".contains(last));
+            let between = if ends { gap(last) } else { " / " };
+            out.push_str(if flows { " " } else { between });
         }
         out.push_str(first);
         for word in words {
@@ -114,6 +113,11 @@ fn join_lines(text: &str) -> String {
         }
     }
     out
+}
+
+/// What stands between two sentences: nothing behind a full stop of full width.
+pub(super) fn gap(last: char) -> &'static str {
+    if matches!(last, '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff65}') { "" } else { " " }
 }
 
 /// Tags, fences and comment marks lose their power, and stay readable.
@@ -125,6 +129,8 @@ fn defuse(text: &str) -> String {
         match c {
             '`' if ticks > 1 => {}
             '<' if is_tag(&text[at + 1..]) => out.push('‹'),
+            // An image would be fetched where the summary is drawn.
+            '!' if text[at + 1..].starts_with('[') => {}
             c => out.push(c),
         }
     }

@@ -5,14 +5,24 @@
 use super::clean::units;
 use super::prose::{asks, words};
 
-/// Words that forbid or demand. A leading or trailing space stands for a word boundary.
+/// Words that forbid or demand. A space at an end stands for a word boundary, `|` for the start of a
+/// sentence or of a part of it: "don't" commands there, and tells elsewhere.
 const STRONG: &[&str] = &[
+    "| don't ",
+    "| dont ",
+    "| do not ",
+    " and don't ",
+    " and do not ",
+    " but don't ",
+    " but do not ",
+    " please don't ",
+    " please do not ",
+    " just don't ",
+    " so don't ",
+    "| leave ",
     " never ",
     " must ",
     " always ",
-    " don't ",
-    " dont ",
-    " do not ",
     " mustn't ",
     " shouldn't ",
     " should not ",
@@ -20,18 +30,12 @@ const STRONG: &[&str] = &[
     " only use ",
     " under no circumstances ",
     " make sure ",
-    " leave ",
     " should stay ",
-    " instead of ",
     " niemals ",
     " immer ",
     " muss ",
     " müssen ",
     " darf nicht ",
-    " nicht ",
-    " kein ",
-    " keine ",
-    " keinen ",
     " jamais ",
     " toujours ",
     " ne pas ",
@@ -47,7 +51,6 @@ const STRONG: &[&str] = &[
     " no cambies ",
     " sempre ",
     " deve ",
-    " não ",
     " mai ",
     " никогда ",
     " всегда ",
@@ -55,7 +58,6 @@ const STRONG: &[&str] = &[
     " должен ",
     " должна ",
     " должно ",
-    " не ",
     " обязательно ",
     " ніколи ",
     " завжди ",
@@ -88,15 +90,25 @@ const STRONG: &[&str] = &[
     "하지마",
     "반드시",
     "절대",
-    " لا ",
     " يجب ",
     " دائما",
     " أبدا",
     " ممنوع ",
 ];
 
-/// Words that wish.
+/// Words that wish, or that only deny.
 const WEAK: &[&str] = &[
+    "| no ",
+    " instead of ",
+    " nicht ",
+    " kein ",
+    " keine ",
+    " keinen ",
+    " não ",
+    " не ",
+    " لا ",
+    "| non ",
+    "| nein ",
     " should ",
     " only ",
     " prefer ",
@@ -150,7 +162,6 @@ const DECIDED: &[&str] = &[
     " решил",
     " вместо ",
     "决定",
-    "改为",
     "採用",
     "采用",
     "ことにし",
@@ -191,13 +202,16 @@ fn is_shouted(word: &str) -> bool {
     word.chars().count() >= 4 && word.chars().all(char::is_uppercase)
 }
 
-/// Lower case, each run of what is neither letter nor apostrophe one space, and one at each end.
+/// Lower case; what is neither letter nor apostrophe is a space, and punctuation a `|`.
 fn padded(sentence: &str) -> String {
-    let mut out = String::from(" ");
+    let mut out = String::from("| ");
     for c in sentence.chars().flat_map(char::to_lowercase) {
         match c {
             '’' => out.push('\''),
             c if c.is_alphabetic() || c == '\'' => out.push(c),
+            ',' | ';' | ':' | '(' | '.' | '!' | '?' | '-' | '–' | '—' if !out.ends_with("| ") => {
+                out.push_str(if out.ends_with(' ') { "| " } else { " | " });
+            }
             _ if !out.ends_with(' ') => out.push(' '),
             _ => {}
         }
@@ -217,15 +231,20 @@ mod tests {
             "no conosle logs, don't print!",
             "不要改动数据库的结构。",
             "テストを必ず実行してください。",
-            "لا تغير قاعدة البيانات",
+            "لا تغير قاعدة البيانات أبدا",
             "никогда не трогай миграции",
             "Bitte niemals direkt auf main pushen.",
         ] {
             assert!(binding(sentence) >= 3, "{sentence}");
         }
-        for sentence in
-            ["make muted a little brighter", "ok", "what do you think?", "i don't understand this"]
-        {
+        for sentence in [
+            "make muted a little brighter",
+            "ok",
+            "what do you think?",
+            "i don't understand this",
+            "the colors don't match",
+            "это не работает",
+        ] {
             assert!(binding(sentence) < 3, "{sentence}");
         }
     }

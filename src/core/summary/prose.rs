@@ -1,6 +1,6 @@
 //! Telling what people say from what they paste, by shape and not by language.
 
-use super::clean::{bare, clip, end, folded, start, units, visible};
+use super::clean::{bare, clip, end, folded, gap, start, units, visible};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// About how many words a text has. Scripts that write without spaces count by letters, at two for
@@ -35,10 +35,8 @@ pub(super) fn said(text: &str) -> String {
         }
     }
     if kept.iter().all(|line| words(line) < 0.4) {
-        return paragraphs
-            .first()
-            .and_then(|lines| lines.first())
-            .map_or_else(String::new, |line| clip(line, 200));
+        let first = text.lines().find(|line| words(line) > 0.0 && !is_fence(line.trim_start()));
+        return first.map_or_else(String::new, |line| clip(line, 200));
     }
     kept.join("\n")
 }
@@ -133,7 +131,11 @@ pub(super) fn closing_question(text: &str) -> Option<String> {
     let sentences = sentences(&text);
     let tail = &sentences[sentences.len().saturating_sub(3)..];
     let last = tail.iter().rposition(|sentence| asks(sentence)).filter(|at| at + 2 >= tail.len())?;
-    let first = tail[..last].iter().rposition(|sentence| !asks(sentence)).map_or(0, |at| at + 1);
+    let mut first = tail[..last].iter().rposition(|sentence| !asks(sentence)).map_or(0, |at| at + 1);
+    if words(&tail[first..=last].join(" ")) < 1.5 {
+        // "Is it?" needs what it asks about.
+        first = first.saturating_sub(1);
+    }
     let question = tail[first..=last].join(" ");
     (words(&question) >= 1.5).then(|| plain(bare(&question)))
 }
@@ -164,14 +166,15 @@ pub(super) fn report(text: &str) -> String {
         let item = bare(line.trim());
         let listed = item.len() < line.trim().len();
         for sentence in sentences(&plain(item)) {
-            let greeting = out.is_empty() && !listed && words(sentence) < 2.6;
+            let greeting = out.is_empty() && !listed && words(sentence) < 2.1;
             if greeting || is_announcement(sentence) || asks(sentence) || words(sentence) < 0.2 {
                 continue;
             }
             lead = sentence.ends_with([':', '：']).then_some(out.len());
             if !out.is_empty() {
                 let divided = out.ends_with(['.', ':', '!', '。', '！', '：', '؟']);
-                out.push_str(if listed && !divided { "; " } else { " " });
+                let last = out.chars().next_back().unwrap_or(' ');
+                out.push_str(if listed && !divided { "; " } else { gap(last) });
             }
             out.push_str(sentence);
         }

@@ -5,6 +5,7 @@ use super::previous::{Previous, Section};
 use super::prose::{report, sentences, words};
 use super::shell::Step;
 use super::turns::{State, Turn};
+use super::words::GAVE;
 use super::work::{Command, Work};
 use super::{Extract, Kind, file_name};
 
@@ -13,11 +14,11 @@ pub(super) const WHOLE: usize = 6_000;
 /// Of each section. They add up to less than the whole with its headings.
 const GOAL: usize = 1_050;
 const CONSTRAINTS: usize = 750;
-const DONE: usize = 1_750;
+const DONE: usize = 1_600;
 const IN_PROGRESS: usize = 420;
 const BLOCKED: usize = 420;
 const DECISIONS: usize = 480;
-const NEXT_STEPS: usize = 260;
+const NEXT_STEPS: usize = 420;
 const CONTEXT: usize = 600;
 /// Of a sentence that binds.
 pub(super) const CONSTRAINT: usize = 220;
@@ -208,15 +209,15 @@ impl<'a> Page<'a> {
     fn next_steps(&mut self) -> Vec<String> {
         let mut new = Vec::new();
         match (self.open_turn(), self.extract.turns.last()) {
-            (Some(turn), _) => {
-                let said =
-                    if turn.state == State::Answered { turn.report.clone() } else { report(&turn.last_said) };
-                if !said.is_empty() {
-                    new.push(format!("Go on from the assistant's last words: {}", quoted(&said, 200)));
-                }
+            (_, Some(Turn { question: Some(question), state: State::Answered, .. })) => {
+                new.push(format!("{WAITING}{}", quoted(question, 240)));
             }
-            (None, Some(Turn { question: Some(question), .. })) => {
-                new.push(format!("{WAITING}{}", quoted(question, 200)));
+            (Some(turn), _) => {
+                let reported = turn.state == State::Answered;
+                let said = if reported { turn.report.clone() } else { report(&turn.last_said) };
+                if !said.is_empty() {
+                    new.push(format!("Go on from the assistant's last words: {}", quoted(&said, 240)));
+                }
             }
             _ => {}
         }
@@ -261,7 +262,9 @@ impl<'a> Page<'a> {
     }
 
     fn context(&mut self) -> Vec<String> {
-        let mut new: Vec<String> = self.extract.words.facts.iter().cloned().collect();
+        let facts = self.extract.words.facts.iter();
+        let told = |fact: &&String| fact.strip_prefix(GAVE).is_some_and(|values| self.is_told(values));
+        let mut new: Vec<String> = facts.filter(|fact| !told(fact)).cloned().collect();
         new.extend(
             self.extract
                 .instructions
@@ -303,12 +306,17 @@ impl<'a> Page<'a> {
     /// What came of a turn; what was asked is said again only where no other section has it.
     fn done_point(&self, turn: &Turn) -> String {
         let files = self.file_names(turn, 3);
-        let outcome = match (turn.state == State::Answered && !turn.report.is_empty(), files.is_empty()) {
-            (true, true) if turn.steps > 0 => line(&turn.report, REPORT),
+        // A decision in it may have been told.
+        let untold = sentences(&turn.report).into_iter().filter(|sentence| !self.is_told(sentence));
+        let report = line(&untold.collect::<Vec<_>>().join("\n"), REPORT);
+        let outcome = match (&turn.state, report.is_empty(), files.is_empty()) {
+            (State::Answered, true, true) => return String::new(),
+            (State::Answered, true, false) => format!("edited {files}"),
+            (State::Answered, false, false) => format!("{report} ({files})"),
+            (State::Answered, false, true) if turn.steps > 0 => report,
             // Nothing was changed: what was said may be a plan.
-            (true, true) => format!("answered: {}", line(&turn.report, REPORT)),
-            (true, false) => format!("{} ({files})", line(&turn.report, REPORT)),
-            (false, _) => format!("edited {files}, then {}", self.standing(turn)),
+            (State::Answered, false, true) => format!("answered: {report}"),
+            (..) => format!("edited {files}, then {}", self.standing(turn)),
         };
         let request = quoted(&turn.request, REQUEST);
         let reported = turn.state == State::Answered;

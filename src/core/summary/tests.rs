@@ -48,7 +48,7 @@ fn bash(command: &str, error: Option<&str>) -> [String; 2] {
     tool("bash", "command", command, error)
 }
 
-fn extract<'a>(previous: Option<&'a str>) -> Extract {
+fn extract(previous: Option<&str>) -> Extract {
     Extract::new(Material {
         kind: Kind::Compaction,
         previous_summary: previous,

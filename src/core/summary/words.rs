@@ -12,6 +12,9 @@ const CONSTRAINTS: usize = 24;
 const DECISIONS: usize = 12;
 const FACTS: usize = 12;
 
+/// What a fact begins with that quotes values.
+pub(super) const GAVE: &str = "The user gave: ";
+
 /// A sentence that binds.
 #[derive(Debug)]
 pub(super) struct Constraint {
@@ -47,7 +50,7 @@ impl Words {
             push(&mut self.decisions, DECISIONS, decision);
         }
         if gives_values(text) {
-            push(&mut self.facts, FACTS, format!("The user gave: {}", quoted(said, 260)));
+            push(&mut self.facts, FACTS, format!("{GAVE}{}", quoted(said, 260)));
         }
         for address in addresses(text) {
             push(&mut self.facts, FACTS, format!("The user named {}", line(address, 200)));

@@ -2,6 +2,7 @@
 
 use super::clean::{folded, line, visible};
 use super::message::{Call, ToolResult};
+use super::prose::words;
 use super::shell::{self, Step};
 use std::collections::VecDeque;
 
@@ -211,11 +212,13 @@ fn telling_line(output: &str) -> Option<String> {
     ];
     let output = visible(output);
     let lines: Vec<&str> = output.lines().map(str::trim).filter(|line| tells(line)).collect();
-    let named = lines.iter().find(|line| {
-        let lower = line.to_lowercase();
-        CUES.iter().any(|cue| lower.contains(cue))
-    });
-    named.or(lines.last()).map(|text| line(text, 200))
+    let named = |least: f32| {
+        lines.iter().find(|line| {
+            let lower = line.to_lowercase();
+            words(line) >= least && CUES.iter().any(|cue| lower.contains(cue))
+        })
+    };
+    named(2.5).or_else(|| named(0.0)).or(lines.last()).map(|text| line(text, 200))
 }
 
 /// Not what a shell tool adds below every failure, and not an interruption by the user.
