@@ -27,6 +27,7 @@ pub mod prepare;
 pub mod pi;
 
 pub mod agent;
+pub mod summary;
 
 pub mod plan;
 
