@@ -16,4 +16,16 @@ pub mod session;
 pub mod load;
 pub mod row;
 
+pub mod labels;
+pub mod reference;
+pub mod tree;
+pub mod upgrade;
+
 pub mod bodies;
+pub mod prepare;
+
+pub mod pi;
+
+pub mod plan;
+
+pub mod ops;

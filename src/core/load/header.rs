@@ -13,7 +13,7 @@ use std::io;
 pub struct Preamble {
     pub header: Header,
     pub version: Version,
-    pub title_slot: Option<Span>,
+    pub title_slot: Option<Vec<u8>>,
     pub problems: Vec<Problem>,
     /// The byte behind the header line's newline.
     pub end: u64,
@@ -51,13 +51,15 @@ pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
             continue;
         }
         if number == 1 && is_title_slot(value) {
-            title_slot = Some(span);
+            title_slot = Some(line.to_vec());
             continue;
         }
         let version = version_of(value, line_no, &mut problems)?;
         let text = |key: &str| value.get_text(key).map(Text::into_owned);
+        let before = value.bytes().as_ptr() as usize - line.as_ptr() as usize;
+        let mark = span.len - line.len() as u64;
         let header = Header {
-            span,
+            span: Span { start: span.start + mark + before as u64, len: value.bytes().len() as u64 },
             line: line_no,
             id: text("id").unwrap_or_default(),
             cwd: text("cwd"),
