@@ -33,6 +33,8 @@ const STEPS = [
 /** The lines of one session of oh-my-pi; `version` 2 has the roles of its time. */
 export function ompSession(random, version = 3) {
   const session = new Growing(random);
+  // What oh-my-pi strips from Copilot's turns when it loads them would be lost from its migration.
+  session.providers = version === 3 ? ["anthropic", "openai", "github-copilot"] : ["anthropic", "openai"];
   session.add("model_change", { model: "anthropic/claude-x", ...(random.chance(0.5) && { role: "default" }), resolvedModelIsFallback: false });
   const steps = random.weighted([[3, random.between(1, 8)], [5, random.between(8, 30)], [1, random.between(30, 70)]]);
   for (let i = 0; i < steps; i++) random.weighted(STEPS)(session);
@@ -121,7 +123,7 @@ function assistant(session) {
       role: "assistant",
       content: blocks,
       api: "anthropic-messages",
-      provider: random.pick(["anthropic", "openai", "github-copilot"]),
+      provider: random.pick(session.providers),
       model: random.pick(["claude-x", "gpt-y"]),
       usage: usage(random, random.chance(0.2) ? { contextTokens: 4321, reasoningTokens: 7, premiumRequests: 1 } : {}),
       stopReason,

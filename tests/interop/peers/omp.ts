@@ -1,19 +1,17 @@
 // Asks the running oh-my-pi. Started with bun as `omp.ts <package folder>`.
 
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { part, serve } from "./wire.mjs";
+import { attempt, serve } from "./wire.mjs";
 
 const scratch = mkdtempSync(join(tmpdir(), "interop-omp-"));
-process.env.HOME = process.env.INTEROP_HOME ?? join(scratch, "home");
 process.env.PI_CODING_AGENT_DIR = join(scratch, "agent");
-mkdirSync(process.env.HOME, { recursive: true });
 
 const source = (path: string) => import(resolve(process.argv[2], "src", path));
 const core = (path: string) => import(resolve(process.argv[2], "../pi-agent-core/src", path));
 const { SessionManager } = await source("session/session-manager.ts");
-const { buildSessionContext, isTranscriptEntry, isUserRequestEntry, userTurnDraft } = await source(
+const { isTranscriptEntry, isUserRequestEntry, userTurnDraft } = await source(
 	"session/session-context.ts",
 );
 const { convertToLlm } = await source("session/messages.ts");
@@ -49,8 +47,14 @@ async function open(file: string) {
 	return SessionManager.open(copy, undefined, undefined, { suppressBreadcrumb: true });
 }
 
-const byId = (session: any) => new Map(session.getEntries().map((entry: any) => [entry.id, entry]));
-const context = (session: any, id: string) => buildSessionContext(session.getEntries(), id, byId(session));
+/** At another entry than the leaf: the leaf goes there and back, in memory. */
+function context(session: any, id: string) {
+	const leaf = session.getLeafId();
+	session.branch(id);
+	const found = session.buildSessionContext();
+	session.branch(leaf);
+	return found;
+}
 
 function tokens(session: any, id: string): number {
 	const usage = getLastAssistantUsage(session.getBranch(id));
@@ -67,7 +71,7 @@ function labels(session: any) {
 	return [...found.values()];
 }
 
-function tree(session: any, { filter, search, leaf }: { filter: string; search?: string; leaf: string }) {
+function tree(session: any, { filter, search, leaf = session.getLeafId() }: any) {
 	const nothing = () => {};
 	const selector = new TreeSelectorComponent(session.getTree(), leaf, 100000, nothing, nothing, nothing, filter);
 	if (search) selector.handleInput(search);
@@ -97,22 +101,22 @@ function row(line: string, label: string | undefined) {
 	return { active, text: rest };
 }
 
-function prepare(session: any, keepRecentTokens: number) {
+function prepare(session: any, { keepRecentTokens }: any) {
 	const preparation = prepareCompaction(session.getBranch(), { ...DEFAULT_COMPACTION_SETTINGS, keepRecentTokens });
 	if (!preparation) return null;
 	const { fileOps, settings: _, ...rest } = preparation;
-	return { ...rest, fileOps: Object.fromEntries(Object.entries(fileOps).map(([name, set]: any) => [name, [...set]])) };
+	const sets = Object.fromEntries(Object.entries(fileOps).map(([name, set]: any) => [name, [...set]]));
+	return { ...rest, fileOps: sets, details: computeFileLists(fileOps) };
 }
 
-function summarize(session: any, targetId: string) {
+function summarize(session: any, { id: targetId }: any) {
 	const oldLeafId = session.getLeafId();
 	const { entries, commonAncestorId } = collectEntriesForBranchSummary(session, oldLeafId, targetId);
-	const { messages, fileOps } = prepareBranchEntries(entries, new Tokenizer(), BRANCH_BUDGET);
+	const { fileOps } = prepareBranchEntries(entries, new Tokenizer(), BRANCH_BUDGET);
 	return {
 		oldLeafId,
 		commonAncestorId,
 		entriesToSummarize: entries,
-		text: serializeConversationForSummary(convertToLlm(messages)),
 		...computeFileLists(fileOps),
 		...navigation(session.getEntry(targetId)),
 	};
@@ -132,76 +136,66 @@ function navigation(entry: any) {
 const asLines = (text: string) => text.split("\n").filter(Boolean);
 const linesOf = (session: any) => asLines(readFileSync(session.getSessionFile(), "utf8"));
 
-async function partly<T>(ask: () => Promise<T>) {
-	try {
-		return { ok: (await ask()) ?? null };
-	} catch (error: any) {
-		return { error: `${error?.message ?? error}`, stack: error?.stack };
-	}
-}
-
-async function each<A, B>(items: A[], ask: (item: A) => Promise<B>) {
-	const answers: unknown[] = [];
-	for (const item of items) answers.push(await partly(() => ask(item)));
-	return answers;
-}
+/** One function a kind of question. Those that change the session open a copy of their own. */
+const ANSWERS: Record<string, (session: any, question: any, file: string) => unknown> = {
+	leaf: session => session.getLeafId(),
+	entries: session => session.getEntries(),
+	context: (session, { id }) => context(session, id),
+	llm: (session, { id }) => convertToLlm(context(session, id).messages),
+	text: (session, { id }) => serializeConversationForSummary(convertToLlm(context(session, id).messages)),
+	tokens: (session, { id }) => tokens(session, id),
+	path: (session, { id }) => session.getBranch(id),
+	labels,
+	tree,
+	prepare,
+	summarize,
+	fork: async (_, { id }, file) => fork(await open(file), id),
+	migrate: (_, _question, file) => migrate(file),
+	write: async (_, { action }, file) => write(await open(file), action),
+	reopen: (_, { out }, file) => reopen(file, out),
+};
 
 await serve({
 	hello: () => ({ bun: Bun.version }),
 
-	async read({ file, ids = [], trees = [], keeps = [], targets = [] }: any) {
+	async ask({ file, questions }: any) {
 		const session = await open(file);
-		const answer = {
-			leaf: session.getLeafId(),
-			labels: part(() => labels(session)),
-			at: ids.map((id: string) => ({
-				id,
-				context: part(() => context(session, id)),
-				llm: part(() => convertToLlm(context(session, id).messages)),
-				text: part(() => serializeConversationForSummary(convertToLlm(context(session, id).messages))),
-				tokens: part(() => tokens(session, id)),
-				path: part(() => session.getBranch(id)),
-			})),
-			trees: trees.map((wanted: any) => part(() => tree(session, { ...wanted, leaf: wanted.leaf ?? session.getLeafId() }))),
-			prepared: keeps.map((keep: number) => part(() => prepare(session, keep))),
-			summaries: targets.map((id: string) => part(() => summarize(session, id))),
-			forks: await each(ids, async (id: string) => {
-				const copy = await open(file);
-				copy.createBranchedSession(id);
-				return linesOf(copy).map(line => JSON.parse(line));
-			}),
-		};
-		await session.close();
-		return answer;
-	},
-
-	async migrate({ file }: any) {
-		const session = await open(file);
-		await session.rewriteEntries();
-		return linesOf(session);
-	},
-
-	write: ({ file, actions }: any) =>
-		each(actions, async (action: any) => {
-			const session = await open(file);
-			const before = session.getEntries().length;
-			perform(session, action);
-			await session.flush();
-			return session.getEntries().slice(before).map((entry: unknown) => JSON.stringify(entry));
-		}),
-
-	async reopen({ file, out }: any) {
-		const session = await open(file);
-		const answer: any = { leaf: session.getLeafId(), context: session.buildSessionContext() };
-		session.appendMessage({ role: "user", content: "and then?", timestamp: 1 });
-		await session.flush();
-		answer.continued = { leaf: session.getLeafId(), context: session.buildSessionContext() };
-		copyFileSync(session.getSessionFile(), out);
-		await session.close();
-		return answer;
+		const answers: unknown[] = [];
+		for (const question of questions) answers.push(await attempt(() => ANSWERS[question.kind](session, question, file)));
+		return answers;
 	},
 });
 process.exit(0);
+
+function fork(session: any, id: string) {
+	session.createBranchedSession(id);
+	return linesOf(session).map(line => JSON.parse(line));
+}
+
+async function migrate(file: string) {
+	const session = await open(file);
+	await session.rewriteEntries();
+	return linesOf(session);
+}
+
+/** Writes with the agent's own methods; answers the lines that are new. */
+function write(session: any, action: any) {
+	const before = session.getEntries().length;
+	perform(session, action);
+	return session.getEntries().slice(before).map((entry: unknown) => JSON.stringify(entry));
+}
+
+/** Answers the context, goes on with the session, and leaves the result at `out`. */
+async function reopen(file: string, out: string) {
+	const session = await open(file);
+	const answer: any = { leaf: session.getLeafId(), context: session.buildSessionContext() };
+	session.appendMessage({ role: "user", content: "and then?", timestamp: 1 });
+	await session.flush();
+	answer.continued = session.buildSessionContext();
+	copyFileSync(session.getSessionFile(), out);
+	await session.close();
+	return answer;
+}
 
 function perform(session: any, action: any) {
 	switch (action.kind) {

@@ -39,7 +39,7 @@ function open(file) {
 
 const at = (session) => ({ entries: session.getEntries(), byId: session.byId });
 
-function context(session, id) {
+function context(session, id = session.getLeafId()) {
   const { entries, byId } = at(session);
   return buildSessionContext(entries, id, byId);
 }
@@ -57,7 +57,7 @@ function labels(session) {
   }));
 }
 
-function tree(session, { filter, search, leaf }) {
+function tree(session, { filter, search, leaf = session.getLeafId() }) {
   const nothing = () => {};
   const selector = new TreeSelectorComponent(session.getTree(), leaf, 1000, nothing, nothing, nothing, undefined, filter);
   const list = selector.getTreeList();
@@ -71,36 +71,35 @@ function tree(session, { filter, search, leaf }) {
   }));
 }
 
-function prepare(session, keepRecentTokens) {
+function prepare(session, { keepRecentTokens }) {
   const settings = { enabled: true, reserveTokens: 16384, keepRecentTokens };
   const preparation = compaction.prepareCompaction(session.getBranch(), settings);
   if (!preparation) return null;
   const { fileOps, settings: _, ...rest } = preparation;
-  return { ...rest, fileOps: sets(fileOps) };
+  return { ...rest, fileOps: sets(fileOps), details: computeFileLists(fileOps) };
 }
 
 const sets = (fileOps) => Object.fromEntries(Object.entries(fileOps).map(([name, set]) => [name, [...set]]));
 
-function summarize(session, targetId) {
+function summarize(session, { id: targetId }) {
   const oldLeafId = session.getLeafId();
   const { entries, commonAncestorId } = collectEntriesForBranchSummary(session, oldLeafId, targetId);
-  const { messages, fileOps } = prepareBranchEntries(entries, BRANCH_BUDGET);
-  return {
-    oldLeafId,
-    commonAncestorId,
-    entriesToSummarize: entries,
-    text: serializeConversation(convertToLlm(messages)),
-    ...computeFileLists(fileOps),
-    ...navigation(session.getEntry(targetId)),
-  };
+  return { oldLeafId, commonAncestorId, entriesToSummarize: entries, ...branchFiles(entries), ...navigation(session.getEntry(targetId)) };
+}
+
+/** pi cannot summarise a branch with a message that has no content, though it shows and sends it. */
+function branchFiles(entries) {
+  const { ok, error } = part(() => prepareBranchEntries(entries, BRANCH_BUDGET));
+  if (error && !entries.some(({ type, message }) => type === "message" && message.content == null)) throw new Error(error);
+  return ok ? computeFileLists(ok.fileOps) : {};
 }
 
 /** Where the navigation of the agent would land, and what its editor would hold. */
 function navigation(entry) {
-  const content =
-    entry.type === "custom_message" ? entry.content : entry.message?.role === "user" ? entry.message.content : undefined;
-  if (content === undefined) return { newLeafId: entry.id };
-  const text = typeof content === "string" ? content : content.filter((b) => b.type === "text").map((b) => b.text).join("");
+  const isRequest = entry.type === "custom_message" || entry.message?.role === "user";
+  if (!isRequest) return { newLeafId: entry.id };
+  const { content } = entry.message ?? entry;
+  const text = typeof content === "string" ? content : (content ?? []).map((b) => (b.type === "text" ? b.text : "")).join("");
   return { newLeafId: entry.parentId, editorText: text };
 }
 
@@ -110,58 +109,42 @@ function fork(session, id) {
 }
 
 const asLines = (text) => text.split("\n").filter(Boolean);
+const linesOf = (session) => asLines(readFileSync(session.getSessionFile(), "utf8"));
+
+/** One function a kind of question. Those that change the session open a copy of their own. */
+const ANSWERS = {
+  leaf: (session) => session.getLeafId(),
+  entries: (session) => session.getEntries(),
+  context: (session, { id }) => context(session, id),
+  llm: (session, { id }) => convertToLlm(context(session, id).messages),
+  text: (session, { id }) => serializeConversation(convertToLlm(context(session, id).messages)),
+  tokens: (session, { id }) => tokens(session, id),
+  path: (session, { id }) => session.getBranch(id),
+  labels,
+  tree,
+  prepare,
+  summarize,
+  fork: (_, { id }, file) => fork(open(file), id),
+  migrate: (session) => linesOf(session),
+  write: (_, { action }, file) => write(open(file), action),
+  reopen: (session, { out }) => reopen(session, out),
+};
 
 await serve({
   hello: () => ({ node: process.versions.node }),
 
-  read({ file, ids = [], trees = [], keeps = [], targets = [] }) {
+  ask({ file, questions }) {
     const session = open(file);
-    return {
-      leaf: session.getLeafId(),
-      labels: part(() => labels(session)),
-      at: ids.map((id) => ({
-        id,
-        context: part(() => context(session, id)),
-        llm: part(() => convertToLlm(context(session, id).messages)),
-        text: part(() => serializeConversation(convertToLlm(context(session, id).messages))),
-        tokens: part(() => tokens(session, id)),
-        path: part(() => session.getBranch(id)),
-      })),
-      trees: trees.map((wanted) => part(() => tree(session, { ...wanted, leaf: wanted.leaf ?? session.getLeafId() }))),
-      prepared: keeps.map((keep) => part(() => prepare(session, keep))),
-      summaries: targets.map((id) => part(() => summarize(session, id))),
-      forks: ids.map((id) => part(() => fork(open(file), id))),
-    };
-  },
-
-  migrate({ file }) {
-    const session = open(file);
-    return asLines(readFileSync(session.getSessionFile(), "utf8"));
-  },
-
-  /** Writes with the agent's own methods; answers the lines that are new. */
-  write({ file, actions }) {
-    return actions.map((action) =>
-      part(() => {
-        const session = open(file);
-        const path = session.getSessionFile();
-        const before = asLines(readFileSync(path, "utf8")).length;
-        perform(session, action);
-        return asLines(readFileSync(path, "utf8")).slice(before);
-      }),
-    );
-  },
-
-  /** Opens what pisess wrote, answers its context, goes on with it, and leaves the result at `out`. */
-  reopen({ file, out }) {
-    const session = open(file);
-    const answer = { leaf: session.getLeafId(), context: session.buildSessionContext() };
-    session.appendMessage({ role: "user", content: "and then?", timestamp: 1 });
-    answer.continued = { leaf: session.getLeafId(), context: session.buildSessionContext() };
-    copyFileSync(session.getSessionFile(), out);
-    return answer;
+    return questions.map((question) => part(() => ANSWERS[question.kind](session, question, file)));
   },
 });
+
+/** Writes with the agent's own methods; answers the lines that are new. */
+function write(session, action) {
+  const before = linesOf(session).length;
+  perform(session, action);
+  return linesOf(session).slice(before);
+}
 
 function perform(session, action) {
   switch (action.kind) {
@@ -173,4 +156,13 @@ function perform(session, action) {
       return session.branchWithSummary(action.to, action.summary, action.details, action.fromHook);
   }
   throw new Error(`no such action: ${action.kind}`);
+}
+
+/** Answers the context, goes on with the session, and leaves the result at `out`. */
+function reopen(session, out) {
+  const answer = { leaf: session.getLeafId(), context: session.buildSessionContext() };
+  session.appendMessage({ role: "user", content: "and then?", timestamp: 1 });
+  answer.continued = session.buildSessionContext();
+  copyFileSync(session.getSessionFile(), out);
+  return answer;
 }

@@ -1,8 +1,8 @@
 // The conversation between the comparer and a peer: one JSON request a line in,
 // one JSON answer a line out, in order.
 
-import { createInterface } from "node:readline";
 import { writeSync } from "node:fs";
+import { createInterface } from "node:readline";
 
 /** Answers requests until stdin ends. `handlers[request.op](request)` gives the answer. */
 export async function serve(handlers) {
@@ -22,7 +22,7 @@ export async function attempt(ask) {
   }
 }
 
-/** `attempt` for a part of an answer. */
+/** `attempt` for what needs no waiting. */
 export function part(ask) {
   try {
     return { ok: ask() ?? null };
