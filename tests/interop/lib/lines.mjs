@@ -52,14 +52,15 @@ export function sameMigration(source, expected, actual) {
   return null;
 }
 
-/** oh-my-pi adds a title line whenever it writes a whole file, pisess never does. */
+/** oh-my-pi adds a title line, and the title to the header, whenever it writes a whole file; pisess never does. */
+const untitled = ({ title, titleSource, ...header }) => header;
 const isSlot = (line) => line.startsWith('{"type":"title","v":1');
 
 function byPosition(values) {
   const names = new Map(values.flatMap(({ id }, at) => (id === undefined ? [] : [[id, `entry ${at}`]])));
   const name = (id) => names.get(id) ?? id;
   return values.map((value) => {
-    if (value.type === "session") return value;
+    if (value.type === "session") return untitled(value);
     const renamed = { ...value, id: name(value.id), parentId: name(value.parentId) };
     if ("firstKeptEntryId" in value) renamed.firstKeptEntryId = name(value.firstKeptEntryId);
     return renamed;
