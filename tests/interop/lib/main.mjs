@@ -57,7 +57,7 @@ async function main() {
   const peers = await startPeers();
   const numbers = options.session ? [Number(options.session)] : Array.from({ length: Number(options.sessions) }, (_, n) => n);
   try {
-    if (options["oracles-only"]) await agree(peers, scratch, numbers.map((n) => session(options.seed, n)), options.seed, count);
+    if (options["oracles-only"]) await agentsAlone(peers, numbers);
     else await compareAll(peers, numbers);
   } finally {
     for (const peer of Object.values(peers)) peer.close();
@@ -91,6 +91,12 @@ async function startPeers() {
 function bunBinary(modules) {
   const arch = process.arch === "arm64" ? "aarch64" : process.arch;
   return join(modules, "@oven", `bun-${process.platform}-${arch}`, "bin", "bun");
+}
+
+async function agentsAlone(peers, numbers) {
+  const sessions = numbers.map((n) => session(options.seed, n)).filter(({ older }) => !older);
+  totals.sessions = sessions.length;
+  await agree(peers, scratch, sessions, options.seed, count);
 }
 
 async function compareAll(peers, numbers) {

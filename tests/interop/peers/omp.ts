@@ -116,7 +116,7 @@ function summarize(session: any, { id: targetId }: any) {
 	return {
 		oldLeafId,
 		commonAncestorId,
-		entriesToSummarize: entries,
+		entriesToSummarize: stored(session, entries),
 		...computeFileLists(fileOps),
 		...navigation(session.getEntry(targetId)),
 	};
@@ -136,6 +136,15 @@ function navigation(entry: any) {
 const asLines = (text: string) => text.split("\n").filter(Boolean);
 const linesOf = (session: any) => asLines(readFileSync(session.getSessionFile(), "utf8"));
 
+/**
+ * Entries as their file has them. Loading takes what another process must not
+ * replay out of some providers' turns, which changes what is sent but not what is kept.
+ */
+function stored(session: any, entries: any[]) {
+	const lines = new Map(linesOf(session).map(line => [JSON.parse(line).id, JSON.parse(line)]));
+	return entries.map(entry => lines.get(entry.id) ?? entry);
+}
+
 /** One function a kind of question. Those that change the session open a copy of their own. */
 const ANSWERS: Record<string, (session: any, question: any, file: string) => unknown> = {
 	leaf: session => session.getLeafId(),
@@ -144,12 +153,12 @@ const ANSWERS: Record<string, (session: any, question: any, file: string) => unk
 	llm: (session, { id }) => convertToLlm(context(session, id).messages),
 	text: (session, { id }) => serializeConversationForSummary(convertToLlm(context(session, id).messages)),
 	tokens: (session, { id }) => tokens(session, id),
-	path: (session, { id }) => session.getBranch(id),
+	path: (session, { id }) => stored(session, session.getBranch(id)),
 	labels,
 	tree,
 	prepare,
 	summarize,
-	fork: async (_, { id }, file) => fork(await open(file), id),
+	fork: async (source, { id }, file) => fork(source, await open(file), id),
 	migrate: (_, _question, file) => migrate(file),
 	write: async (_, { action }, file) => write(await open(file), action),
 	reopen: (_, { out }, file) => reopen(file, out),
@@ -167,9 +176,10 @@ await serve({
 });
 process.exit(0);
 
-function fork(session: any, id: string) {
+function fork(source: any, session: any, id: string) {
 	session.createBranchedSession(id);
-	return linesOf(session).map(line => JSON.parse(line));
+	const written = linesOf(session).map(line => JSON.parse(line));
+	return stored(source, written.filter(entry => entry.type !== "label")).concat(written.filter(entry => entry.type === "label"));
 }
 
 async function migrate(file: string) {
