@@ -81,7 +81,7 @@ impl SummaryArgs {
 
     /// The instructions for a prompt.
     pub fn prompt_of<'a>(&'a self) -> Prompt<'a> {
-        Prompt { instructions: self.instructions.as_deref().map(Text::from), replace: self.replace_instructions }
+        Prompt { text: self.instructions.as_deref().map(Text::from), replace: self.replace_instructions }
     }
 
     /// The summarizer, if one is given.

@@ -46,7 +46,10 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, search: &s
     let words: Vec<String> = search.to_lowercase().split_whitespace().map(str::to_owned).collect();
     let is_visible: Vec<bool> = session
         .all()
-        .map(|ix| passes(session, &labels, leaf, filter, ix) && (words.is_empty() || found(session, &labels, &words, ix)))
+        .map(|ix| {
+            passes(session, &labels, leaf, filter, ix)
+                && (words.is_empty() || found(session, &labels, &words, ix))
+        })
         .collect();
     let places = layout(session, &tree, &is_active, &is_visible);
     let calls = calls(session, &tree, &is_active);
@@ -87,7 +90,9 @@ fn passes(session: &Session, labels: &Labels, leaf: Position, filter: Filter, ix
         return true;
     }
     // Both agents hide these in every mode, their `all` included.
-    if entry.flags.has(Flags::SILENT) && leaf != Some(ix) || entry.kind == Kind::Usage && session.dialect == Dialect::Pi {
+    if entry.flags.has(Flags::SILENT) && leaf != Some(ix)
+        || entry.kind == Kind::Usage && session.dialect == Dialect::Pi
+    {
         return false;
     }
     match filter {
