@@ -74,7 +74,8 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         }
     }
     if args.summary.prompt {
-        let (preparation, bodies) = (prepare(args, &input, &session)?, FileBodies::new(&session, input.source()));
+        let (preparation, bodies) =
+            (prepare(args, &input, &session)?, FileBodies::new(&session, input.source()));
         let prompts = agent::compaction_prompts(&session, &preparation, &args.summary.prompt_of(), &bodies)
             .map_err(|error| input.unreadable(error))?;
         world.stdout.write_all(&prompts.concat()).map_err(Failure::output)?;
@@ -88,14 +89,25 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
         if session.leaf.map(|leaf| session.id(leaf).into_owned()) != leaf {
             // Whoever wrote meanwhile may have compacted, or gone to another branch.
-            let still_on_path = leaf.as_ref().and_then(|leaf| session.find(leaf)).is_some_and(|old| session.path(session.leaf).contains(&old));
+            let still_on_path = leaf
+                .as_ref()
+                .and_then(|leaf| session.find(leaf))
+                .is_some_and(|old| session.path(session.leaf).contains(&old));
             if !still_on_path || ends_in_compaction(session) {
-                return Err(Failure::cannot(format_args!("{}: the conversation went elsewhere meanwhile", input.name))
-                    .hint("run the command again"));
+                return Err(Failure::cannot(format_args!(
+                    "{}: the conversation went elsewhere meanwhile",
+                    input.name
+                ))
+                .hint("run the command again"));
             }
         }
         let change = compaction(session, &ready.compaction, &ready.summary, stamp);
-        let names = change.lines.iter().filter_map(|line| Raw::checked(line).get_text("id")).map(|id| id.to_string()).collect();
+        let names = change
+            .lines
+            .iter()
+            .filter_map(|line| Raw::checked(line).get_text("id"))
+            .map(|id| id.to_string())
+            .collect();
         Ok(Some((change, Made { names, draft: None })))
     };
     change(&job, &session, &mut mint, world, &mut decide)
@@ -132,7 +144,13 @@ fn prepare(args: &Args, input: &Input, session: &Session) -> Result<Preparation,
     })
 }
 
-fn ready(args: &Args, input: &Input, session: &Session, given: Option<String>, now_ms: i64) -> Result<Ready, Failure> {
+fn ready(
+    args: &Args,
+    input: &Input,
+    session: &Session,
+    given: Option<String>,
+    now_ms: i64,
+) -> Result<Ready, Failure> {
     let preparation = prepare(args, input, session)?;
     let bodies = FileBodies::new(session, input.source());
     let unreadable = |error: io::Error| input.unreadable(error);
@@ -164,8 +182,12 @@ fn text(
         return Ok(Source::Given(Text::from(given)));
     }
     if let Some(shell) = args.summary.shell() {
-        let prompts = agent::compaction_prompts(session, preparation, &args.summary.prompt_of(), bodies).map_err(unreadable)?;
-        let answers = prompts.into_iter().map(|prompt| args.summary.ask(&shell, prompt)).collect::<Result<Vec<_>, _>>()?;
+        let prompts = agent::compaction_prompts(session, preparation, &args.summary.prompt_of(), bodies)
+            .map_err(unreadable)?;
+        let answers = prompts
+            .into_iter()
+            .map(|prompt| args.summary.ask(&shell, prompt))
+            .collect::<Result<Vec<_>, _>>()?;
         return Ok(Source::Made(agent::merged_summary(preparation, answers)));
     }
     let wanted = Wanted {
@@ -178,7 +200,12 @@ fn text(
     extract(&wanted, args.summary.instructions.as_deref(), bodies).map(Source::Made).map_err(unreadable)
 }
 
-fn print_preparation(args: &Args, input: &Input, session: &Session, world: &mut World) -> Result<Exit, Failure> {
+fn print_preparation(
+    args: &Args,
+    input: &Input,
+    session: &Session,
+    world: &mut World,
+) -> Result<Exit, Failure> {
     let Some(preparation) = prepared(args, input, session)? else {
         print_json(world, b"null")?;
         return Ok(Exit::Found);
@@ -197,7 +224,8 @@ fn preparation_json(
     bodies: &dyn Bodies,
 ) -> io::Result<Vec<u8>> {
     let kept = preparation.first_kept.map(|ix| session.id(ix));
-    let compactions = preparation.previous_compactions.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
+    let compactions =
+        preparation.previous_compactions.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
     Ok(Object::new()
         .text_or_null("firstKeptEntryId", kept.as_ref())
         .bool("isSplitTurn", preparation.is_split_turn)

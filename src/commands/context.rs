@@ -70,9 +70,8 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     match args.form {
         Form::Messages => messages(&context, &bodies, &mut out),
         Form::Llm => for_model(&session, &context, &bodies, &mut out),
-        Form::Text => {
-            agent::transcript(&session, &context.messages, &bodies, &mut out).and_then(|()| out.write_all(b"\n"))
-        }
+        Form::Text => agent::transcript(&session, &context.messages, &bodies, &mut out)
+            .and_then(|()| out.write_all(b"\n")),
     }
     .and_then(|()| out.flush())
     .map_err(unreadable)?;
@@ -98,7 +97,12 @@ fn messages(context: &Context, bodies: &dyn Bodies, out: &mut dyn Write) -> io::
     out.write_all(b"}\n")
 }
 
-fn for_model(session: &Session, context: &Context, bodies: &dyn Bodies, out: &mut dyn Write) -> io::Result<()> {
+fn for_model(
+    session: &Session,
+    context: &Context,
+    bodies: &dyn Bodies,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     out.write_all(b"[")?;
     let mut first = true;
     let mut valid = Vec::new();

@@ -81,7 +81,13 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
 
 /// The folder of the new file: the one that is named, else the session's; for another project the
 /// folder beside it that the agent keeps for that project, where the session lies in one of its own.
-fn folder(args: &Args, input: &Input, session: &Session, cwd: Option<&str>, world: &World) -> Result<PathBuf, Failure> {
+fn folder(
+    args: &Args,
+    input: &Input,
+    session: &Session,
+    cwd: Option<&str>,
+    world: &World,
+) -> Result<PathBuf, Failure> {
     if let Some(dir) = &args.dir {
         return Ok(dir.clone());
     }
@@ -91,7 +97,8 @@ fn folder(args: &Args, input: &Input, session: &Session, cwd: Option<&str>, worl
     };
     let beside = file.path().parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
     let Some(cwd) = cwd else { return Ok(beside.to_owned()) };
-    let old = session.header.cwd.as_ref().map(|cwd| agent_folder(session.dialect, &cwd.to_string_lossy(), world));
+    let old =
+        session.header.cwd.as_ref().map(|cwd| agent_folder(session.dialect, &cwd.to_string_lossy(), world));
     let agents_own = beside.file_name().is_some_and(|name| old.is_some_and(|old| name == old.as_str()));
     match beside.parent().filter(|_| agents_own) {
         Some(sessions) => Ok(sessions.join(agent_folder(session.dialect, cwd, world))),
@@ -115,7 +122,8 @@ fn agent_folder(dialect: Dialect, cwd: &str, world: &World) -> String {
         if let Some(rest) = world.home().and_then(|home| below(&home)) {
             return joined("-", rest);
         }
-        let temporary = (world.env)("TMPDIR").filter(|folder| !folder.is_empty()).unwrap_or("/tmp".to_owned());
+        let temporary =
+            (world.env)("TMPDIR").filter(|folder| !folder.is_empty()).unwrap_or("/tmp".to_owned());
         if let Some(rest) = below(&temporary) {
             return joined("-tmp", rest);
         }

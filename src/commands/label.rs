@@ -17,7 +17,7 @@ use crate::core::ops::tree::{Filter, draw};
 use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::world::World;
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ContentArrangement, Table, TableStyle};
 use std::path::PathBuf;
 
 /// Name an entry, take its name off, or list the names.
@@ -62,7 +62,11 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         };
         let planned = label(session, target, name.as_ref(), stamp);
         Ok(planned.map(|change| {
-            let names = change.lines.iter().filter_map(|line| Raw::checked(line).get_text("id")).map(|id| id.to_string());
+            let names = change
+                .lines
+                .iter()
+                .filter_map(|line| Raw::checked(line).get_text("id"))
+                .map(|id| id.to_string());
             let names = names.collect();
             (change, Made { names, draft: None })
         }))
@@ -90,7 +94,8 @@ fn list(args: &Args, input: &Input, talk: &Talk, world: &mut World) -> Result<Ex
     };
     let labels = Labels::new(&session);
     let drawing = draw(&session, session.leaf, Filter::All, "");
-    let listed: Vec<_> = labels.iter().filter(|&(target, _)| only.is_none_or(|only| only == Some(target))).collect();
+    let listed: Vec<_> =
+        labels.iter().filter(|&(target, _)| only.is_none_or(|only| only == Some(target))).collect();
     if args.write.json {
         for (target, change) in &listed {
             let row = Object::new()
@@ -108,7 +113,7 @@ fn list(args: &Args, input: &Input, talk: &Talk, world: &mut World) -> Result<Ex
     }
     let zone = jiff::tz::TimeZone::system();
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
     if let Some(width) = world.terminals.width.filter(|_| world.terminals.stdout) {
         table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
     }

@@ -10,7 +10,7 @@ use crate::core::plan::{Change, copy_all};
 use crate::core::session::{Dialect, Format, Session};
 use crate::core::store::{self, Batch, Found};
 use crate::world::World;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -179,7 +179,8 @@ fn one(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Out
         name.push(suffix);
         PathBuf::from(name)
     });
-    let committed = batch.rewrite(locked, backup.as_deref(), &mut |out| Change::default().write(&session, &file, out))?;
+    let committed =
+        batch.rewrite(locked, backup.as_deref(), &mut |out| Change::default().write(&session, &file, out))?;
     let mut outcome = outcome(path, &session, status(&session, false));
     outcome.notes = committed.troubles.iter().map(ToString::to_string).collect();
     Ok(outcome)
@@ -266,12 +267,13 @@ fn one_line(outcome: &Outcome) -> String {
 /// What was done, by the version that was found.
 fn table(outcomes: &[Outcome], args: &Args) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
     let done = if args.check || args.write.dry_run { "to migrate" } else { "migrated" };
     table.set_header(["from", "files", "entries", done, "current", "failed"]);
     for from in [Some("draft"), Some("v1"), Some("v2"), Some("v3"), None] {
         let group: Vec<_> = outcomes.iter().filter(|outcome| outcome.from == from).collect();
-        let count = |statuses: &[&str]| group.iter().filter(|outcome| statuses.contains(&outcome.status)).count();
+        let count =
+            |statuses: &[&str]| group.iter().filter(|outcome| statuses.contains(&outcome.status)).count();
         if group.is_empty() {
             continue;
         }

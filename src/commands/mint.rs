@@ -18,7 +18,8 @@ impl Mint {
     pub fn new(world: &World) -> Result<Mint, Failure> {
         let now_ms = match (world.env)("PISESS_NOW").filter(|now| !now.is_empty()) {
             Some(now) => parse_js_date(now.as_bytes()).ok_or_else(|| {
-                Failure::cannot(format_args!("PISESS_NOW: {now:?} is no time")).hint("write it as 2026-01-31T12:00:00Z")
+                Failure::cannot(format_args!("PISESS_NOW: {now:?} is no time"))
+                    .hint("write it as 2026-01-31T12:00:00Z")
             })?,
             None => (world.now_ms)(),
         };
@@ -46,13 +47,17 @@ impl Mint {
         let bytes = self.bytes(world);
         let mut random = [0; 10];
         random.copy_from_slice(&bytes[..10]);
-        Builder::from_unix_timestamp_millis(self.now_ms.max(0).unsigned_abs(), &random).into_uuid().to_string()
+        Builder::from_unix_timestamp_millis(self.now_ms.max(0).unsigned_abs(), &random)
+            .into_uuid()
+            .to_string()
     }
 
     fn bytes(&mut self, world: &World) -> [u8; 16] {
         self.count += 1;
         match &self.seed {
-            Some(seed) => *Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{seed}:{}", self.count).as_bytes()).as_bytes(),
+            Some(seed) => {
+                *Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{seed}:{}", self.count).as_bytes()).as_bytes()
+            }
             None => (world.random)(),
         }
     }

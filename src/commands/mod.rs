@@ -28,7 +28,9 @@ use std::ffi::OsString;
 /// Runs one command line; its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>, world: &mut World) -> u8 {
     let done = match Cli::try_parse_from(args) {
-        Ok(cli) => dispatch(cli, world).and_then(|exit| world.stdout.flush().map(|()| exit).map_err(Failure::output)),
+        Ok(cli) => {
+            dispatch(cli, world).and_then(|exit| world.stdout.flush().map(|()| exit).map_err(Failure::output))
+        }
         Err(error) => usage(&error, world),
     };
     match done {

@@ -70,7 +70,9 @@ pub struct Glyphs {
 impl Glyphs {
     /// As pi draws.
     pub const UNICODE: Glyphs =
-        Glyphs { tee: "├─ ", corner: "└─ ", bar: "│  ", bullet: "• ", leaf: "← active", ellipsis: "…" };
+        Glyphs {
+            tee: "├─ ", corner: "└─ ", bar: "│  ", bullet: "• ", leaf: "← active", ellipsis: "…"
+        };
     /// Without anything beyond ASCII.
     pub const ASCII: Glyphs =
         Glyphs { tee: "|- ", corner: "`- ", bar: "|  ", bullet: "* ", leaf: "<- active", ellipsis: "..." };

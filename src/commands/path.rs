@@ -58,7 +58,8 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     }
     if args.ids {
         for ix in path {
-            writeln!(world.stdout, "{}", visible(&session.id(ix).to_string_lossy())).map_err(Failure::output)?;
+            writeln!(world.stdout, "{}", visible(&session.id(ix).to_string_lossy()))
+                .map_err(Failure::output)?;
         }
         return Ok(Exit::Done);
     }
@@ -67,13 +68,18 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     let styles = Styles::of(talk, world);
     let zone = jiff::tz::TimeZone::system();
     let width = world.terminals.width.filter(|_| world.terminals.stdout);
-    let line_width = path.last().map_or(1, |_| session.entries.last().map_or(1, |last| last.line.0.to_string().len()));
+    let line_width =
+        path.last().map_or(1, |_| session.entries.last().map_or(1, |last| last.line.0.to_string().len()));
     let id_width = path.iter().map(|&ix| session.entry(ix).id.len as usize).max().unwrap_or(0).min(12);
     for ix in path {
         let entry = session.entry(ix);
         let id = visible(&session.id(ix).to_string_lossy());
-        let columns = format!("{:>line_width$}  {id:<id_width$}  {}  ", entry.line.0, local_time(entry.time_ms, &zone));
-        let label = drawing.label(ix).map(|label| format!("[{}] ", visible(&label.to_string_lossy()))).unwrap_or_default();
+        let columns =
+            format!("{:>line_width$}  {id:<id_width$}  {}  ", entry.line.0, local_time(entry.time_ms, &zone));
+        let label = drawing
+            .label(ix)
+            .map(|label| format!("[{}] ", visible(&label.to_string_lossy())))
+            .unwrap_or_default();
         let text = visible(&drawing.text(ix).to_string_lossy());
         let (columns, label, text) = match width {
             None => (columns, label, text),

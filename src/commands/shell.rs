@@ -83,7 +83,11 @@ impl Shell<'_> {
 
     /// An error of the command.
     pub fn failed(&self, what: &str) -> Failure {
-        Failure::cannot(format_args!("{} {:?}: {what}; nothing was written", self.option, visible(self.command)))
+        Failure::cannot(format_args!(
+            "{} {:?}: {what}; nothing was written",
+            self.option,
+            visible(self.command)
+        ))
     }
 }
 
@@ -111,7 +115,8 @@ mod tests {
     use super::*;
 
     fn run(command: &str, input: &[u8], seconds: f64) -> Result<Vec<u8>, Failure> {
-        Shell { option: "--summarizer", command, timeout: Duration::from_secs_f64(seconds) }.run(input.to_vec())
+        Shell { option: "--summarizer", command, timeout: Duration::from_secs_f64(seconds) }
+            .run(input.to_vec())
     }
 
     #[test]

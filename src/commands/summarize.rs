@@ -65,8 +65,10 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     }
     if args.summary.prompt {
         nothing_left(&input, &navigation)?;
-        let (messages, _) = agent::prepare_branch(&session, &navigation.abandoned, &bodies).map_err(unreadable)?;
-        let prompt = agent::branch_prompt(&session, &messages, &args.summary.prompt_of(), &bodies).map_err(unreadable)?;
+        let (messages, _) =
+            agent::prepare_branch(&session, &navigation.abandoned, &bodies).map_err(unreadable)?;
+        let prompt = agent::branch_prompt(&session, &messages, &args.summary.prompt_of(), &bodies)
+            .map_err(unreadable)?;
         world.stdout.write_all(&prompt).map_err(Failure::output)?;
         return Ok(Exit::Done);
     }
@@ -93,7 +95,8 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
                 .hint("run the command again"));
         }
         let change = branch(session, place(&old), place(&new), &summary, name.as_ref(), stamp);
-        let id = change.lines.first().and_then(|line| Raw::checked(line).get_text("id")).map(|id| id.to_string());
+        let id =
+            change.lines.first().and_then(|line| Raw::checked(line).get_text("id")).map(|id| id.to_string());
         Ok(Some((change, Made { names: id.into_iter().collect(), draft: draft.clone() })))
     };
     change(&job, &session, &mut mint, world, &mut decide)
@@ -115,16 +118,24 @@ fn summary(
     bodies: &dyn Bodies,
     unreadable: &dyn Fn(io::Error) -> Failure,
 ) -> Result<Summary, Failure> {
-    let (messages, file_ops) = agent::prepare_branch(session, &navigation.abandoned, bodies).map_err(unreadable)?;
+    let (messages, file_ops) =
+        agent::prepare_branch(session, &navigation.abandoned, bodies).map_err(unreadable)?;
     let files = file_ops.lists();
     let source = match (given, args.summary.shell()) {
         (Some(given), _) => Source::Given(Text::from(given)),
         (None, Some(shell)) => {
-            let prompt = agent::branch_prompt(session, &messages, &args.summary.prompt_of(), bodies).map_err(unreadable)?;
+            let prompt = agent::branch_prompt(session, &messages, &args.summary.prompt_of(), bodies)
+                .map_err(unreadable)?;
             Source::Made(args.summary.ask(&shell, prompt)?)
         }
         (None, None) => {
-            let wanted = Wanted { kind: Kind::Branch, messages: &messages, turn_prefix: &[], previous: None, files: &files };
+            let wanted = Wanted {
+                kind: Kind::Branch,
+                messages: &messages,
+                turn_prefix: &[],
+                previous: None,
+                files: &files,
+            };
             Source::Made(extract(&wanted, args.summary.instructions.as_deref(), bodies).map_err(unreadable)?)
         }
     };
@@ -135,7 +146,12 @@ fn summary(
     Ok(Summary { text, details: details(&files), from_hook: false })
 }
 
-fn preparation_json(args: &Args, session: &Session, navigation: &Navigation, bodies: &dyn Bodies) -> io::Result<Vec<u8>> {
+fn preparation_json(
+    args: &Args,
+    session: &Session,
+    navigation: &Navigation,
+    bodies: &dyn Bodies,
+) -> io::Result<Vec<u8>> {
     let id = |place: Position| place.map(|ix| session.id(ix));
     let entries = navigation.abandoned.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
     let (_, file_ops) = agent::prepare_branch(session, &navigation.abandoned, bodies)?;

@@ -74,7 +74,9 @@ impl SummaryArgs {
             (None, Some(path)) => read_text(path, session_is_stdin, world)?,
         };
         if text.trim().is_empty() {
-            return Err(Failure::cannot("the summary is empty").hint("leave the option out for the built-in summary"));
+            return Err(
+                Failure::cannot("the summary is empty").hint("leave the option out for the built-in summary")
+            );
         }
         Ok(Some(text))
     }
@@ -105,7 +107,11 @@ impl SummaryArgs {
 ///
 /// # Errors
 /// Where a line cannot be read.
-pub fn extract(wanted: &Wanted, instructions: Option<&str>, bodies: &dyn Bodies) -> io::Result<Text<'static>> {
+pub fn extract(
+    wanted: &Wanted,
+    instructions: Option<&str>,
+    bodies: &dyn Bodies,
+) -> io::Result<Text<'static>> {
     let strings = |paths: &[Text]| paths.iter().map(Text::to_string).collect::<Vec<_>>();
     let (read, modified) = (strings(&wanted.files.read_files), strings(&wanted.files.modified_files));
     let previous = wanted.previous.map(Text::to_string_lossy);

@@ -191,7 +191,8 @@ impl<'a> Painter<'a> {
         let ix = place.entry;
         let mut left = self.width.unwrap_or(usize::MAX);
         let mut put = |text: &str, style: Style, row: &mut String| {
-            let fitting = if left == usize::MAX { text.to_owned() } else { fitted(text, left, self.glyphs.ellipsis) };
+            let fitting =
+                if left == usize::MAX { text.to_owned() } else { fitted(text, left, self.glyphs.ellipsis) };
             left = left.saturating_sub(text.width());
             push_styled(row, &fitting, style);
         };
@@ -212,7 +213,8 @@ impl<'a> Painter<'a> {
             put(&format!("[{}] ", visible(&label.to_string_lossy())), self.styles.label, row);
         }
         let mark = self.drawing.is_leaf(ix).then(|| format!("  {}", self.glyphs.leaf)).unwrap_or_default();
-        let cycle = if self.session.entry(ix).flags.has(Flags::IN_CYCLE) { "  (cycle of parents)" } else { "" };
+        let cycle =
+            if self.session.entry(ix).flags.has(Flags::IN_CYCLE) { "  (cycle of parents)" } else { "" };
         let marks = mark.width() + cycle.width();
         let text = visible(&self.drawing.text(ix).to_string_lossy());
         // The leaf's mark stays in sight when the text does not fit.

@@ -40,14 +40,24 @@ pub struct Made {
 /// A change of a session, to be decided on what is in the file at the time of the commit.
 pub trait Decide {
     /// The change, and what to tell of it; `None` where it is so already.
-    fn decide(&mut self, input: &Input, session: &Session, stamp: &mut Stamp) -> Result<Option<(Change, Made)>, Failure>;
+    fn decide(
+        &mut self,
+        input: &Input,
+        session: &Session,
+        stamp: &mut Stamp,
+    ) -> Result<Option<(Change, Made)>, Failure>;
 }
 
 impl<F> Decide for F
 where
     F: FnMut(&Input, &Session, &mut Stamp) -> Result<Option<(Change, Made)>, Failure>,
 {
-    fn decide(&mut self, input: &Input, session: &Session, stamp: &mut Stamp) -> Result<Option<(Change, Made)>, Failure> {
+    fn decide(
+        &mut self,
+        input: &Input,
+        session: &Session,
+        stamp: &mut Stamp,
+    ) -> Result<Option<(Change, Made)>, Failure> {
         self(input, session, stamp)
     }
 }
@@ -67,7 +77,13 @@ pub struct Job<'a> {
 }
 
 /// Changes a session as `decide` says.
-pub fn change(job: &Job, session: &Session, mint: &mut Mint, world: &mut World, decide: &mut dyn Decide) -> Result<Exit, Failure> {
+pub fn change(
+    job: &Job,
+    session: &Session,
+    mint: &mut Mint,
+    world: &mut World,
+    decide: &mut dyn Decide,
+) -> Result<Exit, Failure> {
     let target = target(job.write, job.input);
     if job.write.json && matches!(target, Target::Stdout) && !job.write.dry_run {
         return Err(Failure::cannot("--json: standard output carries the session")
@@ -121,7 +137,9 @@ fn commit(
         return tell(job, &input_path(input), &Change::default(), &Made::default(), world, true);
     };
     let committed = match change.rewrites(session) {
-        true => locked.rewrite(job.backup.as_deref(), &mut |out| change.write(session, input.source(), out))?,
+        true => {
+            locked.rewrite(job.backup.as_deref(), &mut |out| change.write(session, input.source(), out))?
+        }
         false => locked.append(&change.appended())?,
     };
     troubles(&committed, job.talk, world);
@@ -129,7 +147,14 @@ fn commit(
 }
 
 /// Makes a new session file.
-pub fn create(job: &Job, session: &Session, new: &NewSession, path: &Path, made: &Made, world: &mut World) -> Result<Exit, Failure> {
+pub fn create(
+    job: &Job,
+    session: &Session,
+    new: &NewSession,
+    path: &Path,
+    made: &Made,
+    world: &mut World,
+) -> Result<Exit, Failure> {
     let to_stdout = path == Path::new("-");
     if job.write.json && to_stdout && !job.write.dry_run {
         return Err(Failure::cannot("--json: standard output carries the session")
@@ -194,7 +219,14 @@ fn output_or_input(input: &Input, error: io::Error) -> Failure {
 }
 
 /// Tells what was made: on standard output, or on standard error where that carries the session.
-fn tell(job: &Job, path: &Path, change: &Change, made: &Made, world: &mut World, on_stdout: bool) -> Result<Exit, Failure> {
+fn tell(
+    job: &Job,
+    path: &Path,
+    change: &Change,
+    made: &Made,
+    world: &mut World,
+    on_stdout: bool,
+) -> Result<Exit, Failure> {
     if job.write.json && on_stdout {
         let answer = Object::new()
             .str("path", &path.to_string_lossy())
@@ -228,7 +260,13 @@ pub fn print_json(world: &mut World, json: &[u8]) -> Result<(), Failure> {
     world.stdout.write_all(&shown).and_then(|()| world.stdout.write_all(b"\n")).map_err(Failure::output)
 }
 
-fn dry_run(job: &Job, target: &Target, session: &Session, change: Option<&Change>, world: &mut World) -> Result<Exit, Failure> {
+fn dry_run(
+    job: &Job,
+    target: &Target,
+    session: &Session,
+    change: Option<&Change>,
+    world: &mut World,
+) -> Result<Exit, Failure> {
     let path = match target {
         Target::Session => input_path(job.input),
         Target::Stdout => PathBuf::from("-"),
@@ -248,18 +286,37 @@ fn dry_run(job: &Job, target: &Target, session: &Session, change: Option<&Change
     show_plan(job, action, &path, &lines, world)
 }
 
-fn dry_run_new(job: &Job, session: &Session, new: &NewSession, path: &Path, world: &mut World) -> Result<Exit, Failure> {
+fn dry_run_new(
+    job: &Job,
+    session: &Session,
+    new: &NewSession,
+    path: &Path,
+    world: &mut World,
+) -> Result<Exit, Failure> {
     let mut bytes = Vec::new();
     new.write(session, job.input.source(), &mut bytes).map_err(|error| job.input.unreadable(error))?;
-    let lines: Vec<_> = bytes.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).map(<[u8]>::to_vec).collect();
+    let lines: Vec<_> = bytes
+        .split(|&byte| byte == b'\n')
+        .filter(|line| !line.trim_ascii().is_empty())
+        .map(<[u8]>::to_vec)
+        .collect();
     show_plan(job, "create", path, &lines, world)
 }
 
-fn show_plan(job: &Job, action: &str, path: &Path, lines: &[Vec<u8>], world: &mut World) -> Result<Exit, Failure> {
+fn show_plan(
+    job: &Job,
+    action: &str,
+    path: &Path,
+    lines: &[Vec<u8>],
+    world: &mut World,
+) -> Result<Exit, Failure> {
     if job.write.json {
         let values = lines.iter().filter(|line| crate::core::json::Raw::parse(line).is_ok());
-        let plan =
-            Object::new().str("action", action).str("path", &path.to_string_lossy()).json("lines", &array(values)).finish();
+        let plan = Object::new()
+            .str("action", action)
+            .str("path", &path.to_string_lossy())
+            .json("lines", &array(values))
+            .finish();
         print_json(world, &plan)?;
         return Ok(Exit::Done);
     }

@@ -4,7 +4,7 @@ use super::bodies::{Bodies, Context, Message};
 use super::entry::EntryIx;
 use super::json::write::Object;
 use super::pi;
-use super::prepare::{FileOps, FileLists, FirstKept, Preparation};
+use super::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use super::session::{Dialect, Session};
 use super::text::Text;
 use std::io::{self, Write};
@@ -41,7 +41,12 @@ pub fn for_model(
 ///
 /// # Errors
 /// Where a line cannot be read, or writing fails.
-pub fn transcript(session: &Session, messages: &[Message], bodies: &dyn Bodies, out: &mut dyn Write) -> io::Result<()> {
+pub fn transcript(
+    session: &Session,
+    messages: &[Message],
+    bodies: &dyn Bodies,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     match session.dialect {
         Dialect::Pi | Dialect::OhMyPi => pi::transcript::write(messages, bodies, out),
     }
@@ -72,7 +77,9 @@ pub fn prepare_compaction(
     first_kept: Option<FirstKept>,
 ) -> io::Result<Option<Preparation>> {
     match session.dialect {
-        Dialect::Pi | Dialect::OhMyPi => pi::compaction::prepare(session, path, bodies, keep_recent_tokens, first_kept),
+        Dialect::Pi | Dialect::OhMyPi => {
+            pi::compaction::prepare(session, path, bodies, keep_recent_tokens, first_kept)
+        }
     }
 }
 
@@ -97,7 +104,12 @@ pub fn prepare_branch(
 ///
 /// # Errors
 /// Where a line cannot be read.
-pub fn checkpoint(session: &Session, path: &[EntryIx], bodies: &dyn Bodies, now_ms: i64) -> io::Result<Option<Vec<u8>>> {
+pub fn checkpoint(
+    session: &Session,
+    path: &[EntryIx],
+    bodies: &dyn Bodies,
+    now_ms: i64,
+) -> io::Result<Option<Vec<u8>>> {
     match session.dialect {
         Dialect::Pi => pi::system::checkpoint(session, path, bodies, now_ms),
         Dialect::OhMyPi => Ok(None),
@@ -145,7 +157,9 @@ pub fn compaction_prompts(
         .map(|&part| {
             let mut bytes = Vec::new();
             match session.dialect {
-                Dialect::Pi | Dialect::OhMyPi => pi::prompt::compaction(preparation, part, prompt, bodies, &mut bytes)?,
+                Dialect::Pi | Dialect::OhMyPi => {
+                    pi::prompt::compaction(preparation, part, prompt, bodies, &mut bytes)?
+                }
             }
             Ok(bytes)
         })
