@@ -197,10 +197,20 @@ fn excerpt(content: Option<Raw>) -> String {
     if content.is_string() {
         return ends(&mut std::iter::once(content));
     }
-    ends(
-        &mut blocks(Some(content), "text")
-            .filter_map(|block| block.get("text").filter(|text| text.is_string())),
-    )
+    ends(&mut content.items().filter_map(block_text))
+}
+
+/// The text of a text block, found in one walk over it.
+fn block_text(block: Raw) -> Option<Raw> {
+    let (mut is_text, mut text) = (false, None);
+    for (name, value) in block.members() {
+        if name.is("type") {
+            is_text = value.is("text");
+        } else if name.is("text") {
+            text = Some(value);
+        }
+    }
+    text.filter(|text| is_text && text.is_string())
 }
 
 fn ends(texts: &mut dyn Iterator<Item = Raw>) -> String {

@@ -4,7 +4,7 @@
 //! sees, so that memory does not grow with the session; [`Extract::finish`] writes the summary in
 //! pi's section format, about 1,500 tokens at most. A previous summary is merged point by point.
 //!
-//! Everything that is quoted goes through [`clean`]: one line, no escapes, no forged headings.
+//! Everything that is quoted goes through `clean`: one line, no escapes, no forged headings.
 //! File lists and the preamble of a branch are the caller's.
 //!
 //! ```text

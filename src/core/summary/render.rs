@@ -20,6 +20,8 @@ const BLOCKED: usize = 420;
 const DECISIONS: usize = 480;
 const NEXT_STEPS: usize = 420;
 const CONTEXT: usize = 600;
+/// Of a request under Goal.
+const REQUEST_UNDER_GOAL: usize = 250;
 /// Of a sentence that binds.
 pub(super) const CONSTRAINT: usize = 220;
 /// Of a report, of one that was told by the summary before, and of a request beside its report.
@@ -44,7 +46,7 @@ pub(super) fn render(extract: &Extract) -> String {
     let goals = page.goal_turns();
     // In the order of what must not be missing; what one section tells, the next leaves out.
     let goal = page.goal(&goals);
-    let in_progress = page.in_progress(&goals);
+    let in_progress = page.in_progress(&goal);
     let blocked = page.blocked();
     let next = page.next_steps();
     let constraints = page.constraints();
@@ -120,9 +122,12 @@ impl<'a> Page<'a> {
     }
 
     fn goal(&mut self, turns: &[&Turn]) -> Vec<String> {
-        let mut new: Vec<String> =
-            turns.iter().map(|turn| quoted(&self.without_constraints(&turn.request), 250)).collect();
-        let mut old: Vec<String> = self.old.of(Section::Goal).map(|point| shortened(point, 250)).collect();
+        let mut new: Vec<String> = turns
+            .iter()
+            .map(|turn| quoted(&self.without_constraints(&turn.request), REQUEST_UNDER_GOAL))
+            .collect();
+        let mut old: Vec<String> =
+            self.old.of(Section::Goal).map(|point| shortened(point, REQUEST_UNDER_GOAL)).collect();
         // Where it all began stays, whatever is added.
         let begun = if old.is_empty() { &mut new } else { &mut old };
         let origin = if begun.is_empty() { None } else { Some(begun.remove(0)) };
@@ -144,16 +149,14 @@ impl<'a> Page<'a> {
         if words(&rest) < 4.0 { request.to_owned() } else { rest }
     }
 
-    fn in_progress(&mut self, goals: &[&Turn]) -> Vec<String> {
+    fn in_progress(&mut self, goal: &[String]) -> Vec<String> {
         let mut new = Vec::new();
         if let Some(turn) = self.open_turn() {
-            let is_goal = goals.iter().any(|goal| goal.number == turn.number);
+            let request = quoted(&self.without_constraints(&turn.request), REQUEST_UNDER_GOAL);
             let named = match &turn.answers {
                 _ if turn.request.is_empty() => "The turn that the summary before left open".to_owned(),
-                _ if is_goal && goals.len() == 1 && self.old.of(Section::Goal).next().is_none() => {
-                    "The request under Goal".to_owned()
-                }
-                _ if is_goal => "The last request under Goal".to_owned(),
+                _ if goal == [request.as_str()] => "The request under Goal".to_owned(),
+                _ if goal.last() == Some(&request) => "The last request under Goal".to_owned(),
                 Some(question) => {
                     format!("{} (answering {})", quoted(&turn.request, 160), quoted(question, 120))
                 }

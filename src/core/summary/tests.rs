@@ -187,6 +187,29 @@ fn a_second_summary_takes_up_the_first() {
 }
 
 #[test]
+fn what_was_open_is_settled_or_told_once_more() {
+    let mut messages = vec![user("Publish the new version of the package, please.")];
+    messages
+        .extend(bash("npm run build && npm publish", Some("npm error code E401\nnpm error unauthorized")));
+    messages.push(says("The registry refuses the token. Do you have a new one?"));
+    let first = summary(None, &messages);
+    assert_eq!(below(&first, "### Blocked"), ["- `npm publish`: \"npm error code E401\""]);
+    assert_eq!(below(&first, "## Next Steps"), ["1. The user has yet to answer: \"Do you have a new one?\""]);
+    let aside = [user("what is a token, in one sentence?"), says("It is a secret that stands for you.")];
+    let second = summary(Some(&first), &aside);
+    assert_eq!(
+        below(&second, "### Blocked"),
+        ["- `npm publish`: \"npm error code E401\" (open since before)"]
+    );
+    assert_eq!(below(&second, "## Next Steps"), ["- (none)"]);
+    let mut messages = vec![user("the new token is in place, publish again")];
+    messages.extend(bash("npm publish", None));
+    messages.push(says("Published."));
+    assert_eq!(below(&summary(Some(&second), &messages), "### Blocked"), ["- (none)"]);
+    assert_eq!(below(&summary(Some(&second), &aside), "### Blocked"), ["- (none)"]);
+}
+
+#[test]
 fn nothing_gives_empty_sections() {
     assert_snapshot!(summary(None, Vec::<String>::new()), @"
     ## Goal
