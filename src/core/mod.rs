@@ -11,3 +11,5 @@ pub mod index;
 pub mod session;
 
 pub mod bodies;
+
+pub mod prepare;

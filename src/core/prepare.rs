@@ -1,0 +1,133 @@
+//! What a summary is made from: the answer of either agent's preparation, before any text is written.
+//!
+//! `pi` and `omp` fill these; the commands print them, prompts and the built-in summary read them.
+
+use super::bodies::Message;
+use super::entry::EntryIx;
+use super::text::Text;
+use std::collections::HashSet;
+
+/// Where the part that a compaction keeps begins, when the caller says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstKept {
+    /// At this entry of the path.
+    Entry(EntryIx),
+    /// Nowhere: everything before the compaction is summarised.
+    Nothing,
+}
+
+/// A compaction about to be made.
+#[derive(Clone, Debug)]
+pub struct Preparation {
+    /// The entry that `firstKeptEntryId` will name; `None` for the compaction's own id, which keeps
+    /// nothing.
+    pub first_kept: Option<EntryIx>,
+    /// Whether the cut falls inside a turn.
+    pub is_split_turn: bool,
+    /// The agent's figure for the context as it is now: tokens, a JavaScript number.
+    pub tokens_before: f64,
+    /// The summary of the compaction that is in force, where it has one.
+    pub previous_summary: Option<Text<'static>>,
+    /// What the summary replaces, in order, without the turn that is cut in two.
+    pub messages_to_summarize: Vec<Message>,
+    /// The beginning of the turn that is cut in two.
+    pub turn_prefix_messages: Vec<Message>,
+    /// The files touched by those messages, and by what was summarised before.
+    pub file_ops: FileOps,
+    /// All compactions on the path, newest first.
+    pub previous_compactions: Vec<EntryIx>,
+}
+
+/// Paths, each once, in the order they were first seen.
+#[derive(Clone, Debug, Default)]
+pub struct Paths {
+    order: Vec<Text<'static>>,
+    seen: HashSet<Text<'static>>,
+}
+
+impl Paths {
+    /// Adds a path, unless it is there.
+    pub fn insert(&mut self, path: Text) {
+        if self.seen.contains(&path.borrowed()) {
+            return;
+        }
+        let path = path.into_owned();
+        self.order.push(path.clone());
+        self.seen.insert(path);
+    }
+
+    /// Whether it was added.
+    pub fn contains(&self, path: &Text) -> bool {
+        self.seen.contains(&path.borrowed())
+    }
+
+    /// In the order they were added.
+    pub fn iter(&self) -> std::slice::Iter<'_, Text<'static>> {
+        self.order.iter()
+    }
+
+    /// In the order they were added.
+    pub fn as_slice(&self) -> &[Text<'static>] {
+        &self.order
+    }
+}
+
+/// The files that tool calls name.
+#[derive(Clone, Debug, Default)]
+pub struct FileOps {
+    /// By `read`.
+    pub read: Paths,
+    /// By `write`.
+    pub written: Paths,
+    /// By `edit`, and the modified files of an earlier summary.
+    pub edited: Paths,
+}
+
+impl FileOps {
+    /// What `details` of a compaction or branch summary says (`computeFileLists`, alike in both
+    /// agents): a file that was also changed is not listed as read.
+    pub fn lists(&self) -> FileLists {
+        let modified = |path: &&Text| self.edited.contains(path) || self.written.contains(path);
+        let read = self.read.iter().filter(|path| !modified(path)).cloned();
+        let new = self.written.iter().filter(|path| !self.edited.contains(path));
+        FileLists {
+            read_files: sorted(read.collect()),
+            modified_files: sorted(self.edited.iter().chain(new).cloned().collect()),
+        }
+    }
+}
+
+/// The files of a summary, each list sorted by UTF-16 unit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileLists {
+    /// Read and not changed.
+    pub read_files: Vec<Text<'static>>,
+    /// Written or edited.
+    pub modified_files: Vec<Text<'static>>,
+}
+
+fn sorted(mut paths: Vec<Text<'static>>) -> Vec<Text<'static>> {
+    paths.sort_by(Text::cmp_utf16);
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_file_is_not_listed_as_read() {
+        let mut ops = FileOps::default();
+        for path in ["b", "a", "c", "a"] {
+            ops.read.insert(path.into());
+        }
+        ops.written.insert("c".into());
+        ops.edited.insert("c".into());
+        ops.edited.insert("\u{ff5e}".into());
+        ops.written.insert("😀".into());
+        assert_eq!(ops.read.as_slice(), ["b", "a", "c"].map(Text::from));
+        let lists = ops.lists();
+        assert_eq!(lists.read_files, ["a", "b"].map(Text::from));
+        assert_eq!(lists.modified_files, ["c", "😀", "\u{ff5e}"].map(Text::from));
+    }
+}
