@@ -12,4 +12,6 @@ pub mod session;
 
 pub mod bodies;
 
+pub mod omp;
+
 pub mod prepare;

@@ -1,0 +1,17 @@
+//! oh-my-pi's answers: what its model sees of a path, how it cuts and summarises, what its tree says.
+//!
+//! The reference is the running agent (18.2.3). Where a module follows one of its functions, it names
+//! it.
+
+pub mod context;
+mod settings;
+
+mod repair;
+
+mod archive;
+mod data_url;
+mod notes;
+
+pub mod message;
+mod template;
+mod value;
