@@ -3,12 +3,18 @@
 //! `bytes → log (lines) → entries → tree → operation → plan → bytes`; each module sees only the
 //! types to its left.
 
+pub mod store;
+
 pub mod json;
 pub mod text;
+pub mod time;
 
 pub mod entry;
 pub mod index;
 pub mod session;
+
+pub mod load;
+pub mod row;
 
 pub mod bodies;
 

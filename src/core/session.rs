@@ -71,6 +71,26 @@ pub struct ToolCall {
     pub row: Slice,
 }
 
+/// A tool result, noted where rows were asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolResult {
+    /// The entry.
+    pub entry: EntryIx,
+    /// The id of the call it answers.
+    pub call: Slice,
+}
+
+/// The names of an entry whose type or role is none of the known.
+#[derive(Clone, Copy, Debug)]
+pub struct OtherName {
+    /// The entry.
+    pub entry: EntryIx,
+    /// Its type, where that is unknown.
+    pub kind: Slice,
+    /// Its role, where that is unknown.
+    pub role: Slice,
+}
+
 /// What is wrong at a place of the file, and did not stop the reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -128,12 +148,22 @@ pub struct Session {
     pub labels: Vec<LabelChange>,
     /// Tool calls in file order, where rows were asked for.
     pub tool_calls: Vec<ToolCall>,
+    /// Tool results in file order, where rows were asked for.
+    pub tool_results: Vec<ToolResult>,
+    /// Names that are none of the known, in file order.
+    pub other_names: Vec<OtherName>,
+    /// The `timestamp` of each entry as written, where asked for.
+    pub timestamps: Vec<Slice>,
+    /// What a search looks through in each entry, where asked for.
+    pub searchable: Vec<Slice>,
     /// The length of the file in bytes.
     pub len: u64,
     /// Whether the last line has its newline.
     pub ends_with_newline: bool,
     /// The entries in file order.
     pub entries: Vec<Entry>,
+    /// Records that parse, the header among them.
+    pub records: u32,
     pub(super) arena: Vec<u8>,
     pub(super) ids: IdIndex,
 }
@@ -169,6 +199,33 @@ impl Session {
         let mut path: Vec<_> = std::iter::successors(leaf, |&ix| self.entry(ix).parent).collect();
         path.reverse();
         path
+    }
+
+    /// The entry that is record `number` of the file (the header is 0), where one is.
+    pub fn record_entry(&self, number: f64) -> Option<EntryIx> {
+        let at = self.entries.binary_search_by(|entry| f64::from(entry.record).total_cmp(&number)).ok()?;
+        Some(EntryIx(at as u32))
+    }
+
+    /// The type of an entry, as its line names it; empty where it has none.
+    pub fn kind_name(&self, ix: EntryIx) -> Text<'_> {
+        match self.entry(ix).kind.name() {
+            Some(name) => Text::from(name),
+            None => self.other_name(ix).map_or_else(Text::default, |name| self.text(name.kind)),
+        }
+    }
+
+    /// The role of an entry's message; `None` where it is no message or has no role.
+    pub fn role_name(&self, ix: EntryIx) -> Option<Text<'_>> {
+        match self.entry(ix).role {
+            Role::Missing => None,
+            Role::Other => self.other_name(ix).map(|name| self.text(name.role)),
+            role => role.name().map(Text::from),
+        }
+    }
+
+    fn other_name(&self, ix: EntryIx) -> Option<&OtherName> {
+        self.other_names.binary_search_by_key(&ix, |name| name.entry).ok().map(|at| &self.other_names[at])
     }
 
     /// Whether the entry is a message with this role.

@@ -42,12 +42,13 @@ pub struct Scanner<'a> {
     newline_is_space: bool,
     /// Open containers of [`Scanner::skip_value`], `true` for objects; kept to be used again.
     open: Vec<bool>,
+    non_ascii: bool,
 }
 
 impl<'a> Scanner<'a> {
     /// Over a line, or a buffer of lines: `\n` is no white space.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Scanner { bytes, pos: 0, newline_is_space: false, open: Vec::new() }
+        Scanner { bytes, pos: 0, newline_is_space: false, open: Vec::new(), non_ascii: false }
     }
 
     /// Over a document from elsewhere (a hook's answer) that may span lines.
@@ -68,6 +69,12 @@ impl<'a> Scanner<'a> {
     /// Goes on from `pos`.
     pub fn seek(&mut self, pos: usize) {
         self.pos = pos;
+    }
+
+    /// Whether bytes above 0x7f may have stood in a string since this was last asked: only then can
+    /// there be invalid UTF-8.
+    pub fn take_non_ascii(&mut self) -> bool {
+        std::mem::take(&mut self.non_ascii)
     }
 
     /// The next byte that is not white space, not yet taken; 0 at the end.
@@ -293,7 +300,8 @@ impl<'a> Scanner<'a> {
     fn string_end(&mut self) -> Result<bool> {
         let mut escaped = false;
         while let Some(block) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
-            let mut special = special_mask(block);
+            let (mut special, high) = special_masks(block);
+            self.non_ascii |= high != 0;
             let mut taken = BLOCK;
             while special != 0 {
                 let at = special.trailing_zeros() as usize;
@@ -331,7 +339,10 @@ impl<'a> Scanner<'a> {
                     escaped = true;
                     self.pos = self.escape_end(self.pos)?;
                 }
-                Some(0x20..) => self.pos += 1,
+                Some(&byte @ 0x20..) => {
+                    self.non_ascii |= byte >= 0x80;
+                    self.pos += 1;
+                }
                 _ => return Err(self.malformed()),
             }
         }
@@ -354,19 +365,20 @@ impl<'a> Scanner<'a> {
 /// Bytes looked at together in a string.
 const BLOCK: usize = 32;
 
-/// A bit for each quote, backslash and control character of the block.
+/// A bit for each quote, backslash and control character of the block, and one for each byte above
+/// 0x7f.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline]
 #[allow(unsafe_code)]
-fn special_mask(block: &[u8; BLOCK]) -> u32 {
+fn special_masks(block: &[u8; BLOCK]) -> (u32, u32) {
     // SAFETY: the one precondition is SSE2, without which this is not compiled.
-    unsafe { special_mask_sse2(block) }
+    unsafe { special_masks_sse2(block) }
 }
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline]
 #[target_feature(enable = "sse2")]
-fn special_mask_sse2(block: &[u8; BLOCK]) -> u32 {
+fn special_masks_sse2(block: &[u8; BLOCK]) -> (u32, u32) {
     use std::arch::x86_64::{
         _mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8,
     };
@@ -376,19 +388,22 @@ fn special_mask_sse2(block: &[u8; BLOCK]) -> u32 {
         let control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
         let quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'"' as i8));
         let backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\\' as i8));
-        _mm_movemask_epi8(_mm_or_si128(control, _mm_or_si128(quote, backslash))) as u32
+        let special = _mm_or_si128(control, _mm_or_si128(quote, backslash));
+        (_mm_movemask_epi8(special) as u32, _mm_movemask_epi8(bytes) as u32)
     };
-    half(0) | half(16) << 16
+    let ((special_low, high_low), (special_high, high_high)) = (half(0), half(16));
+    (special_low | special_high << 16, high_low | high_high << 16)
 }
 
-/// A bit for each quote, backslash and control character of the block.
+/// A bit for each quote, backslash and control character of the block, and one for each byte above
+/// 0x7f.
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 #[inline]
-fn special_mask(block: &[u8; BLOCK]) -> u32 {
-    block
-        .iter()
-        .enumerate()
-        .fold(0, |mask, (at, &b)| mask | u32::from(b == b'"' || b == b'\\' || b < 0x20) << at)
+fn special_masks(block: &[u8; BLOCK]) -> (u32, u32) {
+    block.iter().enumerate().fold((0, 0), |(special, high), (at, &b)| {
+        let is_special = b == b'"' || b == b'\\' || b < 0x20;
+        (special | u32::from(is_special) << at, high | u32::from(b >= 0x80) << at)
+    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,168 @@
+//! What stands before the entries: title slot, header, and what makes a file no session.
+
+use super::{LoadError, WrongFile};
+use crate::core::entry::{LineNo, Span};
+use crate::core::json::Raw;
+use crate::core::session::{Header, Problem, ProblemKind};
+use crate::core::store::ReadAt;
+use crate::core::text::Text;
+use std::io;
+
+/// The lines up to and with the header.
+#[derive(Debug)]
+pub struct Preamble {
+    pub header: Header,
+    pub version: Version,
+    pub title_slot: Option<Span>,
+    pub problems: Vec<Problem>,
+    /// The byte behind the header line's newline.
+    pub end: u64,
+    /// Physical lines up to there.
+    pub lines: u32,
+}
+
+/// What the header says of the format; version 1 may turn out to be the draft tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    One,
+    Two,
+    Three,
+}
+
+/// Reads up to the header, which is the first value that parses (behind oh-my-pi's title line).
+pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
+    let mut lines = Lines { source, next: 0, buffer: Vec::new(), start: 0 };
+    let mut problems = Vec::new();
+    let mut title_slot = None;
+    let mut number = 0;
+    while let Some((span, line)) = lines.next()? {
+        number += 1;
+        let line_no = LineNo(number);
+        let line = if span.start == 0 { without_mark(line, &mut problems) } else { line };
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let Ok(value) = Raw::parse(line) else {
+            problems.push(Problem { line: line_no, kind: ProblemKind::Malformed });
+            continue;
+        };
+        if !value.is_truthy() {
+            problems.push(Problem { line: line_no, kind: ProblemKind::NotAnObject });
+            continue;
+        }
+        if number == 1 && is_title_slot(value) {
+            title_slot = Some(span);
+            continue;
+        }
+        let version = version_of(value, line_no, &mut problems)?;
+        let text = |key: &str| value.get_text(key).map(Text::into_owned);
+        let header = Header {
+            span,
+            line: line_no,
+            id: text("id").unwrap_or_default(),
+            cwd: text("cwd"),
+            timestamp: text("timestamp"),
+            bytes: value.bytes().to_vec(),
+        };
+        return Ok(Preamble { header, version, title_slot, problems, end: lines.next, lines: number });
+    }
+    Err(LoadError::NotASession { line: None, what: no_header(source, number, title_slot.is_some())? })
+}
+
+fn no_header(source: &dyn ReadAt, lines: u32, slot: bool) -> Result<WrongFile, LoadError> {
+    if source.len() == 0 {
+        return Ok(WrongFile::Empty);
+    }
+    let mut start = [0; 4096];
+    let read = source.read_at(&mut start, 0)?;
+    let carriage_returns = start[..read].contains(&b'\r') && !start[..read].contains(&b'\n');
+    Ok(match (slot, carriage_returns, lines) {
+        (true, ..) => WrongFile::OnlyTitle,
+        (false, true, _) => WrongFile::CarriageReturns,
+        _ => WrongFile::NoHeader,
+    })
+}
+
+fn without_mark<'a>(line: &'a [u8], problems: &mut Vec<Problem>) -> &'a [u8] {
+    match line.strip_prefix(b"\xef\xbb\xbf") {
+        Some(rest) => {
+            problems.push(Problem { line: LineNo(1), kind: ProblemKind::ByteOrderMark });
+            rest
+        }
+        None => line,
+    }
+}
+
+/// oh-my-pi's `parseTitleSlotObject`; the width is not checked on reading.
+fn is_title_slot(value: Raw) -> bool {
+    let is_text = |key: &str| value.get(key).is_some_and(Raw::is_string);
+    let source_fits = value.get("source").is_none_or(|source| source.is("auto") || source.is("user"));
+    value.get("type").is_some_and(|kind| kind.is("title"))
+        && value.get("v").and_then(Raw::number) == Some(1.0)
+        && ["title", "updatedAt", "pad"].into_iter().all(is_text)
+        && source_fits
+}
+
+fn version_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<Version, LoadError> {
+    let wrong = |what| Err(LoadError::NotASession { line: Some(line), what });
+    let is_kind = |key: &str, name: &str| value.get(key).is_some_and(|kind| kind.is(name));
+    if is_kind("kind", "header") {
+        let v = value.get("v").map(|v| v.bytes().to_vec()).unwrap_or_default();
+        return wrong(WrongFile::Newer(format!("v{}", String::from_utf8_lossy(&v))));
+    }
+    if !is_kind("type", "session") {
+        return wrong(WrongFile::OtherFirst);
+    }
+    if !value.get("id").is_some_and(Raw::is_string) {
+        return wrong(WrongFile::NoSessionId);
+    }
+    match value.get_some("version") {
+        None => Ok(Version::One),
+        Some(version) => match version.number() {
+            Some(number) if number > 3.0 => {
+                wrong(WrongFile::Newer(format!("version {}", String::from_utf8_lossy(version.bytes()))))
+            }
+            Some(number) if number < 2.0 => Ok(Version::One),
+            Some(number) if number < 3.0 => Ok(Version::Two),
+            Some(_) => Ok(Version::Three),
+            None => {
+                problems.push(Problem { line, kind: ProblemKind::OddVersion });
+                Ok(Version::Three)
+            }
+        },
+    }
+}
+
+/// Lines from the start of the file, one after the other.
+struct Lines<'a> {
+    source: &'a dyn ReadAt,
+    /// The byte behind the line given last.
+    next: u64,
+    buffer: Vec<u8>,
+    /// Where the buffer starts in the file.
+    start: u64,
+}
+
+impl Lines<'_> {
+    fn next(&mut self) -> io::Result<Option<(Span, &[u8])>> {
+        self.buffer.drain(..(self.next - self.start) as usize);
+        self.start = self.next;
+        let mut searched = 0;
+        let len = loop {
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[searched..]) {
+                self.next = self.start + (searched + at) as u64 + 1;
+                break searched + at;
+            }
+            searched = self.buffer.len();
+            self.buffer.resize(searched + searched.max(4096), 0);
+            let read = self.source.read_at(&mut self.buffer[searched..], self.start + searched as u64)?;
+            self.buffer.truncate(searched + read);
+            if read == 0 {
+                self.next = self.start + searched as u64;
+                break searched;
+            }
+        };
+        let at_end = self.next == self.start;
+        Ok((!at_end).then(|| (Span { start: self.start, len: len as u64 }, &self.buffer[..len])))
+    }
+}

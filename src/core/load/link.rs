@@ -1,0 +1,239 @@
+//! From parts to a session: ids of older formats, parents, cycles, the leaf.
+
+use super::LoadError;
+use super::header::{Preamble, Version};
+use super::part::{DraftLink, Part};
+use crate::core::entry::{Entry, EntryIx, Flags, Kind, Slice};
+use crate::core::index::IdIndex;
+use crate::core::session::{Dialect, Format, Problem, ProblemKind, Session};
+use crate::core::store::ReadAt;
+use crate::core::text::Text;
+use uuid::Uuid;
+
+/// Makes the session of all parts.
+pub fn link(
+    preamble: Preamble,
+    part: Part,
+    dialect: Dialect,
+    source: &dyn ReadAt,
+) -> Result<Session, LoadError> {
+    let format = match preamble.version {
+        Version::One if part.draft => Format::Draft,
+        Version::One => Format::V1,
+        Version::Two => Format::V2,
+        Version::Three => Format::V3,
+    };
+    let mut problems = preamble.problems;
+    problems.extend(part.problems);
+    let mut session = Session {
+        header: preamble.header,
+        title_slot: preamble.title_slot,
+        format,
+        dialect,
+        leaf: None,
+        problems,
+        labels: part.labels,
+        tool_calls: part.tool_calls,
+        tool_results: part.tool_results,
+        other_names: part.other_names,
+        timestamps: part.timestamps,
+        searchable: part.searchable,
+        len: source.len(),
+        ends_with_newline: ends_with_newline(source)?,
+        ids: IdIndex::with_capacity(part.entries.len()),
+        entries: part.entries,
+        arena: part.arena,
+        records: part.records,
+    };
+    if matches!(format, Format::V1 | Format::Draft) {
+        give_ids(&mut session)?;
+    }
+    index_ids(&mut session);
+    match format {
+        Format::V1 => chain(&mut session),
+        Format::Draft => link_draft(&mut session, &part.draft_links),
+        Format::V2 | Format::V3 => link_by_id(&mut session),
+    }
+    cut_cycles(&mut session);
+    session.leaf = leaf(&session, part.leaf_record, &part.draft_links);
+    session.problems.sort_by_key(|problem| problem.line);
+    Ok(session)
+}
+
+fn ends_with_newline(source: &dyn ReadAt) -> Result<bool, LoadError> {
+    let mut last = [b'\n'];
+    if source.len() > 0 {
+        source.read_at(&mut last, source.len() - 1)?;
+    }
+    Ok(last == *b"\n")
+}
+
+/// Ids that are the same on every machine: of the UUIDv5 of the record's number in the namespace of
+/// the session's id the first 8 hex digits; where they are taken, of `number:1`, `number:2`, …
+fn give_ids(session: &mut Session) -> Result<(), LoadError> {
+    let namespace = namespace(&session.header.id);
+    let mut taken = std::collections::HashSet::with_capacity(session.entries.len());
+    for entry in &mut session.entries {
+        let id = (0..)
+            .map(|again: u32| short_id(&namespace, entry.record, again))
+            .find(|id| taken.insert(*id))
+            .unwrap_or_default();
+        let start = u32::try_from(session.arena.len()).map_err(|_| LoadError::TooLarge)?;
+        session.arena.extend_from_slice(format!("{id:08x}").as_bytes());
+        entry.id = Slice { start, len: 8 };
+        entry.parent_id = Slice::default();
+    }
+    Ok(())
+}
+
+/// The namespace of a session's ids: its own id where that is a UUID, else one made from it.
+fn namespace(id: &Text) -> Uuid {
+    let id = id.to_string_lossy();
+    Uuid::try_parse(&id).unwrap_or_else(|_| Uuid::new_v5(&Uuid::NAMESPACE_OID, id.as_bytes()))
+}
+
+fn short_id(namespace: &Uuid, record: u32, again: u32) -> u32 {
+    let name = if again == 0 { record.to_string() } else { format!("{record}:{again}") };
+    Uuid::new_v5(namespace, name.as_bytes()).as_fields().0
+}
+
+impl Session {
+    /// The id that an entry appended by migration gets: that of the record number behind the last.
+    pub(in crate::core) fn next_migration_id(&self) -> String {
+        let namespace = namespace(&self.header.id);
+        let free = |id: &String| self.find(&Text::from(id.as_str())).is_none();
+        (0..)
+            .map(|again| format!("{:08x}", short_id(&namespace, self.records, again)))
+            .find(free)
+            .unwrap_or_default()
+    }
+}
+
+fn index_ids(session: &mut Session) {
+    let Session { entries, arena, ids, problems, .. } = session;
+    for at in 0..entries.len() {
+        let id = entries[at].id;
+        if id.is_empty() {
+            problems.push(Problem { line: entries[at].line, kind: ProblemKind::NoId });
+            continue;
+        }
+        if let Some(earlier) = ids.insert(EntryIx(at as u32), |ix| &arena[entries[ix.at()].id.range()]) {
+            problems.push(Problem { line: entries[at].line, kind: ProblemKind::DuplicateId });
+            entries[earlier.at()].flags.insert(Flags::SUPERSEDED);
+        }
+    }
+}
+
+fn chain(session: &mut Session) {
+    for at in 1..session.entries.len() {
+        session.entries[at].parent = Some(EntryIx(at as u32 - 1));
+    }
+}
+
+fn link_by_id(session: &mut Session) {
+    for at in 0..session.entries.len() {
+        let Entry { parent_id, line, .. } = session.entries[at];
+        if parent_id.is_empty() {
+            continue;
+        }
+        let before = at.checked_sub(1).map(|before| &session.entries[before]);
+        let parent = match before {
+            // The same slice as the id of the entry before: no need to look it up.
+            Some(before) if before.id == parent_id && !before.flags.has(Flags::SUPERSEDED) => {
+                Some(EntryIx(at as u32 - 1))
+            }
+            _ => session.find(&session.text(parent_id)),
+        };
+        if parent.is_none() {
+            session.problems.push(Problem { line, kind: ProblemKind::MissingParent });
+        }
+        session.entries[at].parent = parent;
+    }
+}
+
+/// Draft links are record numbers: 0 and below are the header, that is no parent. An entry without
+/// a link follows the one before.
+fn link_draft(session: &mut Session, links: &[DraftLink]) {
+    chain(session);
+    for link in links {
+        let entry = session.entry(link.entry);
+        if link.parent.is_nan() {
+            continue;
+        }
+        let parent = session.record_entry(link.parent);
+        if parent.is_none() && link.parent > 0.0 {
+            session.problems.push(Problem { line: entry.line, kind: ProblemKind::MissingParent });
+        }
+        session.entries[link.entry.at()].parent = parent;
+    }
+    for at in 0..session.labels.len() {
+        let entry = session.labels[at].entry;
+        // A named head labels the entry it points to.
+        if session.labels[at].target.is_empty()
+            && let Some(parent) = session.entry(entry).parent
+        {
+            session.labels[at].target = session.entry(parent).id;
+        }
+    }
+}
+
+/// Cuts each cycle of parents at its first entry in the file, which becomes a root, and marks its
+/// members.
+fn cut_cycles(session: &mut Session) {
+    let entries = &mut session.entries;
+    let forward = |(at, entry): (usize, &Entry)| entry.parent.is_some_and(|parent| parent.at() >= at);
+    if !entries.iter().enumerate().any(forward) {
+        return; // Each parent stands before its child: there can be no cycle.
+    }
+    // 0: not seen; n: seen in the walk that started at entry n - 1.
+    let mut seen = vec![0_u32; entries.len()];
+    for start in 0..entries.len() {
+        let walk = start as u32 + 1;
+        let mut at = EntryIx(start as u32);
+        while seen[at.at()] == 0 {
+            seen[at.at()] = walk;
+            match entries[at.at()].parent {
+                Some(parent) => at = parent,
+                None => break,
+            }
+        }
+        if entries[at.at()].parent.is_some()
+            && seen[at.at()] == walk
+            && !entries[at.at()].flags.has(Flags::IN_CYCLE)
+        {
+            cut_cycle(entries, at, &mut session.problems);
+        }
+    }
+}
+
+fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>) {
+    let mut first = member;
+    let mut at = member;
+    loop {
+        let entry = &mut entries[at.at()];
+        entry.flags.insert(Flags::IN_CYCLE);
+        problems.push(Problem { line: entry.line, kind: ProblemKind::Cycle });
+        first = first.min(at);
+        match entry.parent {
+            Some(parent) if parent != member => at = parent,
+            _ => break,
+        }
+    }
+    entries[first.at()].parent = None;
+}
+
+/// The last entry with an id; in a draft tree its last head; behind a trailing `leaf` record what
+/// that names.
+fn leaf(session: &Session, record: Option<(EntryIx, Slice)>, links: &[DraftLink]) -> Option<EntryIx> {
+    let head = links.iter().rev().find(|link| link.head).map(|link| link.entry);
+    if session.format == Format::Draft && head.is_some() {
+        return head;
+    }
+    let last = session.all().rev().find(|&ix| !session.entry(ix).id.is_empty())?;
+    match record {
+        Some((entry, target)) if entry == last && session.entry(entry).kind == Kind::Leaf => {
+            session.find(&session.text(target))
+        }
+        _ => Some(last),
+    }
+}

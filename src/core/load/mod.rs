@@ -1,0 +1,275 @@
+//! The one pass over a file: chunks, workers, narrow envelopes, harvest.
+//!
+//! The file is cut into chunks at newlines; each worker reads a chunk into its own buffer, walks
+//! its lines once and makes a [`part::Part`]; parts are joined in file order. Nothing of a body is
+//! kept but what [`Options`] ask for, so memory grows with entries, plus the longest line for each
+//! worker.
+
+pub mod header;
+mod link;
+pub mod part;
+pub mod record;
+
+use super::entry::LineNo;
+use super::row::RowOptions;
+use super::session::{Dialect, Session};
+use super::store::ReadAt;
+use header::{Preamble, Version};
+use part::{Part, Progress, Window};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes a worker takes at a time: small enough for the cache, large enough for few reads.
+const CHUNK: u64 = 512 * 1024;
+
+/// What loading keeps beside the envelopes.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Threads that read; small files are read by one in any case.
+    pub workers: usize,
+    /// Keep each entry's row (of the session's own dialect, whatever is given here).
+    pub rows: Option<RowOptions>,
+    /// Keep each entry's `timestamp` as written.
+    pub timestamps: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { workers: 1, rows: None, timestamps: false }
+    }
+}
+
+/// Why a file cannot be loaded: it is no session, or it cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file is no session that can be read here.
+    #[error("{what}")]
+    NotASession {
+        /// The line that tells.
+        line: Option<LineNo>,
+        /// What it is instead.
+        what: WrongFile,
+    },
+    /// Reading failed.
+    #[error("reading it failed: {0}")]
+    Io(#[from] io::Error),
+    /// The strings of its entries do not fit in 4 GiB.
+    #[error("its ids and rows take more than 4 GiB")]
+    TooLarge,
+}
+
+/// What a file is that is no session.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WrongFile {
+    /// No byte at all.
+    #[error("the file is empty")]
+    Empty,
+    /// No line that parses.
+    #[error("no session header in it")]
+    NoHeader,
+    /// oh-my-pi's title line and nothing else.
+    #[error("a title line without a session header")]
+    OnlyTitle,
+    /// Lines end with carriage returns alone.
+    #[error("its lines end with carriage returns alone")]
+    CarriageReturns,
+    /// The first value is something else.
+    #[error("the first line is no session header")]
+    OtherFirst,
+    /// A header whose id is no string.
+    #[error("the session header has no id")]
+    NoSessionId,
+    /// A format that is newer than version 3.
+    #[error("the session has the newer format {0}, which pisess does not know")]
+    Newer(String),
+}
+
+impl WrongFile {
+    /// What the person may try.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            WrongFile::Empty => "an agent writes the header with the first message",
+            WrongFile::CarriageReturns => "convert its line ends, for example with: tr '\\r' '\\n'",
+            WrongFile::Newer(_) => "nothing was written; use a newer pisess for it",
+            WrongFile::OnlyTitle | WrongFile::NoHeader | WrongFile::OtherFirst | WrongFile::NoSessionId => {
+                "a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}"
+            }
+        }
+    }
+}
+
+/// Loads a session.
+///
+/// # Errors
+/// Where the source is no session, or cannot be read; never for what else its lines hold.
+pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError> {
+    let preamble = header::read(source)?;
+    let mut options = options.clone();
+    let guess = guess_dialect(source, &preamble)?;
+    if let Some(rows) = &mut options.rows {
+        rows.dialect = guess;
+    }
+    let part = pass(source, &options, &preamble)?;
+    let dialect = dialect(&preamble, &part);
+    // Rows are made for one dialect; where its first sign comes late, they are made again.
+    match &mut options.rows {
+        Some(rows) if dialect != guess => {
+            rows.dialect = dialect;
+            let part = pass(source, &options, &preamble)?;
+            Ok(link::link(preamble, part, dialect, source)?)
+        }
+        _ => Ok(link::link(preamble, part, dialect, source)?),
+    }
+}
+
+fn dialect(preamble: &Preamble, part: &Part) -> Dialect {
+    if preamble.title_slot.is_some() { Dialect::OhMyPi } else { part.dialect.unwrap_or(Dialect::Pi) }
+}
+
+/// The dialect as the first lines tell it.
+fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble) -> Result<Dialect, LoadError> {
+    if preamble.title_slot.is_some() {
+        return Ok(Dialect::OhMyPi);
+    }
+    let mut bytes = vec![0; 64 * 1024];
+    let read = source.read_at(&mut bytes, preamble.end)?;
+    let mut part = Part::default();
+    let window = Window {
+        bytes: &bytes[..read],
+        start: preamble.end,
+        limit: source.len(),
+        at_end: preamble.end + read as u64 == source.len(),
+    };
+    part.read_lines(&window, 0, &Options::default(), preamble.version);
+    Ok(part.dialect.unwrap_or(Dialect::Pi))
+}
+
+/// Reads all lines behind the header.
+fn pass(source: &dyn ReadAt, options: &Options, preamble: &Preamble) -> Result<Part, LoadError> {
+    let chunks = (source.len() - preamble.end).div_ceil(CHUNK);
+    let joiner = Mutex::new(Joiner::new(preamble));
+    let next = AtomicU64::new(0);
+    let work = || -> Result<(), LoadError> {
+        let mut buffer = Vec::new();
+        loop {
+            let chunk = next.fetch_add(1, Ordering::Relaxed);
+            if chunk >= chunks {
+                return Ok(());
+            }
+            let part = read_chunk(source, options, preamble.version, preamble.end, chunk, &mut buffer)?;
+            let mut joiner = joiner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            joiner.add(chunk, part)?;
+        }
+    };
+    let workers = options.workers.clamp(1, usize::try_from(chunks / 2).unwrap_or(usize::MAX).max(1));
+    if workers == 1 {
+        work()?;
+    } else {
+        std::thread::scope(|scope| -> Result<(), LoadError> {
+            let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+            let mine = work();
+            for other in others {
+                other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            }
+            mine
+        })?;
+    }
+    Ok(joiner.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).whole)
+}
+
+/// Joins parts in file order, whichever is ready first.
+struct Joiner {
+    whole: Part,
+    next: u64,
+    waiting: BTreeMap<u64, Part>,
+}
+
+impl Joiner {
+    fn new(preamble: &Preamble) -> Self {
+        // Entries count from behind the header: its lines and its record come first.
+        let whole = Part { lines: preamble.lines + 1, records: 1, ..Part::default() };
+        Joiner { whole, next: 0, waiting: BTreeMap::new() }
+    }
+
+    fn add(&mut self, chunk: u64, part: Part) -> Result<(), LoadError> {
+        self.waiting.insert(chunk, part);
+        while let Some(part) = self.waiting.remove(&self.next) {
+            if !self.whole.append(part) {
+                return Err(LoadError::TooLarge);
+            }
+            self.next += 1;
+        }
+        Ok(())
+    }
+}
+
+/// The lines that start in one chunk.
+fn read_chunk(
+    source: &dyn ReadAt,
+    options: &Options,
+    version: Version,
+    first: u64,
+    chunk: u64,
+    buffer: &mut Vec<u8>,
+) -> Result<Part, LoadError> {
+    let nominal = first + chunk * CHUNK;
+    let limit = (nominal + CHUNK).min(source.len());
+    // The byte before tells whether a line starts right here.
+    let start = nominal - u64::from(chunk > 0);
+    fill(source, buffer, 0, start, (limit - start) as usize)?;
+    let mut part = Part::default();
+    let mut pos = match chunk {
+        0 => 0,
+        _ => match memchr::memchr(b'\n', buffer) {
+            Some(newline) => newline + 1,
+            None => return Ok(part),
+        },
+    };
+    loop {
+        let at_end = start + buffer.len() as u64 == source.len();
+        let window = Window { bytes: buffer, start, limit, at_end };
+        match part.read_lines(&window, pos, options, version) {
+            Progress::Done => return Ok(part),
+            Progress::NeedsMore(at) => pos = at,
+        }
+        extend_to_newline(source, buffer, start)?;
+    }
+}
+
+/// Reads on until a newline is in, or the file ends.
+fn extend_to_newline(source: &dyn ReadAt, buffer: &mut Vec<u8>, start: u64) -> io::Result<()> {
+    let mut step = 32 * 1024;
+    loop {
+        let had = buffer.len();
+        let left = source.len() - start - had as u64;
+        let more = step.min(usize::try_from(left).unwrap_or(usize::MAX));
+        fill(source, buffer, had, start, more)?;
+        if more == 0 || memchr::memchr(b'\n', &buffer[had..]).is_some() {
+            return Ok(());
+        }
+        step = step.saturating_mul(2).min(16 << 20);
+    }
+}
+
+/// Makes `buffer[keep..]` the `len` bytes of the file from `start + keep` on.
+fn fill(source: &dyn ReadAt, buffer: &mut Vec<u8>, keep: usize, start: u64, len: usize) -> io::Result<()> {
+    if buffer.len() < keep + len {
+        buffer.resize(keep + len, 0);
+    }
+    buffer.truncate(keep + len);
+    let mut at = keep;
+    while at < buffer.len() {
+        match source.read_at(&mut buffer[at..], start + at as u64) {
+            Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")),
+            Ok(read) => at += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

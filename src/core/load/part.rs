@@ -1,0 +1,403 @@
+//! What one worker makes of the lines that start in its chunk.
+
+use super::Options;
+use super::header::Version;
+use super::record::{Block, Content, Record, scan};
+use crate::core::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
+use crate::core::json::scan::RawString;
+use crate::core::json::string::decode;
+use crate::core::json::{Raw, Scanner};
+use crate::core::row;
+use crate::core::session::{Dialect, LabelChange, OtherName, Problem, ProblemKind, ToolCall, ToolResult};
+use crate::core::text::Text;
+use crate::core::time::parse_js_date;
+use memchr::memchr;
+
+/// Entries and what belongs to them, numbered from 0 within the part until [`Part::append`] joins
+/// parts in file order.
+#[derive(Debug, Default)]
+pub struct Part {
+    pub entries: Vec<Entry>,
+    pub arena: Vec<u8>,
+    pub labels: Vec<LabelChange>,
+    pub tool_calls: Vec<ToolCall>,
+    pub tool_results: Vec<ToolResult>,
+    pub other_names: Vec<OtherName>,
+    pub timestamps: Vec<Slice>,
+    pub searchable: Vec<Slice>,
+    pub problems: Vec<Problem>,
+    pub draft_links: Vec<DraftLink>,
+    /// The last `leaf` record: its entry and the id it names.
+    pub leaf_record: Option<(EntryIx, Slice)>,
+    /// Whether an entry of the draft tree was seen.
+    pub draft: bool,
+    /// The first sign of an agent.
+    pub dialect: Option<Dialect>,
+    /// Physical lines, and records that parse.
+    pub lines: u32,
+    pub records: u32,
+}
+
+/// The links of a draft-tree entry, which name records by number.
+#[derive(Clone, Copy, Debug)]
+pub struct DraftLink {
+    pub entry: EntryIx,
+    /// `parent`, or `backToIndex` of a pop.
+    pub parent: f64,
+    /// The entry moves the head here.
+    pub head: bool,
+}
+
+/// How far [`Part::read_lines`] came.
+pub enum Progress {
+    /// All lines that start before the limit are in.
+    Done,
+    /// The line at this place of the buffer has no end there; more bytes are needed.
+    NeedsMore(usize),
+}
+
+/// A stretch of the file.
+pub struct Window<'a> {
+    pub bytes: &'a [u8],
+    /// Where it starts in the file.
+    pub start: u64,
+    /// Lines that start here or later belong to the next part.
+    pub limit: u64,
+    /// Whether the file ends with the stretch.
+    pub at_end: bool,
+}
+
+impl Part {
+    /// Takes in the lines of the window from `pos` on.
+    pub fn read_lines(
+        &mut self,
+        window: &Window,
+        mut pos: usize,
+        options: &Options,
+        version: Version,
+    ) -> Progress {
+        let bytes = window.bytes;
+        let mut scanner = Scanner::new(bytes);
+        let mut blocks = Vec::new();
+        while pos < bytes.len() && window.start + (pos as u64) < window.limit {
+            scanner.seek(pos);
+            let parsed = if scanner.at_end() { None } else { Some(scan(&mut scanner, &mut blocks)) };
+            let whole = scanner.at_end();
+            // Behind a value that parsed, the newline is where the scanner stands.
+            let newline = if whole && scanner.pos() < bytes.len() {
+                Some(scanner.pos())
+            } else {
+                memchr(b'\n', &bytes[scanner.pos().max(pos)..]).map(|at| at + scanner.pos().max(pos))
+            };
+            let end = match newline {
+                Some(end) => end,
+                None if window.at_end => bytes.len(),
+                None => return Progress::NeedsMore(pos),
+            };
+            let line = LineNo(self.lines);
+            let non_ascii = scanner.take_non_ascii();
+            match parsed {
+                None => {}
+                Some(Ok(record)) if whole => {
+                    if non_ascii && std::str::from_utf8(record.bytes).is_err() {
+                        self.problems.push(Problem { line, kind: ProblemKind::InvalidUtf8 });
+                    }
+                    let span = Span { start: window.start + pos as u64, len: (end - pos) as u64 };
+                    self.push(&record, &blocks, span, options, version);
+                }
+                Some(Ok(_)) => self.problems.push(Problem { line, kind: ProblemKind::Fused }),
+                Some(Err(_)) => {
+                    let torn = newline.is_none();
+                    let kind = if torn { ProblemKind::TornTail } else { ProblemKind::Malformed };
+                    self.problems.push(Problem { line, kind });
+                }
+            }
+            self.lines += 1;
+            pos = end + 1;
+        }
+        Progress::Done
+    }
+
+    /// Takes in one value.
+    fn push(&mut self, record: &Record, blocks: &[Block], span: Span, options: &Options, version: Version) {
+        let line = LineNo(self.lines);
+        if !record.is_object {
+            self.problems.push(Problem { line, kind: ProblemKind::NotAnObject });
+            self.records += u32::from(Raw::checked(record.bytes).is_truthy());
+            return;
+        }
+        let number = self.records;
+        self.records += 1;
+        let kind = record.kind.map_or(Kind::Missing, |kind| Kind::named(&decoded(kind)));
+        if record.kind.is_some_and(|kind| kind.is("session")) {
+            self.problems.push(Problem { line, kind: ProblemKind::SecondHeader });
+            return;
+        }
+        let entry = EntryIx(self.entries.len() as u32);
+        let role = role_of(kind, record, version);
+        if self.dialect.is_none() {
+            self.dialect = evidence(kind, role, record);
+        }
+        let kind = self.draft_kind(kind, entry, record);
+        let id = record.id.map_or(Slice::default(), |id| self.keep(&decode(id.bytes)));
+        let parent_id = self.parent_id(record.parent_id);
+        let mut flags = flags(kind, role, record, blocks);
+        if options.rows.as_ref().is_some_and(|rows| rows.dialect == Dialect::OhMyPi) {
+            // oh-my-pi has its own notion of an empty text.
+        }
+        let row = self.rows(entry, kind, role, record, blocks, options, &mut flags);
+        let timestamp = record.timestamp.map(decoded).unwrap_or_default();
+        self.side_tables(entry, kind, role, record, &timestamp, options);
+        self.entries.push(Entry {
+            span,
+            time_ms: parse_js_date(&timestamp).unwrap_or(Entry::NO_TIME),
+            id,
+            parent_id,
+            row,
+            parent: None,
+            line,
+            record: number,
+            kind,
+            role,
+            flags,
+        });
+    }
+
+    /// Older kinds are taken as what migration makes of them; their links are noted.
+    fn draft_kind(&mut self, kind: Kind, entry: EntryIx, record: &Record) -> Kind {
+        let whole = Raw::checked(record.bytes);
+        let parent = if kind == Kind::StackPop { whole.get("backToIndex") } else { record.parent };
+        let is_draft = matches!(kind, Kind::Head | Kind::StackSummary | Kind::StackPop);
+        let parent = parent.and_then(Raw::number);
+        self.draft |= is_draft || parent.is_some();
+        let head = kind == Kind::Head;
+        if head || parent.is_some() {
+            self.draft_links.push(DraftLink { entry, parent: parent.unwrap_or(f64::NAN), head });
+        }
+        match kind {
+            Kind::StackSummary | Kind::StackPop => Kind::BranchSummary,
+            Kind::Head if named_head(whole).is_some() => Kind::Label,
+            Kind::Head => Kind::Custom,
+            other => other,
+        }
+    }
+
+    fn parent_id(&mut self, value: Option<Raw>) -> Slice {
+        let Some(text) = value.and_then(Raw::text).filter(|text| !text.is_empty()) else {
+            return Slice::default();
+        };
+        // Most parents are the entry before: their id is kept already.
+        if let Some(before) = self.entries.last().map(|entry| entry.id)
+            && self.arena[before.range()] == *text.as_bytes()
+        {
+            return before;
+        }
+        self.keep(&text)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn rows(
+        &mut self,
+        entry: EntryIx,
+        kind: Kind,
+        role: Role,
+        record: &Record,
+        blocks: &[Block],
+        options: &Options,
+        _flags: &mut Flags,
+    ) -> Slice {
+        let Some(rows) = &options.rows else { return Slice::default() };
+        let text = row::pi::text(kind, role, record, blocks);
+        if rows.searchable {
+            let text = row::pi::searchable(kind, record, blocks);
+            let text = self.keep(&text);
+            self.searchable.push(text);
+        }
+        if kind == Kind::Message && role == Role::Assistant {
+            for block in blocks.iter().filter(|block| block.kind.is_some_and(|kind| kind.is("toolCall"))) {
+                let name = block.name.and_then(Raw::text).unwrap_or_default();
+                let arguments = block.arguments.unwrap_or(Raw::NULL);
+                let row = row::pi::tool_call(&name, arguments, rows.home.as_ref());
+                let id = block.id.and_then(Raw::text).unwrap_or_default();
+                let call = ToolCall { entry, id: self.keep(&id), row: self.keep(&row) };
+                self.tool_calls.push(call);
+            }
+        }
+        if let (Role::ToolResult, Some(call)) =
+            (role, record.message.and_then(|message| message.tool_call_id).and_then(Raw::text))
+        {
+            let call = self.keep(&call);
+            self.tool_results.push(ToolResult { entry, call });
+        }
+        self.keep(&text)
+    }
+
+    fn side_tables(
+        &mut self,
+        entry: EntryIx,
+        kind: Kind,
+        role: Role,
+        record: &Record,
+        timestamp: &[u8],
+        options: &Options,
+    ) {
+        if options.timestamps {
+            let kept = self.keep(&Text::from_wtf8(timestamp));
+            self.timestamps.push(kept);
+        }
+        if kind == Kind::Label {
+            let head = named_head(Raw::checked(record.bytes));
+            let name = record.label.and_then(Raw::text).or(head).unwrap_or_default();
+            let target = record.target_id.and_then(Raw::text).unwrap_or_default();
+            let change = LabelChange {
+                entry,
+                target: self.keep(&target),
+                name: self.keep(&name),
+                timestamp: self.keep(&Text::from_wtf8(timestamp)),
+            };
+            self.labels.push(change);
+        }
+        if kind == Kind::Leaf {
+            let target = record.target_id.and_then(Raw::text).unwrap_or_default();
+            self.leaf_record = Some((entry, self.keep(&target)));
+        }
+        if kind == Kind::Other || role == Role::Other {
+            let other =
+                |name: Option<RawString>, is: bool| name.filter(|_| is).map(decoded).unwrap_or_default();
+            let kind_name = other(record.kind, kind == Kind::Other);
+            let role_name = other(record.message.and_then(|message| message.role), role == Role::Other);
+            let names = OtherName {
+                entry,
+                kind: self.keep(&Text::from_wtf8(kind_name)),
+                role: self.keep(&Text::from_wtf8(role_name)),
+            };
+            self.other_names.push(names);
+        }
+    }
+
+    fn keep(&mut self, text: &Text) -> Slice {
+        let start = self.arena.len() as u32;
+        self.arena.extend_from_slice(text.as_bytes());
+        Slice { start, len: text.as_bytes().len() as u32 }
+    }
+
+    /// Joins the part that follows in the file. False where the strings of all entries no longer fit
+    /// the arena (4 GiB).
+    pub fn append(&mut self, mut next: Part) -> bool {
+        let base = self.arena.len();
+        if base + next.arena.len() > u32::MAX as usize
+            || self.entries.len() + next.entries.len() > u32::MAX as usize
+        {
+            return false;
+        }
+        let first = self.entries.len() as u32;
+        let slice = |slice: &mut Slice| slice.start += if slice.len == 0 { 0 } else { base as u32 };
+        let number = |entry: &mut EntryIx| entry.0 += first;
+        for entry in &mut next.entries {
+            slice(&mut entry.id);
+            slice(&mut entry.parent_id);
+            slice(&mut entry.row);
+            entry.line.0 += self.lines;
+            entry.record += self.records;
+        }
+        for label in &mut next.labels {
+            number(&mut label.entry);
+            [&mut label.target, &mut label.name, &mut label.timestamp].into_iter().for_each(slice);
+        }
+        for call in &mut next.tool_calls {
+            number(&mut call.entry);
+            [&mut call.id, &mut call.row].into_iter().for_each(slice);
+        }
+        for result in &mut next.tool_results {
+            number(&mut result.entry);
+            slice(&mut result.call);
+        }
+        for name in &mut next.other_names {
+            number(&mut name.entry);
+            [&mut name.kind, &mut name.role].into_iter().for_each(slice);
+        }
+        next.timestamps.iter_mut().chain(&mut next.searchable).for_each(slice);
+        next.problems.iter_mut().for_each(|problem| problem.line.0 += self.lines);
+        next.draft_links.iter_mut().for_each(|link| number(&mut link.entry));
+        if let Some((mut entry, mut target)) = next.leaf_record {
+            number(&mut entry);
+            slice(&mut target);
+            self.leaf_record = Some((entry, target));
+        }
+        self.entries.append(&mut next.entries);
+        self.arena.append(&mut next.arena);
+        self.labels.append(&mut next.labels);
+        self.tool_calls.append(&mut next.tool_calls);
+        self.tool_results.append(&mut next.tool_results);
+        self.other_names.append(&mut next.other_names);
+        self.timestamps.append(&mut next.timestamps);
+        self.searchable.append(&mut next.searchable);
+        self.problems.append(&mut next.problems);
+        self.draft_links.append(&mut next.draft_links);
+        self.draft |= next.draft;
+        self.dialect = self.dialect.or(next.dialect);
+        self.lines += next.lines;
+        self.records += next.records;
+        true
+    }
+}
+
+/// The name of a draft-tree head other than `main`.
+pub fn named_head(entry: Raw<'_>) -> Option<Text<'_>> {
+    let is_head = entry.get("type").is_some_and(|kind| kind.is("head"));
+    entry.get_text("name").filter(|name| is_head && !name.is_empty() && *name != "main")
+}
+
+fn decoded(string: RawString) -> Vec<u8> {
+    decode(string.bytes).into_bytes()
+}
+
+fn role_of(kind: Kind, record: &Record, version: Version) -> Role {
+    let role = record.message.filter(|_| kind == Kind::Message).and_then(|message| message.role);
+    match role.map_or(Role::Missing, |role| Role::named(&decoded(role))) {
+        Role::HookMessage if version != Version::Three => Role::Custom,
+        role => role,
+    }
+}
+
+fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Flags {
+    let mut flags = Flags::default();
+    if let (Kind::Message, Some(message)) = (kind, &record.message) {
+        if matches!(message.content, Content::None) {
+            flags.insert(Flags::NO_CONTENT);
+        }
+        if role == Role::User {
+            flags.insert(Flags::USER_REQUEST);
+        }
+        if role == Role::Assistant && row::pi::is_silent(message, blocks) {
+            flags.insert(Flags::SILENT);
+        }
+    }
+    if record.parent_id.is_none() {
+        flags.insert(Flags::NO_PARENT_KEY);
+    }
+    flags
+}
+
+/// Whose file it is, where only one of the agents writes such an entry.
+fn evidence(kind: Kind, role: Role, record: &Record) -> Option<Dialect> {
+    match kind {
+        Kind::SessionInfo | Kind::Usage | Kind::ContextEdit => Some(Dialect::Pi),
+        Kind::ModelChange if record.provider.is_some() => Some(Dialect::Pi),
+        Kind::ModelChange if record.model.is_some() => Some(Dialect::OhMyPi),
+        Kind::ModelUsage
+        | Kind::ServiceTierChange
+        | Kind::TitleChange
+        | Kind::TtsrInjection
+        | Kind::SessionInit
+        | Kind::ModeChange
+        | Kind::CredentialPin
+        | Kind::ResetBoundary => Some(Dialect::OhMyPi),
+        Kind::Message => match role {
+            Role::System => Some(Dialect::Pi),
+            Role::Developer | Role::FileMention | Role::PythonExecution => Some(Dialect::OhMyPi),
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,228 @@
+//! One line: checked to its end, its envelope and the facts of its message taken on the way.
+//!
+//! A body is walked once. What a row of the tree may need of it (role, text blocks, tool calls) is
+//! kept as places in the line; only what is drawn is decoded, later.
+
+use crate::core::json::scan::RawString;
+use crate::core::json::{Malformed, Raw, Scanner};
+
+/// What the walk over one record found. Of duplicate keys the last counts, as in the agents.
+#[derive(Debug, Default)]
+pub struct Record<'a> {
+    /// The value's bytes.
+    pub bytes: &'a [u8],
+    /// Whether it is an object; nothing below is set otherwise.
+    pub is_object: bool,
+    pub kind: Option<RawString<'a>>,
+    pub id: Option<RawString<'a>>,
+    pub parent_id: Option<Raw<'a>>,
+    pub timestamp: Option<RawString<'a>>,
+    pub message: Option<MessageFacts<'a>>,
+    /// `parent` of the draft tree.
+    pub parent: Option<Raw<'a>>,
+    /// `targetId` and `label` of a label, `model` and `provider` of a model change.
+    pub target_id: Option<Raw<'a>>,
+    pub label: Option<Raw<'a>>,
+    pub model: Option<Raw<'a>>,
+    pub provider: Option<Raw<'a>>,
+}
+
+/// What the walk over a message found.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MessageFacts<'a> {
+    pub role: Option<RawString<'a>>,
+    pub content: Content<'a>,
+    pub stop_reason: Option<Raw<'a>>,
+    pub error_message: Option<Raw<'a>>,
+    pub command: Option<Raw<'a>>,
+    pub tool_call_id: Option<Raw<'a>>,
+    pub tool_name: Option<Raw<'a>>,
+}
+
+/// `message.content`.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Content<'a> {
+    /// Missing or `null`.
+    #[default]
+    None,
+    /// A string.
+    Text(RawString<'a>),
+    /// An array; its blocks lie in the list given to [`scan`].
+    Blocks,
+    /// Anything else.
+    Odd,
+}
+
+/// A block of a message's content.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Block<'a> {
+    pub kind: Option<RawString<'a>>,
+    /// `text` of a text block.
+    pub text: Option<Raw<'a>>,
+    /// `id`, `name` and `arguments` of a tool call.
+    pub id: Option<Raw<'a>>,
+    pub name: Option<Raw<'a>>,
+    pub arguments: Option<Raw<'a>>,
+}
+
+/// Walks over the value at the scanner's position. `blocks` receives the content blocks of its
+/// message.
+pub fn scan<'a>(scanner: &mut Scanner<'a>, blocks: &mut Vec<Block<'a>>) -> Result<Record<'a>, Malformed> {
+    blocks.clear();
+    let mut record = Record { is_object: scanner.peek() == b'{', ..Record::default() };
+    let start = scanner.pos();
+    if record.is_object {
+        scanner.object(|scanner, key| member(scanner, key, &mut record, blocks))?;
+    } else {
+        scanner.skip_value()?;
+    }
+    record.bytes = &scanner.bytes()[start..scanner.pos()];
+    Ok(record)
+}
+
+fn member<'a>(
+    scanner: &mut Scanner<'a>,
+    key: RawString<'a>,
+    record: &mut Record<'a>,
+    blocks: &mut Vec<Block<'a>>,
+) -> Result<(), Malformed> {
+    match plain_key(key, &mut [0; 16]) {
+        b"type" => record.kind = string(scanner)?,
+        b"id" => record.id = string(scanner)?,
+        b"parentId" => record.parent_id = Some(value(scanner)?),
+        b"timestamp" => record.timestamp = string(scanner)?,
+        b"message" => record.message = message(scanner, blocks)?,
+        b"parent" => record.parent = Some(value(scanner)?),
+        b"targetId" => record.target_id = Some(value(scanner)?),
+        b"label" => record.label = Some(value(scanner)?),
+        b"model" => record.model = Some(value(scanner)?),
+        b"provider" => record.provider = Some(value(scanner)?),
+        _ => scanner.skip_value()?,
+    }
+    Ok(())
+}
+
+fn message<'a>(
+    scanner: &mut Scanner<'a>,
+    blocks: &mut Vec<Block<'a>>,
+) -> Result<Option<MessageFacts<'a>>, Malformed> {
+    if scanner.peek() != b'{' {
+        scanner.skip_value()?;
+        return Ok(None);
+    }
+    blocks.clear();
+    let mut facts = MessageFacts::default();
+    scanner.object(|scanner, key| {
+        match plain_key(key, &mut [0; 16]) {
+            b"role" => facts.role = string(scanner)?,
+            b"content" => facts.content = content(scanner, blocks)?,
+            b"stopReason" => facts.stop_reason = Some(value(scanner)?),
+            b"errorMessage" => facts.error_message = Some(value(scanner)?),
+            b"command" => facts.command = Some(value(scanner)?),
+            b"toolCallId" => facts.tool_call_id = Some(value(scanner)?),
+            b"toolName" => facts.tool_name = Some(value(scanner)?),
+            _ => scanner.skip_value()?,
+        }
+        Ok(())
+    })?;
+    Ok(Some(facts))
+}
+
+fn content<'a>(scanner: &mut Scanner<'a>, blocks: &mut Vec<Block<'a>>) -> Result<Content<'a>, Malformed> {
+    blocks.clear();
+    match scanner.peek() {
+        b'"' => scanner.string().map(Content::Text),
+        b'[' => {
+            scanner.array(|scanner| {
+                if scanner.peek() != b'{' {
+                    return scanner.skip_value();
+                }
+                blocks.push(block(scanner)?);
+                Ok(())
+            })?;
+            Ok(Content::Blocks)
+        }
+        b'n' => scanner.skip_value().map(|()| Content::None),
+        _ => scanner.skip_value().map(|()| Content::Odd),
+    }
+}
+
+fn block<'a>(scanner: &mut Scanner<'a>) -> Result<Block<'a>, Malformed> {
+    let mut block = Block::default();
+    scanner.object(|scanner, key| {
+        match plain_key(key, &mut [0; 16]) {
+            b"type" => block.kind = string(scanner)?,
+            b"text" => block.text = Some(value(scanner)?),
+            b"id" => block.id = Some(value(scanner)?),
+            b"name" => block.name = Some(value(scanner)?),
+            b"arguments" => block.arguments = Some(value(scanner)?),
+            _ => scanner.skip_value()?,
+        }
+        Ok(())
+    })?;
+    Ok(block)
+}
+
+fn value<'a>(scanner: &mut Scanner<'a>) -> Result<Raw<'a>, Malformed> {
+    scanner.value().map(Raw::checked)
+}
+
+fn string<'a>(scanner: &mut Scanner<'a>) -> Result<Option<RawString<'a>>, Malformed> {
+    if scanner.peek() == b'"' {
+        return scanner.string().map(Some);
+    }
+    scanner.skip_value().map(|()| None)
+}
+
+/// The key without escapes; a key that is longer than `room` once decoded is none of ours.
+fn plain_key<'k>(key: RawString<'k>, room: &'k mut [u8; 16]) -> &'k [u8] {
+    if !key.escaped {
+        return key.bytes;
+    }
+    let decoded = crate::core::json::string::decode(key.bytes);
+    let bytes = decoded.as_bytes();
+    if bytes.len() > room.len() {
+        return b"";
+    }
+    room[..bytes.len()].copy_from_slice(bytes);
+    &room[..bytes.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scanned(line: &str, see: impl FnOnce(Record, &[Block])) {
+        let mut blocks = Vec::new();
+        let record = scan(&mut Scanner::new(line.as_bytes()), &mut blocks).unwrap();
+        see(record, &blocks);
+    }
+
+    #[test]
+    fn the_last_of_duplicate_keys_counts() {
+        let line = r#"{"id":"a","message":{"content":[{"type":"text"}]},"message":{"role":"user","content":[]},"\u0069d":"b"}"#;
+        scanned(line, |record, blocks| {
+            assert_eq!(record.id.unwrap().bytes, b"b");
+            assert!(record.message.unwrap().role.unwrap().is("user"));
+            assert!(blocks.is_empty());
+        });
+    }
+
+    #[test]
+    fn blocks_are_found_where_the_content_is_an_array() {
+        let line = r#"{"message":{"content":[{"type":"text","text":"a"},5,{"type":"toolCall","id":"c","arguments":{"type":"x"}}],"role":"assistant"}}"#;
+        scanned(line, |record, blocks| {
+            assert!(matches!(record.message.unwrap().content, Content::Blocks));
+            assert_eq!(blocks.len(), 2);
+            assert!(blocks[1].kind.unwrap().is("toolCall"));
+        });
+    }
+
+    #[test]
+    fn other_values_pass_too() {
+        scanned("5", |record, _| assert!(!record.is_object && record.bytes == b"5"));
+        scanned(r#"{"type":3,"id":null,"message":[]}"#, |record, _| {
+            assert!(record.kind.is_none() && record.id.is_none() && record.message.is_none());
+        });
+    }
+}

@@ -1,0 +1,34 @@
+//! What the row of an entry says: its text in the agents' trees.
+//!
+//! Rows are made during the one pass over the file, from places in the line; at most
+//! [`ROW_UNITS`] of a text are decoded.
+
+pub mod pi;
+
+use super::session::Dialect;
+use super::text::Text;
+
+/// UTF-16 units of a content that a row shows, as in both agents.
+pub const ROW_UNITS: usize = 200;
+
+/// What rows depend on beside the entry.
+#[derive(Clone, Debug)]
+pub struct RowOptions {
+    /// Whose rows.
+    pub dialect: Dialect,
+    /// The person's home folder, written `~` in tool calls.
+    pub home: Option<Text<'static>>,
+    /// Whether the text that a search looks through is wanted as well.
+    pub searchable: bool,
+}
+
+/// The agents' `normalize`: newlines and tabs become spaces, and both ends are trimmed.
+pub fn normalize(text: &Text) -> Text<'static> {
+    let mut bytes = text.as_bytes().to_vec();
+    for byte in &mut bytes {
+        if matches!(byte, b'\n' | b'\t') {
+            *byte = b' ';
+        }
+    }
+    Text::from_wtf8(bytes).trim().into_owned()
+}

@@ -1,0 +1,315 @@
+//! pi's rows (its `tree-selector`: `getEntryDisplayText`, `getSearchableText`, `formatToolCall`).
+
+use super::{ROW_UNITS, normalize};
+use crate::core::entry::{Kind, Role};
+use crate::core::json::string::{decode, decode_head, is_blank};
+use crate::core::json::{Raw, js};
+use crate::core::load::record::{Block, Content, MessageFacts, Record};
+use crate::core::text::Text;
+
+/// The row of an entry; of a tool result what it says when its call is not found.
+pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
+    let entry = Raw::checked(record.bytes);
+    let member = |key: &str| entry.get(key).map(display).unwrap_or_else(|| Text::from("undefined"));
+    match kind {
+        Kind::Message => {
+            record.message.map_or_else(Text::default, |message| message_text(role, &message, blocks))
+        }
+        Kind::CustomMessage => {
+            let content = entry.get("content").map(content_head).unwrap_or_default();
+            joined(&["[", &member("customType").to_string_lossy(), "]: "], &normalize(&content))
+        }
+        Kind::Compaction => {
+            let tokens = entry.get("tokensBefore").and_then(Raw::number).unwrap_or(0.0);
+            // JavaScript's Math.round takes halves up.
+            Text::from(format!("[compaction: {}k tokens]", js::number((tokens / 1000.0 + 0.5).floor())))
+        }
+        Kind::BranchSummary => {
+            let summary = entry.get("summary").map(content_head).unwrap_or_default();
+            joined(&["[branch summary]: "], &normalize(&summary))
+        }
+        Kind::ModelChange => bracketed("model: ", &member("modelId")),
+        Kind::ThinkingLevelChange => bracketed("thinking: ", &member("thinkingLevel")),
+        Kind::Custom => bracketed("custom: ", &member("customType")),
+        Kind::ContextEdit => {
+            let omits = entry.get("replacement").is_some_and(Raw::is_null);
+            bracketed(if omits { "context omit: " } else { "context replace: " }, &member("targetId"))
+        }
+        Kind::Label => match entry.get("label").filter(|label| !label.is_null()) {
+            Some(label) => bracketed("label: ", &display(label)),
+            None => Text::from("[label: (cleared)]"),
+        },
+        Kind::SessionInfo => match entry.get("name").filter(|name| name.is_truthy()) {
+            Some(name) => bracketed("title: ", &display(name)),
+            None => Text::from("[title: empty]"),
+        },
+        // pi draws an empty row here; a name says more.
+        Kind::Missing => Text::from("[no type]"),
+        _ => bracketed("", &member("type")),
+    }
+}
+
+fn message_text(role: Role, message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
+    match role {
+        Role::User => joined(&["user: "], &normalize(&message_head(message, blocks))),
+        Role::Assistant => joined(&["assistant: "], &assistant_text(message, blocks)),
+        Role::ToolResult => bracketed(
+            "",
+            &message.tool_name.filter(|name| !name.is_null()).map_or(Text::from("tool"), display),
+        ),
+        Role::BashExecution => {
+            joined(&["[bash]: "], &normalize(&message.command.map(content_head).unwrap_or_default()))
+        }
+        _ => bracketed("", &message.role.map_or(Text::from("undefined"), |role| decode(role.bytes))),
+    }
+}
+
+fn assistant_text(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
+    let text = normalize(&message_head(message, blocks));
+    if !text.is_empty() {
+        return text;
+    }
+    if message.stop_reason.is_some_and(|reason| reason.is("aborted")) {
+        return Text::from("(aborted)");
+    }
+    match message.error_message.filter(|error| error.is_truthy()) {
+        Some(error) => normalize(&content_head(error)).head(80),
+        None => Text::from("(no content)"),
+    }
+}
+
+/// Whether the tree hides the message unless it is the leaf: an assistant's, without text, that
+/// ended neither in an error nor early.
+pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
+    let has_text = match message.content {
+        Content::Text(text) => !is_blank(text.bytes),
+        Content::Blocks => {
+            blocks.iter().filter_map(text_of).any(|text| text.raw_string().is_some_and(|raw| !is_blank(raw)))
+        }
+        Content::None | Content::Odd => false,
+    };
+    let ended_well = message
+        .stop_reason
+        .is_none_or(|reason| !reason.is_truthy() || reason.is("stop") || reason.is("toolUse"));
+    !has_text && ended_well
+}
+
+/// What a search looks through, without the label.
+pub fn searchable(kind: Kind, record: &Record, blocks: &[Block]) -> Text<'static> {
+    let entry = Raw::checked(record.bytes);
+    let member = |key: &str| entry.get(key).filter(|value| !value.is_null()).map(display).unwrap_or_default();
+    let parts: Vec<Text> = match kind {
+        Kind::Message => {
+            let Some(message) = record.message else { return Text::default() };
+            let role = message.role.map(|role| decode(role.bytes)).unwrap_or_default();
+            let command = message.command.filter(|_| role == "bashExecution").map(content_head);
+            [Some(role), Some(message_head(&message, blocks)), command].into_iter().flatten().collect()
+        }
+        Kind::CustomMessage => {
+            vec![member("customType"), entry.get("content").map(content_head).unwrap_or_default()]
+        }
+        Kind::Compaction => vec![Text::from("compaction")],
+        Kind::BranchSummary => {
+            vec![Text::from("branch summary"), entry.get("summary").map(content_head).unwrap_or_default()]
+        }
+        Kind::SessionInfo => vec![Text::from("title"), member("name")],
+        Kind::ModelChange => vec![Text::from("model"), member("modelId")],
+        Kind::ThinkingLevelChange => vec![Text::from("thinking"), member("thinkingLevel")],
+        Kind::Custom => vec![Text::from("custom"), member("customType")],
+        Kind::ContextEdit => {
+            let omits = entry.get("replacement").is_some_and(Raw::is_null);
+            vec![
+                Text::from("context edit"),
+                Text::from(if omits { "omit" } else { "replace" }),
+                member("targetId"),
+            ]
+        }
+        Kind::Label => vec![Text::from("label"), member("label")],
+        _ => vec![member("type")],
+    };
+    let mut text = Text::default();
+    for (at, part) in parts.iter().enumerate() {
+        text.push_str(if at == 0 { "" } else { " " });
+        text.push(part);
+    }
+    text
+}
+
+/// The row of a tool result whose call is known.
+pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
+    let argument = |keys: &[&str]| {
+        let found = keys.iter().filter_map(|key| arguments.get(key)).find(|value| value.is_truthy());
+        found.map(display).unwrap_or_default()
+    };
+    let path = |keys: &[&str], default: &'static str| {
+        let path = argument(keys);
+        short_path(if path.is_empty() { Text::from(default) } else { path }, home)
+    };
+    match &*name.to_string_lossy() {
+        "read" => {
+            let mut row = joined(&["read: "], &path(&["path", "file_path"], ""));
+            row.push_str(&line_range(arguments.get("offset"), arguments.get("limit")));
+            bracketed("", &row)
+        }
+        "write" => bracketed("write: ", &path(&["path", "file_path"], "")),
+        "edit" => bracketed("edit: ", &path(&["path", "file_path"], "")),
+        "bash" => {
+            let command = argument(&["command"]);
+            let mut row = joined(&["bash: "], &normalize(&command).head(50));
+            row.push_str(if command.utf16_len() > 50 { "..." } else { "" });
+            bracketed("", &row)
+        }
+        "grep" => {
+            let pattern = argument(&["pattern"]);
+            bracketed("", &joined(&["grep: /", &pattern.to_string_lossy(), "/ in "], &path(&["path"], ".")))
+        }
+        "find" => {
+            let pattern = argument(&["pattern"]);
+            bracketed("", &joined(&["find: ", &pattern.to_string_lossy(), " in "], &path(&["path"], ".")))
+        }
+        "ls" => bracketed("ls: ", &path(&["path"], ".")),
+        other => other_call(other, arguments),
+    }
+}
+
+/// A call of a tool that has no form of its own: the first 40 units of its arguments.
+pub fn other_call(name: &str, arguments: Raw) -> Text<'static> {
+    let arguments = js::stringify(arguments);
+    let mut row = joined(&[name, ": "], &arguments.head(40));
+    row.push_str(if arguments.utf16_len() > 40 { "..." } else { "" });
+    bracketed("", &row)
+}
+
+/// `:from-to` as pi's `formatReadLineRange` has it; nothing where a number is no number.
+fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
+    let given = |value: Option<Raw<'_>>| value.is_some_and(|value| !value.is_null());
+    let number = |value: Option<Raw>| {
+        let value = value?;
+        let text = value.text().map(|text| text.trim().to_string_lossy().into_owned());
+        let number = text.map_or_else(|| value.number(), |text| text.parse().ok());
+        number.filter(|number: &f64| number.is_finite())
+    };
+    if !given(offset) && !given(limit) {
+        return String::new();
+    }
+    let Some(start) = (if given(offset) { number(offset) } else { Some(1.0) }) else { return String::new() };
+    if !given(limit) {
+        return format!(":{}", js::number(start));
+    }
+    match number(limit).map(|count| start + count - 1.0) {
+        None => String::new(),
+        Some(0.0) => format!(":{}", js::number(start)),
+        Some(end) => format!(":{}-{}", js::number(start), js::number(end)),
+    }
+}
+
+/// The path with the home folder written `~`.
+pub fn short_path<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
+    let Some(home) = home.filter(|home| home.as_bytes().len() > 1) else { return path };
+    let home = home.as_bytes().strip_suffix(b"/").unwrap_or(home.as_bytes());
+    let short = match path.as_bytes().strip_prefix(home) {
+        Some(b"" | b"/") => Text::from("~"),
+        Some(rest) if rest.starts_with(b"/") => {
+            let mut short = Text::from("~");
+            short.push(&Text::from_wtf8(rest));
+            short.into_owned()
+        }
+        _ => return path,
+    };
+    short
+}
+
+/// The first [`ROW_UNITS`] of a message's text: its text blocks one behind the other.
+fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
+    let mut out = Vec::new();
+    match message.content {
+        Content::Text(text) => {
+            decode_head(text.bytes, ROW_UNITS, &mut out);
+        }
+        Content::Blocks => texts_head(blocks.iter().filter_map(text_of), &mut out),
+        Content::None | Content::Odd => {}
+    }
+    Text::from_wtf8(out)
+}
+
+/// The same of a content outside a message: a string, or an array of blocks.
+fn content_head(content: Raw) -> Text<'static> {
+    let mut out = Vec::new();
+    match content.raw_string() {
+        Some(raw) => {
+            decode_head(raw, ROW_UNITS, &mut out);
+        }
+        None => {
+            let texts = content.items().filter(|block| block.get("type").is_some_and(|kind| kind.is("text")));
+            texts_head(texts.filter_map(|block| block.get("text")), &mut out);
+        }
+    }
+    Text::from_wtf8(out)
+}
+
+fn texts_head<'a>(texts: impl Iterator<Item = Raw<'a>>, out: &mut Vec<u8>) {
+    let mut left = ROW_UNITS;
+    for text in texts {
+        if left == 0 {
+            return;
+        }
+        if let Some(raw) = text.raw_string() {
+            left = decode_head(raw, left, out);
+        }
+    }
+}
+
+fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
+    block.text.filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
+}
+
+/// `String(value)`, cut to a row's length.
+fn display(value: Raw) -> Text<'static> {
+    match value.raw_string() {
+        Some(_) => content_head(value),
+        None => js::stringify(value).head(ROW_UNITS),
+    }
+}
+
+fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
+    let mut row = Text::from(prefix.concat());
+    row.push(text);
+    row
+}
+
+fn bracketed(prefix: &str, text: &Text) -> Text<'static> {
+    let mut row = joined(&["[", prefix], text);
+    row.push_str("]");
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(name: &str, arguments: &str, home: &str) -> String {
+        let arguments = Raw::parse(arguments.as_bytes()).unwrap();
+        tool_call(&Text::from(name), arguments, Some(&Text::from(home))).to_string()
+    }
+
+    #[test]
+    fn tool_calls_read_as_in_pi() {
+        assert_eq!(
+            call("read", r#"{"path":"/home/u/x.ts","offset":5,"limit":10}"#, "/home/u"),
+            "[read: ~/x.ts:5-14]"
+        );
+        assert_eq!(
+            call("read", r#"{"file_path":"/home/user","offset":5}"#, "/home/u"),
+            "[read: /home/user:5]"
+        );
+        assert_eq!(call("read", r#"{"path":"a","limit":null}"#, "/"), "[read: a]");
+        assert_eq!(call("read", r#"{"path":"a","limit":"x"}"#, "/"), "[read: a]");
+        let long = format!(r#"{{"command":"  echo\n{}"}}"#, "x".repeat(60));
+        assert_eq!(call("bash", &long, "/"), format!("[bash: echo {}...]", "x".repeat(45)));
+        assert_eq!(call("grep", r#"{"pattern":"a b"}"#, "/"), "[grep: /a b/ in .]");
+        assert_eq!(
+            call("other", r#"{"2":1,"b":"0123456789012345678901234567890123456789"}"#, "/"),
+            r#"[other: {"2":1,"b":"01234567890123456789012345678...]"#
+        );
+    }
+}

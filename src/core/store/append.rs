@@ -1,0 +1,79 @@
+//! Rule 1: whole lines go to the end of the file in one write, or not at all.
+
+use super::error::StoreError;
+use super::lock::Locked;
+use super::publish_lock::PublishLock;
+use std::io;
+use std::path::PathBuf;
+
+/// A change that is on disk.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Committed {
+    /// The file that was written, as it was named.
+    pub path: PathBuf,
+    /// How many bytes were written to it.
+    pub bytes: u64,
+    /// How many bytes that another process appended during a rewrite were carried over (rule 4).
+    pub carried: u64,
+    /// The content is in place, but the folder could not be synced: a power cut may still bring back what
+    /// was there before. Worth a note, not a failure.
+    pub unsynced: Option<io::Error>,
+}
+
+impl Locked {
+    /// Appends whole lines, each ending in a newline, and one before them if the last line has none
+    /// (rule 1). No lines, no change.
+    pub fn append(self, lines: &[u8]) -> Result<Committed, StoreError> {
+        let bytes = self.closed_before(lines)?;
+        let publish = PublishLock::take(&self)?;
+        self.check_unchanged()?;
+        self.write_once(&bytes)?;
+        // fsync may take longer than oh-my-pi waits for its lock, and needs none (rule 5).
+        drop(publish);
+        if let Err(error) = self.files.sync(&self.file) {
+            let _publish = PublishLock::take(&self)?;
+            return Err(self.take_back(bytes.len() as u64, error));
+        }
+        let bytes = bytes.len() as u64;
+        Ok(Committed { path: self.path, bytes, carried: 0, unsynced: None })
+    }
+
+    fn closed_before(&self, lines: &[u8]) -> Result<Vec<u8>, StoreError> {
+        if lines.last().is_some_and(|byte| *byte != b'\n') {
+            return Err(self.failed(io::Error::new(io::ErrorKind::InvalidInput, "not a whole line")));
+        }
+        let mut bytes = Vec::with_capacity(lines.len() + 1);
+        if !lines.is_empty() && !self.base.ends_with_newline() {
+            bytes.push(b'\n');
+        }
+        bytes.extend_from_slice(lines);
+        Ok(bytes)
+    }
+
+    fn write_once(&self, bytes: &[u8]) -> Result<(), StoreError> {
+        let written = loop {
+            match self.files.write(&self.file, bytes) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                written => break written.map_err(|error| self.failed(error))?,
+            }
+        };
+        if written == bytes.len() {
+            return Ok(());
+        }
+        // A short write does not say why; nearly always it is this.
+        let why = format!("only {written} of {} bytes fit (disk full, or a size limit)", bytes.len());
+        Err(self.take_back(written as u64, io::Error::new(io::ErrorKind::StorageFull, why)))
+    }
+
+    /// Cuts off what we wrote, if nobody wrote behind it (rules 1 and 7).
+    fn take_back(&self, written: u64, why: io::Error) -> StoreError {
+        let old = self.base.facts.size;
+        let failure = self.failed(why);
+        let is_ours = self.files.facts(&self.file).is_ok_and(|facts| facts.size == old + written);
+        if is_ours && self.files.truncate(&self.file, old).is_ok() {
+            return failure;
+        }
+        StoreError::Torn { failure: Box::new(failure), left: written }
+    }
+}

@@ -1,0 +1,91 @@
+//! Rule 2: the new file has the owner, mode, ACL and extended attributes of the old.
+
+use super::error::StoreError;
+use super::files::{Facts, Files};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// ACLs are extended attributes of this name, on Linux.
+const ACL: &str = "system.posix_acl_access";
+
+/// The kernel computes these from the content; a copy would be wrong.
+const OF_THE_CONTENT: [&str; 2] = ["security.ima", "security.evm"];
+
+/// Gives `new` all that `old` has. What cannot be kept is an error without force.
+pub(super) fn keep(
+    files: &dyn Files,
+    path: &Path,
+    old: &File,
+    new: &File,
+    force: bool,
+) -> Result<(), StoreError> {
+    let lost = |what: &str, source| StoreError::AttributesLost {
+        path: path.to_owned(),
+        what: what.to_owned(),
+        source,
+    };
+    let facts = files.facts(old).map_err(|error| lost("the mode", error))?;
+    // The owner goes first: changing it clears the set-id bits. The ACL goes last: it is what the mode's
+    // group bits stand for.
+    let is_owned = match keep_owner(files, &facts, new) {
+        Err(error) if !force => return Err(lost("the owner", error)),
+        owned => owned.is_ok(),
+    };
+    let mode = if is_owned { facts.mode } else { without_group(facts.mode) };
+    files.set_mode(new, mode).map_err(|error| lost("the mode", error))?;
+    match keep_xattrs(files, old, new) {
+        Err((what, error)) if !force => Err(lost(&what, error)),
+        _ => Ok(()),
+    }
+}
+
+/// Gives a new file the permissions of its source (rule 6), or of nobody else when those cannot be had.
+pub(super) fn permit_as(files: &dyn Files, source: &File, new: &File) -> io::Result<()> {
+    let facts = files.facts(source)?;
+    let acl = files.xattrs(source)?.into_iter().find(|(name, _)| name == ACL);
+    let is_grouped =
+        files.facts(new)?.group == facts.group || files.set_owner(new, None, Some(facts.group)).is_ok();
+    let is_listed = acl.is_none_or(|(name, value)| files.set_xattr(new, &name, &value).is_ok());
+    let mode = facts.mode & 0o777;
+    files.set_mode(new, if is_grouped && is_listed { mode } else { without_group(mode) })
+}
+
+/// What the mode lets the old group do must not become what a new group may do.
+fn without_group(mode: u32) -> u32 {
+    mode & 0o707
+}
+
+fn keep_owner(files: &dyn Files, old: &Facts, new: &File) -> io::Result<()> {
+    let now = files.facts(new)?;
+    let owner = (now.owner != old.owner).then_some(old.owner);
+    let group = (now.group != old.group).then_some(old.group);
+    if owner.is_none() && group.is_none() {
+        return Ok(());
+    }
+    files.set_owner(new, owner, group)
+}
+
+/// What the new file got by itself and has right (a security label) is not set again, because that may
+/// not be allowed. An ACL that it got from its folder's default goes.
+fn keep_xattrs(files: &dyn Files, old: &File, new: &File) -> Result<(), (String, io::Error)> {
+    let listing = |error| ("its list of extended attributes".to_owned(), error);
+    let wanted = files.xattrs(old).map_err(listing)?;
+    let present = files.xattrs(new).map_err(listing)?;
+    for (name, _) in present.iter().filter(|(name, _)| name == ACL) {
+        if !wanted.iter().any(|(other, _)| other == name) {
+            files.remove_xattr(new, name).map_err(|error| (described(name), error))?;
+        }
+    }
+    for (name, value) in wanted.iter().filter(|attribute| !present.contains(attribute)) {
+        if OF_THE_CONTENT.iter().all(|skipped| name != skipped) {
+            files.set_xattr(new, name, value).map_err(|error| (described(name), error))?;
+        }
+    }
+    Ok(())
+}
+
+fn described(name: &OsStr) -> String {
+    if name == ACL { "the ACL".to_owned() } else { format!("the attribute {}", name.display()) }
+}

@@ -1,0 +1,66 @@
+//! Many files in one go: written in parallel, each folder synced once.
+
+use super::append::Committed;
+use super::create::create_unsynced;
+use super::error::StoreError;
+use super::files::DISK;
+use super::lock::Locked;
+use super::session_file::SessionFile;
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// A batch of rewrites (rule 2). Workers share it; each file is safe by itself, and after
+/// [`Batch::finish`] all of them survive a power cut.
+#[derive(Debug, Default)]
+pub struct Batch {
+    folders: Mutex<BTreeSet<PathBuf>>,
+}
+
+impl Batch {
+    /// An empty batch.
+    pub fn new() -> Batch {
+        Batch::default()
+    }
+
+    /// As [`Locked::rewrite`], with the folder left for later.
+    pub fn rewrite(
+        &self,
+        locked: Locked,
+        backup: Option<&Path>,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<Committed, StoreError> {
+        let committed = locked.replace(backup, write)?;
+        self.note(locked.folder().to_owned());
+        Ok(committed)
+    }
+
+    /// As [`super::create`], with the folder left for later.
+    pub fn create(
+        &self,
+        path: &Path,
+        source: Option<&SessionFile>,
+        force: bool,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<Committed, StoreError> {
+        let (committed, folder) = create_unsynced(&DISK, path, source, force, write)?;
+        folder.into_iter().for_each(|folder| self.note(folder));
+        Ok(committed)
+    }
+
+    fn note(&self, folder: PathBuf) {
+        self.folders.lock().unwrap_or_else(PoisonError::into_inner).insert(folder);
+    }
+
+    /// Syncs each folder once. What comes back are the folders that could not be synced: worth a note.
+    pub fn finish(self) -> Vec<(PathBuf, io::Error)> {
+        use super::files::Files;
+        let folders = self.folders.into_inner().unwrap_or_else(PoisonError::into_inner);
+        folders
+            .into_iter()
+            .filter_map(|folder| Some((DISK.sync_folder(&folder).err()?, folder)))
+            .map(|(error, folder)| (folder, error))
+            .collect()
+    }
+}

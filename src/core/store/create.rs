@@ -1,0 +1,169 @@
+//! New files: `-o PATH`, a fork, what a repair takes out (rule 6).
+
+use super::append::Committed;
+use super::attributes;
+use super::error::StoreError;
+use super::files::{DISK, Facts, Files, Kind};
+use super::session_file::SessionFile;
+use super::temp::{Fill, Out, Temp, write_through};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
+
+/// Writes a new file: whole, on disk, with the permissions of `source` or 0600, or not at all (rules 2, 6
+/// and 7). Refused when the path exists unless `force`, and always when it is the source itself or has
+/// several names. A FIFO, a device and the process's own streams (`/dev/stdout`) are written through.
+pub fn create(
+    path: &Path,
+    source: Option<&SessionFile>,
+    force: bool,
+    write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+) -> Result<Committed, StoreError> {
+    create_on(&DISK, path, source, force, write)
+}
+
+pub(super) fn create_on(
+    files: &'static dyn Files,
+    path: &Path,
+    source: Option<&SessionFile>,
+    force: bool,
+    write: &mut Fill<'_>,
+) -> Result<Committed, StoreError> {
+    let (mut committed, folder) = create_unsynced(files, path, source, force, write)?;
+    committed.unsynced = folder.and_then(|folder| files.sync_folder(&folder).err());
+    Ok(committed)
+}
+
+/// All but the sync of the folder, which is given back where there is one to sync.
+pub(super) fn create_unsynced(
+    files: &'static dyn Files,
+    path: &Path,
+    source: Option<&SessionFile>,
+    force: bool,
+    write: &mut Fill<'_>,
+) -> Result<(Committed, Option<PathBuf>), StoreError> {
+    let failed = |error| StoreError::io("create", path, error);
+    if let Some(stream) = own_stream(path) {
+        let bytes = through(files, &stream.map_err(failed)?, path, source, write)?;
+        return Ok((committed(path, bytes), None));
+    }
+    let existing = match files.facts_at(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        facts => Some(facts.map_err(failed)?),
+    };
+    if existing.is_some_and(|facts| facts.kind == Kind::Other) {
+        let stream = files.open_write(path).map_err(failed)?;
+        let bytes = through(files, &stream, path, source, write)?;
+        return Ok((committed(path, bytes), None));
+    }
+    if let Some(facts) = existing {
+        refuse_existing(path, source, force, &facts)?;
+    }
+    let target = resolve(path).map_err(failed)?;
+    let folder = target.parent().unwrap_or(Path::new("/")).to_owned();
+    let mut new = Temp::in_folder(files, &folder).map_err(failed)?;
+    let bytes = new.fill(path, write)?;
+    if let Some(source) = source {
+        attributes::permit_as(files, &source.file, &new.file).map_err(failed)?;
+    }
+    files.sync(&new.file).map_err(failed)?;
+    // Two creators cannot both win: the name is still free at the rename, or this fails.
+    let renamed = match existing {
+        Some(_) => files.rename(&new.path, &target),
+        None => files.rename_new(&new.path, &target),
+    };
+    renamed.map_err(failed)?;
+    new.placed();
+    Ok((committed(path, bytes), Some(folder)))
+}
+
+fn committed(path: &Path, bytes: u64) -> Committed {
+    Committed { path: path.to_owned(), bytes, carried: 0, unsynced: None }
+}
+
+fn refuse_existing(
+    path: &Path,
+    source: Option<&SessionFile>,
+    force: bool,
+    facts: &Facts,
+) -> Result<(), StoreError> {
+    let (doing, owned) = ("create", path.to_owned());
+    if source.is_some_and(|source| source.snapshot.facts.is_same_inode(facts)) && cfg!(unix) {
+        return Err(StoreError::SameAsInput { path: owned });
+    }
+    match facts.kind {
+        Kind::Folder => Err(StoreError::IsFolder { doing, path: owned }),
+        _ if !force => Err(StoreError::Exists { doing, path: owned }),
+        _ if facts.links > 1 => Err(StoreError::HardLinked { path: owned, links: facts.links }),
+        _ => Ok(()),
+    }
+}
+
+fn through(
+    files: &'static dyn Files,
+    stream: &File,
+    path: &Path,
+    source: Option<&SessionFile>,
+    write: &mut Fill<'_>,
+) -> Result<u64, StoreError> {
+    let facts = files.facts(stream).map_err(|error| StoreError::io("write", path, error))?;
+    if source.is_some_and(|source| source.snapshot.facts.is_same_inode(&facts)) && cfg!(unix) {
+        return Err(StoreError::SameAsInput { path: path.to_owned() });
+    }
+    write_through(Out { files, file: stream, bytes: 0 }, path, write)
+}
+
+/// `/dev/stdout` and its like. The descriptor itself is used, not opened anew: behind `>> file` that would
+/// write from the start of it, and behind `> file` the file exists already and is still no reason to refuse.
+fn own_stream(path: &Path) -> Option<io::Result<File>> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let duplicate = |fd: std::os::fd::BorrowedFd<'_>| fd.try_clone_to_owned().map(File::from);
+        match path.to_str()? {
+            "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Some(duplicate(io::stdout().as_fd())),
+            "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => Some(duplicate(io::stderr().as_fd())),
+            other if other.starts_with("/dev/fd/") || other.starts_with("/proc/self/fd/") => {
+                Some(DISK.open_write(path))
+            }
+            _ => None,
+        }
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// Where a rename onto `path` has to go so that symbolic links stay, also one that points to nothing yet.
+fn resolve(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..40 {
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder.canonicalize()?,
+            _ => Path::new(".").canonicalize()?,
+        };
+        let Some(Component::Normal(name)) = path.components().next_back() else {
+            return Err(io::ErrorKind::IsADirectory.into());
+        };
+        let here = folder.join(name);
+        match std::fs::read_link(&here) {
+            Ok(target) => path = folder.join(target),
+            Err(_) => return Ok(here),
+        }
+    }
+    Err(io::Error::other("too many levels of symbolic links"))
+}
+
+/// Whether a stream of this process (stdout behind `>> input`) is the file itself (rule 2).
+#[cfg(unix)]
+pub fn same_file(file: &SessionFile, stream: impl std::os::fd::AsFd) -> bool {
+    let Ok(stream) = stream.as_fd().try_clone_to_owned().map(File::from) else {
+        return false;
+    };
+    DISK.facts(&stream).is_ok_and(|facts| facts.is_same_inode(&file.snapshot.facts))
+}
+
+/// Whether a stream of this process is the file itself; cannot be known here.
+#[cfg(not(unix))]
+pub fn same_file<T>(_: &SessionFile, _: T) -> bool {
+    false
+}

@@ -1,0 +1,212 @@
+//! The seam: every file operation that writing does, and the waiting.
+//!
+//! There is one implementation, the [`Disk`]. Tests put another in its place that fails at call N.
+//! Handles are plain [`File`]s, so the seam adds no types of its own.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+mod os;
+mod processes;
+mod xattr;
+
+/// What `stat` says, as far as the rules need it. Where the system has no inodes, they are all 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Facts {
+    pub device: u64,
+    pub inode: u64,
+    pub size: u64,
+    /// Seconds and nanoseconds of the last change of content or attributes.
+    pub changed: (i64, i64),
+    pub modified: SystemTime,
+    /// When the inode was made, where the file system knows.
+    pub born: Option<SystemTime>,
+    pub mode: u32,
+    pub owner: u32,
+    pub group: u32,
+    pub links: u64,
+    pub kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Regular,
+    Folder,
+    Other,
+}
+
+impl Facts {
+    pub fn is_same_inode(&self, other: &Facts) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+}
+
+/// The file operations that writing does.
+pub(super) trait Files: Sync + std::fmt::Debug {
+    fn open_read(&self, path: &Path) -> io::Result<File>;
+    /// For reading and appending; never creates.
+    fn open_append(&self, path: &Path) -> io::Result<File>;
+    /// A new file, 0600, for reading and appending; refused when the name is taken (`O_EXCL`).
+    fn create_new(&self, path: &Path) -> io::Result<File>;
+    /// For writing through: a FIFO, a device.
+    fn open_write(&self, path: &Path) -> io::Result<File>;
+    fn read_at(&self, file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// One `write`, which may be short.
+    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;
+    fn truncate(&self, file: &File, size: u64) -> io::Result<()>;
+    fn sync(&self, file: &File) -> io::Result<()>;
+    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Refused when `to` exists.
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
+    fn unlink(&self, path: &Path) -> io::Result<()>;
+    fn facts(&self, file: &File) -> io::Result<Facts>;
+    /// Follows symbolic links.
+    fn facts_at(&self, path: &Path) -> io::Result<Facts>;
+    fn set_owner(&self, file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()>;
+    fn set_mode(&self, file: &File, mode: u32) -> io::Result<()>;
+    fn xattrs(&self, file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>>;
+    fn set_xattr(&self, file: &File, name: &OsStr, value: &[u8]) -> io::Result<()>;
+    fn remove_xattr(&self, file: &File, name: &OsStr) -> io::Result<()>;
+    fn try_lock(&self, file: &File) -> Result<(), TryLockError>;
+    /// Another process that holds this inode open for writing, where processes can be looked at.
+    fn writer_of(&self, path: &Path, facts: &Facts) -> Option<u32>;
+    /// Whether [`Files::writer_of`] can tell anything here.
+    fn sees_writers(&self) -> bool;
+    fn is_alive(&self, pid: u32) -> bool;
+    fn now(&self) -> SystemTime;
+    fn sleep(&self, time: Duration);
+}
+
+/// The real files.
+#[derive(Debug)]
+pub(super) struct Disk;
+
+/// The one [`Disk`], for signatures that want a `'static` seam.
+pub(super) static DISK: Disk = Disk;
+
+impl Files for Disk {
+    fn open_read(&self, path: &Path) -> io::Result<File> {
+        File::open(path)
+    }
+
+    fn open_append(&self, path: &Path) -> io::Result<File> {
+        OpenOptions::new().read(true).append(true).open(path)
+    }
+
+    fn create_new(&self, path: &Path) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(path)
+    }
+
+    fn open_write(&self, path: &Path) -> io::Result<File> {
+        OpenOptions::new().append(true).open(path)
+    }
+
+    fn read_at(&self, file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        read_at(file, buf, offset)
+    }
+
+    fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<usize> {
+        file.write(bytes)
+    }
+
+    fn truncate(&self, file: &File, size: u64) -> io::Result<()> {
+        file.set_len(size)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        file.sync_all()
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        os::rename_new(from, to)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::hard_link(from, to)
+    }
+
+    fn unlink(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+
+    fn facts(&self, file: &File) -> io::Result<Facts> {
+        Ok(os::facts(&file.metadata()?))
+    }
+
+    fn facts_at(&self, path: &Path) -> io::Result<Facts> {
+        Ok(os::facts(&std::fs::metadata(path)?))
+    }
+
+    fn set_owner(&self, file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()> {
+        os::set_owner(file, owner, group)
+    }
+
+    fn set_mode(&self, file: &File, mode: u32) -> io::Result<()> {
+        os::set_mode(file, mode)
+    }
+
+    fn xattrs(&self, file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
+        xattr::all(file)
+    }
+
+    fn set_xattr(&self, file: &File, name: &OsStr, value: &[u8]) -> io::Result<()> {
+        xattr::set(file, name, value)
+    }
+
+    fn remove_xattr(&self, file: &File, name: &OsStr) -> io::Result<()> {
+        xattr::remove(file, name)
+    }
+
+    fn try_lock(&self, file: &File) -> Result<(), TryLockError> {
+        file.try_lock()
+    }
+
+    fn writer_of(&self, path: &Path, facts: &Facts) -> Option<u32> {
+        processes::writer_of(path, facts)
+    }
+
+    fn sees_writers(&self) -> bool {
+        cfg!(target_os = "linux") && Path::new("/proc/self/fd").exists()
+    }
+
+    fn is_alive(&self, pid: u32) -> bool {
+        processes::is_alive(pid)
+    }
+
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+}
+
+/// Reads at a position without moving the file's own, so that workers can share the handle.
+pub(super) fn read_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::read_at(file, buf, offset);
+    #[cfg(windows)]
+    return std::os::windows::fs::FileExt::seek_read(file, buf, offset);
+}
+
+pub(super) fn facts_of(metadata: &Metadata) -> Facts {
+    os::facts(metadata)
+}

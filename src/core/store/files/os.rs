@@ -1,0 +1,112 @@
+//! The differences between systems, behind the same few functions.
+
+use super::{Facts, Kind};
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+fn kind(metadata: &Metadata) -> Kind {
+    match metadata.file_type() {
+        kind if kind.is_file() => Kind::Regular,
+        kind if kind.is_dir() => Kind::Folder,
+        _ => Kind::Other,
+    }
+}
+
+fn modified(metadata: &Metadata) -> SystemTime {
+    metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+#[cfg(unix)]
+pub(in super::super) fn facts(metadata: &Metadata) -> Facts {
+    use std::os::unix::fs::MetadataExt;
+    Facts {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        size: metadata.size(),
+        changed: (metadata.ctime(), metadata.ctime_nsec()),
+        modified: modified(metadata),
+        born: metadata.created().ok(),
+        mode: metadata.mode() & 0o7777,
+        owner: metadata.uid(),
+        group: metadata.gid(),
+        links: metadata.nlink(),
+        kind: kind(metadata),
+    }
+}
+
+#[cfg(not(unix))]
+pub(in super::super) fn facts(metadata: &Metadata) -> Facts {
+    let since = modified(metadata).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Facts {
+        device: 0,
+        inode: 0,
+        size: metadata.len(),
+        changed: (since.as_secs() as i64, i64::from(since.subsec_nanos())),
+        modified: modified(metadata),
+        born: metadata.created().ok(),
+        mode: 0,
+        owner: 0,
+        group: 0,
+        links: 1,
+        kind: kind(metadata),
+    }
+}
+
+#[cfg(unix)]
+pub(super) fn set_owner(file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()> {
+    std::os::unix::fs::fchown(file, owner, group)
+}
+
+#[cfg(not(unix))]
+pub(super) fn set_owner(_: &File, _: Option<u32>, _: Option<u32>) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+pub(super) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(std::fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+pub(super) fn set_mode(_: &File, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
+/// A rename that two creators cannot both win. Where the system or the file system has no such rename, a
+/// link and an unlink do the same (between the two, a crash leaves the file whole, under both names).
+pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match rename_noreplace(from, to) {
+        Err(error) if is_unsupported(&error) => {
+            std::fs::hard_link(from, to)?;
+            std::fs::remove_file(from)
+        }
+        done => done,
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn rename_noreplace(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(unix)]
+fn is_unsupported(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let unsupported = [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP];
+    error.kind() == io::ErrorKind::Unsupported
+        || unsupported.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+#[cfg(not(unix))]
+fn is_unsupported(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Unsupported
+}

@@ -1,0 +1,59 @@
+//! Other processes: is one alive, and which one holds a file open for writing (rule 5).
+
+use super::Facts;
+use std::path::Path;
+
+/// Without a way to ask, every process counts as alive: a lock is then waited for, never stolen.
+#[cfg(not(unix))]
+pub(super) fn is_alive(_: u32) -> bool {
+    true
+}
+
+#[cfg(unix)]
+pub(super) fn is_alive(pid: u32) -> bool {
+    use rustix::process::{Pid, test_kill_process};
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return false;
+    };
+    test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn writer_of(_: &Path, _: &Facts) -> Option<u32> {
+    None
+}
+
+/// Looks through `/proc`. What belongs to another user cannot be seen and is passed over.
+#[cfg(target_os = "linux")]
+pub(super) fn writer_of(path: &Path, facts: &Facts) -> Option<u32> {
+    let processes = std::fs::read_dir("/proc").ok()?;
+    processes
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|pid| *pid != std::process::id())
+        .find(|pid| writes(*pid, path, facts))
+}
+
+/// The name is compared before the inode, because `stat` on a stranger's descriptor may touch a network.
+#[cfg(target_os = "linux")]
+fn writes(pid: u32, path: &Path, facts: &Facts) -> bool {
+    let Ok(descriptors) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return false;
+    };
+    descriptors.flatten().any(|entry| {
+        let link = entry.path();
+        std::fs::read_link(&link).is_ok_and(|target| target.file_name() == path.file_name())
+            && std::fs::metadata(&link).is_ok_and(|found| super::facts_of(&found).is_same_inode(facts))
+            && entry.file_name().to_str().is_some_and(|fd| is_open_for_writing(pid, fd))
+    })
+}
+
+/// The low two bits of the octal `flags:` are the access mode: 0 read, 1 write, 2 both.
+#[cfg(target_os = "linux")]
+fn is_open_for_writing(pid: u32, fd: &str) -> bool {
+    let Ok(info) = std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")) else {
+        return false;
+    };
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+    flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok()).is_some_and(|flags| flags & 3 != 0)
+}

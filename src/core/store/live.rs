@@ -1,0 +1,118 @@
+//! Rule 5: does a running oh-my-pi own this file?
+//!
+//! It keeps its tree in memory. An append from outside makes its next rewrite fail, and everything after
+//! that stays in its memory only, so its files are left alone. Two signs tell:
+//!
+//! - **A process holds the file open for writing.** oh-my-pi does so from its first append to its end.
+//!   This is the strong sign, and waiting does not help: refused at once. It is looked for where there is
+//!   a `/proc`; no pisess shows it to another, because a session is opened for writing only under the lock.
+//! - **The file changed within the last seconds, and its last entry says it was written then.** This is for
+//!   where processes cannot be looked at, and for the moment after oh-my-pi renamed a new file into place
+//!   and has not opened it again. The entry's own time keeps a fresh copy of an old session out of this.
+//!   As the sign fades by itself, it is waited out if the caller waits that long.
+//!
+//! The second sign must not make one pisess wait for what the last one wrote (a thousand labels in a row
+//! are usual). So it does not hold when the last entry is none that a working agent leaves last: a label, a
+//! compaction, a branch summary, a `custom` entry of pisess's own, a bare header, or the `session_exit`
+//! that closes a session. Nor does it hold where processes can be looked at and the inode is older than
+//! these seconds: then the change was an append, and an oh-my-pi that appended still has the file open.
+
+use super::error::{LiveSign, StoreError};
+use super::files::{Facts, Files};
+use super::snapshot::read_range;
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+const RECENT: Duration = Duration::from_secs(5);
+
+/// Refuses a file that a running oh-my-pi owns.
+pub(super) fn refuse(
+    files: &dyn Files,
+    path: &Path,
+    resolved: &Path,
+    file: &File,
+    mut wait: Duration,
+) -> Result<(), StoreError> {
+    let failed = |error| StoreError::io("read", path, error);
+    let live = |sign| Err(StoreError::LiveAgent { path: path.to_owned(), sign });
+    loop {
+        let facts = files.facts(file).map_err(failed)?;
+        if let Some(pid) = files.writer_of(resolved, &facts) {
+            return live(LiveSign::OpenForWriting { pid });
+        }
+        let Some(ago) = just_written(files, file, &facts).map_err(failed)? else {
+            return Ok(());
+        };
+        let fades_in = RECENT - ago;
+        if fades_in > wait {
+            return live(LiveSign::JustWritten { ago });
+        }
+        files.sleep(fades_in);
+        wait -= fades_in;
+    }
+}
+
+/// How long ago a working agent wrote the last entry, if it was within the last seconds.
+fn just_written(files: &dyn Files, file: &File, facts: &Facts) -> io::Result<Option<Duration>> {
+    let now = files.now();
+    let ago = distance(now, facts.modified);
+    let is_old_inode = facts.born.is_some_and(|born| distance(now, born) >= RECENT);
+    if ago >= RECENT || (is_old_inode && files.sees_writers()) {
+        return Ok(None);
+    }
+    let line = last_line(files, file, facts.size)?;
+    let is_working = serde_json::from_slice::<LastEntry<'_>>(&line)
+        .is_ok_and(|entry| entry.is_of_a_turn() && entry.is_from(facts.modified));
+    Ok(is_working.then_some(ago))
+}
+
+fn distance(one: SystemTime, other: SystemTime) -> Duration {
+    one.duration_since(other).unwrap_or_else(|error| error.duration())
+}
+
+/// A last line that does not parse is no sign: oh-my-pi writes whole lines.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LastEntry<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    timestamp: Cow<'a, str>,
+    #[serde(borrow)]
+    custom_type: Option<Cow<'a, str>>,
+}
+
+impl LastEntry<'_> {
+    fn is_of_a_turn(&self) -> bool {
+        let custom_type = self.custom_type.as_deref().unwrap_or_default();
+        match &*self.kind {
+            "session" | "label" | "compaction" | "branch_summary" => false,
+            "custom" => custom_type != "session_exit" && !custom_type.starts_with("pisess"),
+            _ => true,
+        }
+    }
+
+    fn is_from(&self, moment: SystemTime) -> bool {
+        let written = self.timestamp.parse::<jiff::Timestamp>();
+        written.is_ok_and(|written| distance(written.into(), moment) < RECENT)
+    }
+}
+
+/// The bytes of the last line, found from the end in growing steps.
+fn last_line(files: &dyn Files, file: &File, size: u64) -> io::Result<Vec<u8>> {
+    let mut window = 64 * 1024;
+    loop {
+        let start = size.saturating_sub(window);
+        let tail = read_range(files, file, start, size)?;
+        let line = tail.strip_suffix(b"\n").unwrap_or(&tail);
+        match memchr::memrchr(b'\n', line) {
+            Some(newline) => return Ok(line[newline + 1..].to_vec()),
+            None if start == 0 => return Ok(line.to_vec()),
+            None => window *= 4,
+        }
+    }
+}

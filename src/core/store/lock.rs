@@ -1,0 +1,222 @@
+//! Rule 3 and 4: the lock, and the look at what is there under it.
+
+use super::error::{Change, StoreError};
+use super::files::{DISK, Files};
+use super::live;
+use super::session_file::SessionFile;
+use super::snapshot::{Compared, Snapshot};
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Whose file it is, which decides whether rule 5 applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Agent {
+    /// pi, which locks nothing and reopens the file for each append.
+    #[default]
+    Pi,
+    /// oh-my-pi, which has a lock file of its own and keeps the session open.
+    OhMyPi,
+}
+
+/// How to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Goes on without lock support (rule 3), without attributes that cannot be kept (rule 2), and in
+    /// spite of a live oh-my-pi (rule 5). Never in spite of a lock that is held, a file that changed or a
+    /// hard link.
+    pub force: bool,
+    /// How long to wait for a lock that is held.
+    pub wait: Duration,
+    /// Whose file it is.
+    pub agent: Agent,
+}
+
+impl Default for WriteOptions {
+    fn default() -> WriteOptions {
+        WriteOptions { force: false, wait: Duration::from_secs(10), agent: Agent::Pi }
+    }
+}
+
+/// What the look under the lock found. Anything but these two is [`StoreError::Changed`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// The file is as it was read.
+    Same,
+    /// Someone appended. [`Locked::reopen`] and decide again; until then nothing is written.
+    Grown,
+}
+
+/// A session file under the lock. Dropping it without a commit changes nothing.
+#[derive(Debug)]
+#[must_use = "the lock is given back when this is dropped"]
+pub struct Locked {
+    pub(super) files: &'static dyn Files,
+    pub(super) options: WriteOptions,
+    pub(super) path: PathBuf,
+    pub(super) resolved: PathBuf,
+    pub(super) file: File,
+    pub(super) base: Snapshot,
+    found: Found,
+    /// The handle that carries the lock.
+    _lock: File,
+}
+
+/// Takes the lock (rule 3), refuses a live oh-my-pi (rule 5), and compares the file with what was read
+/// (rule 4).
+pub fn lock(file: &SessionFile, options: &WriteOptions) -> Result<Locked, StoreError> {
+    lock_on(&DISK, file, options)
+}
+
+pub(super) fn lock_on(
+    files: &'static dyn Files,
+    file: &SessionFile,
+    options: &WriteOptions,
+) -> Result<Locked, StoreError> {
+    let (path, resolved) = (file.path(), file.resolved());
+    let changed = |change| StoreError::Changed { path: path.to_owned(), change };
+    let failed = |error| StoreError::io("write", path, error);
+    let held = take(files, path, resolved, options)?;
+    // The name may belong to another file by now: a rewrite that we waited for does exactly that.
+    let here = match files.facts_at(resolved) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(changed(Change::Removed));
+        }
+        here => here.map_err(failed)?,
+    };
+    if !here.is_same_inode(&files.facts(&held).map_err(failed)?) {
+        return Err(changed(Change::Replaced));
+    }
+    // Opened for writing only under the lock, so that no pisess sees another as a live agent (rule 5).
+    let handle = files.open_append(resolved).map_err(failed)?;
+    if options.agent == Agent::OhMyPi && !options.force {
+        live::refuse(files, path, resolved, &handle, options.wait)?;
+    }
+    let found = match file.snapshot.compare(files, &handle).map_err(failed)? {
+        Compared::Same => Found::Same,
+        Compared::Grown => Found::Grown,
+        Compared::Changed(change) => return Err(changed(change)),
+    };
+    Ok(Locked {
+        files,
+        options: *options,
+        path: path.to_owned(),
+        resolved: resolved.to_owned(),
+        file: handle,
+        base: file.snapshot.clone(),
+        found,
+        _lock: held,
+    })
+}
+
+/// Waits for the lock. It is taken through a handle for reading, with one for writing as a second try:
+/// NFS wants that for an exclusive lock.
+fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions) -> Result<File, StoreError> {
+    let failed = |error| StoreError::io("lock", path, error);
+    let handle = files.open_read(resolved).map_err(failed)?;
+    let Err(error) = wait_for(files, path, &handle, options)? else {
+        return Ok(handle);
+    };
+    let writable = files.open_append(resolved).map_err(failed)?;
+    match wait_for(files, path, &writable, options)? {
+        Ok(()) => Ok(writable),
+        Err(_) if options.force => Ok(handle),
+        Err(_) => Err(StoreError::NoLockSupport { path: path.to_owned(), source: error }),
+    }
+}
+
+/// The outer error is a lock that stays held, the inner one a file system without locks.
+fn wait_for(
+    files: &dyn Files,
+    path: &Path,
+    handle: &File,
+    options: &WriteOptions,
+) -> Result<io::Result<()>, StoreError> {
+    let mut pause = Pause::new(options.wait);
+    loop {
+        match files.try_lock(handle) {
+            Ok(()) => return Ok(Ok(())),
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(TryLockError::Error(error)) => return Ok(Err(error)),
+            Err(TryLockError::WouldBlock) if pause.is_over() => {
+                return Err(StoreError::Busy { path: path.to_owned(), holder: None, waited: options.wait });
+            }
+            Err(TryLockError::WouldBlock) => pause.sleep(files),
+        }
+    }
+}
+
+/// Polling with growing steps: an append holds the lock for a millisecond or two, a rewrite for longer.
+pub(super) struct Pause {
+    left: Duration,
+    step: Duration,
+}
+
+impl Pause {
+    pub fn new(wait: Duration) -> Pause {
+        Pause { left: wait, step: Duration::from_millis(1) }
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.left.is_zero()
+    }
+
+    pub fn sleep(&mut self, files: &dyn Files) {
+        let step = self.step.min(self.left);
+        files.sleep(step);
+        self.left -= step;
+        self.step = (self.step * 2).min(Duration::from_millis(8));
+    }
+}
+
+impl Locked {
+    /// What the look under the lock found.
+    pub fn found(&self) -> Found {
+        self.found
+    }
+
+    /// Opens the file again, under the lock, to load it anew after [`Found::Grown`] (rule 4). From here on
+    /// this is what the commit is based on.
+    pub fn reopen(&mut self) -> Result<SessionFile, StoreError> {
+        let file = SessionFile::open_on(self.files, &self.path)?;
+        if !file.snapshot.facts.is_same_inode(&self.base.facts) {
+            return Err(self.changed(Change::Replaced));
+        }
+        self.base = file.snapshot.clone();
+        self.found = Found::Same;
+        Ok(file)
+    }
+
+    /// The last look before a commit: the path is still this file, and it is as it was read (rules 3, 4).
+    pub(super) fn check_unchanged(&self) -> Result<(), StoreError> {
+        if self.found == Found::Grown {
+            return Err(self.changed(Change::Grown));
+        }
+        match self.files.facts_at(&self.resolved) {
+            Ok(here) if here.is_same_inode(&self.base.facts) => {}
+            Ok(_) => return Err(self.changed(Change::Replaced)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(self.changed(Change::Removed));
+            }
+            Err(error) => return Err(self.failed(error)),
+        }
+        match self.base.compare(self.files, &self.file).map_err(|error| self.failed(error))? {
+            Compared::Same => Ok(()),
+            Compared::Grown => Err(self.changed(Change::Grown)),
+            Compared::Changed(change) => Err(self.changed(change)),
+        }
+    }
+
+    fn changed(&self, change: Change) -> StoreError {
+        StoreError::Changed { path: self.path.clone(), change }
+    }
+
+    pub(super) fn failed(&self, error: io::Error) -> StoreError {
+        StoreError::io("write", &self.path, error)
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        self.resolved.parent().unwrap_or(Path::new("/"))
+    }
+}

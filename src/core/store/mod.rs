@@ -1,0 +1,65 @@
+//! The one module that touches files: reading them by position, and changing them safely.
+//!
+//! Session files are other people's work, and other programs write them at the same time. Every change
+//! goes through seven rules; comments and tests cite them by number.
+//!
+//! 1. **Append** is one `write` in append mode that holds a newline if the last line lacks one, then
+//!    whole lines; then fsync. On a short write the file is cut back if its size is still old + written,
+//!    and the error says so if it is not.
+//! 2. **Rewrite** is a temporary file in the folder of the resolved target (a name that no agent lists
+//!    or promotes, not ending in `.jsonl`), with mode, owner, ACL and extended attributes kept (refused
+//!    without force when they cannot be), fsync, rename, fsync of the folder; a batch syncs each folder
+//!    once. Symbolic links are followed, hard links refused. A crash at any point leaves the old file or
+//!    the new one. Only a regular or absent path is renamed onto; `/dev/stdout` and FIFOs are written
+//!    through.
+//! 3. **Lock**: an advisory lock from the last look to the commit; after taking it, the path must still
+//!    be the inode that was read. Without lock support, refuse without force.
+//! 4. **Changed under us**: device, inode, size, ctime, the first 256 bytes and the last 4 KB before the
+//!    old end are compared under the lock. Grown: read the rest and decide again. Otherwise changed:
+//!    nothing is written. After a rename, if the old inode grew, the growth is appended to the new file.
+//! 5. **Live oh-my-pi**: its `.<name>.lock` is taken only around the commit, a dead process's is stolen,
+//!    only our own is unlinked; a file that a live oh-my-pi owns is refused without force.
+//! 6. **Nothing is ever dropped**: backups never overwrite, and new files are 0600 or as their source.
+//! 7. **An operation that fails has changed nothing**; a crash in the middle of an append leaves at most
+//!    a torn last line, which the next append closes.
+//!
+//! ```text
+//!   SessionFile::open ── Snapshot ──> lock ──> Locked ── append ──> Committed
+//!                                      │  ^     │ Grown   rewrite
+//!                                      │  └─────┘ reopen
+//!                                      └──> StoreError (busy, changed, refused): nothing was written
+//! ```
+//!
+//! What is not here: what the lines mean. The one exception is rule 5, which looks at the type and time
+//! of the last line. No mmap: the agents truncate in place, which would be a SIGBUS here.
+
+mod read;
+mod session_file;
+mod snapshot;
+
+mod append;
+mod attributes;
+mod batch;
+mod create;
+mod lock;
+mod rewrite;
+mod temp;
+
+mod live;
+mod publish_lock;
+
+mod error;
+mod files;
+mod walk;
+
+pub use append::Committed;
+pub use batch::Batch;
+pub use create::{create, same_file};
+pub use error::{Change, LiveSign, StoreError};
+pub use lock::{Agent, Found, Locked, WriteOptions, lock};
+pub use read::{ReadAt, Spooled, spool};
+pub use session_file::{Opened, SessionFile, open};
+pub use walk::{Listing, list_sessions};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! Rule 5: oh-my-pi's own lock file, `.<name>.lock` beside the session, holding `pid:milliseconds`.
+//!
+//! oh-my-pi waits half a second for it and then goes on in ways that change the file, so it is held only
+//! for a write or a rename, never for an fsync or a summary.
+
+use super::error::StoreError;
+use super::files::Files;
+use super::lock::{Agent, Locked, Pause};
+use super::snapshot::read_range;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// A lock without a readable owner is given this long to get one: its owner may be between the two steps
+/// of making the file and writing to it.
+const MALFORMED_FOR: Duration = Duration::from_millis(500);
+
+/// oh-my-pi's lock, ours until it is dropped.
+pub(super) struct PublishLock {
+    files: &'static dyn Files,
+    path: PathBuf,
+    content: Vec<u8>,
+}
+
+impl PublishLock {
+    /// Takes the lock of an oh-my-pi session; other sessions have none.
+    pub fn take(locked: &Locked) -> Result<Option<PublishLock>, StoreError> {
+        if locked.options.agent != Agent::OhMyPi {
+            return Ok(None);
+        }
+        let path = beside(&locked.resolved);
+        match wait_for(locked.files, &path, locked.options.wait) {
+            // oh-my-pi cannot take its lock here either.
+            Err(StoreError::Permission { .. }) if locked.options.force => Ok(None),
+            taken => taken.map(Some),
+        }
+    }
+}
+
+fn beside(session: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(session.file_name().unwrap_or_default());
+    name.push(".lock");
+    session.with_file_name(name)
+}
+
+fn wait_for(files: &'static dyn Files, path: &Path, wait: Duration) -> Result<PublishLock, StoreError> {
+    let failed = |error| StoreError::io("lock", path, error);
+    let mut pause = Pause::new(wait);
+    loop {
+        match files.create_new(path) {
+            Ok(file) => return sign(files, path, &file).map_err(failed),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed(error)),
+        }
+        match look(files, path).map_err(failed)? {
+            Holder::Nobody => {}
+            Holder::Stale(content) => steal(files, path, &content).map_err(failed)?,
+            Holder::Alive(holder) if pause.is_over() => {
+                return Err(StoreError::Busy { path: path.to_owned(), holder, waited: wait });
+            }
+            Holder::Alive(_) => pause.sleep(files),
+        }
+    }
+}
+
+fn sign(files: &'static dyn Files, path: &Path, file: &std::fs::File) -> io::Result<PublishLock> {
+    let since = files.now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let content = format!("{}:{}\n", std::process::id(), since.as_millis()).into_bytes();
+    match files.write(file, &content) {
+        Ok(written) if written == content.len() => Ok(PublishLock { files, path: path.to_owned(), content }),
+        failed => {
+            // Made by us a moment ago, and too young and empty for anyone to have stolen it.
+            let _ = files.unlink(path);
+            Err(failed.err().unwrap_or_else(|| io::ErrorKind::StorageFull.into()))
+        }
+    }
+}
+
+enum Holder {
+    /// The lock was given back meanwhile.
+    Nobody,
+    Stale(Box<[u8]>),
+    Alive(Option<u32>),
+}
+
+fn look(files: &dyn Files, path: &Path) -> io::Result<Holder> {
+    let Some((content, modified)) = read(files, path)? else {
+        return Ok(Holder::Nobody);
+    };
+    let age = files.now().duration_since(modified).unwrap_or_default();
+    Ok(match owner(&content) {
+        None if age > MALFORMED_FOR => Holder::Stale(content),
+        None => Holder::Alive(None),
+        // Ours, yet we do not hold it: an earlier process of the same number died with it. In containers
+        // numbers repeat. Our own threads are kept apart by the lock of rule 3.
+        Some(pid) if pid == std::process::id() || !files.is_alive(pid) => Holder::Stale(content),
+        Some(pid) => Holder::Alive(Some(pid)),
+    })
+}
+
+fn read(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemTime)>> {
+    let file = match files.open_read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    Ok(Some((read_range(files, &file, 0, 64)?, files.facts(&file)?.modified)))
+}
+
+/// `pid:milliseconds` and a newline.
+fn owner(content: &[u8]) -> Option<u32> {
+    let (pid, since) = std::str::from_utf8(content).ok()?.strip_suffix('\n')?.split_once(':')?;
+    since.parse::<u64>().ok()?;
+    pid.parse().ok().filter(|pid| *pid > 0)
+}
+
+/// Moves a stale lock aside before it is removed. Between our look and this, oh-my-pi may have stolen it too
+/// and made its own: what was moved is looked at again, and put back when it is not what we saw.
+fn steal(files: &dyn Files, path: &Path, stale: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}", std::process::id()));
+    let aside = path.with_file_name(name);
+    match files.rename(path, &aside) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        renamed => renamed?,
+    }
+    let is_stale = read(files, &aside)?.is_none_or(|(content, _)| &*content == stale);
+    if !is_stale {
+        let _ = files.link(&aside, path);
+    }
+    files.unlink(&aside)
+}
+
+impl Drop for PublishLock {
+    /// Unlinks only our own lock.
+    fn drop(&mut self) {
+        let is_ours = read(self.files, &self.path)
+            .is_ok_and(|found| found.is_some_and(|(content, _)| *content == *self.content));
+        if is_ours {
+            // What cannot be removed is stale the moment this process ends.
+            let _ = self.files.unlink(&self.path);
+        }
+    }
+}

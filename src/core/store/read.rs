@@ -1,0 +1,108 @@
+//! Reading by position, and spooling of what has no positions.
+
+use super::error::StoreError;
+use super::files;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// Positional reads that workers can share: a file, memory, spooled stdin.
+pub trait ReadAt: Sync {
+    /// Reads up to `buf.len()` bytes from `offset` on. 0 means the end; a short read does not.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// How many bytes there are. This does not change, whatever happens to a file behind it.
+    fn len(&self) -> u64;
+
+    /// Whether there is nothing.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Fills `buf` from `offset` on; the end before that is an error.
+    fn read_exact_at(&self, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !buf.is_empty() {
+            match self.read_at(buf, offset) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => {
+                    buf = &mut buf[read..];
+                    offset += read as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ReadAt for [u8] {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(<[u8]>::len(self));
+        (&self[start..]).read(buf)
+    }
+
+    fn len(&self) -> u64 {
+        <[u8]>::len(self) as u64
+    }
+}
+
+impl ReadAt for Vec<u8> {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.as_slice().read_at(buf, offset)
+    }
+
+    fn len(&self) -> u64 {
+        Vec::len(self) as u64
+    }
+}
+
+/// A stream that was read to its end. See [`spool`].
+#[derive(Debug)]
+pub struct Spooled(Spool);
+
+#[derive(Debug)]
+enum Spool {
+    Memory(Vec<u8>),
+    File { file: File, size: u64 },
+}
+
+impl ReadAt for Spooled {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        match &self.0 {
+            Spool::Memory(bytes) => bytes.read_at(buf, offset),
+            Spool::File { file, .. } => files::read_at(file, buf, offset),
+        }
+    }
+
+    fn len(&self) -> u64 {
+        match &self.0 {
+            Spool::Memory(bytes) => bytes.len() as u64,
+            Spool::File { size, .. } => *size,
+        }
+    }
+}
+
+/// Reads a stream to its end: into memory up to `memory_limit` bytes, else into a private temporary file
+/// that has no name, so that nothing is left behind however the process ends (rule 6).
+pub fn spool(reader: &mut dyn Read, memory_limit: usize) -> Result<Spooled, StoreError> {
+    spool_named(reader, memory_limit, Path::new("standard input"))
+}
+
+pub(super) fn spool_named(
+    reader: &mut dyn Read,
+    memory_limit: usize,
+    name: &Path,
+) -> Result<Spooled, StoreError> {
+    let mut bytes = Vec::new();
+    let more = memory_limit as u64 + 1;
+    reader.take(more).read_to_end(&mut bytes).map_err(|error| StoreError::io("read", name, error))?;
+    if bytes.len() <= memory_limit {
+        return Ok(Spooled(Spool::Memory(bytes)));
+    }
+    let unspooled = |error| StoreError::io("spool to a temporary file", name, error);
+    let mut file = tempfile::tempfile().map_err(unspooled)?;
+    file.write_all(&bytes).map_err(unspooled)?;
+    let rest = io::copy(reader, &mut file).map_err(unspooled)?;
+    Ok(Spooled(Spool::File { file, size: bytes.len() as u64 + rest }))
+}

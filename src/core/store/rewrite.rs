@@ -1,0 +1,169 @@
+//! Rule 2: a whole new content takes the place of the old in one rename.
+
+use super::append::Committed;
+use super::attributes;
+use super::error::StoreError;
+use super::lock::Locked;
+use super::publish_lock::PublishLock;
+use super::snapshot::read_range;
+use super::temp::{Fill, Out, Temp};
+use std::io::{self, Write};
+use std::path::Path;
+
+const CARRY_BYTES: u64 = 1 << 20;
+
+impl Locked {
+    /// Replaces the content by what the closure writes (rule 2). With `backup`, the old file keeps that
+    /// name, which must be free (rule 6).
+    ///
+    /// The closure may read the [`super::SessionFile`] that was locked or reopened while it writes. An
+    /// error of the store that it meets is best handed on inside [`io::Error::other`].
+    pub fn rewrite(
+        self,
+        backup: Option<&Path>,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<Committed, StoreError> {
+        let mut committed = self.replace(backup, write)?;
+        let folders = [Some(self.folder()), backup.and_then(Path::parent)];
+        let sync = |folder| self.files.sync_folder(folder).err();
+        committed.unsynced = folders.into_iter().flatten().find_map(sync);
+        Ok(committed)
+    }
+
+    /// All of a rewrite but the sync of the folder, which a batch does once for many.
+    pub(super) fn replace(
+        &self,
+        backup: Option<&Path>,
+        write: &mut Fill<'_>,
+    ) -> Result<Committed, StoreError> {
+        self.refuse_hard_links()?;
+        self.check_unchanged()?;
+        let mut temp = self.stage(write)?;
+        let publish = PublishLock::take(self)?;
+        self.check_unchanged()?;
+        self.put_in_place(&mut temp.new, backup)?;
+        let carried = self.carry_growth(&temp.new)?;
+        drop(publish);
+        Ok(Committed { path: self.path.clone(), bytes: temp.bytes, carried, unsynced: None })
+    }
+
+    fn refuse_hard_links(&self) -> Result<(), StoreError> {
+        match self.files.facts(&self.file).map_err(|error| self.failed(error))?.links {
+            0 | 1 => Ok(()),
+            links => Err(StoreError::HardLinked { path: self.path.clone(), links }),
+        }
+    }
+
+    /// The new file, whole and on disk, but not in place.
+    fn stage(&self, write: &mut Fill<'_>) -> Result<Staged, StoreError> {
+        let failed = |error| StoreError::io("rewrite", &self.path, error);
+        let mut new = Temp::in_folder(self.files, self.folder()).map_err(failed)?;
+        // Whoever opens the new file the moment it is in place waits until we are done with it (rule 3).
+        let _ = self.files.try_lock(&new.file);
+        let bytes = new.fill(&self.path, write)?;
+        attributes::keep(self.files, &self.path, &self.file, &new.file, self.options.force)?;
+        self.files.sync(&new.file).map_err(failed)?;
+        Ok(Staged { new, bytes })
+    }
+
+    fn put_in_place(&self, new: &mut Temp, backup: Option<&Path>) -> Result<(), StoreError> {
+        if let Some(backup) = backup {
+            self.back_up(backup)?;
+        }
+        match self.files.rename(&new.path, &self.resolved) {
+            Ok(()) => {
+                new.placed();
+                Ok(())
+            }
+            Err(error) => {
+                if let Some(backup) = backup {
+                    let _ = self.files.unlink(backup);
+                }
+                Err(StoreError::io("rewrite", &self.path, error))
+            }
+        }
+    }
+
+    /// A second name for the old file, which the rename then leaves as its only one: nothing is copied, all
+    /// attributes stay, and a link is refused when its name is taken (rule 6). Where there are no links, or
+    /// on another file system, it is a copy.
+    fn back_up(&self, backup: &Path) -> Result<(), StoreError> {
+        let failed = |error| StoreError::io("back up to", backup, error);
+        match self.files.link(&self.resolved, backup) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(failed(error)),
+            Err(_) => {
+                let copy = self.files.create_new(backup).map_err(failed)?;
+                self.copy_to(&copy).map_err(|error| {
+                    let _ = self.files.unlink(backup);
+                    failed(error)
+                })
+            }
+        }
+    }
+
+    fn copy_to(&self, copy: &std::fs::File) -> io::Result<()> {
+        attributes::permit_as(self.files, &self.file, copy)?;
+        self.copy_range(0, self.base.facts.size, copy)?;
+        self.files.sync(copy)
+    }
+
+    /// Rule 4: a process that had the old file open may have written to it between our last look and the
+    /// rename. What it wrote is appended to the new file.
+    fn carry_growth(&self, new: &Temp) -> Result<u64, StoreError> {
+        let start = self.base.facts.size;
+        let carried = self.copy_growth(start, new);
+        carried.map_err(|source| StoreError::GrowthLost { path: self.path.clone(), source })
+    }
+
+    fn copy_growth(&self, start: u64, new: &Temp) -> io::Result<u64> {
+        let mut end = start;
+        loop {
+            let size = self.files.facts(&self.file)?.size;
+            if size <= end {
+                break;
+            }
+            if end == start {
+                self.close_last_line(new)?;
+            }
+            self.copy_range(end, size, &new.file)?;
+            end = size;
+        }
+        if end > start {
+            self.files.sync(&new.file)?;
+        }
+        Ok(end - start)
+    }
+
+    /// What grew behind a whole line must come behind a whole line. What grew behind a cut one may be its
+    /// rest, and stays joined to it.
+    fn close_last_line(&self, new: &Temp) -> io::Result<()> {
+        let size = self.files.facts(&new.file)?.size;
+        let last = read_range(self.files, &new.file, size.saturating_sub(1), size)?;
+        if self.base.ends_with_newline() && last.first().is_some_and(|byte| *byte != b'\n') {
+            self.out(&new.file).write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    fn copy_range(&self, mut start: u64, end: u64, to: &std::fs::File) -> io::Result<()> {
+        while start < end {
+            let chunk = read_range(self.files, &self.file, start, end.min(start + CARRY_BYTES))?;
+            if chunk.is_empty() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.out(to).write_all(&chunk)?;
+            start += chunk.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn out<'a>(&self, file: &'a std::fs::File) -> Out<'a> {
+        Out { files: self.files, file, bytes: 0 }
+    }
+}
+
+struct Staged {
+    new: Temp,
+    bytes: u64,
+}

@@ -1,0 +1,104 @@
+//! A session file opened for reading.
+
+use super::error::StoreError;
+use super::files::{self, DISK, Files, Kind};
+use super::read::{ReadAt, Spooled, spool_named};
+use super::snapshot::{Compared, Snapshot};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A session file opened for reading: what it held at that moment, and enough to tell later whether it
+/// still does (rule 4). Reads go to the inode that was opened, whatever is renamed onto its path, and end
+/// where the file ended then.
+#[derive(Debug)]
+pub struct SessionFile {
+    path: PathBuf,
+    resolved: PathBuf,
+    pub(super) file: File,
+    pub(super) snapshot: Snapshot,
+}
+
+impl SessionFile {
+    /// Opens a regular file; symbolic links are followed once, here (rule 2).
+    pub fn open(path: &Path) -> Result<SessionFile, StoreError> {
+        SessionFile::open_on(&DISK, path)
+    }
+
+    pub(super) fn open_on(files: &dyn Files, path: &Path) -> Result<SessionFile, StoreError> {
+        let failed = |error| StoreError::io("read", path, error);
+        // Looked at before it is opened, because opening a FIFO waits for someone to write to it.
+        refuse_irregular(path, files.facts_at(path).map_err(failed)?.kind)?;
+        let resolved = std::fs::canonicalize(path).map_err(failed)?;
+        let file = files.open_read(&resolved).map_err(failed)?;
+        let snapshot = Snapshot::take(files, &file).map_err(failed)?;
+        refuse_irregular(path, snapshot.facts.kind)?;
+        Ok(SessionFile { path: path.to_owned(), resolved, file, snapshot })
+    }
+
+    /// The path as it was named.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The absolute path without symbolic links: what is locked, rewritten, and had its folder synced.
+    pub fn resolved(&self) -> &Path {
+        &self.resolved
+    }
+
+    /// The size when it was opened.
+    #[expect(clippy::len_without_is_empty, reason = "is_empty is in ReadAt")]
+    pub fn len(&self) -> u64 {
+        self.snapshot.facts.size
+    }
+
+    /// Whether what was read is still there (rule 4): the file is the same or has only grown. A reader that
+    /// takes two passes asks this after the second one.
+    pub fn still_same(&self) -> Result<bool, StoreError> {
+        let compared = self.snapshot.compare(&DISK, &self.file);
+        let compared = compared.map_err(|error| StoreError::io("read", &self.path, error))?;
+        Ok(matches!(compared, Compared::Same | Compared::Grown))
+    }
+}
+
+fn refuse_irregular(path: &Path, kind: Kind) -> Result<(), StoreError> {
+    let (doing, path) = ("read", path.to_owned());
+    match kind {
+        Kind::Regular => Ok(()),
+        Kind::Folder => Err(StoreError::IsFolder { doing, path }),
+        Kind::Other => Err(StoreError::NotRegular { doing, path }),
+    }
+}
+
+impl ReadAt for SessionFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let left = usize::try_from(self.len().saturating_sub(offset)).unwrap_or(usize::MAX);
+        let wanted = buf.len().min(left);
+        files::read_at(&self.file, &mut buf[..wanted], offset)
+    }
+
+    fn len(&self) -> u64 {
+        self.snapshot.facts.size
+    }
+}
+
+/// A path opened for reading: a file, or what came out of a pipe (`<(zcat old.jsonl.gz)`, a FIFO), which can
+/// be read but not written back.
+#[derive(Debug)]
+pub enum Opened {
+    /// A regular file.
+    File(SessionFile),
+    /// A stream, read to its end.
+    Stream(Spooled),
+}
+
+/// Opens whatever can be read: a regular file, or a stream, which is spooled (see [`super::spool`]).
+pub fn open(path: &Path, memory_limit: usize) -> Result<Opened, StoreError> {
+    match SessionFile::open(path) {
+        Err(StoreError::NotRegular { .. }) => {
+            let mut stream = File::open(path).map_err(|error| StoreError::io("read", path, error))?;
+            spool_named(&mut stream, memory_limit, path).map(Opened::Stream)
+        }
+        opened => opened.map(Opened::File),
+    }
+}

@@ -1,0 +1,86 @@
+//! What was there when a file was read, and whether it still is (rule 4).
+
+use super::error::Change;
+use super::files::{Facts, Files};
+use std::fs::File;
+use std::io;
+
+const HEAD_BYTES: u64 = 256;
+const TAIL_BYTES: u64 = 4096;
+
+/// A file as it was at one moment. The first 256 bytes are where an oh-my-pi title is rewritten in place,
+/// the last 4 KB are where an append that was taken back and made anew would show.
+///
+/// The bytes themselves are kept, not a hash of them: 4 KB cost nothing and cannot collide.
+#[derive(Debug, Clone)]
+pub(super) struct Snapshot {
+    pub facts: Facts,
+    head: Box<[u8]>,
+    tail: Box<[u8]>,
+}
+
+/// What became of a file since a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compared {
+    Same,
+    Grown,
+    Changed(Change),
+}
+
+impl Snapshot {
+    pub fn take(files: &dyn Files, file: &File) -> io::Result<Snapshot> {
+        let facts = files.facts(file)?;
+        Ok(Snapshot {
+            facts,
+            head: read_range(files, file, 0, facts.size.min(HEAD_BYTES))?,
+            tail: read_range(files, file, tail_start(facts.size), facts.size)?,
+        })
+    }
+
+    /// Compares with the same or another handle as it is now. A change of the same size that is in neither
+    /// range shows in the ctime alone, so a mere `chmod` counts as changed too: the safe side.
+    pub fn compare(&self, files: &dyn Files, file: &File) -> io::Result<Compared> {
+        let (old, new) = (&self.facts, files.facts(file)?);
+        if !old.is_same_inode(&new) {
+            return Ok(Compared::Changed(Change::Replaced));
+        }
+        if new.size < old.size {
+            return Ok(Compared::Changed(Change::Truncated));
+        }
+        let is_same_time = old.changed == new.changed;
+        if new.size == old.size && !is_same_time {
+            return Ok(Compared::Changed(Change::Edited));
+        }
+        let head = read_range(files, file, 0, old.size.min(HEAD_BYTES))?;
+        let tail = read_range(files, file, tail_start(old.size), old.size)?;
+        if head != self.head || tail != self.tail {
+            return Ok(Compared::Changed(Change::Edited));
+        }
+        Ok(if new.size > old.size { Compared::Grown } else { Compared::Same })
+    }
+
+    /// Whether the last line has its newline; so it is with nothing at all.
+    pub fn ends_with_newline(&self) -> bool {
+        self.tail.last().is_none_or(|byte| *byte == b'\n')
+    }
+}
+
+fn tail_start(size: u64) -> u64 {
+    size.saturating_sub(TAIL_BYTES)
+}
+
+/// The bytes from `start` to `end`, or fewer when the file is shorter by now.
+pub(super) fn read_range(files: &dyn Files, file: &File, start: u64, end: u64) -> io::Result<Box<[u8]>> {
+    let mut bytes = vec![0; usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match files.read_at(file, &mut bytes[filled..], start + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes.into_boxed_slice())
+}

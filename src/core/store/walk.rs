@@ -1,0 +1,61 @@
+//! Which session files a path means.
+
+use super::error::StoreError;
+use std::ffi::OsStr;
+use std::fs::DirEntry;
+use std::path::{Path, PathBuf};
+
+/// What a folder holds.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The session files, sorted by path.
+    pub sessions: Vec<PathBuf>,
+    /// The folders below that could not be read. They do not stop the others.
+    pub problems: Vec<StoreError>,
+}
+
+/// A file means itself, whatever its name; a folder means its own `*.jsonl`, and with `recursive` those of
+/// the folders in it. Hidden files and folders are left out, and so are folders behind symbolic links
+/// (but for the one that was named).
+pub fn list_sessions(path: &Path, recursive: bool) -> Result<Listing, StoreError> {
+    let facts = std::fs::metadata(path).map_err(|error| StoreError::io("read", path, error))?;
+    let mut listing = Listing::default();
+    if !facts.is_dir() {
+        listing.sessions.push(path.to_owned());
+        return Ok(listing);
+    }
+    let mut folders = list_folder(path, &mut listing)?;
+    while let Some(folder) = folders.pop().filter(|_| recursive) {
+        match list_folder(&folder, &mut listing) {
+            Ok(more) => folders.extend(more),
+            Err(problem) => listing.problems.push(problem),
+        }
+    }
+    listing.sessions.sort();
+    Ok(listing)
+}
+
+/// Notes the sessions of one folder and gives back the folders in it.
+fn list_folder(folder: &Path, listing: &mut Listing) -> Result<Vec<PathBuf>, StoreError> {
+    let failed = |error| StoreError::io("read the folder", folder, error);
+    let mut folders = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            folders.push(entry.path());
+        } else if is_session(&entry) {
+            listing.sessions.push(entry.path());
+        }
+    }
+    Ok(folders)
+}
+
+/// A link to a file counts, one to a folder or a FIFO does not; one to nothing does, so that it is told.
+fn is_session(entry: &DirEntry) -> bool {
+    let path = entry.path();
+    let is_file = || std::fs::metadata(&path).is_ok_and(|facts| facts.is_file());
+    path.extension() == Some(OsStr::new("jsonl")) && (is_file() || !path.exists())
+}

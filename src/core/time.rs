@@ -1,0 +1,249 @@
+//! Times as JavaScript reads and writes them.
+//!
+//! A time is a count of milliseconds since 1970 in UTC, at most [`LIMIT_MS`] away from it. Only the
+//! ISO forms of `Date.parse` are read, and a space for the `T`; what engines guess beyond them
+//! (`Nov 21 2026`, `2026-1-1`) counts as no time. A date and time without a zone means local time to
+//! JavaScript; here it means UTC, so that every machine gives the same answer.
+
+use super::json::Raw;
+
+/// The largest distance from 1970 that a JavaScript date can have, in milliseconds.
+pub const LIMIT_MS: i64 = 8_640_000_000_000_000;
+
+const DAY_MS: i64 = 86_400_000;
+
+/// `Date.parse(text)` in milliseconds; `None` for its `NaN`. Months have up to 31 days, as in V8:
+/// 31 February is 3 March.
+pub fn parse_js_date(text: &[u8]) -> Option<i64> {
+    parse_usual(text).or_else(|| parse_iso(text))
+}
+
+/// `new Date(value).getTime()` for a value of a session; `None` for `NaN`.
+pub fn js_date(value: Option<Raw>) -> Option<i64> {
+    let value = value?;
+    if let Some(number) = value.number() {
+        return (number.abs() <= LIMIT_MS as f64).then_some(number as i64);
+    }
+    match (value.text(), value.bool()) {
+        (Some(text), _) => parse_js_date(text.as_bytes()),
+        (None, Some(truth)) => Some(i64::from(truth)),
+        (None, None) => value.is_null().then_some(0),
+    }
+}
+
+/// `new Date(ms).toISOString()`: `2026-11-21T20:13:49.271Z`, with six digits and a sign for years
+/// outside 0 to 9999. A time beyond [`LIMIT_MS`], where JavaScript throws, is spelled all the same.
+pub fn iso_string(ms: i64) -> String {
+    let (day, rest) = (ms.div_euclid(DAY_MS), ms.rem_euclid(DAY_MS));
+    let (year, month, day) = civil(day);
+    let (hour, minute, second, milli) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60, rest % 1000);
+    let year = match year {
+        0..=9999 => format!("{year:04}"),
+        _ => format!("{}{:06}", if year < 0 { '-' } else { '+' }, year.abs()),
+    };
+    format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+}
+
+/// The form the agents write, `YYYY-MM-DDTHH:MM:SS.mmmZ`, without a search through the grammar.
+fn parse_usual(text: &[u8]) -> Option<i64> {
+    let text: &[u8; 24] = text.try_into().ok()?;
+    let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')];
+    if marks.iter().any(|&(at, mark)| text[at] != mark) {
+        return None;
+    }
+    let part = |from: usize, to: usize| number(&text[from..to]);
+    let clock = clock_ms(part(11, 13)?, part(14, 16)?, part(17, 19)?, part(20, 23)?)?;
+    Some(days(part(0, 4)?, part(5, 7)?, part(8, 10)?)? * DAY_MS + clock)
+}
+
+fn parse_iso(text: &[u8]) -> Option<i64> {
+    let mut rest = Rest(text);
+    let year = rest.year()?;
+    let (mut month, mut day) = (1, 1);
+    if rest.take(b"-") {
+        month = rest.digits(2)?;
+        if rest.take(b"-") {
+            day = rest.digits(2)?;
+        }
+    }
+    let date = days(year, month, day)? * DAY_MS;
+    let has_clock = rest.take(b"Tt ");
+    let clock = if has_clock { rest.clock()? } else { 0 };
+    let ms = date + clock - rest.offset(has_clock)?;
+    (rest.0.is_empty() && ms.abs() <= LIMIT_MS).then_some(ms)
+}
+
+/// What is left of a text being read.
+struct Rest<'a>(&'a [u8]);
+
+impl Rest<'_> {
+    fn take(&mut self, any_of: &[u8]) -> bool {
+        let found = self.0.first().is_some_and(|byte| any_of.contains(byte));
+        self.0 = &self.0[usize::from(found)..];
+        found
+    }
+
+    fn digits(&mut self, count: usize) -> Option<i64> {
+        let (digits, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        number(digits)
+    }
+
+    /// Four digits, or a sign and six.
+    fn year(&mut self) -> Option<i64> {
+        match self.0.first()? {
+            b'+' => {
+                self.take(b"+");
+                self.digits(6)
+            }
+            b'-' => {
+                self.take(b"-");
+                self.digits(6).filter(|&year| year != 0).map(|year| -year)
+            }
+            _ => self.digits(4),
+        }
+    }
+
+    /// `HH:MM`, `HH:MM:SS` or `HH:MM:SS.m…`, in milliseconds.
+    fn clock(&mut self) -> Option<i64> {
+        let hour = self.digits(2)?;
+        let minute = self.take(b":").then(|| self.digits(2))??;
+        let second = if self.take(b":") { self.digits(2)? } else { return clock_ms(hour, minute, 0, 0) };
+        clock_ms(hour, minute, second, if self.take(b".") { self.fraction()? } else { 0 })
+    }
+
+    /// Milliseconds from any number of digits, further ones cut off.
+    fn fraction(&mut self) -> Option<i64> {
+        let count = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (digits, rest) = self.0.split_at(count);
+        self.0 = rest;
+        let milli = number(&digits[..count.min(3)])?;
+        (count > 0).then_some(milli * [0, 100, 10, 1][count.min(3)])
+    }
+
+    /// Milliseconds that the zone is ahead of UTC.
+    fn offset(&mut self, has_clock: bool) -> Option<i64> {
+        if self.take(b"Zz") || !has_clock || self.0.is_empty() {
+            return Some(0);
+        }
+        let sign = match self.0.first()? {
+            b'+' => 1,
+            b'-' => -1,
+            _ => return None,
+        };
+        self.take(b"+-");
+        let hour = self.digits(2)?;
+        self.take(b":");
+        let minute = self.digits(2)?;
+        (hour < 24 && minute < 60).then_some(sign * (hour * 60 + minute) * 60_000)
+    }
+}
+
+fn number(digits: &[u8]) -> Option<i64> {
+    digits.iter().try_fold(0, |sum, &b| b.is_ascii_digit().then(|| sum * 10 + i64::from(b - b'0')))
+}
+
+fn clock_ms(hour: i64, minute: i64, second: i64, milli: i64) -> Option<i64> {
+    let ms = ((hour * 60 + minute) * 60 + second) * 1000 + milli;
+    (minute < 60 && second < 60 && ms <= DAY_MS).then_some(ms)
+}
+
+/// Days from 1970 to a date; the year runs from March inside, so that the leap day is its last.
+fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let year = year - i64::from(month < 3);
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
+}
+
+/// Year, month and day of a count of days from 1970.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let march_month = (5 * of_year + 2) / 153;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    (era * 400 + year + i64::from(month < 3), month, of_year - (153 * march_month + 2) / 5 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<String> {
+        parse_js_date(text.as_bytes()).map(iso_string)
+    }
+
+    #[test]
+    fn the_forms_of_date_parse() {
+        for (text, time) in [
+            ("2026-11-21T20:13:49.271Z", "2026-11-21T20:13:49.271Z"),
+            ("2026-11-21T10:00:00Z", "2026-11-21T10:00:00.000Z"),
+            ("2026-11-21t10:00z", "2026-11-21T10:00:00.000Z"),
+            ("2026-11-21T10:00:00.123456+01:00", "2026-11-21T09:00:00.123Z"),
+            ("2026-11-21 10:00:00.1-0130", "2026-11-21T11:30:00.100Z"),
+            ("2026-11-21T10:00:00", "2026-11-21T10:00:00.000Z"),
+            ("2026", "2026-01-01T00:00:00.000Z"),
+            ("2026-11", "2026-11-01T00:00:00.000Z"),
+            ("2026-02-31", "2026-03-03T00:00:00.000Z"),
+            ("2026-11-21T24:00:00.000Z", "2026-11-22T00:00:00.000Z"),
+            ("0000-01-01", "0000-01-01T00:00:00.000Z"),
+            ("-000001-11-21T10:00:00Z", "-000001-11-21T10:00:00.000Z"),
+            ("+275760-09-13", "+275760-09-13T00:00:00.000Z"),
+        ] {
+            assert_eq!(read(text).as_deref(), Some(time), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_date() {
+        for text in [
+            "",
+            "x",
+            "2026-",
+            "2026-13-01",
+            "2026-00-01",
+            "2026-11-32",
+            "2026-11-21T",
+            "2026-11-21T10Z",
+            "2026-11-21T24:00:01Z",
+            "2026-11-21T24:00:00.001Z",
+            "2026-11-21T10:60:00.000Z",
+            "2026-11-21T10:00:60Z",
+            "2026-11-21T10:00:00.Z",
+            "2026-11-21T10:00:00+24:00",
+            "2026-11-21T10:00:00ZZ",
+            "-000000-01-01",
+            "+275760-09-13T00:00:00.001Z",
+            "2026-11-21+01:00",
+            "2026-11-21T1x:00:00.000Z",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn any_value_as_new_date_takes_it() {
+        let date = |json: &'static str| js_date(Some(Raw::checked(json.as_bytes())));
+        assert_eq!(date("1.9"), Some(1));
+        assert_eq!(date("9e15"), None);
+        assert_eq!(date("null"), Some(0));
+        assert_eq!(date("true"), Some(1));
+        assert_eq!(date("\"1970-01-02\""), Some(DAY_MS));
+        assert_eq!(date("{}"), None);
+        assert_eq!(js_date(None), None);
+    }
+
+    #[test]
+    fn every_day_comes_back() {
+        for day in (-LIMIT_MS / DAY_MS..=LIMIT_MS / DAY_MS).step_by(9973).chain(-800_000..-600_000) {
+            let (year, month, date) = civil(day);
+            assert_eq!(days(year, month, date), Some(day));
+            assert_eq!(read(&iso_string(day * DAY_MS)), Some(iso_string(day * DAY_MS)));
+        }
+    }
+}
