@@ -132,9 +132,9 @@ impl Emitter<'_> {
                 let line = self.bodies.line(ix)?;
                 let line = Raw::checked(line.trim_ascii());
                 let transient = message::TRANSIENT.iter().any(|name| value::is(line, "customType", name));
-                message::custom(line, entry).filter(|_| !transient).map(|json| {
-                    let facts = Facts::of(Raw::checked(&json));
-                    (Message { entry: ix, body: Body::Built(json) }, facts)
+                message::custom(line, entry).filter(|_| !transient).and_then(|json| {
+                    let facts = Facts::of(Raw::checked(&json))?;
+                    Some((Message { entry: ix, body: Body::Built(json) }, facts))
                 })
             }
             Kind::BranchSummary => {
@@ -160,15 +160,8 @@ impl Emitter<'_> {
         let line = self.bodies.line(ix)?;
         let Some(message) = Raw::checked(line.trim_ascii()).get("message") else { return Ok(None) };
         let body = message::loaded(message, role);
-        let facts = {
-            let message = if let Body::Built(json) = &body { Raw::checked(json) } else { message };
-            let retried = value::truthy(message, "retryRecovery") || message::is_empty_error(message);
-            if role == Role::Assistant && retried {
-                return Ok(None);
-            }
-            Facts::of(message)
-        };
-        Ok(Some((Message { entry: ix, body }, facts)))
+        let facts = Facts::of(if let Body::Built(json) = &body { Raw::checked(json) } else { message });
+        Ok(facts.map(|facts| (Message { entry: ix, body }, facts)))
     }
 }
 

@@ -42,9 +42,8 @@ pub fn joined_text(content: Option<Raw>, separator: &str) -> Text<'static> {
     out
 }
 
-/// The ids of a turn's tool calls; `None` stands for an id that is no string.
-pub fn call_ids(message: Raw) -> Vec<Option<Text<'static>>> {
-    let content = message.get("content").unwrap_or(Raw::NULL);
+/// The ids of the tool calls in a content; `None` stands for an id that is no string.
+pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
     content.items().filter(|block| is_block(*block, "toolCall")).map(|block| id_of(block, "id")).collect()
 }
 
@@ -56,11 +55,12 @@ pub fn id_of(object: Raw, key: &str) -> Option<Text<'static>> {
 /// The message of a `message` entry as the agent has it once the file is loaded: what GitHub Copilot
 /// bound to a connection is taken out (`sanitizeRehydratedOpenAIResponsesAssistantMessage`).
 pub fn loaded(message: Raw, role: Role) -> Body {
-    if role != Role::Assistant || !value::is(message, "provider", "github-copilot") {
+    if role != Role::Assistant {
         return Body::Stored;
     }
-    let payload = message.get("providerPayload").unwrap_or(Raw::NULL);
-    if !value::is(payload, "type", "openaiResponsesHistory") {
+    let [provider, payload] = value::members(message, ["provider", "providerPayload"]);
+    let replays = value::is(payload.unwrap_or(Raw::NULL), "type", "openaiResponsesHistory");
+    if !replays || !provider.is_some_and(|provider| provider.is("github-copilot")) {
         return Body::Stored;
     }
     let unsigned = |block: Raw| is_block(block, "thinking").then(|| without(block, "thinkingSignature"));
@@ -195,13 +195,13 @@ pub fn is_user_collab(message: Raw) -> bool {
     value::is(message, "customType", COLLAB_PROMPT) && value::is(message, "attribution", "user")
 }
 
-/// Whether a turn ended because the person interrupted it.
-pub fn is_user_interrupt(message: Raw) -> bool {
-    value::has_bit(message, "errorId", USER_INTERRUPT) || value::is(message, "errorMessage", "Interrupted by user")
+/// Whether a turn with this `errorId` and `errorMessage` ended because the person interrupted it.
+pub fn is_user_interrupt(id: Option<Raw>, message: Option<Raw>) -> bool {
+    value::has_bit(id, USER_INTERRUPT) || message.is_some_and(|message| message.is("Interrupted by user"))
 }
 
-/// Whether a turn ended in an error before the model said anything: it was never part of a context.
-pub fn is_empty_error(message: Raw) -> bool {
+/// Whether a turn that ended in an error said nothing before: it was never part of a context.
+pub fn is_empty_turn(content: Raw) -> bool {
     let blank = |block: Raw, key| value::is_blank(block, key);
     let says_something = |block: Raw| match block.get_text("type").unwrap_or_default().as_bytes() {
         b"text" => !blank(block, "text"),
@@ -210,8 +210,7 @@ pub fn is_empty_error(message: Raw) -> bool {
         b"fallback" => false,
         _ => true,
     };
-    let content = message.get("content").unwrap_or(Raw::NULL);
-    value::is(message, "stopReason", "error") && !content.items().any(says_something)
+    !content.items().any(says_something)
 }
 
 /// The text that goes back to the editor when the position moves before a request of the person or

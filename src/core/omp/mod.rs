@@ -12,6 +12,12 @@ mod archive;
 mod data_url;
 mod notes;
 
+pub mod llm;
+pub mod transcript;
+
+mod notice;
+mod path_tree;
+
 pub mod message;
 mod template;
 mod value;

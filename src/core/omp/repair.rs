@@ -1,6 +1,6 @@
 //! Making a list of messages fit to be sent: calls without an answer, and turns that failed, go.
 
-use super::message::{INTERRUPTED_THINKING, id_of, is_block, with, without};
+use super::message::{INTERRUPTED_THINKING, call_ids, id_of, is_block, is_empty_turn, with, without};
 use super::value;
 use crate::core::bodies::{Bodies, Body, Message};
 use crate::core::json::Raw;
@@ -31,18 +31,23 @@ pub enum Facts {
 }
 
 impl Facts {
-    /// Of a message.
-    pub fn of(message: Raw) -> Self {
-        let Some(role) = message.get_text("role") else { return Facts::Other };
-        match role.as_bytes() {
-            b"assistant" => Facts::Turn {
-                calls: super::message::call_ids(message),
-                failed: value::is(message, "stopReason", "aborted") || value::is(message, "stopReason", "error"),
-            },
-            b"toolResult" => Facts::Result(id_of(message, "toolCallId")),
-            b"custom" if value::is(message, "customType", INTERRUPTED_THINKING) => Facts::InterruptedThinking,
-            _ => Facts::Other,
+    /// Of a message; `None` for a turn that was tried again, or that failed before it said anything.
+    pub fn of(message: Raw) -> Option<Self> {
+        let names = ["role", "content", "stopReason", "retryRecovery", "toolCallId", "customType"];
+        let [role, content, stop_reason, retried, call, custom_type] = value::members(message, names);
+        let is = |value: Option<Raw>, text: &str| value.is_some_and(|value| value.is(text));
+        if is(role, "assistant") {
+            let content = content.unwrap_or(Raw::NULL);
+            let error = is(stop_reason, "error");
+            let skipped = retried.is_some_and(Raw::is_truthy) || (error && is_empty_turn(content));
+            let failed = error || is(stop_reason, "aborted");
+            return (!skipped).then(|| Facts::Turn { calls: call_ids(content), failed });
         }
+        if is(role, "toolResult") {
+            return Some(Facts::Result(call.and_then(Raw::text).map(Text::into_owned)));
+        }
+        let interrupted = is(role, "custom") && is(custom_type, INTERRUPTED_THINKING);
+        Some(if interrupted { Facts::InterruptedThinking } else { Facts::Other })
     }
 }
 

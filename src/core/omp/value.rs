@@ -5,6 +5,17 @@ use crate::core::entry::Entry;
 use crate::core::json::{Raw, js};
 use crate::core::text::Text;
 
+/// Several members of an object in one walk; of duplicates the last.
+pub fn members<'a, const N: usize>(object: Raw<'a>, names: [&str; N]) -> [Option<Raw<'a>>; N] {
+    let mut found = [None; N];
+    for (key, value) in object.members() {
+        if let Some(at) = names.iter().position(|name| key.is(name)) {
+            found[at] = Some(value);
+        }
+    }
+    found
+}
+
 /// `String(value)`, as in a template literal; a missing member is `undefined`.
 pub fn string(value: Option<Raw>) -> Text<'static> {
     let Some(value) = value else { return Text::from("undefined") };
@@ -66,9 +77,9 @@ pub fn is(object: Raw, key: &str, text: &str) -> bool {
     object.get(key).is_some_and(|value| value.is(text))
 }
 
-/// Whether the member is a number with `bit` set, after JavaScript's conversion to 32 bits.
-pub fn has_bit(object: Raw, key: &str, bit: u32) -> bool {
-    let number = object.get(key).and_then(Raw::number).filter(|number| number.is_finite());
+/// Whether a value is a number with `bit` set, after JavaScript's conversion to 32 bits.
+pub fn has_bit(value: Option<Raw>, bit: u32) -> bool {
+    let number = value.and_then(Raw::number).filter(|number| number.is_finite());
     number.is_some_and(|number| number.trunc().rem_euclid(4_294_967_296.0) as u32 & bit != 0)
 }
 
@@ -182,8 +193,8 @@ mod tests {
     #[test]
     fn bits_of_numbers() {
         let value = raw(r#"{"a":67108864,"b":4294967297,"c":"1"}"#).unwrap_or(Raw::NULL);
-        assert!(has_bit(value, "a", 0x0400_0000));
-        assert!(has_bit(value, "b", 1));
-        assert!(!has_bit(value, "c", 1));
+        assert!(has_bit(value.get("a"), 0x0400_0000));
+        assert!(has_bit(value.get("b"), 1));
+        assert!(!has_bit(value.get("c"), 1));
     }
 }
