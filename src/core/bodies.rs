@@ -1,8 +1,11 @@
 //! Bodies on demand: an entry's line, read back by its span.
 
-use super::entry::{EntryIx, Kind};
+use super::entry::{EntryIx, Kind, Span};
 use super::json::Raw;
+use super::session::Session;
+use super::store::ReadAt;
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::io;
 
 /// Gives the line of an entry **as `migrate` would store it**, without its newline. Memory holds one
@@ -13,6 +16,58 @@ pub trait Bodies {
     /// # Errors
     /// Where reading fails, or the file is no longer the one that was loaded.
     fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>>;
+}
+
+/// Bodies from the file a session was loaded from.
+pub struct FileBodies<'a> {
+    session: &'a Session,
+    source: &'a dyn ReadAt,
+    /// Bytes read last and where they start: neighbouring lines come from one read.
+    window: RefCell<(u64, Vec<u8>)>,
+}
+
+/// Bytes read at a time.
+const WINDOW: u64 = 256 * 1024;
+
+impl<'a> FileBodies<'a> {
+    /// Of a session and what it was loaded from.
+    pub fn new(session: &'a Session, source: &'a dyn ReadAt) -> Self {
+        FileBodies { session, source, window: RefCell::default() }
+    }
+
+    /// The bytes of a line as they stand in the file.
+    ///
+    /// # Errors
+    /// Where reading fails, or the file is shorter than it was.
+    pub fn stored(&self, span: Span) -> io::Result<Vec<u8>> {
+        let mut window = self.window.borrow_mut();
+        let (start, bytes) = &mut *window;
+        if span.start < *start || span.end() > *start + bytes.len() as u64 {
+            let left = self.source.len().saturating_sub(span.start);
+            if span.len > left {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter"));
+            }
+            *start = span.start;
+            bytes.clear();
+            bytes.resize(span.len.max(WINDOW.min(left)) as usize, 0);
+            self.source.read_exact_at(bytes, span.start)?;
+        }
+        let from = (span.start - *start) as usize;
+        Ok(bytes[from..from + span.len as usize].to_vec())
+    }
+}
+
+impl Bodies for FileBodies<'_> {
+    fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>> {
+        let line = self.stored(self.session.entry(ix).span)?;
+        match self.session.upgraded(ix, &line) {
+            Ok(Cow::Owned(upgraded)) => Ok(Cow::Owned(upgraded)),
+            Ok(Cow::Borrowed(_)) => Ok(Cow::Owned(line)),
+            Err(_) => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, "the file is no longer the one that was read"))
+            }
+        }
+    }
 }
 
 /// A message of a context: what a model is told, and the entry it comes from.

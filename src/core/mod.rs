@@ -16,6 +16,12 @@ pub mod session;
 pub mod load;
 pub mod row;
 
+pub mod labels;
+pub mod reference;
+pub mod tree;
+
+pub mod upgrade;
+
 pub mod bodies;
 
 pub mod omp;

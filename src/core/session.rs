@@ -33,11 +33,11 @@ pub enum Dialect {
 /// The header line.
 #[derive(Clone, Debug)]
 pub struct Header {
-    /// Its line in the file.
+    /// Where its object stands in the file.
     pub span: Span,
     /// Its physical line.
     pub line: LineNo,
-    /// The line's bytes.
+    /// The object's bytes.
     pub bytes: Vec<u8>,
     /// The session's id.
     pub id: Text<'static>,

@@ -56,8 +56,10 @@ pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
         }
         let version = version_of(value, line_no, &mut problems)?;
         let text = |key: &str| value.get_text(key).map(Text::into_owned);
+        let before = value.bytes().as_ptr() as usize - line.as_ptr() as usize;
+        let mark = span.len - line.len() as u64;
         let header = Header {
-            span,
+            span: Span { start: span.start + mark + before as u64, len: value.bytes().len() as u64 },
             line: line_no,
             id: text("id").unwrap_or_default(),
             cwd: text("cwd"),

@@ -8,6 +8,7 @@ use crate::core::index::IdIndex;
 use crate::core::session::{Dialect, Format, Problem, ProblemKind, Session};
 use crate::core::store::ReadAt;
 use crate::core::text::Text;
+use crate::core::time::parse_js_date;
 use uuid::Uuid;
 
 /// Makes the session of all parts.
@@ -155,6 +156,7 @@ fn link_by_id(session: &mut Session) {
 /// a link follows the one before.
 fn link_draft(session: &mut Session, links: &[DraftLink]) {
     chain(session);
+    carry_times(session);
     for link in links {
         let entry = session.entry(link.entry);
         if link.parent.is_nan() {
@@ -174,6 +176,18 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
         {
             session.labels[at].target = session.entry(parent).id;
         }
+    }
+}
+
+/// The draft's timestamps are optional: an entry without one has that of the entry before.
+fn carry_times(session: &mut Session) {
+    let started = session.header.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
+    let mut time = started.unwrap_or(Entry::NO_TIME);
+    for entry in &mut session.entries {
+        if entry.time_ms == Entry::NO_TIME {
+            entry.time_ms = time;
+        }
+        time = entry.time_ms;
     }
 }
 

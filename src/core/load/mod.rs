@@ -5,10 +5,10 @@
 //! kept but what [`Options`] ask for, so memory grows with entries, plus the longest line for each
 //! worker.
 
-pub mod header;
+pub(crate) mod header;
 mod link;
-pub mod part;
-pub mod record;
+pub(crate) mod part;
+pub(crate) mod record;
 
 use super::entry::LineNo;
 use super::row::RowOptions;

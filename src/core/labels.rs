@@ -1,0 +1,97 @@
+//! Labels in effect: of all `label` entries in file order the last for each target, whatever its
+//! branch (both agents).
+
+use super::entry::EntryIx;
+use super::session::{LabelChange, Session};
+use super::text::Text;
+use std::collections::HashMap;
+
+/// The labels in effect.
+#[derive(Debug)]
+pub struct Labels<'a> {
+    session: &'a Session,
+    /// In the order of JavaScript's `Map`: a target keeps the place of its first name until it is
+    /// cleared.
+    order: Vec<Option<&'a LabelChange>>,
+    place: HashMap<EntryIx, usize>,
+}
+
+impl<'a> Labels<'a> {
+    /// Of a session. Labels whose target is not in the file are in effect on nothing.
+    pub fn new(session: &'a Session) -> Self {
+        let mut labels = Labels { session, order: Vec::new(), place: HashMap::new() };
+        for change in &session.labels {
+            let Some(target) = session.find(&session.text(change.target)) else { continue };
+            match (change.name.is_empty(), labels.place.get(&target).copied()) {
+                (false, Some(place)) => labels.order[place] = Some(change),
+                (false, None) => {
+                    labels.place.insert(target, labels.order.len());
+                    labels.order.push(Some(change));
+                }
+                (true, Some(place)) => {
+                    labels.order[place] = None;
+                    labels.place.remove(&target);
+                }
+                (true, None) => {}
+            }
+        }
+        labels
+    }
+
+    /// The label entry whose name an entry has.
+    pub fn change(&self, ix: EntryIx) -> Option<&'a LabelChange> {
+        self.order[*self.place.get(&ix)?]
+    }
+
+    /// The name of an entry.
+    pub fn name(&self, ix: EntryIx) -> Option<Text<'a>> {
+        self.change(ix).map(|change| self.session.text(change.name))
+    }
+
+    /// Labelled entries with the label entries that name them, in the agents' order.
+    pub fn iter(&self) -> impl Iterator<Item = (EntryIx, &'a LabelChange)> {
+        self.order.iter().flatten().filter_map(|change| {
+            let target = self.session.find(&self.session.text(change.target))?;
+            Some((target, *change))
+        })
+    }
+
+    /// The entries that have this name.
+    pub fn named(&self, name: &Text) -> Vec<EntryIx> {
+        let is_named = |change: &LabelChange| self.session.text(change.name) == *name;
+        self.iter().filter(|(_, change)| is_named(change)).map(|(target, _)| target).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::load::{Options, load};
+
+    #[test]
+    fn the_last_label_in_file_order_wins() {
+        let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+        for (at, (target, name)) in [
+            ("a", "\"x\""),
+            ("b", "\"y\""),
+            ("gone", "\"z\""),
+            ("a", "\"x2\""),
+            ("b", "\"\""),
+            ("b", "\"y2\""),
+        ]
+        .iter()
+        .enumerate()
+        {
+            let id = ["a", "b", "l2", "l3", "l4", "l5"][at];
+            text += &format!(
+                "{{\"type\":\"label\",\"id\":\"{id}\",\"parentId\":null,\"targetId\":\"{target}\",\"label\":{name}}}\n"
+            );
+        }
+        let session = load(&text.into_bytes(), &Options::default()).unwrap();
+        let labels = Labels::new(&session);
+        let listed: Vec<_> =
+            labels.iter().map(|(ix, change)| (ix.0, session.text(change.name).to_string())).collect();
+        assert_eq!(listed, [(0, "x2".to_owned()), (1, "y2".to_owned())]);
+        assert_eq!(labels.named(&Text::from("y2")), [EntryIx(1)]);
+    }
+}

@@ -1,0 +1,272 @@
+//! Entry references: `@`, `root`, `:12`, `id:X`, `label:X`, an id, a label, a prefix of an id, and
+//! the suffixes `^`, `~3`, `^{user}`.
+//!
+//! The whole string is tried first, then suffixes come off from the right, so that an id that ends
+//! like a suffix can still be named. Everything is case-sensitive.
+
+use super::entry::{EntryIx, LineNo};
+use super::labels::Labels;
+use super::session::Session;
+use super::text::Text;
+
+/// A place in the conversation: an entry, or `None` for `root`, before the first entry.
+pub type Position = Option<EntryIx>;
+
+/// The shortest prefix of an id that names an entry, in characters.
+const SHORTEST_PREFIX: usize = 4;
+
+/// Candidates that an error names.
+const CANDIDATES: usize = 5;
+
+/// Why a reference names nothing, or too much.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReferenceError {
+    /// Nothing has this id or label.
+    #[error("no entry or label {name:?}")]
+    Unknown {
+        /// What was looked for.
+        name: String,
+        /// Ids and labels that look alike.
+        near: Vec<String>,
+    },
+    /// More than one entry fits.
+    #[error("{name:?} fits several entries: {}", candidates.join(", "))]
+    Ambiguous {
+        /// What was looked for.
+        name: String,
+        /// The ids of those that fit (the first few).
+        candidates: Vec<String>,
+    },
+    /// No entry of the kind asked for at or above the place.
+    #[error("no entry of kind {kind:?} at or above {name:?}")]
+    NoneOfKind {
+        /// The reference without the suffix.
+        name: String,
+        /// The kind.
+        kind: String,
+    },
+    /// No entry stands on the line.
+    #[error("no entry on line {}", line.0)]
+    NoEntryOnLine {
+        /// The line.
+        line: LineNo,
+    },
+}
+
+impl ReferenceError {
+    /// What the person may try.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            ReferenceError::Unknown { near, .. } if near.is_empty() => {
+                Some("list the ids with `pisess tree --filter all`".to_owned())
+            }
+            ReferenceError::Unknown { near, .. } => Some(format!("did you mean {}?", near.join(" or "))),
+            ReferenceError::Ambiguous { .. } => Some("give more of the id, or the line as `:12`".to_owned()),
+            ReferenceError::NoneOfKind { .. } => Some(
+                "a kind is a role such as user or assistant, or an entry type such as compaction".to_owned(),
+            ),
+            ReferenceError::NoEntryOnLine { .. } => None,
+        }
+    }
+}
+
+enum Suffix<'a> {
+    Up(usize),
+    Nearest(&'a str),
+}
+
+/// The place that `reference` names.
+///
+/// # Errors
+/// Where it names nothing, or more than one entry.
+pub fn resolve(session: &Session, reference: &str) -> Result<Position, ReferenceError> {
+    let labels = Labels::new(session);
+    let mut base = reference;
+    let mut suffixes = Vec::new();
+    let mut place = loop {
+        if let Some(place) = whole(session, &labels, base)? {
+            break place;
+        }
+        match split(base) {
+            Some((rest, suffix)) => {
+                suffixes.push((rest, suffix));
+                base = rest;
+            }
+            None => return Err(unknown(session, &labels, base)),
+        }
+    };
+    while let Some((name, suffix)) = suffixes.pop() {
+        place = follow(session, place, name, &suffix)?;
+    }
+    Ok(place)
+}
+
+/// A reference without suffixes; `None` where it names nothing.
+fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Position>, ReferenceError> {
+    if name == "@" {
+        return Ok(Some(session.leaf));
+    }
+    if name == "root" {
+        return Ok(Some(None));
+    }
+    if let Some(line) = name.strip_prefix(':').and_then(|line| line.parse().ok()).map(LineNo) {
+        let at = session.entries.binary_search_by_key(&line, |entry| entry.line);
+        return at
+            .map(|at| Some(Some(EntryIx(at as u32))))
+            .map_err(|_| ReferenceError::NoEntryOnLine { line });
+    }
+    if let Some(id) = name.strip_prefix("id:")
+        && let Some(ix) = session.find(&Text::from(id))
+    {
+        return Ok(Some(Some(ix)));
+    }
+    if let Some(label) = name.strip_prefix("label:")
+        && let Some(ix) = one(session, label, labels.named(&Text::from(label)))?
+    {
+        return Ok(Some(Some(ix)));
+    }
+    if let Some(ix) = session.find(&Text::from(name)) {
+        return Ok(Some(Some(ix)));
+    }
+    if let Some(ix) = one(session, name, labels.named(&Text::from(name)))? {
+        return Ok(Some(Some(ix)));
+    }
+    if name.chars().count() < SHORTEST_PREFIX {
+        return Ok(None);
+    }
+    // An id that stands twice is one id: what it names is its last entry.
+    let is_prefix = |&ix: &EntryIx| {
+        session.id(ix).as_bytes().starts_with(name.as_bytes()) && session.find(&session.id(ix)) == Some(ix)
+    };
+    Ok(one(session, name, session.all().filter(is_prefix).collect())?.map(Some))
+}
+
+fn one(session: &Session, name: &str, found: Vec<EntryIx>) -> Result<Option<EntryIx>, ReferenceError> {
+    match found[..] {
+        [] => Ok(None),
+        [ix] => Ok(Some(ix)),
+        _ => Err(ReferenceError::Ambiguous {
+            name: name.to_owned(),
+            candidates: found.iter().take(CANDIDATES).map(|&ix| session.id(ix).to_string()).collect(),
+        }),
+    }
+}
+
+fn split(name: &str) -> Option<(&str, Suffix<'_>)> {
+    if let Some(rest) = name.strip_suffix('}') {
+        let (rest, kind) = rest.rsplit_once("^{")?;
+        return Some((rest, Suffix::Nearest(kind)));
+    }
+    if let Some(rest) = name.strip_suffix('^') {
+        return Some((rest, Suffix::Up(1)));
+    }
+    let (rest, steps) = name.rsplit_once('~')?;
+    let steps = if steps.is_empty() { 1 } else { steps.parse().ok()? };
+    Some((rest, Suffix::Up(steps)))
+}
+
+fn follow(
+    session: &Session,
+    place: Position,
+    name: &str,
+    suffix: &Suffix,
+) -> Result<Position, ReferenceError> {
+    let mut upwards = std::iter::successors(place, |&ix| session.entry(ix).parent);
+    match suffix {
+        Suffix::Up(steps) => Ok(upwards.nth(*steps)),
+        Suffix::Nearest(kind) => {
+            let is_kind = |&ix: &EntryIx| {
+                session.kind_name(ix) == *kind || session.role_name(ix).is_some_and(|role| role == *kind)
+            };
+            upwards
+                .find(is_kind)
+                .map(Some)
+                .ok_or_else(|| ReferenceError::NoneOfKind { name: name.to_owned(), kind: (*kind).to_owned() })
+        }
+    }
+}
+
+fn unknown(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
+    let wanted = name.strip_prefix("id:").or(name.strip_prefix("label:")).unwrap_or(name);
+    let ids = session.all().map(|ix| session.id(ix));
+    let names = labels.iter().map(|(_, change)| session.text(change.name));
+    let mut near: Vec<(usize, String)> = ids
+        .chain(names)
+        .filter(|candidate| candidate.as_bytes().len().abs_diff(wanted.len()) <= 2)
+        .map(|candidate| (strsim::osa_distance(wanted, &candidate.to_string_lossy()), candidate.to_string()))
+        .filter(|&(distance, _)| distance <= 1 + wanted.chars().count() / 6)
+        .collect();
+    near.sort();
+    near.dedup();
+    near.truncate(3);
+    ReferenceError::Unknown {
+        name: wanted.to_owned(),
+        near: near.into_iter().map(|(_, name)| name).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::load::{Options, load};
+
+    fn session() -> Session {
+        let text = concat!(
+            "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n",
+            "{\"type\":\"message\",\"id\":\"aaaa1111\",\"parentId\":null,\"message\":{\"role\":\"user\"}}\n",
+            "\n",
+            "{\"type\":\"message\",\"id\":\"aaaa2222\",\"parentId\":\"aaaa1111\",\"message\":{\"role\":\"assistant\"}}\n",
+            "{\"type\":\"custom\",\"id\":\"b^\",\"parentId\":\"aaaa2222\"}\n",
+            "{\"type\":\"label\",\"id\":\"cccc3333\",\"parentId\":\"b^\",\"targetId\":\"aaaa2222\",\"label\":\"mark\"}\n",
+            "{\"type\":\"label\",\"id\":\"dddd4444\",\"parentId\":\"cccc3333\",\"targetId\":\"b^\",\"label\":\"two\"}\n",
+            "{\"type\":\"label\",\"id\":\"eeee5555\",\"parentId\":\"dddd4444\",\"targetId\":\"aaaa1111\",\"label\":\"two\"}\n",
+        );
+        load(&text.as_bytes().to_vec(), &Options::default()).unwrap()
+    }
+
+    fn named(reference: &str) -> Result<Option<u32>, ReferenceError> {
+        resolve(&session(), reference).map(|place| place.map(|ix| ix.0))
+    }
+
+    #[test]
+    fn every_form_names_its_entry() {
+        for (reference, expected) in [
+            ("@", Some(5)),
+            ("root", None),
+            (":2", Some(0)),
+            (":4", Some(1)),
+            ("id:aaaa2222", Some(1)),
+            ("label:mark", Some(1)),
+            ("mark", Some(1)),
+            ("aaaa1", Some(0)),
+            ("b^", Some(2)),
+            ("b^^", Some(1)),
+            ("@^", Some(4)),
+            ("@~3", Some(2)),
+            ("@~5", Some(0)),
+            ("@~6", None),
+            ("root^", None),
+            ("@^{user}", Some(0)),
+            ("@^{custom}^", Some(1)),
+            ("mark^{assistant}", Some(1)),
+            ("@~0", Some(5)),
+        ] {
+            assert_eq!(named(reference), Ok(expected), "{reference}");
+        }
+    }
+
+    #[test]
+    fn errors_name_candidates() {
+        let unknown = named("aaab1111").unwrap_err();
+        assert_eq!(unknown.hint().unwrap(), "did you mean aaaa1111?");
+        assert!(
+            matches!(named("aaaa").unwrap_err(), ReferenceError::Ambiguous { candidates, .. } if candidates.len() == 2)
+        );
+        assert!(matches!(named("two").unwrap_err(), ReferenceError::Ambiguous { .. }));
+        assert!(matches!(named(":3").unwrap_err(), ReferenceError::NoEntryOnLine { .. }));
+        assert!(matches!(named("@^{system}").unwrap_err(), ReferenceError::NoneOfKind { .. }));
+        assert!(matches!(named("AAAA1111").unwrap_err(), ReferenceError::Unknown { .. }));
+        assert!(matches!(named("").unwrap_err(), ReferenceError::Unknown { .. }));
+        assert!(matches!(named("aaa").unwrap_err(), ReferenceError::Unknown { .. }));
+    }
+}

@@ -1,0 +1,262 @@
+//! The tree of a session: who hangs under whom, in which order, and how it is laid out in rows.
+//!
+//! Children are sorted by time; the layout is pi's (`tree-selector`): single-child chains stay flat,
+//! it indents only where it branches, the branch with the leaf comes first. Everything is computed
+//! in loops over arrays; no walk recurses.
+
+use super::entry::{Entry, EntryIx};
+use super::session::Session;
+
+/// Children and roots, in the agents' order.
+#[derive(Debug)]
+pub struct Tree {
+    roots: Vec<EntryIx>,
+    /// The children of entry `n` are `children[first[n]..first[n + 1]]`.
+    first: Vec<u32>,
+    children: Vec<EntryIx>,
+}
+
+impl Tree {
+    /// Of all entries: each is in it exactly once.
+    pub fn new(session: &Session) -> Tree {
+        let entries = &session.entries;
+        let mut first = vec![0_u32; entries.len() + 1];
+        let parents = || entries.iter().map(|entry| entry.parent);
+        for parent in parents().flatten() {
+            first[parent.at() + 1] += 1;
+        }
+        for at in 1..first.len() {
+            first[at] += first[at - 1];
+        }
+        let mut roots = Vec::new();
+        let mut children = vec![EntryIx(0); first.last().map_or(0, |&last| last as usize)];
+        let mut next = first.clone();
+        for (at, parent) in parents().enumerate() {
+            let ix = EntryIx(at as u32);
+            match parent {
+                None => roots.push(ix),
+                Some(parent) => {
+                    children[next[parent.at()] as usize] = ix;
+                    next[parent.at()] += 1;
+                }
+            }
+        }
+        for range in first.windows(2).filter(|range| range[1] - range[0] > 1) {
+            sort_by_time(&mut children[range[0] as usize..range[1] as usize], entries);
+        }
+        Tree { roots, first, children }
+    }
+
+    /// Entries without a parent, in file order.
+    pub fn roots(&self) -> &[EntryIx] {
+        &self.roots
+    }
+
+    /// The children of an entry, oldest first.
+    pub fn children(&self, ix: EntryIx) -> &[EntryIx] {
+        &self.children[self.first[ix.at()] as usize..self.first[ix.at() + 1] as usize]
+    }
+
+    /// All entries in drawing order: parents before children, of siblings the one that leads to the
+    /// active leaf first.
+    pub fn walk<'a>(&'a self, is_active: &'a [bool]) -> Walk<'a> {
+        let mut walk = Walk { tree: self, is_active, stack: Vec::new() };
+        walk.push(&self.roots);
+        walk
+    }
+}
+
+/// Stable, by `timestamp`. A time that does not parse compares equal to every other in the agents,
+/// which is no order; it is taken for the time of the sibling before it in the file.
+fn sort_by_time(siblings: &mut [EntryIx], entries: &[Entry]) {
+    let time = |ix: EntryIx| entries[ix.at()].time_ms;
+    if siblings.is_sorted_by_key(|&ix| time(ix)) {
+        return;
+    }
+    let mut before =
+        siblings.iter().map(|&ix| time(ix)).find(|&time| time != Entry::NO_TIME).unwrap_or_default();
+    let mut timed: Vec<_> = siblings
+        .iter()
+        .map(|&ix| {
+            before = if time(ix) == Entry::NO_TIME { before } else { time(ix) };
+            (before, ix)
+        })
+        .collect();
+    timed.sort_by_key(|&(time, _)| time);
+    for (place, (_, ix)) in siblings.iter_mut().zip(timed) {
+        *place = ix;
+    }
+}
+
+/// See [`Tree::walk`].
+#[derive(Debug)]
+pub struct Walk<'a> {
+    tree: &'a Tree,
+    is_active: &'a [bool],
+    stack: Vec<EntryIx>,
+}
+
+impl Walk<'_> {
+    fn push(&mut self, siblings: &[EntryIx]) {
+        let active = |ix: &&EntryIx| self.is_active[ix.at()];
+        self.stack.extend(siblings.iter().rev().filter(|ix| !active(ix)));
+        self.stack.extend(siblings.iter().rev().filter(active));
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = EntryIx;
+
+    fn next(&mut self) -> Option<EntryIx> {
+        let ix = self.stack.pop()?;
+        self.push(self.tree.children(ix));
+        Some(ix)
+    }
+}
+
+/// Which entries lie on the path to `leaf`.
+pub fn active(session: &Session, leaf: Option<EntryIx>) -> Vec<bool> {
+    let mut active = vec![false; session.entries.len()];
+    for ix in std::iter::successors(leaf, |&ix| session.entry(ix).parent) {
+        active[ix.at()] = true;
+    }
+    active
+}
+
+/// Where a row stands among the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The entry.
+    pub entry: EntryIx,
+    /// Display indent, in levels of three columns.
+    pub depth: u32,
+    /// Whether a connector leads to it: its visible parent branches.
+    pub connector: bool,
+    /// Whether it is the last of its siblings.
+    pub last: bool,
+}
+
+/// Lays out what is visible: each visible entry hangs under its nearest visible ancestor. Yields
+/// places in drawing order.
+pub fn layout(session: &Session, tree: &Tree, is_active: &[bool], is_visible: &[bool]) -> Vec<Place> {
+    let order: Vec<EntryIx> = tree.walk(is_active).filter(|ix| is_visible[ix.at()]).collect();
+    let ancestor = visible_ancestors(session, tree, is_active, is_visible);
+    let mut children = vec![0_u32; session.entries.len()];
+    let mut roots = 0_u32;
+    for &ix in &order {
+        match ancestor[ix.at()] {
+            Some(parent) => children[parent.at()] += 1,
+            None => roots += 1,
+        }
+    }
+    let many_roots = roots > 1;
+    let branches: Vec<bool> = children.iter().map(|&count| count > 1).collect();
+    let mut indent = vec![0_u32; session.entries.len()];
+    let mut just_branched = vec![false; session.entries.len()];
+    order
+        .into_iter()
+        .map(|ix| {
+            let place = &mut indent[ix.at()];
+            let Some(parent) = ancestor[ix.at()] else {
+                roots -= 1;
+                *place = u32::from(many_roots);
+                just_branched[ix.at()] = many_roots;
+                return Place { entry: ix, depth: 0, connector: false, last: roots == 0 };
+            };
+            // Under a branch point one level deeper, and so is the first below it, to group it.
+            let connector = branches[parent.at()];
+            let above = indent[parent.at()];
+            let deeper = connector || (just_branched[parent.at()] && above > 0);
+            indent[ix.at()] = above + u32::from(deeper);
+            just_branched[ix.at()] = connector;
+            children[parent.at()] -= 1;
+            Place {
+                entry: ix,
+                depth: indent[ix.at()].saturating_sub(u32::from(many_roots)),
+                connector,
+                last: children[parent.at()] == 0,
+            }
+        })
+        .collect()
+}
+
+fn visible_ancestors(
+    session: &Session,
+    tree: &Tree,
+    is_active: &[bool],
+    is_visible: &[bool],
+) -> Vec<Option<EntryIx>> {
+    let mut ancestor = vec![None; session.entries.len()];
+    for ix in tree.walk(is_active) {
+        ancestor[ix.at()] = session
+            .entry(ix)
+            .parent
+            .and_then(|parent| if is_visible[parent.at()] { Some(parent) } else { ancestor[parent.at()] });
+    }
+    ancestor
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::load::{Options, load};
+
+    /// A session of `child<parent@second` words.
+    fn session(words: &str) -> Session {
+        let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+        for word in words.split_whitespace() {
+            let (id, rest) = word.split_once('<').unwrap();
+            let (parent, second) = rest.split_once('@').unwrap_or((rest, "0"));
+            text += &format!(
+                "{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"2026-01-01T00:00:0{second}.000Z\"}}\n"
+            );
+        }
+        load(&text.into_bytes(), &Options::default()).unwrap()
+    }
+
+    fn drawn(words: &str, hidden: &str) -> Vec<String> {
+        let session = session(words);
+        let tree = Tree::new(&session);
+        let active = active(&session, session.leaf);
+        let visible: Vec<bool> =
+            session.all().map(|ix| !hidden.contains(&*session.id(ix).to_string_lossy())).collect();
+        layout(&session, &tree, &active, &visible)
+            .into_iter()
+            .map(|place| {
+                let connector =
+                    ["", "├", "└"][usize::from(place.connector) + usize::from(place.connector && place.last)];
+                format!("{}{connector}{}", " ".repeat(place.depth as usize), session.id(place.entry))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn chains_stay_flat_and_branches_indent() {
+        assert_eq!(drawn("a< b<a c<b", ""), ["a", "b", "c"]);
+        assert_eq!(drawn("a< b<a@1 c<b d<a@2 e<d f<e", ""), ["a", " ├d", "  e", "  f", " └b", "  c"]);
+    }
+
+    #[test]
+    fn siblings_are_sorted_by_time_and_the_active_branch_leads() {
+        assert_eq!(drawn("a< b<a@3 c<a@1 d<a@2 e<b", ""), ["a", " ├b", "  e", " ├c", " └d"]);
+    }
+
+    #[test]
+    fn what_is_hidden_leaves_no_gap() {
+        assert_eq!(drawn("a< b<a@1 c<b d<a@2 e<d", "bd"), ["a", " ├e", " └c"]);
+        assert_eq!(drawn("a< b<a@1 c<b d<a@2 e<d", "bc"), ["a", "d", "e"]);
+    }
+
+    #[test]
+    fn several_roots_stand_side_by_side() {
+        assert_eq!(drawn("a< b<a x< y<x", ""), ["x", " y", "a", " b"]);
+    }
+
+    #[test]
+    fn a_deep_chain_and_a_wide_fan_are_no_trouble() {
+        let chain: String = (1..100_000).map(|at| format!("n{at}<n{} ", at - 1)).collect();
+        assert_eq!(drawn(&format!("n0< {chain}"), "").len(), 100_000);
+        let fan: String = (0..100_000).map(|at| format!("n{at}<r@{} ", at % 10)).collect();
+        assert_eq!(drawn(&format!("r< {fan}"), "").len(), 100_001);
+    }
+}
