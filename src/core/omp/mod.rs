@@ -21,3 +21,5 @@ mod path_tree;
 pub mod message;
 mod template;
 mod value;
+
+pub(in crate::core) use value::{has_bit, join, number, string};
