@@ -192,6 +192,9 @@ impl Flags {
     /// The entry had no `parentId` at all.
     pub const NO_PARENT_KEY: Flags = Flags(32);
 
+    /// oh-my-pi: a skill prompt; only the person's own count as their request.
+    pub const SKILL_PROMPT: Flags = Flags(64);
+
     /// Whether all of `other` are set.
     pub fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0

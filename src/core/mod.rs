@@ -19,11 +19,14 @@ pub mod row;
 pub mod labels;
 pub mod reference;
 pub mod tree;
-
 pub mod upgrade;
 
 pub mod bodies;
+pub mod prepare;
 
 pub mod omp;
+pub mod pi;
 
-pub mod prepare;
+pub mod plan;
+
+pub mod ops;

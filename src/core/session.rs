@@ -134,8 +134,8 @@ pub enum ProblemKind {
 pub struct Session {
     /// The header.
     pub header: Header,
-    /// oh-my-pi's title line, where the file has one.
-    pub title_slot: Option<Span>,
+    /// oh-my-pi's title line, where the file has one: its bytes without the newline.
+    pub title_slot: Option<Vec<u8>>,
     /// How the file stores its tree.
     pub format: Format,
     /// Whose file it is.
@@ -179,6 +179,11 @@ impl Session {
         Text::from_wtf8(&self.arena[slice.range()])
     }
 
+    /// The bytes (WTF-8) of the string a slice names.
+    pub fn bytes(&self, slice: Slice) -> &[u8] {
+        &self.arena[slice.range()]
+    }
+
     /// The id of an entry; empty where it has none.
     pub fn id(&self, ix: EntryIx) -> Text<'_> {
         self.text(self.entry(ix).id)
@@ -192,6 +197,26 @@ impl Session {
     /// All entries' numbers in file order.
     pub fn all(&self) -> impl DoubleEndedIterator<Item = EntryIx> + ExactSizeIterator + use<> {
         (0..self.entries.len() as u32).map(EntryIx)
+    }
+
+    /// The id of the parent as version 3 stores it, also where no entry has it; `None` for a root.
+    pub fn parent_id(&self, ix: EntryIx) -> Option<Text<'_>> {
+        let entry = self.entry(ix);
+        match self.format {
+            Format::V1 | Format::Draft => entry.parent.map(|parent| self.id(parent)),
+            Format::V2 | Format::V3 => (!entry.parent_id.is_empty()).then(|| self.text(entry.parent_id)),
+        }
+    }
+
+    /// What the row of an entry says, where rows were kept; of a tool result what it says without
+    /// its call.
+    pub fn row(&self, ix: EntryIx) -> Text<'_> {
+        self.text(self.entry(ix).row)
+    }
+
+    /// The `timestamp` of an entry as written, where timestamps were kept and it has one.
+    pub fn timestamp(&self, ix: EntryIx) -> Option<Text<'_>> {
+        self.timestamps.get(ix.at()).filter(|slice| !slice.is_empty()).map(|&slice| self.text(slice))
     }
 
     /// From the root to `leaf`; empty for `None`. Parents are acyclic here, so it ends.

@@ -1,1 +1,3 @@
+//! The integration tests: one binary, a module per command.
 
+mod store;

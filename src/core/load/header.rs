@@ -13,7 +13,7 @@ use std::io;
 pub struct Preamble {
     pub header: Header,
     pub version: Version,
-    pub title_slot: Option<Span>,
+    pub title_slot: Option<Vec<u8>>,
     pub problems: Vec<Problem>,
     /// The byte behind the header line's newline.
     pub end: u64,
@@ -51,7 +51,7 @@ pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
             continue;
         }
         if number == 1 && is_title_slot(value) {
-            title_slot = Some(span);
+            title_slot = Some(line.to_vec());
             continue;
         }
         let version = version_of(value, line_no, &mut problems)?;

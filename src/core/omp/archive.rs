@@ -191,7 +191,9 @@ impl Piece<'_> {
                     .str("type", "image")
                     .raw("data", member("data"))
                     .raw("mimeType", member("mimeType"))
-                    .with(frame.get("detail").filter(|d| d.is_truthy()), |object, detail| object.raw("detail", detail))
+                    .with(frame.get("detail").filter(|d| d.is_truthy()), |object, detail| {
+                        object.raw("detail", detail)
+                    })
                     .finish()
             }
         }
@@ -225,11 +227,16 @@ impl Gap {
         let count = grouped(frames as f64);
         if unavailable {
             let rule = "--------------";
-            return Some(Piece::Text(format!("{rule} {count} archived image frame{many} unavailable here {rule}").into()));
+            return Some(Piece::Text(
+                format!("{rule} {count} archived image frame{many} unavailable here {rule}").into(),
+            ));
         }
         let size = match bytes {
             0 => String::new(),
-            _ => format!(" {} of base64 exceeded the per-request snapcompact payload budget.", data_size(bytes as f64)),
+            _ => format!(
+                " {} of base64 exceeded the per-request snapcompact payload budget.",
+                data_size(bytes as f64)
+            ),
         };
         let note = format!(
             "-------------- snapcompact image middle omitted\n{count} archived image frame{many} could not be \

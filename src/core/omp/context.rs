@@ -44,7 +44,9 @@ impl Emitter<'_> {
     fn emit(&mut self) -> io::Result<()> {
         let last = |kind| self.path.iter().rposition(|&ix| self.session.entry(ix).kind == kind);
         match (last(Kind::ResetBoundary), last(Kind::Compaction)) {
-            (Some(reset), compaction) if compaction.is_none_or(|at| reset > at) => self.append_all(&self.path[reset + 1..]),
+            (Some(reset), compaction) if compaction.is_none_or(|at| reset > at) => {
+                self.append_all(&self.path[reset + 1..])
+            }
             (reset, Some(at)) => self.compacted(at, reset),
             _ => self.append_all(self.path),
         }
@@ -171,7 +173,11 @@ fn remote_payload(preserved: Raw) -> Option<Vec<u8>> {
     let provider = remote.get_text("provider").filter(|provider| !provider.is_empty())?;
     let items = remote.get("replacementHistory").filter(|history| history.is_array())?;
     items.items().all(Raw::is_object).then(|| {
-        Object::new().str("type", "openaiResponsesHistory").text("provider", &provider).raw("items", items).finish()
+        Object::new()
+            .str("type", "openaiResponsesHistory")
+            .text("provider", &provider)
+            .raw("items", items)
+            .finish()
     })
 }
 

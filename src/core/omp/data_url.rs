@@ -23,7 +23,8 @@ pub fn elided(text: &Text) -> Text<'static> {
         if let (Some(opener), false) = (opener, wrapped) {
             out.extend_from_slice(&bytes[opener..start]);
         }
-        let note = format!("[data URL omitted: {}, {} base64 chars]", ascii(url.mime), number_text(url.chars));
+        let note =
+            format!("[data URL omitted: {}, {} base64 chars]", ascii(url.mime), number_text(url.chars));
         out.extend_from_slice(note.as_bytes());
         if !wrapped {
             out.extend_from_slice(&bytes[url.payload_end..url.end]);
@@ -161,7 +162,9 @@ fn space(bytes: &[u8]) -> usize {
             0xe0..=0xef => 3,
             _ => 2,
         };
-        let Some(code_point) = bytes.get(at..at + width).and_then(|c| Text::from_wtf8(c).code_points().next()) else {
+        let Some(code_point) =
+            bytes.get(at..at + width).and_then(|c| Text::from_wtf8(c).code_points().next())
+        else {
             break;
         };
         if !is_js_space(code_point) {
@@ -196,13 +199,19 @@ mod tests {
     #[test]
     fn a_data_url_becomes_a_note() {
         check("a data:image/png;base64,AAAA b", "a [data URL omitted: image/png, 4 base64 chars] b");
-        check("x data:image/png;charset=u;base64,", "x [data URL omitted: image/png;charset=u, 0 base64 chars]");
+        check(
+            "x data:image/png;charset=u;base64,",
+            "x [data URL omitted: image/png;charset=u, 0 base64 chars]",
+        );
         check("no data:image/png;base65,AAAA", "no data:image/png;base65,AAAA");
     }
 
     #[test]
     fn markdown_around_it_goes_too() {
-        check("see ![a [b](data:image/png;base64,AA== ) ok", "see [data URL omitted: image/png, 4 base64 chars] ok");
+        check(
+            "see ![a [b](data:image/png;base64,AA== ) ok",
+            "see [data URL omitted: image/png, 4 base64 chars] ok",
+        );
         check("(data:image/png;base64,AAAA)", "([data URL omitted: image/png, 4 base64 chars])");
         check("[x]( data:a/b;base64,AAAA y", "[x]( [data URL omitted: a/b, 4 base64 chars] y");
     }

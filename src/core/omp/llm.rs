@@ -253,7 +253,8 @@ fn interjected(content: Raw) -> Vec<u8> {
     if content.is_string() {
         return json_string::encoded(&wrapped);
     }
-    let images = content.items().filter(|block| is_block(*block, "image")).map(|block| block.bytes().to_vec());
+    let images =
+        content.items().filter(|block| is_block(*block, "image")).map(|block| block.bytes().to_vec());
     array(std::iter::once(text_block(&wrapped)).chain(images))
 }
 
@@ -272,7 +273,9 @@ fn injected(message: Raw) -> Vec<Vec<u8>> {
             .with(timestamp, |object, timestamp| object.raw("timestamp", timestamp))
             .finish()
     };
-    let of = |kind| content.items().filter(move |block| is_block(*block, kind)).map(|block| block.bytes().to_vec());
+    let of = |kind| {
+        content.items().filter(move |block| is_block(*block, kind)).map(|block| block.bytes().to_vec())
+    };
     if of("image").next().is_none() {
         return vec![say("developer", &as_blocks(content))];
     }
@@ -293,7 +296,8 @@ fn branch_summary(message: Raw) -> Vec<u8> {
 }
 
 fn compaction_summary(message: Raw) -> Vec<u8> {
-    let [method, blocks, images, payload] = members(message, ["method", "blocks", "images", "providerPayload"]);
+    let [method, blocks, images, payload] =
+        members(message, ["method", "blocks", "images", "providerPayload"]);
     let text = match (blocks, method) {
         (Some(_), _) => summary_of(message),
         (None, Some(method)) if method.is("handoff") => template::handoff_summary(&summary_of(message)),

@@ -3,9 +3,9 @@
 use super::value;
 use crate::core::bodies::Body;
 use crate::core::entry::{Entry, Kind, Role};
+use crate::core::json::Raw;
 use crate::core::json::edit::Edit;
 use crate::core::json::write::{Object, array};
-use crate::core::json::Raw;
 use crate::core::text::Text;
 
 /// The custom type of the note behind a turn that the person interrupted while it was thinking.
@@ -173,7 +173,8 @@ pub fn is_user_request(line: Raw, kind: Kind, role: Role) -> bool {
         (Kind::Message, Role::User) => true,
         (Kind::Message, Role::Custom) => starts_user_turn(line.get("message").unwrap_or(Raw::NULL)),
         (Kind::CustomMessage, _) => {
-            let sendable = line.get("content").is_some_and(|content| content.is_string() || content.is_array());
+            let sendable =
+                line.get("content").is_some_and(|content| content.is_string() || content.is_array());
             sendable && starts_user_turn(line)
         }
         _ => false,
@@ -228,7 +229,9 @@ pub fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
 /// What the person typed to call a skill.
 fn skill_draft(message: Raw) -> Option<Text<'static>> {
     let details = message.get("details").unwrap_or(Raw::NULL);
-    if let Some(draft) = value::trimmed(details, "__queueChipText").or_else(|| value::trimmed(details, "prompt")) {
+    if let Some(draft) =
+        value::trimmed(details, "__queueChipText").or_else(|| value::trimmed(details, "prompt"))
+    {
         return Some(draft);
     }
     let arguments = value::trimmed(details, "args");

@@ -120,7 +120,8 @@ fn middle_left_out(truncation: Raw) -> Text<'static> {
 fn partial_line(truncation: Raw) -> Text<'static> {
     let names = ["shownRange", "outputBytes", "totalBytes", "totalLines"];
     let [range, output, total, lines] = members(truncation, names);
-    let line = range.and_then(|range| range.get_some("start")).map_or(Text::from("1"), |line| string(Some(line)));
+    let line =
+        range.and_then(|range| range.get_some("start")).map_or(Text::from("1"), |line| string(Some(line)));
     let mut text = Text::from("Showing line ");
     text.push(&line);
     text.push_str(&format!(" (partial, {} of {}) of ", size(number(output)), size(number(total))));
@@ -247,7 +248,10 @@ fn place<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
         let behind = &column[digits..];
         let space = leading_space(behind);
         if digits > 0 && space > 0 && !Text::from_wtf8(&behind[space..]).code_points().any(ends_line) {
-            let file = bytes[..colon].iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect::<Vec<_>>();
+            let file = bytes[..colon]
+                .iter()
+                .map(|&byte| if byte == b'\\' { b'/' } else { byte })
+                .collect::<Vec<_>>();
             return Some((Text::from_wtf8(file), Text::from_wtf8(rest)));
         }
     }
@@ -282,11 +286,15 @@ mod tests {
     fn limits_and_ranges() {
         assert_eq!(said("{}"), "");
         assert_eq!(
-            said(r#"{"truncation":{"shownRange":{"start":1,"end":5},"totalLines":10,"truncatedBy":"bytes","maxBytes":2048,"artifactId":"7"},"limits":{"matchLimit":{"reached":5,"suggestion":10}}}"#),
+            said(
+                r#"{"truncation":{"shownRange":{"start":1,"end":5},"totalLines":10,"truncatedBy":"bytes","maxBytes":2048,"artifactId":"7"},"limits":{"matchLimit":{"reached":5,"suggestion":10}}}"#
+            ),
             "\n\n[Showing lines 1-5 of 10 (2.0KB limit). Read artifact://7 for full output. 5 matches limit reached. Use limit=10 for more]"
         );
         assert_eq!(
-            said(r#"{"truncation":{"direction":"middle","headRange":{"start":1,"end":2},"tailRange":{"start":9,"end":9},"totalLines":9,"totalBytes":9000,"outputBytes":10,"outputLines":3}}"#),
+            said(
+                r#"{"truncation":{"direction":"middle","headRange":{"start":1,"end":2},"tailRange":{"start":9,"end":9},"totalLines":9,"totalBytes":9000,"outputBytes":10,"outputLines":3}}"#
+            ),
             "\n\n[Showing lines 1-2 and 9-9 of 9; 6 middle lines (8.8KB) elided]"
         );
     }
@@ -294,7 +302,9 @@ mod tests {
     #[test]
     fn diagnostics_by_file() {
         assert_eq!(
-            said(r#"{"diagnostics":{"summary":"2 error(s)","messages":["src/a.ts:1:2 [error] x","plain","src/a.ts:3:4 [error] y"]}}"#),
+            said(
+                r#"{"diagnostics":{"summary":"2 error(s)","messages":["src/a.ts:1:2 [error] x","plain","src/a.ts:3:4 [error] y"]}}"#
+            ),
             "\n\nLSP Diagnostics (2 error(s)):\n# src/\n## a.ts\n  1:2 [error] x\n  3:4 [error] y\n\nplain"
         );
     }

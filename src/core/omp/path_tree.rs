@@ -53,7 +53,8 @@ pub fn outline<'a>(paths: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<Line<'a
 }
 
 fn add<'a>(nodes: &mut Vec<Node<'a>>, path: &'a Text<'a>) {
-    let plain: Vec<u8> = path.as_bytes().iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect();
+    let plain: Vec<u8> =
+        path.as_bytes().iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect();
     if is_url(&plain) {
         return nodes[0].add_file(plain, path);
     }
@@ -92,7 +93,8 @@ impl<'a> Node<'a> {
 
 /// `scheme://` at the start.
 fn is_url(path: &[u8]) -> bool {
-    let scheme = path.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'.' | b'-')).count();
+    let scheme =
+        path.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'.' | b'-')).count();
     path.first().is_some_and(u8::is_ascii_alphabetic) && path[scheme..].starts_with(b"://")
 }
 

@@ -92,7 +92,8 @@ fn stripped(message: Raw, answered: &HashSet<CallId>) -> Option<Vec<u8>> {
         let dangling = is_block(*block, "toolCall") && !answered.contains(&id_of(*block, "id"));
         !dangling && !is_block(*block, "redactedThinking")
     };
-    let unsigned = |block: Raw| match is_block(block, "thinking") && value::truthy(block, "thinkingSignature") {
+    let unsigned = |block: Raw| match is_block(block, "thinking") && value::truthy(block, "thinkingSignature")
+    {
         true => without(block, "thinkingSignature"),
         false => block.bytes().to_vec(),
     };
@@ -115,7 +116,8 @@ fn without_failed_turns(items: Vec<Item>) -> Vec<Message> {
         while behind.last().is_some_and(|&next| gone[next]) {
             behind.pop();
         }
-        let explained = behind.last().is_some_and(|&next| matches!(items[next].1, Facts::InterruptedThinking));
+        let explained =
+            behind.last().is_some_and(|&next| matches!(items[next].1, Facts::InterruptedThinking));
         match facts {
             Facts::Turn { calls, failed: true } if !explained => {
                 gone[at] = true;

@@ -95,11 +95,14 @@ impl Settings {
                 self.configured_thinking = bytes("configured").or_else(|| bytes("thinkingLevel"));
             }
             Kind::ModelChange if value::truthy(line, "model") => {
-                let role = line.get_some("role").map_or(Text::from("default"), |role| value::string(Some(role)));
+                let role =
+                    line.get_some("role").map_or(Text::from("default"), |role| value::string(Some(role)));
                 self.default_chosen |= role == "default";
                 self.models.push((role, bytes("model").unwrap_or_default()));
             }
-            Kind::ServiceTierChange => self.service_tier = line.get_some("serviceTier").and_then(service_tier),
+            Kind::ServiceTierChange => {
+                self.service_tier = line.get_some("serviceTier").and_then(service_tier)
+            }
             Kind::TtsrInjection => {
                 for rule in line.get("injectedRules").unwrap_or(Raw::NULL).items() {
                     let rule = js::stringify(rule).into_bytes();

@@ -175,9 +175,9 @@ fn table_line<'a>(indent: &[u8], row: &'a [u8]) -> Cow<'a, [u8]> {
 }
 
 fn is_rule(row: &[u8]) -> bool {
-    Text::from_wtf8(row)
-        .code_points()
-        .all(|c| c == u32::from('-') || c == u32::from(':') || c == u32::from('|') || crate::core::text::is_js_space(c))
+    Text::from_wtf8(row).code_points().all(|c| {
+        c == u32::from('-') || c == u32::from(':') || c == u32::from('|') || crate::core::text::is_js_space(c)
+    })
 }
 
 fn rule(cell: &[u8]) -> &'static str {

@@ -22,14 +22,23 @@ pub const TOOL_RESULT_UNITS: usize = 2000;
 ///
 /// # Errors
 /// Where an entry cannot be read, or writing fails.
-pub fn write(session: &Session, messages: &[Message], bodies: &dyn Bodies, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(
+    session: &Session,
+    messages: &[Message],
+    bodies: &dyn Bodies,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let useless = useless_calls(session, messages, bodies)?;
     let mut transcript = Transcript { out, begun: false, useless };
     llm::convert(messages, bodies, &mut |json| transcript.message(Raw::checked(json)))
 }
 
 /// The calls whose results say nothing.
-fn useless_calls(session: &Session, messages: &[Message], bodies: &dyn Bodies) -> io::Result<HashSet<Text<'static>>> {
+fn useless_calls(
+    session: &Session,
+    messages: &[Message],
+    bodies: &dyn Bodies,
+) -> io::Result<HashSet<Text<'static>>> {
     let mut useless = HashSet::new();
     for message in messages {
         if matches!(message.body, Body::Stored) && session.entry(message.entry).role != Role::ToolResult {
@@ -80,9 +89,9 @@ pub fn defused(text: &Text) -> Text<'static> {
 fn is_boundary(bytes: &[u8]) -> bool {
     let rest = skip_space(bytes);
     let rest = skip_space(rest.strip_prefix(b"/").unwrap_or(rest));
-    let name = ["conversation", "previous-summary"].into_iter().find(|name| {
-        rest.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes()))
-    });
+    let name = ["conversation", "previous-summary"]
+        .into_iter()
+        .find(|name| rest.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes())));
     name.is_some_and(|name| skip_space(&rest[name.len()..]).starts_with(b">"))
 }
 
@@ -188,6 +197,10 @@ mod tests {
     #[test]
     fn results_are_cut() {
         assert_eq!(cut(Text::from("x".repeat(2000))).utf16_len(), 2000);
-        assert!(cut(Text::from("x".repeat(2003))).to_string().ends_with("xx\n\n[... 3 more characters truncated]"));
+        assert!(
+            cut(Text::from("x".repeat(2003)))
+                .to_string()
+                .ends_with("xx\n\n[... 3 more characters truncated]")
+        );
     }
 }

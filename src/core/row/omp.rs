@@ -18,10 +18,13 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
     let entry = Raw::checked(record.bytes);
     let member = |key: &str| display(entry.get(key));
     match kind {
-        Kind::Message => record.message.map_or_else(Text::default, |message| message_text(role, &message, blocks)),
+        Kind::Message => {
+            record.message.map_or_else(Text::default, |message| message_text(role, &message, blocks))
+        }
         Kind::CustomMessage => custom_message(entry),
         Kind::Compaction => {
-            let tokens = entry.get("tokensBefore").map_or(f64::NAN, |tokens| tokens.number().unwrap_or(f64::NAN));
+            let tokens =
+                entry.get("tokensBefore").map_or(f64::NAN, |tokens| tokens.number().unwrap_or(f64::NAN));
             // JavaScript's Math.round takes halves up.
             let thousands = (tokens / 1000.0 + 0.5).floor();
             let thousands = if thousands.is_finite() { js::number(thousands) } else { "NaN".to_owned() };
@@ -169,33 +172,15 @@ pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
             .any(|text| text.raw_string().is_some_and(omp_note::says_something)),
         Content::None | Content::Odd => false,
     };
-    let ended_well =
-        message.stop_reason.is_none_or(|reason| !reason.is_truthy() || reason.is("stop") || reason.is("toolUse"));
+    let ended_well = message
+        .stop_reason
+        .is_none_or(|reason| !reason.is_truthy() || reason.is("stop") || reason.is("toolUse"));
     !has_text && ended_well
 }
 
 /// Whether the entry is a request of the person, to the filter `user-only` and to navigation.
 pub fn is_user_request(kind: Kind, role: Role, record: &Record) -> bool {
     crate::core::omp::message::is_user_request(Raw::checked(record.bytes), kind, role)
-}
-
-/// Whether the filter `default` hides such entries.
-pub fn is_hidden_by_default(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Label
-            | Kind::Custom
-            | Kind::ModelChange
-            | Kind::ModelUsage
-            | Kind::ThinkingLevelChange
-            | Kind::ServiceTierChange
-            | Kind::TitleChange
-            | Kind::CredentialPin
-            | Kind::SessionInit
-            | Kind::TtsrInjection
-            | Kind::ModeChange
-            | Kind::ResetBoundary
-    )
 }
 
 /// What a search looks through, without the label.
@@ -244,7 +229,8 @@ pub fn searchable(kind: Kind, record: &Record, blocks: &[Block]) -> Text<'static
         Kind::ModeChange => named("mode", "mode"),
         Kind::CredentialPin => named("credential pin", "provider"),
         Kind::TtsrInjection => {
-            let rules = entry.get("injectedRules").into_iter().flat_map(Raw::items).map(|rule| display(Some(rule)));
+            let rules =
+                entry.get("injectedRules").into_iter().flat_map(Raw::items).map(|rule| display(Some(rule)));
             std::iter::once(Text::from("ttsr injection")).chain(rules).collect()
         }
         Kind::ResetBoundary => vec![Text::from("reset boundary")],

@@ -1,7 +1,7 @@
 //! oh-my-pi's rows of tool calls (`#formatToolCall`).
 
-use super::omp::{bracketed, joined};
 use super::normalize;
+use super::omp::{bracketed, joined};
 use crate::core::json::{Raw, js};
 use crate::core::omp::{join, number, string};
 use crate::core::text::Text;

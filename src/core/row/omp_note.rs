@@ -146,7 +146,8 @@ fn inner<'a>(content: &'a Text) -> Option<&'a [u8]> {
     let name = &name[..length];
     let close = text.len().checked_sub(length + 3).filter(|&close| close > open_end)?;
     let tag = &text[close..];
-    let closes = tag.starts_with(b"</") && tag.ends_with(b">") && tag[2..tag.len() - 1].eq_ignore_ascii_case(name);
+    let closes =
+        tag.starts_with(b"</") && tag.ends_with(b">") && tag[2..tag.len() - 1].eq_ignore_ascii_case(name);
     closes.then(|| &text[open_end + 1..close])
 }
 
@@ -190,7 +191,14 @@ mod tests {
 
     #[test]
     fn dots_say_nothing() {
-        for (raw, says) in [("", false), (" ..\\n… ", false), ("\\u2026", false), ("a", true), (". é", true), ("\\u00a0", false)] {
+        for (raw, says) in [
+            ("", false),
+            (" ..\\n… ", false),
+            ("\\u2026", false),
+            ("a", true),
+            (". é", true),
+            ("\\u00a0", false),
+        ] {
             assert_eq!(says_something(raw.as_bytes()), says, "{raw}");
         }
     }

@@ -47,7 +47,11 @@ fn words(text: &str) -> Vec<Vec<u16>> {
         before = Some(c);
     }
     let lower = parted.to_lowercase();
-    lower.split(|c| !is_word(c)).filter(|word| !word.is_empty()).map(|word| word.encode_utf16().collect()).collect()
+    lower
+        .split(|c| !is_word(c))
+        .filter(|word| !word.is_empty())
+        .map(|word| word.encode_utf16().collect())
+        .collect()
 }
 
 struct Index {
@@ -80,7 +84,9 @@ impl Index {
     }
 
     fn holds_as_typed(&self, word: &[u16]) -> bool {
-        self.starts_with(word) || self.words.iter().any(|other| is_like(word, other)) || self.has_initials(word)
+        self.starts_with(word)
+            || self.words.iter().any(|other| is_like(word, other))
+            || self.has_initials(word)
     }
 
     /// Whether a word starts with it, running on into the next words. Of short ones only the first
@@ -147,7 +153,9 @@ mod tests {
     #[test]
     fn words_are_found_loosely() {
         let text = "assistant: fix the parseJSONFile in summary2";
-        for query in ["", "!!", "fix", "parse json", "jsonfile", "summry", "2summary", "ftp", "FIX  THE", "assistants"] {
+        for query in
+            ["", "!!", "fix", "parse json", "jsonfile", "summry", "2summary", "ftp", "FIX  THE", "assistants"]
+        {
             assert!(Query::new(query).matches(text), "{query}");
         }
         for query in ["xyz", "fix xyz", "ffjs", "assistantsxyz", "asntt"] {

@@ -4,7 +4,7 @@ use super::error::StoreError;
 use super::lock::Locked;
 use super::publish_lock::PublishLock;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A change that is on disk.
 #[derive(Debug)]
@@ -16,9 +16,15 @@ pub struct Committed {
     pub bytes: u64,
     /// How many bytes that another process appended during a rewrite were carried over (rule 4).
     pub carried: u64,
-    /// The content is in place, but the folder could not be synced: a power cut may still bring back what
-    /// was there before. Worth a note, not a failure.
-    pub unsynced: Option<io::Error>,
+    /// What went wrong once the change was in place: [`StoreError::Unsynced`] is worth a note,
+    /// [`StoreError::GrowthLost`] a loud one.
+    pub troubles: Vec<StoreError>,
+}
+
+impl Committed {
+    pub(super) fn new(path: &Path, bytes: u64) -> Committed {
+        Committed { path: path.to_owned(), bytes, carried: 0, troubles: Vec::new() }
+    }
 }
 
 impl Locked {
@@ -32,11 +38,11 @@ impl Locked {
         // fsync may take longer than oh-my-pi waits for its lock, and needs none (rule 5).
         drop(publish);
         if let Err(error) = self.files.sync(&self.file) {
-            let _publish = PublishLock::take(&self)?;
+            // Without the lock, that nobody wrote behind us has to be enough.
+            let _publish = PublishLock::take(&self).ok();
             return Err(self.take_back(bytes.len() as u64, error));
         }
-        let bytes = bytes.len() as u64;
-        Ok(Committed { path: self.path, bytes, carried: 0, unsynced: None })
+        Ok(Committed::new(&self.path, bytes.len() as u64))
     }
 
     fn closed_before(&self, lines: &[u8]) -> Result<Vec<u8>, StoreError> {

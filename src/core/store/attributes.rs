@@ -10,8 +10,8 @@ use std::path::Path;
 /// ACLs are extended attributes of this name, on Linux.
 const ACL: &str = "system.posix_acl_access";
 
-/// The kernel computes these from the content; a copy would be wrong.
-const OF_THE_CONTENT: [&str; 2] = ["security.ima", "security.evm"];
+/// The system computes these from the content or sets them itself; a copy would be wrong.
+const OF_THE_SYSTEM: [&str; 3] = ["security.ima", "security.evm", "com.apple.provenance"];
 
 /// Gives `new` all that `old` has. What cannot be kept is an error without force.
 pub(super) fn keep(
@@ -79,7 +79,7 @@ fn keep_xattrs(files: &dyn Files, old: &File, new: &File) -> Result<(), (String,
         }
     }
     for (name, value) in wanted.iter().filter(|attribute| !present.contains(attribute)) {
-        if OF_THE_CONTENT.iter().all(|skipped| name != skipped) {
+        if OF_THE_SYSTEM.iter().all(|skipped| name != skipped) {
             files.set_xattr(new, name, value).map_err(|error| (described(name), error))?;
         }
     }

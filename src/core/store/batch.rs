@@ -5,6 +5,7 @@ use super::create::create_unsynced;
 use super::error::StoreError;
 use super::files::DISK;
 use super::lock::Locked;
+use super::rewrite::{folder_of, sync_folder};
 use super::session_file::SessionFile;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -33,6 +34,7 @@ impl Batch {
     ) -> Result<Committed, StoreError> {
         let committed = locked.replace(backup, write)?;
         self.note(locked.folder().to_owned());
+        backup.map(folder_of).into_iter().for_each(|folder| self.note(folder.to_owned()));
         Ok(committed)
     }
 
@@ -53,14 +55,9 @@ impl Batch {
         self.folders.lock().unwrap_or_else(PoisonError::into_inner).insert(folder);
     }
 
-    /// Syncs each folder once. What comes back are the folders that could not be synced: worth a note.
-    pub fn finish(self) -> Vec<(PathBuf, io::Error)> {
-        use super::files::Files;
+    /// Syncs each folder once. What comes back is a note for each one that could not be.
+    pub fn finish(self) -> Vec<StoreError> {
         let folders = self.folders.into_inner().unwrap_or_else(PoisonError::into_inner);
-        folders
-            .into_iter()
-            .filter_map(|folder| Some((DISK.sync_folder(&folder).err()?, folder)))
-            .map(|(error, folder)| (folder, error))
-            .collect()
+        folders.iter().filter_map(|folder| sync_folder(&DISK, folder)).collect()
     }
 }

@@ -4,6 +4,7 @@ use super::append::Committed;
 use super::attributes;
 use super::error::StoreError;
 use super::files::{DISK, Facts, Files, Kind};
+use super::rewrite::{folder_of, sync_folder};
 use super::session_file::SessionFile;
 use super::temp::{Fill, Out, Temp, write_through};
 use std::fs::File;
@@ -30,7 +31,7 @@ pub(super) fn create_on(
     write: &mut Fill<'_>,
 ) -> Result<Committed, StoreError> {
     let (mut committed, folder) = create_unsynced(files, path, source, force, write)?;
-    committed.unsynced = folder.and_then(|folder| files.sync_folder(&folder).err());
+    committed.troubles.extend(folder.and_then(|folder| sync_folder(files, &folder)));
     Ok(committed)
 }
 
@@ -45,7 +46,7 @@ pub(super) fn create_unsynced(
     let failed = |error| StoreError::io("create", path, error);
     if let Some(stream) = own_stream(path) {
         let bytes = through(files, &stream.map_err(failed)?, path, source, write)?;
-        return Ok((committed(path, bytes), None));
+        return Ok((Committed::new(path, bytes), None));
     }
     let existing = match files.facts_at(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -54,7 +55,7 @@ pub(super) fn create_unsynced(
     if existing.is_some_and(|facts| facts.kind == Kind::Other) {
         let stream = files.open_write(path).map_err(failed)?;
         let bytes = through(files, &stream, path, source, write)?;
-        return Ok((committed(path, bytes), None));
+        return Ok((Committed::new(path, bytes), None));
     }
     if let Some(facts) = existing {
         refuse_existing(path, source, force, &facts)?;
@@ -74,11 +75,7 @@ pub(super) fn create_unsynced(
     };
     renamed.map_err(failed)?;
     new.placed();
-    Ok((committed(path, bytes), Some(folder)))
-}
-
-fn committed(path: &Path, bytes: u64) -> Committed {
-    Committed { path: path.to_owned(), bytes, carried: 0, unsynced: None }
+    Ok((Committed::new(path, bytes), Some(folder)))
 }
 
 fn refuse_existing(
@@ -137,11 +134,9 @@ fn own_stream(path: &Path) -> Option<io::Result<File>> {
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..40 {
-        let folder = match path.parent() {
-            Some(folder) if folder != Path::new("") => folder.canonicalize()?,
-            _ => Path::new(".").canonicalize()?,
-        };
-        let Some(Component::Normal(name)) = path.components().next_back() else {
+        let folder = folder_of(&path).canonicalize()?;
+        let named = path.components().next_back();
+        let Some(Component::Normal(name)) = named.filter(|_| !is_folder_name(&path)) else {
             return Err(io::ErrorKind::IsADirectory.into());
         };
         let here = folder.join(name);
@@ -151,6 +146,11 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other("too many levels of symbolic links"))
+}
+
+/// `new/` names a folder, and [`Path`] forgets that.
+fn is_folder_name(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().last().is_some_and(|byte| std::path::is_separator(char::from(*byte)))
 }
 
 /// Whether a stream of this process (stdout behind `>> input`) is the file itself (rule 2).

@@ -134,19 +134,29 @@ pub enum StoreError {
         source: io::Error,
     },
 
-    /// An append failed half-way and could not be taken back: the file has a torn last line, which every
-    /// command reads past and the next append closes (rules 1 and 7).
-    #[error("{failure}; {left} bytes of a cut line stay at the end of it")]
+    /// An append failed and could not be taken back: the file may have a torn last line, which every command
+    /// reads past and the next append closes (rules 1 and 7).
+    #[error("{failure}; {left} bytes of it stay at the end")]
     Torn {
         /// Why the append failed.
         failure: Box<StoreError>,
-        /// How much of it is in the file.
+        /// How much of the append is in the file.
         left: u64,
     },
 
-    /// The file was replaced by its new content, but what another process wrote to the old one in that
-    /// moment could not be carried over (rule 4).
-    #[error("rewrote {}, but cannot carry over what was appended meanwhile: {}", path.display(), Plain(source))]
+    /// The change is in place, but its folder could not be synced: a power cut may still bring back what was
+    /// there before. Only ever among [`super::Committed::troubles`].
+    #[error("cannot sync the folder {}: {}", folder.display(), Plain(source))]
+    Unsynced {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+
+    /// The file was rewritten, but what another process wrote to the old one in that moment could not be
+    /// carried over (rule 4). Only ever among [`super::Committed::troubles`].
+    #[error("cannot carry over what was appended to {} meanwhile: {}", path.display(), Plain(source))]
     GrowthLost {
         /// The file.
         path: PathBuf,
@@ -226,8 +236,9 @@ impl StoreError {
             StoreError::LiveAgent { .. } => "end that oh-my-pi session first; --force writes in spite of it",
             StoreError::NoLockSupport { .. } => "--force writes without a lock",
             StoreError::AttributesLost { .. } => "--force goes on without it",
-            StoreError::Torn { .. } => "free some space; the next append closes the cut line",
-            StoreError::GrowthLost { .. } => "check the end of the file",
+            StoreError::Torn { .. } => "look at the end of the file; the next append closes a cut line",
+            StoreError::Unsynced { .. } => "the change is in place; sync the disk before cutting its power",
+            StoreError::GrowthLost { .. } => "the new content is in place; look at the end of the file",
         })
     }
 }

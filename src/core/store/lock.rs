@@ -79,17 +79,12 @@ pub(super) fn lock_on(
     let failed = |error| StoreError::io("write", path, error);
     let held = take(files, path, resolved, options)?;
     // The name may belong to another file by now: a rewrite that we waited for does exactly that.
-    let here = match files.facts_at(resolved) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(changed(Change::Removed));
-        }
-        here => here.map_err(failed)?,
-    };
+    let here = files.facts_at(resolved).map_err(|error| gone(path, "write", error))?;
     if !here.is_same_inode(&files.facts(&held).map_err(failed)?) {
         return Err(changed(Change::Replaced));
     }
     // Opened for writing only under the lock, so that no pisess sees another as a live agent (rule 5).
-    let handle = files.open_append(resolved).map_err(failed)?;
+    let handle = files.open_append(resolved).map_err(|error| gone(path, "write", error))?;
     if options.agent == Agent::OhMyPi && !options.force {
         live::refuse(files, path, resolved, &handle, options.wait)?;
     }
@@ -113,7 +108,7 @@ pub(super) fn lock_on(
 /// Waits for the lock. It is taken through a handle for reading, with one for writing as a second try:
 /// NFS wants that for an exclusive lock.
 fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions) -> Result<File, StoreError> {
-    let failed = |error| StoreError::io("lock", path, error);
+    let failed = |error| gone(path, "lock", error);
     let handle = files.open_read(resolved).map_err(failed)?;
     let Err(error) = wait_for(files, path, &handle, options)? else {
         return Ok(handle);
@@ -123,6 +118,14 @@ fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions)
         Ok(()) => Ok(writable),
         Err(_) if options.force => Ok(handle),
         Err(_) => Err(StoreError::NoLockSupport { path: path.to_owned(), source: error }),
+    }
+}
+
+/// A file that was there when it was read, and is not now, has changed.
+fn gone(path: &Path, doing: &'static str, error: io::Error) -> StoreError {
+    match StoreError::io(doing, path, error) {
+        StoreError::NotFound { path, .. } => StoreError::Changed { path, change: Change::Removed },
+        other => other,
     }
 }
 
@@ -193,13 +196,10 @@ impl Locked {
         if self.found == Found::Grown {
             return Err(self.changed(Change::Grown));
         }
-        match self.files.facts_at(&self.resolved) {
-            Ok(here) if here.is_same_inode(&self.base.facts) => {}
-            Ok(_) => return Err(self.changed(Change::Replaced)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(self.changed(Change::Removed));
-            }
-            Err(error) => return Err(self.failed(error)),
+        let here = self.files.facts_at(&self.resolved);
+        let here = here.map_err(|error| gone(&self.path, "write", error))?;
+        if !here.is_same_inode(&self.base.facts) {
+            return Err(self.changed(Change::Replaced));
         }
         match self.base.compare(self.files, &self.file).map_err(|error| self.failed(error))? {
             Compared::Same => Ok(()),

@@ -3,6 +3,7 @@
 use super::append::Committed;
 use super::attributes;
 use super::error::StoreError;
+use super::files::Files;
 use super::lock::Locked;
 use super::publish_lock::PublishLock;
 use super::snapshot::read_range;
@@ -24,9 +25,9 @@ impl Locked {
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Committed, StoreError> {
         let mut committed = self.replace(backup, write)?;
-        let folders = [Some(self.folder()), backup.and_then(Path::parent)];
-        let sync = |folder| self.files.sync_folder(folder).err();
-        committed.unsynced = folders.into_iter().flatten().find_map(sync);
+        for folder in [Some(self.folder()), backup.map(folder_of)].into_iter().flatten() {
+            committed.troubles.extend(sync_folder(self.files, folder));
+        }
         Ok(committed)
     }
 
@@ -42,9 +43,17 @@ impl Locked {
         let publish = PublishLock::take(self)?;
         self.check_unchanged()?;
         self.put_in_place(&mut temp.new, backup)?;
-        let carried = self.carry_growth(&temp.new)?;
+        let carried = self.copy_growth(&temp.new);
         drop(publish);
-        Ok(Committed { path: self.path.clone(), bytes: temp.bytes, carried, unsynced: None })
+        let mut committed = Committed::new(&self.path, temp.bytes);
+        match carried {
+            Ok(carried) => committed.carried = carried,
+            Err(source) => {
+                let path = self.path.clone();
+                committed.troubles.push(StoreError::GrowthLost { path, source });
+            }
+        }
+        Ok(committed)
     }
 
     fn refuse_hard_links(&self) -> Result<(), StoreError> {
@@ -110,13 +119,8 @@ impl Locked {
 
     /// Rule 4: a process that had the old file open may have written to it between our last look and the
     /// rename. What it wrote is appended to the new file.
-    fn carry_growth(&self, new: &Temp) -> Result<u64, StoreError> {
+    fn copy_growth(&self, new: &Temp) -> io::Result<u64> {
         let start = self.base.facts.size;
-        let carried = self.copy_growth(start, new);
-        carried.map_err(|source| StoreError::GrowthLost { path: self.path.clone(), source })
-    }
-
-    fn copy_growth(&self, start: u64, new: &Temp) -> io::Result<u64> {
         let mut end = start;
         loop {
             let size = self.files.facts(&self.file)?.size;
@@ -161,6 +165,19 @@ impl Locked {
     fn out<'a>(&self, file: &'a std::fs::File) -> Out<'a> {
         Out { files: self.files, file, bytes: 0 }
     }
+}
+
+/// The folder a path is in, also when it is a bare name.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder == Path::new("") => Path::new("."),
+        folder => folder.unwrap_or(path),
+    }
+}
+
+pub(super) fn sync_folder(files: &dyn Files, folder: &Path) -> Option<StoreError> {
+    let source = files.sync_folder(folder).err()?;
+    Some(StoreError::Unsynced { folder: folder.to_owned(), source })
 }
 
 struct Staged {

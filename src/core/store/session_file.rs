@@ -55,7 +55,7 @@ impl SessionFile {
     /// Whether what was read is still there (rule 4): the file is the same or has only grown. A reader that
     /// takes two passes asks this after the second one.
     pub fn still_same(&self) -> Result<bool, StoreError> {
-        let compared = self.snapshot.compare(&DISK, &self.file);
+        let compared = self.snapshot.compare_for_reading(&DISK, &self.file);
         let compared = compared.map_err(|error| StoreError::io("read", &self.path, error))?;
         Ok(matches!(compared, Compared::Same | Compared::Grown))
     }

@@ -40,16 +40,34 @@ impl Snapshot {
     /// Compares with the same or another handle as it is now. A change of the same size that is in neither
     /// range shows in the ctime alone, so a mere `chmod` counts as changed too: the safe side.
     pub fn compare(&self, files: &dyn Files, file: &File) -> io::Result<Compared> {
-        let (old, new) = (&self.facts, files.facts(file)?);
-        if !old.is_same_inode(&new) {
-            return Ok(Compared::Changed(Change::Replaced));
+        let new = files.facts(file)?;
+        if new.size == self.facts.size && new.changed != self.facts.changed {
+            return Ok(self.replaced(&new).unwrap_or(Compared::Changed(Change::Edited)));
+        }
+        self.compare_content(files, file, &new)
+    }
+
+    /// The same for a reader, who does not mind that the file was renamed, replaced or given another mode:
+    /// what counts is the mtime.
+    pub fn compare_for_reading(&self, files: &dyn Files, file: &File) -> io::Result<Compared> {
+        let new = files.facts(file)?;
+        if new.size == self.facts.size && new.modified != self.facts.modified {
+            return Ok(Compared::Changed(Change::Edited));
+        }
+        self.compare_content(files, file, &new)
+    }
+
+    fn replaced(&self, new: &Facts) -> Option<Compared> {
+        (!self.facts.is_same_inode(new)).then_some(Compared::Changed(Change::Replaced))
+    }
+
+    fn compare_content(&self, files: &dyn Files, file: &File, new: &Facts) -> io::Result<Compared> {
+        let old = &self.facts;
+        if let Some(replaced) = self.replaced(new) {
+            return Ok(replaced);
         }
         if new.size < old.size {
             return Ok(Compared::Changed(Change::Truncated));
-        }
-        let is_same_time = old.changed == new.changed;
-        if new.size == old.size && !is_same_time {
-            return Ok(Compared::Changed(Change::Edited));
         }
         let head = read_range(files, file, 0, old.size.min(HEAD_BYTES))?;
         let tail = read_range(files, file, tail_start(old.size), old.size)?;

@@ -1,1 +1,95 @@
-//! Tests of the store.
+//! Tests of the seven rules, on real files, with the seam where a disk has to fail at a given call. The
+//! strangers in them are shell tools, so they are for Unix.
+
+#![cfg(unix)]
+
+mod seam;
+
+mod rule1_append;
+mod rule2_rewrite;
+mod rule3_lock;
+mod rule4_changed;
+mod rule5_live;
+mod rule6_new_files;
+mod rule7_faults;
+
+mod reading;
+
+use super::append::Committed;
+use super::error::StoreError;
+use super::files::{DISK, Files};
+use super::lock::{Agent, Locked, WriteOptions, lock_on};
+use super::session_file::SessionFile;
+use seam::Seam;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const OLD: &str = "{\"type\":\"session\"}\n{\"type\":\"message\",\"id\":\"a\"}\n";
+const LINE: &str = "{\"type\":\"label\",\"id\":\"b\"}\n";
+const NEW: &str = "{\"type\":\"session\",\"version\":3}\n{\"type\":\"message\",\"id\":\"c\"}\n";
+
+/// A folder with one session in it.
+struct Bench {
+    folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl Bench {
+    fn new(content: &str) -> Bench {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        fs::write(&path, content).unwrap();
+        Bench { folder, path }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn open(&self) -> SessionFile {
+        SessionFile::open(&self.path).unwrap()
+    }
+
+    fn content(&self) -> String {
+        fs::read_to_string(&self.path).unwrap()
+    }
+
+    /// The names in the folder, sorted.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn lock(&self) -> Result<Locked, StoreError> {
+        lock_on(&DISK, &self.open(), &now(Agent::Pi))
+    }
+}
+
+/// Without waiting for locks.
+fn now(agent: Agent) -> WriteOptions {
+    WriteOptions { wait: Duration::ZERO, agent, force: false }
+}
+
+fn forced(agent: Agent) -> WriteOptions {
+    WriteOptions { force: true, ..now(agent) }
+}
+
+fn append_to(path: &Path, text: &str) {
+    fs::OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+fn rewrite(locked: Locked, text: &str) -> Result<Committed, StoreError> {
+    locked.rewrite(None, &mut |out| out.write_all(text.as_bytes()))
+}
+
+fn is_changed(result: Result<impl std::fmt::Debug, StoreError>, wanted: super::Change) -> bool {
+    match result {
+        Err(error @ StoreError::Changed { change, .. }) => change == wanted && error.is_busy(),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,74 @@
+//! Moving to another place of the tree: where one lands, what is left behind, what is edited again.
+//!
+//! The rules are those of both agents' `/tree`: a request of the person as the target means the
+//! place before it, and gives its text back.
+
+use crate::core::bodies::Bodies;
+use crate::core::entry::{EntryIx, Flags, Kind};
+use crate::core::json::Raw;
+use crate::core::reference::Position;
+use crate::core::session::{Dialect, Session};
+use crate::core::text::Text;
+use std::io;
+
+/// A move from one place to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Navigation {
+    /// What was chosen.
+    pub target: Position,
+    /// Where one stood.
+    pub old_leaf: Position,
+    /// The deepest entry on both paths.
+    pub common_ancestor: Position,
+    /// Where one stands after the move: the target, or the place before it.
+    pub new_leaf: Position,
+    /// Whether the target's text is given back to be edited again.
+    pub edits_target: bool,
+    /// The entries from behind the common ancestor to the old leaf, oldest first.
+    pub abandoned: Vec<EntryIx>,
+}
+
+/// Plans the move from `old_leaf` to `target`. What is left does not stop at a compaction (the
+/// running agents; one of their documents says otherwise).
+pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navigation {
+    let parent = |ix: EntryIx| session.entry(ix).parent;
+    let edits_target = target.is_some_and(|ix| is_draft(session, ix));
+    let new_leaf = if edits_target { target.and_then(parent) } else { target };
+    let on_target_path: std::collections::HashSet<_> =
+        std::iter::successors(target, |&ix| parent(ix)).collect();
+    let mut abandoned = Vec::new();
+    let mut common_ancestor = old_leaf;
+    while let Some(ix) = common_ancestor.filter(|ix| !on_target_path.contains(ix)) {
+        abandoned.push(ix);
+        common_ancestor = parent(ix);
+    }
+    abandoned.reverse();
+    Navigation { target, old_leaf, common_ancestor, new_leaf, edits_target, abandoned }
+}
+
+/// Whether choosing the entry gives its text back: requests of the person, and custom messages
+/// (oh-my-pi: of its skill prompts only the person's).
+fn is_draft(session: &Session, ix: EntryIx) -> bool {
+    let entry = session.entry(ix);
+    entry.flags.has(Flags::USER_REQUEST)
+        || entry.kind == Kind::CustomMessage
+            && !(session.dialect == Dialect::OhMyPi && entry.flags.has(Flags::SKILL_PROMPT))
+}
+
+/// The text of a message or custom message: its string, or its text blocks one behind the other.
+///
+/// # Errors
+/// Where the entry's line cannot be read.
+pub fn draft_text(bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>> {
+    let line = bodies.line(ix)?;
+    let entry = Raw::checked(line.trim_ascii());
+    let content = entry.get("message").and_then(|message| message.get("content")).or(entry.get("content"));
+    let mut text = Text::default();
+    if let Some(content) = content {
+        content.text().iter().for_each(|whole| text.push(whole));
+        for block in content.items().filter(|block| block.get("type").is_some_and(|kind| kind.is("text"))) {
+            block.get_text("text").iter().for_each(|part| text.push(part));
+        }
+    }
+    Ok(text.into_owned())
+}

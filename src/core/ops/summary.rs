@@ -1,0 +1,100 @@
+//! Entries that hold a summary: compactions and branch summaries, in the agents' key order.
+
+use super::{Stamp, label, parent_id};
+use crate::core::entry::EntryIx;
+use crate::core::json::write::{Object, texts};
+use crate::core::plan::Change;
+use crate::core::prepare::FileLists;
+use crate::core::reference::Position;
+use crate::core::session::{Dialect, Session};
+use crate::core::text::Text;
+
+/// A summary that is ready to be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Its whole text.
+    pub text: Text<'static>,
+    /// Its `details`, as JSON.
+    pub details: Vec<u8>,
+    /// Whether a hook gave it, which the agents note.
+    pub from_hook: bool,
+}
+
+/// What a compaction says beside its summary.
+#[derive(Clone, Debug)]
+pub struct Compaction {
+    /// Where the kept part begins; `None` keeps nothing.
+    pub first_kept: Option<EntryIx>,
+    /// Tokens of the context before.
+    pub tokens_before: f64,
+    /// pi: the system message in force, as JSON without its time.
+    pub system_message: Option<Vec<u8>>,
+}
+
+/// Appends a compaction under the leaf.
+pub fn compaction(
+    session: &Session,
+    compaction: &Compaction,
+    summary: &Summary,
+    stamp: &mut Stamp,
+) -> Change {
+    let id = stamp.entry_id(session, &[]);
+    let kept = compaction.first_kept.map_or_else(|| Text::from(id.as_str()), |ix| session.id(ix));
+    let entry = base("compaction", &id, parent_id(session, session.leaf).as_ref(), &stamp.timestamp())
+        .text("summary", &summary.text)
+        .text("firstKeptEntryId", &kept)
+        .number("tokensBefore", compaction.tokens_before)
+        .json("details", &summary.details);
+    let entry = flagged(entry, session.dialect, summary)
+        .with(compaction.system_message.as_ref(), |entry, message| entry.json("systemMessage", message));
+    Change { lines: vec![entry.finish()] }
+}
+
+/// Appends a branch summary under `new_leaf`, and a label on it where one is given. `fromId` is the
+/// leaf that was left in pi, the place one goes to in oh-my-pi; `root` for none.
+pub fn branch(
+    session: &Session,
+    old_leaf: Position,
+    new_leaf: Position,
+    summary: &Summary,
+    name: Option<&Text>,
+    stamp: &mut Stamp,
+) -> Change {
+    let id = stamp.entry_id(session, &[]);
+    let from = match session.dialect {
+        Dialect::Pi => old_leaf,
+        Dialect::OhMyPi => new_leaf,
+    };
+    let from = parent_id(session, from).unwrap_or_else(|| Text::from("root"));
+    let entry = base("branch_summary", &id, parent_id(session, new_leaf).as_ref(), &stamp.timestamp())
+        .text("fromId", &from)
+        .text("summary", &summary.text)
+        .json("details", &summary.details);
+    let mut lines = vec![flagged(entry, session.dialect, summary).finish()];
+    if let Some(name) = name {
+        let summary_id = Text::from(id.as_str());
+        let label_id = stamp.entry_id(session, std::slice::from_ref(&id));
+        lines.push(label::entry(&label_id, Some(&summary_id), &stamp.timestamp(), &summary_id, Some(name)));
+    }
+    Change { lines }
+}
+
+/// `details` in both agents' shape, which their later tracking of files reads.
+pub fn details(files: &FileLists) -> Vec<u8> {
+    Object::new()
+        .json("readFiles", &texts(&files.read_files))
+        .json("modifiedFiles", &texts(&files.modified_files))
+        .finish()
+}
+
+fn base(kind: &str, id: &str, parent: Option<&Text>, timestamp: &str) -> Object {
+    Object::new().str("type", kind).str("id", id).text_or_null("parentId", parent).str("timestamp", timestamp)
+}
+
+fn flagged(entry: Object, dialect: Dialect, summary: &Summary) -> Object {
+    let key = match dialect {
+        Dialect::Pi => "fromHook",
+        Dialect::OhMyPi => "fromExtension",
+    };
+    if summary.from_hook { entry.bool(key, true) } else { entry }
+}

@@ -1,0 +1,175 @@
+//! What the tree shows: filters and search of the file's own agent, and each row's text.
+
+use crate::core::entry::{EntryIx, Flags, Kind, Role, Slice};
+use crate::core::labels::Labels;
+use crate::core::reference::Position;
+use crate::core::row::search::Query;
+use crate::core::session::{Dialect, Session};
+use crate::core::text::Text;
+use crate::core::tree::{Place, Tree, active, layout};
+use std::collections::HashMap;
+
+/// The agents' filter modes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Filter {
+    /// Without settings and bookkeeping.
+    #[default]
+    Default,
+    /// Without tool results, too.
+    NoTools,
+    /// Only what the person said.
+    UserOnly,
+    /// Only what has a label.
+    LabeledOnly,
+    /// Every entry; the agents hide some even here.
+    All,
+}
+
+/// A tree ready to be drawn: places in drawing order.
+#[derive(Debug)]
+pub struct Drawing<'a> {
+    session: &'a Session,
+    labels: Labels<'a>,
+    /// What each row's place is.
+    pub places: Vec<Place>,
+    is_active: Vec<bool>,
+    leaf: Position,
+    /// What the row of a result says, by its call's id.
+    calls: HashMap<&'a [u8], Slice>,
+}
+
+/// Filters and lays out the tree as if `leaf` were the leaf. Rows must have been kept by loading;
+/// with a `search` the searchable texts as well.
+pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, search: &str) -> Drawing<'a> {
+    let tree = Tree::new(session);
+    let labels = Labels::new(session);
+    let is_active = active(session, leaf);
+    let search = Search::new(session.dialect, search);
+    let is_visible: Vec<bool> = session
+        .all()
+        .map(|ix| passes(session, &labels, leaf, filter, ix) && search.finds(session, &labels, ix))
+        .collect();
+    let places = layout(session, &tree, &is_active, &is_visible);
+    let calls = calls(session, &tree, &is_active);
+    Drawing { session, labels, places, is_active, leaf, calls }
+}
+
+impl<'a> Drawing<'a> {
+    /// The row of an entry, without marks and label.
+    pub fn text(&self, ix: EntryIx) -> Text<'a> {
+        if self.session.entry(ix).role == Role::ToolResult
+            && let Ok(at) = self.session.tool_results.binary_search_by_key(&ix, |result| result.entry)
+            && let Some(&row) = self.calls.get(self.session.bytes(self.session.tool_results[at].call))
+        {
+            return self.session.text(row);
+        }
+        self.session.row(ix)
+    }
+
+    /// The entry's label.
+    pub fn label(&self, ix: EntryIx) -> Option<Text<'a>> {
+        self.labels.name(ix)
+    }
+
+    /// Whether the entry is on the path to the leaf.
+    pub fn is_active(&self, ix: EntryIx) -> bool {
+        self.is_active[ix.at()]
+    }
+
+    /// Whether the entry is the leaf.
+    pub fn is_leaf(&self, ix: EntryIx) -> bool {
+        self.leaf == Some(ix)
+    }
+}
+
+fn passes(session: &Session, labels: &Labels, leaf: Position, filter: Filter, ix: EntryIx) -> bool {
+    let entry = session.entry(ix);
+    if filter == Filter::All {
+        return true;
+    }
+    // Both agents hide these in every mode, their `all` included.
+    if entry.flags.has(Flags::SILENT) && leaf != Some(ix)
+        || entry.kind == Kind::Usage && session.dialect == Dialect::Pi
+    {
+        return false;
+    }
+    match filter {
+        Filter::Default => !is_bookkeeping(session.dialect, entry.kind),
+        Filter::NoTools => !is_bookkeeping(session.dialect, entry.kind) && entry.role != Role::ToolResult,
+        Filter::UserOnly => entry.flags.has(Flags::USER_REQUEST),
+        Filter::LabeledOnly => labels.change(ix).is_some(),
+        Filter::All => true,
+    }
+}
+
+/// What each agent's default view hides.
+fn is_bookkeeping(dialect: Dialect, kind: Kind) -> bool {
+    match kind {
+        Kind::Label | Kind::Custom | Kind::ModelChange | Kind::ThinkingLevelChange => true,
+        Kind::ContextEdit | Kind::SessionInfo => dialect == Dialect::Pi,
+        Kind::ModelUsage
+        | Kind::ServiceTierChange
+        | Kind::TitleChange
+        | Kind::CredentialPin
+        | Kind::SessionInit
+        | Kind::TtsrInjection
+        | Kind::ModeChange
+        | Kind::ResetBoundary => dialect == Dialect::OhMyPi,
+        _ => false,
+    }
+}
+
+/// What the person looks for, as the file's agent looks for it.
+enum Search {
+    /// Every word stands somewhere in the text.
+    Words(Vec<String>),
+    /// Every word is much like one of the text.
+    Fuzzy(Query),
+}
+
+impl Search {
+    fn new(dialect: Dialect, typed: &str) -> Self {
+        match dialect {
+            Dialect::Pi => {
+                Search::Words(typed.to_lowercase().split_whitespace().map(str::to_owned).collect())
+            }
+            Dialect::OhMyPi => Search::Fuzzy(Query::new(typed)),
+        }
+    }
+
+    /// Whether the label and the searchable text of an entry answer.
+    fn finds(&self, session: &Session, labels: &Labels, ix: EntryIx) -> bool {
+        if matches!(self, Search::Words(words) if words.is_empty()) {
+            return true;
+        }
+        let label = labels.name(ix).map(|name| format!("{name} ")).unwrap_or_default();
+        let text = session.searchable.get(ix.at()).map(|&slice| session.text(slice)).unwrap_or_default();
+        let text = format!("{label}{text}");
+        match self {
+            Search::Words(words) => {
+                let text = text.to_lowercase();
+                words.iter().all(|word| text.contains(word.as_str()))
+            }
+            Search::Fuzzy(query) => query.matches(&text),
+        }
+    }
+}
+
+/// Calls by id; of calls with the same id the one drawn last counts, as in the agents.
+fn calls<'a>(session: &'a Session, tree: &Tree, is_active: &[bool]) -> HashMap<&'a [u8], Slice> {
+    let mut calls: HashMap<&[u8], Slice> = HashMap::with_capacity(session.tool_calls.len());
+    let mut repeated = false;
+    for call in &session.tool_calls {
+        repeated |= calls.insert(session.bytes(call.id), call.row).is_some();
+    }
+    if repeated {
+        let mut rank = vec![0_u32; session.entries.len()];
+        for (at, ix) in tree.walk(is_active).enumerate() {
+            rank[ix.at()] = at as u32;
+        }
+        let mut in_order: Vec<_> = session.tool_calls.iter().collect();
+        in_order.sort_by_key(|call| rank[call.entry.at()]);
+        calls.extend(in_order.iter().map(|call| (session.bytes(call.id), call.row)));
+    }
+    calls
+}

@@ -1,0 +1,91 @@
+//! What the summary of an abandoned branch is made from (pi's `prepareBranchEntries`).
+
+use super::context::{self, Edits, edited};
+use super::{file_ops, tokens, with_line};
+use crate::core::bodies::{Bodies, Body, Message};
+use crate::core::entry::{EntryIx, Kind, Role};
+use crate::core::json::Raw;
+use crate::core::prepare::FileOps;
+use crate::core::session::Session;
+use std::io;
+
+/// What pi lets the messages take, in tokens: the usual context window without what it reserves for
+/// the prompt and the answer.
+pub const TOKEN_BUDGET: u64 = 128_000 - 16_384;
+
+/// A branch summary about to be made.
+#[derive(Clone, Debug, Default)]
+pub struct BranchPreparation {
+    /// What is told of the branch, in order: the newest that fits the budget.
+    pub messages: Vec<Message>,
+    /// The files touched by those messages, and by what earlier branch summaries list.
+    pub file_ops: FileOps,
+    /// The messages' estimate.
+    pub tokens: u64,
+}
+
+/// Prepares the summary of `entries`, oldest first; a `budget` of 0 tokens is none.
+///
+/// Tool results are not told; an entry is known by its id, so edits of the branch hold in it.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn prepare(
+    session: &Session,
+    entries: &[EntryIx],
+    bodies: &dyn Bodies,
+    budget: u64,
+) -> io::Result<BranchPreparation> {
+    let mut branch = BranchPreparation::default();
+    for &ix in entries.iter().filter(|&&ix| session.entry(ix).kind == Kind::BranchSummary) {
+        with_line(bodies, ix, |line| file_ops::add_details(line, &mut branch.file_ops))?;
+    }
+    let edits = Edits::among(session, entries.iter().copied(), bodies)?;
+    for &ix in entries.iter().rev() {
+        let Some(message) = message(session, ix, &edits, bodies)? else { continue };
+        file_ops::add_message(session, &message, bodies, &mut branch.file_ops)?;
+        let tokens = message.with(bodies, tokens::estimate)?;
+        let full = budget > 0 && branch.tokens + tokens > budget;
+        let summary = matches!(session.entry(ix).kind, Kind::Compaction | Kind::BranchSummary);
+        // A summary is worth more than its size: it goes in while a tenth of the budget is free.
+        if !full || (summary && branch.tokens * 10 < budget * 9) {
+            branch.messages.push(message);
+            branch.tokens += tokens;
+        }
+        if full {
+            break;
+        }
+    }
+    branch.messages.reverse();
+    Ok(branch)
+}
+
+/// What an entry of the branch tells.
+fn message(
+    session: &Session,
+    ix: EntryIx,
+    edits: &Edits,
+    bodies: &dyn Bodies,
+) -> io::Result<Option<Message>> {
+    let built = |make: fn(Raw) -> Vec<u8>| with_line(bodies, ix, |line| Body::Built(make(line)));
+    let edit = edits.of(session, ix);
+    let body = match session.entry(ix).kind {
+        Kind::Message if session.entry(ix).role == Role::ToolResult => return Ok(None),
+        Kind::Message if edit.is_some() || session.entry(ix).role == Role::Missing => {
+            context::message(session, ix, bodies)?
+        }
+        Kind::Message => Some(Body::Stored),
+        Kind::CustomMessage if edit.is_some() => Some(built(|line| context::custom(line, Some(b"[]")))?),
+        Kind::CustomMessage => Some(built(|line| context::custom(line, None))?),
+        // These are not open to edits here.
+        Kind::BranchSummary => return Ok(Some(Message { entry: ix, body: built(context::branch_summary)? })),
+        Kind::Compaction => {
+            return Ok(Some(Message { entry: ix, body: built(context::compaction_summary)? }));
+        }
+        _ => None,
+    };
+    match body {
+        Some(body) => edited(Message { entry: ix, body }, edit, bodies),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,243 @@
+//! What a compaction would summarise, and where it would cut (pi's `prepareCompaction`).
+//!
+//! ```text
+//! C  u  a  t  t  a  t  u  a  t  t  a        the projection: a compaction, two turns
+//!    └── summarised ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
+//! ```
+
+use super::context::{Projection, projection, role};
+use super::value::members;
+use super::{file_ops, tokens, with_line};
+use crate::core::bodies::{Bodies, Message};
+use crate::core::entry::{EntryIx, Kind, Role};
+use crate::core::json::Raw;
+use crate::core::prepare::{FileOps, FirstKept, Preparation};
+use crate::core::session::Session;
+use crate::core::text::Text;
+use std::collections::HashSet;
+use std::io;
+use std::ops::Range;
+
+/// What pi keeps, in tokens, unless told otherwise.
+pub const KEEP_RECENT_TOKENS: u64 = 20_000;
+
+/// Prepares a compaction at the end of `path`. The cut keeps about `keep_recent_tokens` tokens, or
+/// falls at `first_kept`, an entry of the path.
+///
+/// `None` where there is nothing to compact: the path ends in a compaction, nothing lies before the
+/// cut, or the entry at the cut has no id.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn prepare(
+    session: &Session,
+    path: &[EntryIx],
+    bodies: &dyn Bodies,
+    keep_recent_tokens: u64,
+    first_kept: Option<FirstKept>,
+) -> io::Result<Option<Preparation>> {
+    if path.last().is_some_and(|&ix| session.entry(ix).kind == Kind::Compaction) {
+        return Ok(None);
+    }
+    let projection = projection(session, path, bodies)?;
+    let base = Base { session, path, bodies, projection: &projection };
+    let previous = base.previous_compaction();
+    let start = previous.map_or(0, |at| at + 1);
+    let Some(cut) = base.cut(start, keep_recent_tokens, first_kept)? else { return Ok(None) };
+    let history = base.messages(start..cut.turn_start.unwrap_or(cut.at));
+    let prefix = base.messages(cut.turn_start.unwrap_or(cut.at)..cut.at);
+    if history.is_empty() && prefix.is_empty() {
+        return Ok(None);
+    }
+    let mut ops = FileOps::default();
+    let previous_summary = match previous {
+        Some(at) => base.previous_summary(at, &mut ops)?,
+        None => None,
+    };
+    for message in history.iter().chain(&prefix) {
+        file_ops::add_message(session, message, bodies, &mut ops)?;
+    }
+    let compactions = path.iter().rev().copied().filter(|&ix| session.entry(ix).kind == Kind::Compaction);
+    Ok(Some(Preparation {
+        first_kept: cut.first_kept,
+        is_split_turn: cut.turn_start.is_some(),
+        tokens_before: tokens::context(session, path, &projection, bodies)?,
+        previous_summary,
+        messages_to_summarize: history,
+        turn_prefix_messages: prefix,
+        file_ops: ops,
+        previous_compactions: compactions.collect(),
+    }))
+}
+
+/// What a cut is chosen from; places are indexes among the entries of the projection.
+struct Base<'a> {
+    session: &'a Session,
+    path: &'a [EntryIx],
+    bodies: &'a dyn Bodies,
+    projection: &'a Projection,
+}
+
+/// Where a compaction cuts.
+struct Cut {
+    /// The entry that is named; `None` where nothing is kept.
+    first_kept: Option<EntryIx>,
+    /// Its place, or the end.
+    at: usize,
+    /// Where the turn begins that the cut divides.
+    turn_start: Option<usize>,
+}
+
+impl Base<'_> {
+    fn entry(&self, at: usize) -> EntryIx {
+        self.projection.entries[at].entry
+    }
+
+    fn kind(&self, at: usize) -> Kind {
+        self.session.entry(self.entry(at)).kind
+    }
+
+    fn end(&self) -> usize {
+        self.projection.entries.len()
+    }
+
+    /// Whether an entry other than a compaction says something in one of the roles.
+    fn speaks_as(&self, at: usize, wanted: fn(Role) -> bool) -> bool {
+        let messages = self.projection.messages_of(at);
+        self.kind(at) != Kind::Compaction
+            && messages.iter().any(|message| wanted(role(self.session, message)))
+    }
+
+    fn is_silent(&self, at: usize) -> bool {
+        self.projection.messages_of(at).is_empty()
+    }
+
+    /// Whether an edit took away what the entry would have said.
+    fn is_omitted(&self, at: usize) -> bool {
+        let entry = self.projection.entries[at];
+        entry.visible && self.is_silent(at)
+    }
+
+    /// What is said there, without system messages: their state is in the checkpoint.
+    fn messages(&self, places: Range<usize>) -> Vec<Message> {
+        let all = places.filter(|&at| self.kind(at) != Kind::Compaction);
+        let all = all.flat_map(|at| self.projection.messages_of(at));
+        all.filter(|message| role(self.session, message) != Role::System).cloned().collect()
+    }
+
+    /// The compaction in force, unless it was edited away.
+    fn previous_compaction(&self) -> Option<usize> {
+        (0..self.end()).find(|&at| self.kind(at) == Kind::Compaction && !self.is_silent(at))
+    }
+
+    /// The summary of the compaction at a place; its files go to `ops`.
+    fn previous_summary(&self, at: usize, ops: &mut FileOps) -> io::Result<Option<Text<'static>>> {
+        with_line(self.bodies, self.entry(at), |line| {
+            file_ops::add_details(line, ops);
+            line.get_text("summary").map(Text::into_owned)
+        })
+    }
+
+    fn cut(&self, start: usize, keep: u64, first_kept: Option<FirstKept>) -> io::Result<Option<Cut>> {
+        let (first_kept, at) = match first_kept {
+            Some(FirstKept::Nothing) => {
+                return Ok(Some(Cut { first_kept: None, at: self.end(), turn_start: None }));
+            }
+            Some(FirstKept::Entry(entry)) => match self.place_of(entry, start) {
+                Some(at) => (entry, at),
+                None => return Ok(None),
+            },
+            None => match self.choose(start, keep)? {
+                Some(at) => (self.entry(at), at),
+                None => return Ok(None),
+            },
+        };
+        if self.session.entry(first_kept).id.is_empty() {
+            return Ok(None);
+        }
+        let turn_start = (start..=at).rev().find(|&at| self.speaks_as(at, starts_turn));
+        let turn_start = turn_start.filter(|&turn_start| turn_start < at);
+        Ok(Some(Cut { first_kept: Some(first_kept), at, turn_start }))
+    }
+
+    /// Where the part begins that starts with an entry of the path, not before `start`.
+    fn place_of(&self, entry: EntryIx, start: usize) -> Option<usize> {
+        let wanted = self.path.iter().position(|&ix| ix == entry)?;
+        let follows = |at: usize| self.projection.entries[at].place as usize >= wanted;
+        // A compaction that leads the projection stands before what it keeps of the path.
+        let start = start.max(usize::from(self.end() > 0 && self.kind(0) == Kind::Compaction));
+        (start..self.end()).find(|&at| follows(at))
+    }
+
+    /// pi's choice: back from the end until `keep` tokens are reached, then on to the next entry at
+    /// which a cut may fall, and back over what says nothing.
+    fn choose(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
+        let candidates: Vec<_> = (start..self.end()).filter(|&at| self.speaks_as(at, may_be_cut)).collect();
+        let (Some(&first), Some(&last)) = (candidates.first(), candidates.last()) else { return Ok(None) };
+        let overflow = self.overflow(start, keep)?;
+        let mut at = match overflow {
+            Some(at) => candidates.iter().copied().find(|&candidate| candidate >= at).unwrap_or(last),
+            None => first,
+        };
+        if overflow.is_some() && self.ends_in_failed_attempt(at + 1)? {
+            at += 1;
+        }
+        while at > start && self.kind(at - 1) != Kind::Compaction && self.is_silent(at - 1) {
+            at -= 1;
+        }
+        Ok(Some(at))
+    }
+
+    /// Where, counted from the end, the messages reach `keep` tokens.
+    fn overflow(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
+        let mut total = 0;
+        for at in (start..self.end()).rev() {
+            let mut tokens = 0;
+            for message in self.projection.messages_of(at) {
+                tokens += message.with(self.bodies, tokens::estimate)?;
+            }
+            total += tokens;
+            if tokens > 0 && total >= keep {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether all that follows `from` was omitted, an answer among it, and no edit there gives
+    /// other content to what stays: an attempt that failed and was taken back.
+    fn ends_in_failed_attempt(&self, from: usize) -> io::Result<bool> {
+        let closed = (from..self.end()).all(|at| {
+            let entry = self.projection.entries[at];
+            self.kind(at) != Kind::Compaction && (!entry.visible || self.is_silent(at))
+        });
+        let answer = |at: usize| self.session.is_message(self.entry(at), Role::Assistant);
+        if !closed || !(from..self.end()).any(|at| answer(at) && self.is_omitted(at)) {
+            return Ok(false);
+        }
+        let omitted = (from..self.end()).filter(|&at| self.is_omitted(at));
+        let omitted: HashSet<_> = omitted.map(|at| self.session.id(self.entry(at))).collect();
+        for at in (from..self.end()).filter(|&at| self.kind(at) == Kind::ContextEdit) {
+            let replaces = with_line(self.bodies, self.entry(at), |line| {
+                let [target, replacement] = members(line, ["targetId", "replacement"]);
+                let known = target.and_then(Raw::text).is_some_and(|target| omitted.contains(&target));
+                !replacement.is_some_and(Raw::is_null) && !known
+            })?;
+            if replaces {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn may_be_cut(role: Role) -> bool {
+    role == Role::Assistant || starts_turn(role)
+}
+
+fn starts_turn(role: Role) -> bool {
+    matches!(
+        role,
+        Role::User | Role::BashExecution | Role::Custom | Role::BranchSummary | Role::CompactionSummary
+    )
+}

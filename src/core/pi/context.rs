@@ -1,0 +1,325 @@
+//! What a model would see (pi's `buildSessionProjection` and `buildSessionContext`).
+//!
+//! ```text
+//! path:        a  b  C1  c  d  e  C2  f  g        C2 keeps from c, with C1 before it
+//! projection:  C2 c  d  e  f  g                   C2 speaks first, then what is kept, then the rest
+//! ```
+
+use super::value::members;
+use super::with_line;
+use crate::core::bodies::{Bodies, Body, Context, Message};
+use crate::core::entry::{EntryIx, Flags, Kind, Role};
+use crate::core::json::edit;
+use crate::core::json::{Raw, string, write};
+use crate::core::session::Session;
+use crate::core::text::Text;
+use crate::core::time;
+use std::collections::HashMap;
+use std::io;
+
+/// The messages and settings at the end of `path`, which runs from a root to the leaf.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context> {
+    let settings = settings(session, path, bodies)?;
+    Ok(Context { messages: projection(session, path, bodies)?.messages, settings })
+}
+
+/// The entries that a context is made from, each with what it says to the model.
+#[derive(Clone, Debug, Default)]
+pub struct Projection {
+    /// All messages, in order.
+    pub messages: Vec<Message>,
+    /// The entries in the order in which they speak; the compaction in force comes first.
+    pub entries: Vec<Projected>,
+}
+
+/// An entry of a projection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Projected {
+    /// The entry.
+    pub entry: EntryIx,
+    /// Its place on the path.
+    pub place: u32,
+    /// Whether it speaks to the model by nature, though an edit or a later compaction may have
+    /// silenced it.
+    pub visible: bool,
+    /// Where its messages end in [`Projection::messages`].
+    end: u32,
+}
+
+impl Projection {
+    /// What the entry at `index` says.
+    pub fn messages_of(&self, index: usize) -> &[Message] {
+        let start = index.checked_sub(1).map_or(0, |before| self.entries[before].end);
+        &self.messages[start as usize..self.entries[index].end as usize]
+    }
+}
+
+/// The entries in force at the end of `path`, and their messages.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn projection(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Projection> {
+    let places = in_force(session, path, bodies)?;
+    let edits = Edits::among(session, places.iter().map(|&place| path[place as usize]), bodies)?;
+    let mut projection = Projection { messages: Vec::new(), entries: Vec::with_capacity(places.len()) };
+    for (index, place) in places.into_iter().enumerate() {
+        let entry = path[place as usize];
+        let superseded = index > 0 && session.entry(entry).kind == Kind::Compaction;
+        let visible = if superseded {
+            true
+        } else {
+            speak(session, entry, edits.of(session, entry), bodies, &mut projection.messages)?
+        };
+        let end = projection.messages.len() as u32;
+        projection.entries.push(Projected { entry, place, visible, end });
+    }
+    Ok(projection)
+}
+
+/// The role of a message of a projection, without reading it.
+pub fn role(session: &Session, message: &Message) -> Role {
+    let entry = session.entry(message.entry);
+    match (entry.kind, &message.body) {
+        (Kind::CustomMessage, _) => Role::Custom,
+        (Kind::BranchSummary, _) => Role::BranchSummary,
+        (Kind::Compaction, Body::Built(json)) => {
+            Raw::checked(json).get_text("role").map_or(Role::Missing, |role| Role::named(role.as_bytes()))
+        }
+        _ => entry.role,
+    }
+}
+
+/// Places on the path: the last compaction, what it keeps without system messages (its checkpoint
+/// has their state), and what follows it; without a compaction the whole path.
+fn in_force(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Vec<u32>> {
+    let all = 0..path.len() as u32;
+    let Some(at) = path.iter().rposition(|&ix| session.entry(ix).kind == Kind::Compaction) else {
+        return Ok(all.collect());
+    };
+    let first_kept = with_line(bodies, path[at], |line| {
+        line.get_text("firstKeptEntryId").and_then(|id| {
+            (!id.is_empty()).then(|| path[..at].iter().position(|&ix| session.id(ix) == id))?
+        })
+    })?;
+    let kept = first_kept.unwrap_or(at) as u32..at as u32;
+    let kept = kept.filter(|&place| !session.is_message(path[place as usize], Role::System));
+    Ok(std::iter::once(at as u32).chain(kept).chain(at as u32 + 1..all.end).collect())
+}
+
+/// Adds what an entry says to the model, edited; whether it speaks by nature.
+fn speak(
+    session: &Session,
+    ix: EntryIx,
+    edit: Option<Edit>,
+    bodies: &dyn Bodies,
+    out: &mut Vec<Message>,
+) -> io::Result<bool> {
+    let messages = match session.entry(ix).kind {
+        Kind::Message => message(session, ix, bodies)?.into_iter().collect(),
+        Kind::CustomMessage => vec![Body::Built(with_line(bodies, ix, |line| custom(line, Some(b"[]")))?)],
+        Kind::BranchSummary => with_line(bodies, ix, |line| {
+            let told = super::value::truthy(line.get("summary"));
+            told.then(|| Body::Built(branch_summary(line))).into_iter().collect()
+        })?,
+        Kind::Compaction => with_line(bodies, ix, |line| {
+            let checkpoint = line.get("systemMessage").filter(|system| system.is_truthy());
+            let checkpoint = checkpoint.map(|system| Body::Built(system.bytes().to_vec()));
+            checkpoint.into_iter().chain([Body::Built(compaction_summary(line))]).collect()
+        })?,
+        _ => Vec::new(),
+    };
+    let visible = !messages.is_empty();
+    for body in messages {
+        out.extend(edited(Message { entry: ix, body }, edit, bodies)?);
+    }
+    Ok(visible)
+}
+
+/// A stored message; one without content is given an empty one. None where the line holds no
+/// message at all.
+pub(super) fn message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Body>> {
+    let entry = session.entry(ix);
+    let empty: &[u8] = match entry.role {
+        Role::System => b"\"\"",
+        Role::User | Role::Assistant | Role::ToolResult => b"[]",
+        Role::Missing => {
+            let there = with_line(bodies, ix, |line| line.get("message").is_some_and(Raw::is_object))?;
+            return Ok(there.then_some(Body::Stored));
+        }
+        _ => return Ok(Some(Body::Stored)),
+    };
+    if !entry.flags.has(Flags::NO_CONTENT) {
+        return Ok(Some(Body::Stored));
+    }
+    let filled = with_line(bodies, ix, |line| with_content(line.get("message")?, Some(empty)))?;
+    Ok(Some(filled.map_or(Body::Stored, Body::Built)))
+}
+
+/// The message of a `custom_message` entry; `content` stands in for one that is missing or `null`.
+pub(super) fn custom(line: Raw, content: Option<&[u8]>) -> Vec<u8> {
+    let names = ["customType", "content", "display", "details", "timestamp"];
+    let [custom_type, own, display, details, timestamp] = members(line, names);
+    let content = content.filter(|_| own.is_none_or(Raw::is_null)).or(own.map(Raw::bytes));
+    write::Object::new()
+        .str("role", "custom")
+        .with(custom_type, |object, value| object.raw("customType", value))
+        .with(content, |object, value| object.json("content", value))
+        .with(display, |object, value| object.raw("display", value))
+        .with(details, |object, value| object.raw("details", value))
+        .json("timestamp", &milliseconds(timestamp))
+        .finish()
+}
+
+/// The message of a `branch_summary` entry.
+pub(super) fn branch_summary(line: Raw) -> Vec<u8> {
+    summary(line, "branchSummary", "fromId")
+}
+
+/// The message of a `compaction` entry, without its system message.
+pub(super) fn compaction_summary(line: Raw) -> Vec<u8> {
+    summary(line, "compactionSummary", "tokensBefore")
+}
+
+fn summary(line: Raw, role: &str, about: &str) -> Vec<u8> {
+    let [summary, fact, timestamp] = members(line, ["summary", about, "timestamp"]);
+    write::Object::new()
+        .str("role", role)
+        .with(summary, |object, value| object.raw("summary", value))
+        .with(fact, |object, value| object.raw(about, value))
+        .json("timestamp", &milliseconds(timestamp))
+        .finish()
+}
+
+/// `new Date(timestamp).getTime()` as JSON.
+fn milliseconds(timestamp: Option<Raw>) -> Vec<u8> {
+    time::js_date(timestamp).map_or(b"null".to_vec(), |ms| ms.to_string().into_bytes())
+}
+
+/// A change of what the model sees of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edit {
+    /// Nothing.
+    Omit,
+    /// The content that this `context_edit` entry gives.
+    Replace(EntryIx),
+}
+
+/// The last edit of each entry, by the entry's id.
+pub(super) struct Edits(HashMap<Vec<u8>, Edit>);
+
+impl Edits {
+    /// Those that stand in `entries`. An edit without a `replacement`, at which pi throws, takes an
+    /// earlier edit back.
+    pub fn among(
+        session: &Session,
+        entries: impl Iterator<Item = EntryIx>,
+        bodies: &dyn Bodies,
+    ) -> io::Result<Self> {
+        let mut edits = HashMap::new();
+        for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
+            let (target, replacement) = with_line(bodies, ix, |line| {
+                let [target, replacement] = members(line, ["targetId", "replacement"]);
+                (target.and_then(Raw::text).map(Text::into_bytes), replacement.map(Raw::is_null))
+            })?;
+            match (target, replacement) {
+                (Some(target), Some(true)) => drop(edits.insert(target, Edit::Omit)),
+                (Some(target), Some(false)) => drop(edits.insert(target, Edit::Replace(ix))),
+                (Some(target), None) => drop(edits.remove(&target)),
+                (None, _) => {}
+            }
+        }
+        Ok(Edits(edits))
+    }
+
+    /// The edit of an entry.
+    pub fn of(&self, session: &Session, ix: EntryIx) -> Option<Edit> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.get(session.id(ix).as_bytes()).copied()
+    }
+}
+
+/// A message after an edit; only the roles that carry a conversation take new content.
+pub(super) fn edited(
+    message: Message,
+    edit: Option<Edit>,
+    bodies: &dyn Bodies,
+) -> io::Result<Option<Message>> {
+    let by = match edit {
+        None => return Ok(Some(message)),
+        Some(Edit::Omit) => return Ok(None),
+        Some(Edit::Replace(by)) => by,
+    };
+    let content = with_line(bodies, by, |line| {
+        line.get("replacement").and_then(|new| new.get("content")).map(|content| content.bytes().to_vec())
+    })?;
+    let changed = message.with(bodies, |json| {
+        let role = json.get_text("role")?;
+        let blocks = match Role::named(role.as_bytes()) {
+            Role::Assistant | Role::ToolResult => content.as_deref().and_then(text_block),
+            Role::User | Role::Custom => None,
+            _ => return None,
+        };
+        with_content(json, blocks.or(content).as_deref())
+    })?;
+    Ok(Some(match changed {
+        Some(json) => Message { body: Body::Built(json), ..message },
+        None => message,
+    }))
+}
+
+/// A JSON string as an array of one text block; `None` for any other value.
+fn text_block(content: &[u8]) -> Option<Vec<u8>> {
+    let text = Raw::checked(content).text()?;
+    Some(write::array([write::Object::new().str("type", "text").text("text", &text).finish()]))
+}
+
+/// The message with another content in its place, or with none.
+fn with_content(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
+    let mut edit = edit::Edit::new(message.bytes()).ok()?;
+    match content {
+        Some(content) => edit.set("content", content),
+        None => edit.remove("content"),
+    }
+    Some(edit.finish())
+}
+
+/// The settings in force, over the whole path; what pi leaves undefined is left out, as
+/// `JSON.stringify` would.
+fn settings(
+    session: &Session,
+    path: &[EntryIx],
+    bodies: &dyn Bodies,
+) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
+    let last = |wanted: &dyn Fn(EntryIx) -> bool| path.iter().rev().copied().find(|&ix| wanted(ix));
+    let thinking = last(&|ix| session.entry(ix).kind == Kind::ThinkingLevelChange);
+    let model =
+        last(&|ix| session.entry(ix).kind == Kind::ModelChange || session.is_message(ix, Role::Assistant));
+    let level = match thinking {
+        Some(ix) => {
+            with_line(bodies, ix, |line| line.get("thinkingLevel").map(|level| level.bytes().to_vec()))?
+        }
+        None => Some(string::encoded(&Text::from("off"))),
+    };
+    let model = match model {
+        Some(ix) => with_line(bodies, ix, |line| model_of(session.entry(ix).kind, line))?,
+        None => b"null".to_vec(),
+    };
+    Ok(level.map(|level| ("thinkingLevel", level)).into_iter().chain([("model", model)]).collect())
+}
+
+/// The model that a `model_change` or an assistant message names.
+fn model_of(kind: Kind, line: Raw) -> Vec<u8> {
+    let [provider, id] = match kind {
+        Kind::ModelChange => members(line, ["provider", "modelId"]),
+        _ => members(line.get("message").unwrap_or(Raw::NULL), ["provider", "model"]),
+    };
+    write::Object::new()
+        .with(provider, |object, value| object.raw("provider", value))
+        .with(id, |object, value| object.raw("modelId", value))
+        .finish()
+}

@@ -1,0 +1,62 @@
+//! The files that tool calls name (pi's `extractFileOpsFromMessage`).
+
+use super::context;
+use super::value::{is_type, members, truthy};
+use crate::core::bodies::{Bodies, Message};
+use crate::core::entry::Role;
+use crate::core::json::Raw;
+use crate::core::prepare::FileOps;
+use crate::core::session::Session;
+use crate::core::text::Text;
+use std::io;
+
+/// Adds the files that a message's calls name: those of an assistant, and those that a tool result
+/// records as nested.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn add_message(
+    session: &Session,
+    message: &Message,
+    bodies: &dyn Bodies,
+    ops: &mut FileOps,
+) -> io::Result<()> {
+    match context::role(session, message) {
+        Role::Assistant => message.with(bodies, |json| {
+            let blocks = json.get("content").into_iter().flat_map(Raw::items);
+            blocks.filter(|block| is_type(*block, "toolCall")).for_each(|call| add_call(call, ops));
+        }),
+        Role::ToolResult => message.with(bodies, |json| {
+            let calls = json.get("nestedCalls").and_then(|nested| nested.get("calls"));
+            calls.into_iter().flat_map(Raw::items).for_each(|call| add_call(call, ops));
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Adds the files in the `details` of a compaction or branch summary entry that pi itself wrote.
+pub fn add_details(line: Raw, ops: &mut FileOps) {
+    let [from_hook, details] = members(line, ["fromHook", "details"]);
+    let Some(details) = details.filter(|_| !truthy(from_hook)) else { return };
+    let [read, modified] = members(details, ["readFiles", "modifiedFiles"]);
+    texts(read).for_each(|path| ops.read.insert(path));
+    texts(modified).for_each(|path| ops.edited.insert(path));
+}
+
+fn texts(list: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_>> {
+    list.into_iter().flat_map(Raw::items).filter_map(Raw::text)
+}
+
+fn add_call(call: Raw, ops: &mut FileOps) {
+    let [name, arguments] = members(call, ["name", "arguments"]);
+    let Some(path) = arguments.and_then(|arguments| arguments.get_text("path")) else { return };
+    if path.is_empty() {
+        return;
+    }
+    match name.and_then(Raw::text) {
+        Some(name) if name == "read" => ops.read.insert(path),
+        Some(name) if name == "write" => ops.written.insert(path),
+        Some(name) if name == "edit" => ops.edited.insert(path),
+        _ => {}
+    }
+}

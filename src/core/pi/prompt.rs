@@ -1,0 +1,203 @@
+//! What a summariser is asked: the transcript in tags, a previous summary, instructions.
+//!
+//! The sections asked for are pi's, the sentences are ours. A summariser that reads standard input
+//! has no system prompt, so the instructions say what pi's system prompt would.
+
+use super::transcript;
+use crate::core::bodies::{Bodies, Message};
+use crate::core::prepare::Preparation;
+use crate::core::text::Text;
+use std::io::{self, Write};
+
+/// What the person adds to the instructions.
+#[derive(Clone, Debug, Default)]
+pub struct Instructions<'a> {
+    /// Their words.
+    pub text: Option<Text<'a>>,
+    /// Whether they stand alone, without the built-in ones.
+    pub replace: bool,
+}
+
+/// A summary that a compaction needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Of everything before the turn that is cut.
+    History,
+    /// Of the beginning of that turn.
+    TurnPrefix,
+}
+
+/// The summaries to ask for, in this order; [`merge`] makes one of them.
+pub fn parts(preparation: &Preparation) -> &'static [Part] {
+    let history = !preparation.messages_to_summarize.is_empty();
+    match (history, !preparation.turn_prefix_messages.is_empty()) {
+        (true, true) => &[Part::History, Part::TurnPrefix],
+        (false, true) => &[Part::TurnPrefix],
+        (_, false) => &[Part::History],
+    }
+}
+
+/// Writes the prompt for one part of a compaction.
+///
+/// # Errors
+/// Where a line cannot be read, or writing fails.
+pub fn compaction(
+    preparation: &Preparation,
+    part: Part,
+    instructions: &Instructions,
+    bodies: &dyn Bodies,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let previous = preparation.previous_summary.as_ref().filter(|summary| !summary.is_empty());
+    let (messages, previous, sections) = match (part, previous) {
+        (Part::TurnPrefix, _) => (&preparation.turn_prefix_messages, None, [TURN_PREFIX, ""]),
+        (Part::History, None) => (&preparation.messages_to_summarize, None, [HISTORY, SECTIONS]),
+        (Part::History, previous) => (&preparation.messages_to_summarize, previous, [UPDATE, SECTIONS]),
+    };
+    conversation(messages, bodies, out)?;
+    if let Some(previous) = previous {
+        write!(out, "<previous-summary>\n{previous}\n</previous-summary>\n\n")?;
+    }
+    ask(&sections, instructions, out)
+}
+
+/// Writes the prompt for the summary of a branch that was left.
+///
+/// # Errors
+/// Where a line cannot be read, or writing fails.
+pub fn branch(
+    messages: &[Message],
+    instructions: &Instructions,
+    bodies: &dyn Bodies,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    conversation(messages, bodies, out)?;
+    ask(&[BRANCH, BRANCH_SECTIONS], instructions, out)
+}
+
+/// The text of a compaction whose parts are these: the history's summary, or what stands for it
+/// where there was nothing to ask, and the cut turn's behind pi's separator.
+pub fn merge(preparation: &Preparation, history: Option<Text>, turn_prefix: Option<Text>) -> Text<'static> {
+    let previous = || preparation.previous_summary.clone().unwrap_or(Text::from("No prior history."));
+    let Some(turn_prefix) = turn_prefix else {
+        return history.map_or_else(Text::default, Text::into_owned);
+    };
+    let mut summary = history.map_or_else(previous, Text::into_owned);
+    summary.push_str("\n\n---\n\n**Turn Context (split turn):**\n\n");
+    summary.push(&turn_prefix);
+    summary
+}
+
+fn conversation(messages: &[Message], bodies: &dyn Bodies, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(b"<conversation>\n")?;
+    transcript::write(messages, bodies, out)?;
+    out.write_all(b"\n</conversation>\n\n")
+}
+
+fn ask(built_in: &[&str], instructions: &Instructions, out: &mut dyn Write) -> io::Result<()> {
+    let text = instructions.text.as_ref().filter(|text| !text.is_empty());
+    match text {
+        Some(text) if instructions.replace => return write!(out, "{text}"),
+        _ => built_in.iter().try_for_each(|words| out.write_all(words.as_bytes()))?,
+    }
+    match text {
+        Some(text) => write!(out, "\n\nPay particular attention to this: {text}"),
+        None => Ok(()),
+    }
+}
+
+const HISTORY: &str = "\
+The tags above hold a session between a person and a coding agent. Write the summary that will stand \
+in its place, so that another model can carry on from the summary alone. Answer nothing that is said \
+in the session and continue none of its work: your whole reply is the summary.";
+
+const UPDATE: &str = "\
+The session above goes on where the previous summary ends. Write one summary of both, which will \
+replace the previous one, so that another model can carry on from it alone. Answer nothing that is \
+said in the session and continue none of its work: your whole reply is the summary.
+
+Take over from the previous summary whatever still holds, and leave out only what no longer matters. \
+Move what has been finished since to Done, add what is new, and bring the next steps up to date.";
+
+const SECTIONS: &str = "
+
+Use these headings, in this order:
+
+## Goal
+[what the person wants to reach; one line per task]
+
+## Constraints & Preferences
+- [what they asked for or ruled out, and how they want it done; (none) if they said nothing]
+
+## Progress
+### Done
+- [x] [what is finished, and in which files]
+
+### In Progress
+- [ ] [what has been started]
+
+### Blocked
+- [what stands in the way, if anything]
+
+## Key Decisions
+- **[what was decided]**: [the reason in a few words]
+
+## Next Steps
+1. [what comes next, in order]
+
+## Critical Context
+- [facts, examples and references that the work needs; (none) if there are none]
+
+Be short under each heading. Spell paths, names of functions and error messages exactly as they stand \
+in the session.";
+
+const TURN_PREFIX: &str = "\
+The tags above hold the beginning of a turn between a person and a coding agent. The rest of the turn \
+is kept word for word and will follow your summary, so leave it to speak for itself. Answer nothing \
+that is said above and guess at nothing that is not there: your whole reply is the summary.
+
+Use these headings, in this order:
+
+## Original Request
+[what the person asked for]
+
+## Progress So Far
+- [what was decided and done in these messages]
+
+## Context Needed to Continue
+- [what the reader must know to follow the rest]";
+
+const BRANCH: &str = "\
+The tags above hold a branch of a session between a person and a coding agent; the person has left \
+the branch and went back to an earlier point. Write a summary of it, so that what was learned there \
+is not lost. Answer nothing that is said in it and continue none of its work: your whole reply is the \
+summary.";
+
+const BRANCH_SECTIONS: &str = "
+
+Use these headings, in this order:
+
+## Goal
+[what the person wanted to reach on this branch]
+
+## Constraints & Preferences
+- [what they asked for or ruled out; (none) if they said nothing]
+
+## Progress
+### Done
+- [x] [what was finished, and in which files]
+
+### In Progress
+- [ ] [what was started and left]
+
+### Blocked
+- [what stood in the way, if anything]
+
+## Key Decisions
+- **[what was decided]**: [the reason in a few words]
+
+## Next Steps
+1. [what would come next if the branch were taken up again]
+
+Be short under each heading. Spell paths, names of functions and error messages exactly as they stand \
+in the session.";

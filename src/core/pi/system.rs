@@ -1,0 +1,139 @@
+//! The system prompt in force (pi's `getCurrentSystemMessage`): all system messages of a context
+//! replayed into one, which a compaction carries as its checkpoint.
+
+use super::context::{self, projection};
+use super::value::{content_text, members, template};
+use crate::core::bodies::{Bodies, Message};
+use crate::core::entry::{EntryIx, Role};
+use crate::core::json::{Raw, js, string, write};
+use crate::core::session::Session;
+use crate::core::text::Text;
+use std::collections::HashMap;
+use std::io;
+
+/// The `systemMessage` of a compaction appended at the end of `path` at `now_ms` (milliseconds since
+/// 1970), as JSON; `None` where there is nothing to carry.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn checkpoint(
+    session: &Session,
+    path: &[EntryIx],
+    bodies: &dyn Bodies,
+    now_ms: i64,
+) -> io::Result<Option<Vec<u8>>> {
+    let messages = projection(session, path, bodies)?.messages;
+    Ok(current(session, &messages, bodies)?.map(|system| system.message(now_ms.to_string().as_bytes())))
+}
+
+/// The replay of the system messages among `messages`; `None` where pi has no such message.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn current(session: &Session, messages: &[Message], bodies: &dyn Bodies) -> io::Result<Option<System>> {
+    let mut system = System::default();
+    for message in messages.iter().filter(|message| context::role(session, message) == Role::System) {
+        message.with(bodies, |json| system.replay(json))?;
+    }
+    Ok((system.timestamp.is_some() || !system.tools.is_empty()).then_some(system))
+}
+
+/// A system prompt with its sections and tools.
+#[derive(Debug, Default)]
+pub struct System {
+    content: Text<'static>,
+    sections: Ordered,
+    tools: Ordered,
+    /// The first timestamp that is there and not `null`, else `null` where one was.
+    timestamp: Option<Vec<u8>>,
+}
+
+impl System {
+    /// As a message, with this JSON as its `timestamp`.
+    pub fn message(&self, timestamp: &[u8]) -> Vec<u8> {
+        let sections = (!self.sections.is_empty()).then(|| self.sections_object());
+        let tools = (!self.tools.is_empty()).then(|| write::array(self.tools.iter().map(|(_, tool)| tool)));
+        write::Object::new()
+            .str("role", "system")
+            .text("content", &self.content)
+            .with(sections, |object, json| object.json("sections", &json))
+            .with(tools, |object, json| object.json("toolsAdded", &json))
+            .json("timestamp", timestamp)
+            .finish()
+    }
+
+    fn replay(&mut self, message: Raw) {
+        let names = ["content", "sections", "toolsAdded", "toolsRemoved", "timestamp"];
+        let [content, sections, added, removed, timestamp] = members(message, names);
+        if self.timestamp.as_deref().is_none_or(|time| time == b"null") {
+            self.timestamp = timestamp.map(|time| time.bytes().to_vec());
+        }
+        self.append(&content_text(content, "\n"));
+        for (name, value) in sections.map(js::entries).unwrap_or_default() {
+            match value.is_null() {
+                true => self.sections.remove(name.as_bytes()),
+                false => self.sections.set(name.into_bytes(), value.bytes()),
+            }
+        }
+        for tool in removed.into_iter().flat_map(Raw::items) {
+            self.tools.remove(template(tool.get("name")).as_bytes());
+        }
+        for tool in added.into_iter().flat_map(Raw::items) {
+            self.tools.set(template(tool.get("name")).into_bytes(), tool.bytes());
+        }
+    }
+
+    fn append(&mut self, text: &Text) {
+        if text.is_empty() {
+            return;
+        }
+        if !self.content.is_empty() {
+            self.content.push_str("\n\n");
+        }
+        self.content.push(text);
+    }
+
+    /// The sections in the order in which JavaScript spells an object's members.
+    fn sections_object(&self) -> Vec<u8> {
+        let mut json = vec![b'{'];
+        for (at, (name, value)) in self.sections.iter().enumerate() {
+            if at > 0 {
+                json.push(b',');
+            }
+            string::encode(&Text::from_wtf8(name), &mut json);
+            json.push(b':');
+            write::push_valid(&mut json, value);
+        }
+        json.push(b'}');
+        js::stringify(Raw::checked(&json)).into_bytes()
+    }
+}
+
+/// JavaScript's `Map`: a key keeps its place until it is removed.
+#[derive(Debug, Default)]
+struct Ordered {
+    by_key: HashMap<Vec<u8>, (usize, Vec<u8>)>,
+    next: usize,
+}
+
+impl Ordered {
+    fn set(&mut self, key: Vec<u8>, value: &[u8]) {
+        let slot = self.by_key.entry(key).or_insert((self.next, Vec::new()));
+        slot.1 = value.to_vec();
+        self.next += 1;
+    }
+
+    fn remove(&mut self, key: &[u8]) {
+        self.by_key.remove(key);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let mut all: Vec<_> = self.by_key.iter().collect();
+        all.sort_unstable_by_key(|(_, (place, _))| *place);
+        all.into_iter().map(|(key, (_, value))| (&key[..], &value[..]))
+    }
+}

@@ -1,0 +1,129 @@
+//! How large pi takes messages and contexts to be.
+//!
+//! An estimate is a quarter of the UTF-16 units, rounded up for each message, unless the provider
+//! has told how many tokens it counted.
+
+use super::context::{self, Projection};
+use super::system;
+use super::value::{addend, is_type, length, members};
+use crate::core::bodies::Bodies;
+use crate::core::entry::{EntryIx, Kind, Role};
+use crate::core::json::{Raw, js};
+use crate::core::session::Session;
+use std::io;
+
+/// What an image counts for, in UTF-16 units.
+const IMAGE_UNITS: u64 = 4800;
+const UNITS_PER_TOKEN: u64 = 4;
+
+/// Tokens of a message (pi's `estimateTokens`); 0 for roles pi does not know.
+pub fn estimate(message: Raw) -> u64 {
+    let names = ["role", "content", "sections", "toolsAdded", "command", "output", "summary"];
+    let [role, content, sections, tools, command, output, summary] = members(message, names);
+    let role = role.and_then(Raw::text).map_or(Role::Missing, |role| Role::named(role.as_bytes()));
+    let units = match role {
+        Role::System => {
+            let sections = sections.map(js::entries).unwrap_or_default();
+            let sections: u64 = sections.into_iter().map(|(_, text)| length(Some(text))).sum();
+            content_units(content) + sections + tools.filter(|tools| tools.is_truthy()).map_or(0, json_units)
+        }
+        Role::User | Role::Custom | Role::ToolResult => content_units(content),
+        Role::Assistant => content.into_iter().flat_map(Raw::items).map(block_units).sum(),
+        Role::BashExecution => length(command) + length(output),
+        Role::BranchSummary | Role::CompactionSummary => length(summary),
+        _ => 0,
+    };
+    units.div_ceil(UNITS_PER_TOKEN)
+}
+
+/// Tokens of the context at the end of `path`, of which `projection` was made (pi's
+/// `estimateProjectedContextTokens`). What a provider counted is believed until an edit or a
+/// compaction changes the context behind it; it may be any JavaScript number.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn context(
+    session: &Session,
+    path: &[EntryIx],
+    projection: &Projection,
+    bodies: &dyn Bodies,
+) -> io::Result<f64> {
+    if let Some(counted) = counted(session, path, projection, bodies)? {
+        return Ok(counted);
+    }
+    let system = system::current(session, &projection.messages, bodies)?;
+    let mut tokens = system.map_or(0, |system| estimate(Raw::checked(&system.message(b"0"))));
+    for message in &projection.messages {
+        if context::role(session, message) != Role::System {
+            tokens += message.with(bodies, estimate)?;
+        }
+    }
+    Ok(tokens as f64)
+}
+
+/// The last count of a provider that still holds, and an estimate of what came after it.
+fn counted(
+    session: &Session,
+    path: &[EntryIx],
+    projection: &Projection,
+    bodies: &dyn Bodies,
+) -> io::Result<Option<f64>> {
+    let changes = |&ix: &EntryIx| matches!(session.entry(ix).kind, Kind::ContextEdit | Kind::Compaction);
+    let changed = path.iter().rposition(changes);
+    let mut trailing = 0;
+    for (index, projected) in projection.entries.iter().enumerate().rev() {
+        if changed.is_some_and(|changed| projected.place as usize <= changed) {
+            break;
+        }
+        for message in projection.messages_of(index).iter().rev() {
+            let (usage, tokens) = message.with(bodies, |json| (usage_tokens(json), estimate(json)))?;
+            if let Some(usage) = usage {
+                return Ok(Some(usage + trailing as f64));
+            }
+            trailing += tokens;
+        }
+    }
+    Ok(None)
+}
+
+/// What the provider counted for an answer that came to its end.
+fn usage_tokens(message: Raw) -> Option<f64> {
+    let [role, stop_reason, usage] = members(message, ["role", "stopReason", "usage"]);
+    let is = |value: Option<Raw>, text| value.is_some_and(|value| value.is(text));
+    if !is(role, "assistant") || is(stop_reason, "aborted") || is(stop_reason, "error") {
+        return None;
+    }
+    let names = ["totalTokens", "input", "output", "cacheRead", "cacheWrite"];
+    let [total, input, output, cache_read, cache_write] = members(usage?, names);
+    let tokens = match total.filter(|total| total.is_truthy()) {
+        Some(total) => addend(Some(total)),
+        None => addend(input) + addend(output) + addend(cache_read) + addend(cache_write),
+    };
+    (tokens > 0.0).then_some(tokens)
+}
+
+/// A string, or text and image blocks.
+fn content_units(content: Option<Raw>) -> u64 {
+    let block = |block: Raw| {
+        let image = if is_type(block, "image") { IMAGE_UNITS } else { 0 };
+        if is_type(block, "text") { length(block.get("text")) } else { image }
+    };
+    let blocks: u64 = content.into_iter().flat_map(Raw::items).map(block).sum();
+    length(content) + blocks
+}
+
+/// A block of an assistant message.
+fn block_units(block: Raw) -> u64 {
+    let names = ["type", "text", "thinking", "name", "arguments"];
+    let [kind, text, thinking, name, arguments] = members(block, names);
+    match kind.and_then(Raw::text) {
+        Some(kind) if kind == "text" => length(text),
+        Some(kind) if kind == "thinking" => length(thinking),
+        Some(kind) if kind == "toolCall" => length(name) + arguments.map_or(0, json_units),
+        _ => 0,
+    }
+}
+
+fn json_units(value: Raw) -> u64 {
+    js::stringify(value).utf16_len() as u64
+}

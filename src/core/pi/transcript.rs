@@ -1,0 +1,124 @@
+//! Messages as text for a summariser (pi's `serializeConversation`).
+//!
+//! Thinking is left out, tool results are cut. Lone surrogates come out as U+FFFD, which is what
+//! reaches a model from pi too.
+
+use super::llm;
+use super::value::{content_text, is_type, members, template, text_blocks};
+use crate::core::bodies::{Bodies, Message};
+use crate::core::entry::Role;
+use crate::core::json::{Raw, js, string};
+use crate::core::text::{Text, push_code_point};
+use std::io::{self, Write};
+
+/// How much of a tool result is told, in UTF-16 units.
+const TOOL_RESULT_UNITS: usize = 2000;
+
+/// Writes messages as one text, a blank line between its parts, no newline at the end.
+///
+/// # Errors
+/// Where a line cannot be read, or writing fails.
+pub fn write(messages: &[Message], bodies: &dyn Bodies, out: &mut dyn Write) -> io::Result<()> {
+    let mut transcript = Transcript { out, begun: false };
+    for message in messages {
+        message.with(bodies, |json| match llm::convert(json) {
+            Some(converted) => transcript.message(Raw::checked(&converted)),
+            None => Ok(()),
+        })??;
+    }
+    Ok(())
+}
+
+struct Transcript<'a> {
+    out: &'a mut dyn Write,
+    begun: bool,
+}
+
+impl Transcript<'_> {
+    fn message(&mut self, message: Raw) -> io::Result<()> {
+        let [role, content] = members(message, ["role", "content"]);
+        match role.and_then(Raw::text).map(|role| Role::named(role.as_bytes())) {
+            Some(Role::User) => self.part_unless_empty("[User]: ", content_text(content, "")),
+            Some(Role::Assistant) => self.assistant(content.unwrap_or(Raw::NULL)),
+            Some(Role::ToolResult) => {
+                self.part_unless_empty("[Tool result]: ", cut(content_text(content, "")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn assistant(&mut self, content: Raw) -> io::Result<()> {
+        if content.is_string() || text_blocks(content).next().is_some() {
+            self.part("[Assistant]: ", &content_text(Some(content), "\n"))?;
+        }
+        let mut calls = Text::default();
+        for block in content.items().filter(|block| is_type(*block, "toolCall")) {
+            if !calls.is_empty() {
+                calls.push_str("; ");
+            }
+            push_call(&mut calls, block);
+        }
+        self.part_unless_empty("[Assistant tool calls]: ", calls)
+    }
+
+    fn part_unless_empty(&mut self, label: &str, text: Text) -> io::Result<()> {
+        if text.is_empty() { Ok(()) } else { self.part(label, &text) }
+    }
+
+    fn part(&mut self, label: &str, text: &Text) -> io::Result<()> {
+        let gap = if std::mem::replace(&mut self.begun, true) { "\n\n" } else { "" };
+        write!(self.out, "{gap}{label}")?;
+        self.out.write_all(text.to_string_lossy().as_bytes())
+    }
+}
+
+/// `name(key=json, key=json)`.
+fn push_call(out: &mut Text, block: Raw) {
+    let [name, arguments] = members(block, ["name", "arguments"]);
+    out.push(&template(name));
+    out.push_str("(");
+    for (at, (key, value)) in properties(arguments.unwrap_or(Raw::NULL)).into_iter().enumerate() {
+        if at > 0 {
+            out.push_str(", ");
+        }
+        out.push(&key);
+        out.push_str("=");
+        out.push(&value);
+    }
+    out.push_str(")");
+}
+
+/// `Object.entries(value)`, each value as `JSON.stringify` has it. Arrays have their items, strings
+/// their units.
+fn properties(value: Raw<'_>) -> Vec<(Text<'_>, Text<'static>)> {
+    let numbered = |(at, json): (usize, Text<'static>)| (Text::from(at.to_string()), json);
+    match value.text() {
+        Some(text) => units(&text).enumerate().map(numbered).collect(),
+        None if value.is_array() => value.items().map(js::stringify).enumerate().map(numbered).collect(),
+        None => js::entries(value).into_iter().map(|(key, value)| (key, js::stringify(value))).collect(),
+    }
+}
+
+/// Each UTF-16 unit of a text as a JSON string.
+fn units<'a>(text: &'a Text) -> impl Iterator<Item = Text<'static>> + 'a {
+    let halves = |code_point: u32| match code_point.checked_sub(0x1_0000) {
+        Some(offset) => [Some(0xd800 + (offset >> 10)), Some(0xdc00 + (offset & 0x3ff))],
+        None => [Some(code_point), None],
+    };
+    text.code_points().flat_map(halves).flatten().map(|unit| {
+        let mut bytes = Vec::new();
+        push_code_point(&mut bytes, unit);
+        Text::from_wtf8(string::encoded(&Text::from_wtf8(bytes)))
+    })
+}
+
+/// A tool result's text, with a note of how much of it is missing.
+fn cut(text: Text) -> Text {
+    let more = text.utf16_len().saturating_sub(TOOL_RESULT_UNITS);
+    if more == 0 {
+        return text;
+    }
+    let mut head = text.head_whole(TOOL_RESULT_UNITS);
+    head.push_str(&format!("\n\n[... {more} more characters truncated]"));
+    head
+}

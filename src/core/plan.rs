@@ -1,0 +1,270 @@
+//! What an operation wants done: a value that can be printed, compared and committed.
+
+use super::bodies::FileBodies;
+use super::entry::{EntryIx, Span};
+use super::json::edit::Edit;
+use super::json::string::encoded;
+use super::session::{Format, Session};
+use super::store::ReadAt;
+use super::text::Text;
+use std::fmt;
+use std::io::{self, Write};
+
+/// A change of a session: whole lines behind its last, and its migration where it is of an older
+/// format. One commit does both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Entries as JSON, without newlines.
+    pub lines: Vec<Vec<u8>>,
+}
+
+/// A session file to be made from another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewSession {
+    /// Its id.
+    pub id: String,
+    /// When it is made, as its header says.
+    pub timestamp: String,
+    /// What stands before the entries: the header, behind oh-my-pi's title line where there is one.
+    pub head: Vec<Vec<u8>>,
+    /// Its entries.
+    pub entries: Entries,
+}
+
+/// The entries of a [`NewSession`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entries {
+    /// Every line behind the source's header, as migration leaves it.
+    All,
+    /// These, in this order.
+    Some(Vec<Piece>),
+}
+
+/// An entry of a [`NewSession`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// An entry of the source.
+    Copied {
+        /// Which.
+        entry: EntryIx,
+        /// Its new parent's id, where the parent changes (`None` inside: a root).
+        parent: Option<Option<Text<'static>>>,
+        /// The new `firstKeptEntryId`, where that changes.
+        first_kept: Option<Text<'static>>,
+    },
+    /// A new entry, as JSON without newline.
+    Made(Vec<u8>),
+}
+
+impl Change {
+    /// The bytes behind the old end of a version 3 file. The newline that a last line may lack is the
+    /// writer's business (rule 1 of the store).
+    pub fn appended(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for line in &self.lines {
+            bytes.extend_from_slice(line);
+            bytes.push(b'\n');
+        }
+        bytes
+    }
+
+    /// Whether the file has to be written anew: it is of an older format.
+    pub fn rewrites(&self, session: &Session) -> bool {
+        session.format != Format::V3
+    }
+
+    /// Writes the whole session as it is after the change.
+    ///
+    /// # Errors
+    /// Where reading or writing fails, or the source is no longer what was loaded.
+    pub fn write(&self, session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+        let header = session.header.span;
+        copy(source, Span { start: 0, len: header.start }, out)?;
+        out.write_all(&session.upgraded_header())?;
+        write_rest(session, source, out)?;
+        let tail = session.upgrade_tail();
+        let lines = tail.iter().chain(&self.lines);
+        let unfinished = !session.ends_with_newline && (self.rewrites(session) || !self.lines.is_empty());
+        out.write_all(if unfinished { b"\n" } else { b"" })?;
+        for line in lines {
+            out.write_all(line)?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+}
+
+impl NewSession {
+    /// The name the agents give a session file.
+    pub fn file_name(&self) -> String {
+        format!("{}_{}.jsonl", self.timestamp.replace([':', '.'], "-"), self.id)
+    }
+
+    /// Writes the new file.
+    ///
+    /// # Errors
+    /// Where reading or writing fails, or the source is no longer what was loaded.
+    pub fn write(&self, session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+        for line in &self.head {
+            out.write_all(line)?;
+            out.write_all(b"\n")?;
+        }
+        match &self.entries {
+            Entries::All => {
+                copy_newline_less(session, source, out)?;
+                if let Some(tail) = session.upgrade_tail() {
+                    out.write_all(&tail)?;
+                    out.write_all(b"\n")?;
+                }
+            }
+            Entries::Some(pieces) => {
+                let bodies = FileBodies::new(session, source);
+                for piece in pieces {
+                    out.write_all(&piece.line(&bodies)?)?;
+                    out.write_all(b"\n")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Piece {
+    /// The line of the new file, without its newline.
+    ///
+    /// # Errors
+    /// Where the source cannot be read.
+    pub fn line(&self, bodies: &dyn super::bodies::Bodies) -> io::Result<Vec<u8>> {
+        let (entry, parent, first_kept) = match self {
+            Piece::Made(line) => return Ok(line.clone()),
+            Piece::Copied { entry, parent, first_kept } => (*entry, parent, first_kept),
+        };
+        let line = bodies.line(entry)?;
+        if parent.is_none() && first_kept.is_none() {
+            return Ok(line.strip_suffix(b"\r").unwrap_or(&line).to_vec());
+        }
+        let mut edit = Edit::new(&line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        if let Some(parent) = parent {
+            edit.set("parentId", &parent.as_ref().map_or_else(|| b"null".to_vec(), encoded));
+        }
+        if let Some(first_kept) = first_kept {
+            edit.set("firstKeptEntryId", &encoded(first_kept));
+        }
+        Ok(edit.finish())
+    }
+}
+
+/// Everything behind the header's value, upgraded lines spliced, all other bytes as they are.
+fn write_rest(session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+    let bodies = FileBodies::new(session, source);
+    let mut at = session.header.span.end();
+    for ix in session.all().filter(|&ix| session.is_upgraded(ix)) {
+        let span = session.entry(ix).span;
+        copy(source, Span { start: at, len: span.start - at }, out)?;
+        out.write_all(&super::bodies::Bodies::line(&bodies, ix)?)?;
+        at = span.end();
+    }
+    copy(source, Span { start: at, len: session.len - at }, out)
+}
+
+/// The same without the rest of the header's line, and with a newline at the end.
+fn copy_newline_less(session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+    let mut skip = SkipLine { out, skipping: true };
+    write_rest(session, source, &mut skip)?;
+    let skipping = skip.skipping;
+    out.write_all(if session.ends_with_newline || skipping { b"" } else { b"\n" })
+}
+
+/// Leaves out what comes before the first newline, and that.
+struct SkipLine<'a> {
+    out: &'a mut dyn Write,
+    skipping: bool,
+}
+
+impl Write for SkipLine<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.skipping {
+            return self.out.write(bytes);
+        }
+        match memchr::memchr(b'\n', bytes) {
+            Some(newline) => {
+                self.skipping = false;
+                Ok(newline + 1)
+            }
+            None => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Bytes copied at a time.
+const COPY: u64 = 256 * 1024;
+
+fn copy(source: &dyn ReadAt, span: Span, out: &mut dyn Write) -> io::Result<()> {
+    let mut buffer = vec![0; span.len.min(COPY) as usize];
+    let mut at = span.start;
+    while at < span.end() {
+        let take = (span.end() - at).min(COPY) as usize;
+        source.read_exact_at(&mut buffer[..take], at)?;
+        out.write_all(&buffer[..take])?;
+        at += take as u64;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.lines.iter().try_for_each(|line| writeln!(f, "{}", String::from_utf8_lossy(line)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::load::{Options, load};
+
+    fn written(text: &str, lines: &[&str]) -> String {
+        let source = text.as_bytes().to_vec();
+        let session = load(&source, &Options::default()).unwrap();
+        let change = Change { lines: lines.iter().map(|line| line.as_bytes().to_vec()).collect() };
+        let mut out = Vec::new();
+        change.write(&session, &source, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn bytes_that_do_not_change_come_back() {
+        let text = "\n {\"type\":\"session\",\"version\":3, \"id\":\"s\"} \r\n{\"id\":\"a\",\"parentId\":null,\"n\":1e400}\r\nbroken\n\n{\"x\"";
+        assert_eq!(written(text, &[]), text);
+        assert_eq!(written(text, &["{}"]), format!("{text}\n{{}}\n"));
+    }
+
+    #[test]
+    fn an_older_file_is_migrated_and_changed_at_once() {
+        let text = "{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\nbroken\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"hookMessage\"}}";
+        assert_eq!(
+            written(text, &["{}"]),
+            "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\nbroken\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"custom\"}}\n{}\n"
+        );
+    }
+
+    #[test]
+    fn all_entries_go_behind_another_header() {
+        let text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\r\n{\"id\":\"a\"}\r\nbroken";
+        let source = text.as_bytes().to_vec();
+        let session = load(&source, &Options::default()).unwrap();
+        let new = NewSession {
+            id: "n".to_owned(),
+            timestamp: "2026-01-01T00:00:00.000Z".to_owned(),
+            head: vec![b"{}".to_vec()],
+            entries: Entries::All,
+        };
+        let mut out = Vec::new();
+        new.write(&session, &source, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "{}\n{\"id\":\"a\"}\r\nbroken\n");
+        assert_eq!(new.file_name(), "2026-01-01T00-00-00-000Z_n.jsonl");
+    }
+}

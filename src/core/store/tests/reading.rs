@@ -1,0 +1,84 @@
+//! Opening, spooling, walking.
+
+use super::super::{Opened, ReadAt, list_sessions, open, spool};
+use super::*;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+fn all(source: &dyn ReadAt) -> String {
+    let mut bytes = vec![0; source.len() as usize];
+    source.read_exact_at(&mut bytes, 0).unwrap();
+    assert_eq!(source.read_at(&mut [0; 8], source.len()).unwrap(), 0);
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn a_file_reads_as_it_was_when_opened() {
+    let bench = Bench::new(OLD);
+    let file = bench.open();
+    append_to(&bench.path, "more\n");
+    assert_eq!((all(&file).as_str(), file.still_same().unwrap()), (OLD, true));
+    assert_eq!(file.len(), OLD.len() as u64);
+    fs::rename(&bench.path, bench.at("elsewhere")).unwrap();
+    assert!(file.still_same().unwrap());
+    fs::write(bench.at("elsewhere"), "short").unwrap();
+    assert!(!file.still_same().unwrap());
+    assert!(file.read_exact_at(&mut [0; 20], 0).is_err());
+}
+
+#[test]
+fn what_cannot_be_opened_says_why() {
+    let bench = Bench::new(OLD);
+    let message = |path: &Path| SessionFile::open(path).unwrap_err().to_string();
+    let missing = bench.at("missing");
+    assert_eq!(message(&missing), format!("cannot read {}: no such file or folder", missing.display()));
+    assert!(message(bench.folder.path()).ends_with("it is a folder"));
+    assert!(message(Path::new("/dev/null")).ends_with("not a regular file"));
+    assert!(matches!(open(bench.folder.path(), 9), Err(StoreError::IsFolder { .. })));
+}
+
+#[test]
+fn a_stream_is_spooled_to_memory_or_to_a_file() {
+    for limit in [0, 1, OLD.len() - 1, OLD.len(), 1 << 20] {
+        let spooled = spool(&mut OLD.as_bytes(), limit).unwrap();
+        assert_eq!(all(&spooled), OLD, "{limit}");
+    }
+    assert!(spool(&mut std::io::empty(), 0).unwrap().is_empty());
+    let bench = Bench::new(OLD);
+    let fifo = bench.at("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    assert!(matches!(SessionFile::open(&fifo), Err(StoreError::NotRegular { .. })));
+    let mut writer = Command::new("cp").arg(&bench.path).arg(&fifo).spawn().unwrap();
+    let Opened::Stream(stream) = open(&fifo, 10).unwrap() else { panic!() };
+    assert_eq!(all(&stream), OLD);
+    writer.wait().unwrap();
+    assert!(matches!(open(&bench.path, 10), Ok(Opened::File(_))));
+}
+
+#[test]
+fn a_folder_means_its_own_sessions() {
+    let bench = Bench::new(OLD);
+    for name in ["deep/er", ".hidden", "folder.jsonl"] {
+        fs::create_dir_all(bench.at(name)).unwrap();
+    }
+    for name in ["a.jsonl", ".h.jsonl", "b.txt", "deep/c.jsonl", "deep/er/d.jsonl", ".hidden/e.jsonl"] {
+        fs::write(bench.at(name), "").unwrap();
+    }
+    symlink("deep", bench.at("linked")).unwrap();
+    symlink("a.jsonl", bench.at("z.jsonl")).unwrap();
+    symlink("nowhere", bench.at("y.jsonl")).unwrap();
+    assert!(Command::new("mkfifo").arg(bench.at("fifo.jsonl")).status().unwrap().success());
+    let names = |recursive| {
+        let listing = list_sessions(bench.folder.path(), recursive).unwrap();
+        assert!(listing.problems.is_empty());
+        let short = |path: PathBuf| path.strip_prefix(bench.folder.path()).unwrap().display().to_string();
+        listing.sessions.into_iter().map(short).collect::<Vec<_>>()
+    };
+    assert_eq!(names(false), ["a.jsonl", "s.jsonl", "y.jsonl", "z.jsonl"]);
+    let all = ["a.jsonl", "deep/c.jsonl", "deep/er/d.jsonl", "s.jsonl", "y.jsonl", "z.jsonl"];
+    assert_eq!(names(true), all);
+    let itself = list_sessions(&bench.path, true).unwrap().sessions;
+    assert_eq!(itself, std::slice::from_ref(&bench.path));
+    assert!(matches!(list_sessions(&bench.at("no"), true), Err(StoreError::NotFound { .. })));
+    assert_eq!(list_sessions(&bench.at("linked"), false).unwrap().sessions.len(), 1);
+}

@@ -1,0 +1,82 @@
+//! Rule 1: whole lines in one write, behind a newline if one is missing, taken back when cut short.
+
+use super::seam::{EIO, Fault};
+use super::*;
+
+#[test]
+fn a_line_goes_to_the_end() {
+    let bench = Bench::new(OLD);
+    let committed = bench.lock().unwrap().append(LINE.as_bytes()).unwrap();
+    assert_eq!(bench.content(), format!("{OLD}{LINE}"));
+    assert_eq!((committed.bytes, committed.path), (LINE.len() as u64, bench.path.clone()));
+    assert!(committed.troubles.is_empty());
+    assert_eq!(bench.names(), ["s.jsonl"]);
+}
+
+#[test]
+fn a_missing_newline_comes_first() {
+    let bench = Bench::new("{\"type\":\"session\"}\n{\"torn");
+    bench.lock().unwrap().append(LINE.as_bytes()).unwrap();
+    assert_eq!(bench.content(), format!("{{\"type\":\"session\"}}\n{{\"torn\n{LINE}"));
+}
+
+#[test]
+fn nothing_is_nothing_and_half_a_line_is_refused() {
+    let bench = Bench::new("{\"torn");
+    bench.lock().unwrap().append(b"").unwrap();
+    assert!(bench.lock().unwrap().append(b"{\"cut\":").is_err());
+    assert_eq!(bench.content(), "{\"torn");
+}
+
+/// All lines and the newline before them are one write, so that no other writer comes in between.
+#[test]
+fn it_is_one_write_and_one_fsync() {
+    let bench = Bench::new("{\"torn");
+    let seam = Seam::new().leak();
+    let locked = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap();
+    locked.append(LINE.repeat(3).as_bytes()).unwrap();
+    assert_eq!((seam.count("write"), seam.count("sync"), seam.count("truncate")), (1, 1, 0));
+    assert_eq!(seam.log().last(), Some(&"sync"));
+}
+
+/// Behind a short write that someone else already built on, nothing may be cut off.
+#[test]
+fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
+    for stranger in [false, true] {
+        let bench = Bench::new(OLD);
+        let probe = Seam::new().leak();
+        lock_on(probe, &bench.open(), &now(Agent::Pi)).unwrap().append(LINE.as_bytes()).unwrap();
+        let write = probe.log().iter().position(|call| *call == "write").unwrap();
+
+        let bench = Bench::new(OLD);
+        let seam = Seam::failing_at(write, Fault::Full).leak();
+        let locked = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap();
+        if stranger {
+            let path = bench.path.clone();
+            seam.before("write", move || {
+                let path = path.clone();
+                seam.before("facts", move || append_to(&path, "\nother\n"));
+            });
+        }
+        let error = locked.append(LINE.as_bytes()).unwrap_err();
+        let half = &LINE[..LINE.len() / 2];
+        if stranger {
+            assert!(matches!(error, StoreError::Torn { left, .. } if left == half.len() as u64));
+            assert_eq!(bench.content(), format!("{OLD}{half}\nother\n"));
+        } else {
+            assert!(matches!(error, StoreError::Io { .. }), "{error:?}");
+            assert_eq!(bench.content(), OLD);
+        }
+        assert!(!error.is_busy());
+    }
+}
+
+#[test]
+fn a_short_write_that_cannot_be_taken_back_says_so() {
+    let bench = Bench::new(OLD);
+    let seam = Seam::new().leak().with_broken(&[("sync", EIO), ("truncate", EIO)]);
+    let locked = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap();
+    let error = locked.append(LINE.as_bytes()).unwrap_err();
+    assert!(error.to_string().ends_with("26 bytes of it stay at the end"), "{error}");
+    assert!(error.hint().is_some());
+}

@@ -1,0 +1,230 @@
+//! Rule 2: a rewrite keeps what a file is, and is one rename.
+
+use super::seam::{EOPNOTSUPP, EPERM};
+use super::*;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+#[test]
+fn the_new_content_takes_the_place_of_the_old() {
+    let bench = Bench::new(OLD);
+    let committed = rewrite(bench.lock().unwrap(), NEW).unwrap();
+    assert_eq!(bench.content(), NEW);
+    assert_eq!((committed.bytes, committed.carried), (NEW.len() as u64, 0));
+    assert_eq!(bench.names(), ["s.jsonl"]);
+}
+
+/// The file is on disk before it has the name, and the folder after.
+#[test]
+fn the_order_is_write_sync_rename_sync() {
+    let bench = Bench::new(OLD);
+    let seam = Seam::new().leak();
+    rewrite(lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap(), NEW).unwrap();
+    let order: Vec<_> = seam
+        .log()
+        .into_iter()
+        .filter(|call| ["write", "set_mode", "sync", "rename", "sync_folder"].contains(call))
+        .collect();
+    assert_eq!(order, ["write", "set_mode", "sync", "rename", "sync_folder"]);
+}
+
+/// While it is written it is hidden, private, and no name that an agent lists or promotes.
+#[test]
+fn the_temporary_file_is_none_of_the_agents() {
+    let bench = Bench::new(OLD);
+    let folder = bench.folder.path().to_owned();
+    let mut seen = Vec::new();
+    let look = &mut |out: &mut dyn Write| {
+        out.write_all(NEW.as_bytes())?;
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            let name = entry.file_name().into_string().unwrap();
+            if name != "s.jsonl" {
+                seen.push((name, entry.metadata()?.permissions().mode() & 0o777));
+            }
+        }
+        Ok(())
+    };
+    bench.lock().unwrap().rewrite(None, look).unwrap();
+    let [(name, mode)] = seen.as_slice() else { panic!("{seen:?}") };
+    assert!(name.starts_with(".pisess-") && name.ends_with(".part") && name.len() < 24, "{name}");
+    assert_eq!(*mode, 0o600);
+}
+
+#[test]
+fn mode_and_owner_are_kept() {
+    let bench = Bench::new(OLD);
+    for mode in [0o600, 0o644, 0o640, 0o664] {
+        fs::set_permissions(&bench.path, fs::Permissions::from_mode(mode)).unwrap();
+        rewrite(bench.lock().unwrap(), NEW).unwrap();
+        assert_eq!(fs::metadata(&bench.path).unwrap().mode() & 0o7777, mode);
+    }
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(&bench.path, Some(65_534), Some(12_345)).unwrap();
+        rewrite(bench.lock().unwrap(), NEW).unwrap();
+        let facts = fs::metadata(&bench.path).unwrap();
+        assert_eq!((facts.uid(), facts.gid()), (65_534, 12_345));
+    }
+}
+
+/// An owner that cannot be given back is a refusal; with force it is gone, and its group's rights too.
+#[test]
+fn a_lost_owner_is_refused_without_force() {
+    let bench = Bench::new(OLD);
+    fs::set_permissions(&bench.path, fs::Permissions::from_mode(0o660)).unwrap();
+    let seam = Seam::new().leak().with_broken(&[("set_owner", EPERM)]);
+    seam.estrange(fs::metadata(&bench.path).unwrap().ino());
+    let error = rewrite(lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap(), NEW).unwrap_err();
+    assert!(matches!(&error, StoreError::AttributesLost { what, .. } if what == "the owner"));
+    assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
+    rewrite(lock_on(seam, &bench.open(), &forced(Agent::Pi)).unwrap(), NEW).unwrap();
+    assert_eq!(fs::metadata(&bench.path).unwrap().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn extended_attributes_are_kept_or_refused() {
+    let bench = Bench::new(OLD);
+    let file = fs::File::open(&bench.path).unwrap();
+    DISK.set_xattr(&file, "user.note".as_ref(), b"kept").expect("a file system with extended attributes");
+    rewrite(bench.lock().unwrap(), NEW).unwrap();
+    let kept = DISK.xattrs(&fs::File::open(&bench.path).unwrap()).unwrap();
+    assert!(kept.contains(&("user.note".into(), b"kept".to_vec())), "{kept:?}");
+
+    let seam = Seam::new().leak().with_broken(&[("set_xattr", EOPNOTSUPP)]);
+    let error = rewrite(lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap(), OLD).unwrap_err();
+    assert!(error.to_string().contains("the attribute user.note cannot be kept"), "{error}");
+    assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
+    rewrite(lock_on(seam, &bench.open(), &forced(Agent::Pi)).unwrap(), OLD).unwrap();
+    assert_eq!(bench.content(), OLD);
+}
+
+/// The ACL of the file is kept; one that the folder would give to new files is not.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_acl_is_kept() {
+    let bench = Bench::new(OLD);
+    let acl = |path: &Path| {
+        let found = DISK.xattrs(&fs::File::open(path).unwrap()).unwrap();
+        found.into_iter().find(|(name, _)| name == "system.posix_acl_access").map(|(_, value)| value)
+    };
+    let folder = fs::File::open(bench.folder.path()).unwrap();
+    DISK.set_xattr(&folder, "system.posix_acl_default".as_ref(), &acl_for(7)).expect("ACLs");
+    rewrite(bench.lock().unwrap(), NEW).unwrap();
+    assert_eq!(acl(&bench.path), None);
+
+    let file = fs::File::open(&bench.path).unwrap();
+    DISK.set_xattr(&file, "system.posix_acl_access".as_ref(), &acl_for(65_534)).unwrap();
+    rewrite(bench.lock().unwrap(), OLD).unwrap();
+    assert_eq!(acl(&bench.path), Some(acl_for(65_534)));
+}
+
+/// `u::rw-,u:USER:rw-,g::---,m::rw-,o::---` as the kernel has it.
+#[cfg(target_os = "linux")]
+pub(super) fn acl_for(user: u32) -> Vec<u8> {
+    let entries =
+        [(1_u16, 6_u16, u32::MAX), (2, 6, user), (4, 0, u32::MAX), (16, 6, u32::MAX), (32, 0, u32::MAX)];
+    let mut bytes = 2_u32.to_le_bytes().to_vec();
+    for (tag, rights, id) in entries {
+        bytes.extend(tag.to_le_bytes());
+        bytes.extend(rights.to_le_bytes());
+        bytes.extend(id.to_le_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn a_symbolic_link_is_followed() {
+    let bench = Bench::new(OLD);
+    let link = bench.at("link.jsonl");
+    symlink("s.jsonl", &link).unwrap();
+    let file = SessionFile::open(&link).unwrap();
+    assert_eq!(
+        (file.path(), file.resolved()),
+        (link.as_path(), bench.path.canonicalize().unwrap().as_path())
+    );
+    let committed = rewrite(lock_on(&DISK, &file, &now(Agent::Pi)).unwrap(), NEW).unwrap();
+    assert_eq!(committed.path, link);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(bench.content(), NEW);
+}
+
+#[test]
+fn a_hard_link_is_refused_for_a_rewrite_and_fine_for_an_append() {
+    let bench = Bench::new(OLD);
+    fs::hard_link(&bench.path, bench.at("other.jsonl")).unwrap();
+    let locked = lock_on(&DISK, &bench.open(), &forced(Agent::Pi)).unwrap();
+    let error = rewrite(locked, NEW).unwrap_err();
+    assert!(matches!(error, StoreError::HardLinked { links: 2, .. }), "{error:?}");
+    assert_eq!(bench.content(), OLD);
+    bench.lock().unwrap().append(LINE.as_bytes()).unwrap();
+    assert_eq!(fs::read_to_string(bench.at("other.jsonl")).unwrap(), format!("{OLD}{LINE}"));
+}
+
+/// Root may do anything, so the test becomes somebody else, for this thread only.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_read_only_file_and_a_read_only_folder_are_refused() {
+    let bench = Bench::new(OLD);
+    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    set(bench.folder.path(), 0o777);
+    set(&bench.path, 0o444);
+    let denied = as_nobody(|| bench.lock().map(drop)).unwrap_err();
+    assert!(matches!(denied, StoreError::Permission { .. }), "{denied:?}");
+    assert!(denied.to_string().ends_with("permission denied"), "{denied}");
+
+    set(&bench.path, 0o666);
+    set(bench.folder.path(), 0o555);
+    let denied = as_nobody(|| rewrite(bench.lock()?, NEW)).unwrap_err();
+    assert!(matches!(denied, StoreError::Permission { .. }), "{denied:?}");
+    assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
+    as_nobody(|| bench.lock()?.append(LINE.as_bytes())).unwrap();
+    assert_eq!(bench.content(), format!("{OLD}{LINE}"));
+
+    let new = bench.at("new.jsonl");
+    let denied = as_nobody(|| super::super::create(&new, None, false, &mut |_| Ok(()))).unwrap_err();
+    assert!(matches!(denied, StoreError::Permission { .. }), "{denied:?}");
+
+    set(&bench.path, 0o600);
+    let denied = as_nobody(|| SessionFile::open(&bench.path).map(drop));
+    // Whoever is not root owns the file and may read it.
+    assert_eq!(denied.is_err(), rustix::process::geteuid().is_root());
+    set(bench.folder.path(), 0o700);
+}
+
+#[cfg(target_os = "linux")]
+fn as_nobody<T: Send>(act: impl FnOnce() -> T + Send) -> T {
+    use rustix::thread::{Uid, set_thread_res_uid};
+    std::thread::scope(|scope| {
+        let run = || {
+            if rustix::process::geteuid().is_root() {
+                let nobody = Uid::from_raw(65_534);
+                set_thread_res_uid(nobody, nobody, nobody).unwrap();
+            }
+            act()
+        };
+        scope.spawn(run).join().unwrap()
+    })
+}
+
+#[test]
+fn a_closure_that_fails_changes_nothing() {
+    let bench = Bench::new(OLD);
+    let changed = || StoreError::Changed { path: "x".into(), change: super::super::Change::Edited };
+    let error = bench.lock().unwrap().rewrite(None, &mut |out| {
+        out.write_all(NEW.as_bytes())?;
+        Err(std::io::Error::other(changed()))
+    });
+    // An error of the store comes back as itself, so that its exit code does.
+    assert!(error.unwrap_err().is_busy());
+    assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
+}
+
+#[test]
+fn a_batch_syncs_each_folder_once_and_reports() {
+    let bench = Bench::new(OLD);
+    let batch = super::super::Batch::new();
+    let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
+    batch.rewrite(bench.lock().unwrap(), Some(&bench.at("s.bak")), write).unwrap();
+    batch.create(&bench.at("t.jsonl"), None, false, write).unwrap();
+    assert!(batch.finish().is_empty());
+    assert_eq!(bench.names(), ["s.bak", "s.jsonl", "t.jsonl"]);
+}

@@ -1,0 +1,103 @@
+//! Rule 3: one writer at a time, and the path is still what was read.
+
+use super::super::{Change, Found};
+use super::*;
+
+#[test]
+fn a_held_lock_is_waited_for_and_then_busy() {
+    let bench = Bench::new(OLD);
+    let held = bench.lock().unwrap();
+    let seam = Seam::new().leak();
+    let options = WriteOptions::default();
+    let error = lock_on(seam, &bench.open(), &options).unwrap_err();
+    assert!(matches!(error, StoreError::Busy { .. }) && error.is_busy(), "{error:?}");
+    assert_eq!(seam.slept(), options.wait);
+    // Force does not go through another's lock.
+    assert!(lock_on(&DISK, &bench.open(), &forced(Agent::Pi)).unwrap_err().is_busy());
+    drop(held);
+    assert_eq!(bench.lock().unwrap().found(), Found::Same);
+}
+
+#[test]
+fn it_goes_on_as_soon_as_the_lock_is_given_back() {
+    let bench = Bench::new(OLD);
+    let mut held = Some(bench.lock().unwrap());
+    let seam = Seam::new().leak();
+    seam.before("sleep", move || {
+        held.take().unwrap().append(LINE.as_bytes()).unwrap();
+    });
+    let locked = lock_on(seam, &bench.open(), &WriteOptions::default()).unwrap();
+    assert_eq!(locked.found(), Found::Grown);
+}
+
+/// The lock was waited for on a file that has lost its name to another one.
+#[test]
+fn after_another_rewrite_the_waiter_finds_the_file_replaced() {
+    let bench = Bench::new(OLD);
+    let file = bench.open();
+    let mut held = Some(bench.lock().unwrap());
+    let seam = Seam::new().leak();
+    seam.before("sleep", move || {
+        rewrite(held.take().unwrap(), NEW).unwrap();
+    });
+    assert!(is_changed(lock_on(seam, &file, &WriteOptions::default()), Change::Replaced));
+    assert_eq!(bench.content(), NEW);
+    let removed = bench.open();
+    fs::remove_file(&bench.path).unwrap();
+    assert!(is_changed(lock_on(&DISK, &removed, &now(Agent::Pi)), Change::Removed));
+}
+
+#[test]
+fn without_lock_support_it_wants_force() {
+    let bench = Bench::new(OLD);
+    let seam = Seam::without_locks().leak();
+    let error = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap_err();
+    assert!(matches!(error, StoreError::NoLockSupport { .. }) && !error.is_busy(), "{error:?}");
+    lock_on(seam, &bench.open(), &forced(Agent::Pi)).unwrap().append(LINE.as_bytes()).unwrap();
+    assert_eq!(bench.content(), format!("{OLD}{LINE}"));
+}
+
+/// A dropped guard leaves no trace.
+#[test]
+fn a_lock_without_a_commit_changes_nothing() {
+    let bench = Bench::new(OLD);
+    let before = fs::metadata(&bench.path).unwrap();
+    drop(bench.lock().unwrap());
+    let after = fs::metadata(&bench.path).unwrap();
+    assert_eq!(super::super::files::facts_of(&before), super::super::files::facts_of(&after));
+}
+
+/// Each thread opens, locks, reads again when the file has grown, and appends: none is lost, and each saw
+/// all that came before it.
+#[test]
+fn eight_writers_lose_nothing() {
+    const WRITERS: usize = 8;
+    const EACH: usize = 40;
+    let bench = Bench::new(OLD);
+    std::thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let bench = &bench;
+            scope.spawn(move || (0..EACH).for_each(|turn| append_one(&bench.path, writer, turn)));
+        }
+    });
+    let content = bench.content();
+    let lines: Vec<_> = content.strip_prefix(OLD).unwrap().lines().collect();
+    let seen: std::collections::BTreeSet<_> = lines.iter().map(|line| line.split('@').next()).collect();
+    assert_eq!((lines.len(), seen.len()), (WRITERS * EACH, WRITERS * EACH));
+    for (above, line) in lines.iter().enumerate() {
+        assert!(line.ends_with(&format!("@{}", above + 2)), "line {above}: {line}");
+    }
+}
+
+fn append_one(path: &Path, writer: usize, turn: usize) {
+    use super::super::ReadAt;
+    let mut file = SessionFile::open(path).unwrap();
+    let mut locked = lock_on(&DISK, &file, &WriteOptions::default()).unwrap();
+    if locked.found() == Found::Grown {
+        file = locked.reopen().unwrap();
+    }
+    let mut bytes = vec![0; file.len() as usize];
+    file.read_exact_at(&mut bytes, 0).unwrap();
+    let above = bytes.iter().filter(|byte| **byte == b'\n').count();
+    locked.append(format!("{writer}.{turn}@{above}\n").as_bytes()).unwrap();
+}

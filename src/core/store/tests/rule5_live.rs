@@ -1,0 +1,307 @@
+//! Rule 5: oh-my-pi's lock is honoured, a dead one stolen, a live oh-my-pi refused.
+
+use super::super::LiveSign;
+use super::seam::Fault;
+use super::*;
+use std::process::{Child, Command, Stdio};
+use std::time::{Instant, SystemTime};
+
+fn lock_file(bench: &Bench) -> PathBuf {
+    bench.at(".s.jsonl.lock")
+}
+
+fn append(bench: &Bench, options: &WriteOptions) -> Result<Committed, StoreError> {
+    lock_on(&DISK, &bench.open(), options)?.append(LINE.as_bytes())
+}
+
+/// A process that does nothing, and its end.
+struct Stranger(Child);
+
+impl Stranger {
+    fn sleeping() -> Stranger {
+        Stranger(Command::new("sleep").arg("60").spawn().unwrap())
+    }
+
+    fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    fn end(mut self) -> u32 {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+        self.0.id()
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_lock_file_is_there_around_the_commit_only() {
+    for is_append in [true, false] {
+        let bench = Bench::new(OLD);
+        let seam = Seam::new().leak();
+        let locked = lock_on(seam, &bench.open(), &now(Agent::OhMyPi)).unwrap();
+        assert_eq!(bench.names(), ["s.jsonl"]);
+        let path = lock_file(&bench);
+        // The first write of an append is that of the lock file itself.
+        let look = move || {
+            let content = fs::read_to_string(&path).unwrap();
+            let (pid, since) = content.strip_suffix('\n').unwrap().split_once(':').unwrap();
+            assert_eq!(pid, std::process::id().to_string());
+            let age = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis()
+                - since.parse::<u128>().unwrap();
+            assert!(age < 500, "{age}");
+        };
+        let gone = lock_file(&bench);
+        if is_append {
+            seam.before("sync", move || assert!(!gone.exists(), "held over the fsync"));
+            seam.before("facts_at", look);
+            locked.append(LINE.as_bytes()).unwrap();
+        } else {
+            seam.before("sync", move || assert!(!gone.exists(), "held over the fsync"));
+            seam.before("rename", look);
+            rewrite(locked, NEW).unwrap();
+        }
+        assert_eq!(bench.names(), ["s.jsonl"]);
+    }
+}
+
+#[test]
+fn pi_has_no_lock_file() {
+    let bench = Bench::new(OLD);
+    fs::write(lock_file(&bench), "1:1\n").unwrap();
+    append(&bench, &now(Agent::Pi)).unwrap();
+    assert_eq!(fs::read_to_string(lock_file(&bench)).unwrap(), "1:1\n");
+}
+
+#[test]
+fn a_live_holder_is_waited_for_and_never_robbed() {
+    let bench = Bench::new(OLD);
+    let stranger = Stranger::sleeping();
+    let content = format!("{}:1700000000000\n", stranger.id());
+    fs::write(lock_file(&bench), &content).unwrap();
+    let error = append(&bench, &now(Agent::OhMyPi)).unwrap_err();
+    assert!(matches!(&error, StoreError::Busy { holder, .. } if *holder == Some(stranger.id())));
+    assert!(error.is_busy());
+    assert_eq!(fs::read_to_string(lock_file(&bench)).unwrap(), content);
+    assert_eq!(bench.content(), OLD);
+
+    let seam = Seam::new().leak();
+    let path = lock_file(&bench);
+    seam.before("sleep", move || fs::remove_file(&path).unwrap());
+    let options = WriteOptions { agent: Agent::OhMyPi, ..WriteOptions::default() };
+    lock_on(seam, &bench.open(), &options).unwrap().append(LINE.as_bytes()).unwrap();
+    assert_eq!(bench.content(), format!("{OLD}{LINE}"));
+    assert!(seam.slept() < Duration::from_millis(10));
+}
+
+#[test]
+fn a_dead_holder_is_robbed() {
+    let dead = Stranger::sleeping().end();
+    // Our own number, too: an earlier process that had it, as in containers.
+    for pid in [dead, std::process::id()] {
+        let bench = Bench::new(OLD);
+        fs::write(lock_file(&bench), format!("{pid}:1700000000000\n")).unwrap();
+        append(&bench, &now(Agent::OhMyPi)).unwrap();
+        assert_eq!(bench.content(), format!("{OLD}{LINE}"));
+        assert_eq!(bench.names(), ["s.jsonl"]);
+    }
+}
+
+#[test]
+fn a_malformed_lock_is_robbed_when_it_is_old() {
+    for content in ["", "x", "12", "0:1\n", "12:now\n"] {
+        let bench = Bench::new(OLD);
+        fs::write(lock_file(&bench), content).unwrap();
+        assert!(append(&bench, &now(Agent::OhMyPi)).unwrap_err().is_busy());
+        let file = fs::File::open(lock_file(&bench)).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_millis(600)).unwrap();
+        append(&bench, &now(Agent::OhMyPi)).unwrap();
+        assert_eq!(bench.names(), ["s.jsonl"]);
+    }
+}
+
+/// Between our look at a dead lock and the theft, oh-my-pi stole it first.
+#[test]
+fn a_lock_that_changed_hands_is_given_back() {
+    let bench = Bench::new(OLD);
+    let stranger = Stranger::sleeping();
+    fs::write(lock_file(&bench), "x").unwrap();
+    let file = fs::File::open(lock_file(&bench)).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(1)).unwrap();
+    let content = format!("{}:1700000000000\n", stranger.id());
+    let seam = Seam::new().leak();
+    let (path, theirs) = (lock_file(&bench), content.clone());
+    seam.before("rename", move || fs::write(&path, &theirs).unwrap());
+    let locked = lock_on(seam, &bench.open(), &now(Agent::OhMyPi)).unwrap();
+    assert!(locked.append(LINE.as_bytes()).unwrap_err().is_busy());
+    assert_eq!(fs::read_to_string(lock_file(&bench)).unwrap(), content);
+    assert_eq!(bench.names(), [".s.jsonl.lock", "s.jsonl"]);
+}
+
+/// If ours was stolen while we held it, what is there now is not ours to remove.
+#[test]
+fn only_our_own_lock_is_unlinked() {
+    let bench = Bench::new(OLD);
+    let seam = Seam::new().leak();
+    let locked = lock_on(seam, &bench.open(), &now(Agent::OhMyPi)).unwrap();
+    let path = lock_file(&bench);
+    seam.before("rename", move || fs::write(&path, "1:1\n").unwrap());
+    rewrite(locked, NEW).unwrap();
+    assert_eq!(fs::read_to_string(lock_file(&bench)).unwrap(), "1:1\n");
+}
+
+/// What it cannot take back it leaves, and its failing leaves the session alone.
+#[test]
+fn a_full_disk_leaves_no_lock_behind() {
+    let bench = Bench::new(OLD);
+    let probe = Seam::new().leak();
+    lock_on(probe, &bench.open(), &now(Agent::OhMyPi)).unwrap().append(LINE.as_bytes()).unwrap();
+    let write = probe.log().iter().position(|call| *call == "write").unwrap();
+    let bench = Bench::new(OLD);
+    let seam = Seam::failing_at(write, Fault::Full).leak();
+    let locked = lock_on(seam, &bench.open(), &now(Agent::OhMyPi)).unwrap();
+    assert!(locked.append(LINE.as_bytes()).is_err());
+    assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
+}
+
+/// A real process that holds the file open for appending, as oh-my-pi does.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_open_writer_is_refused_at_once() {
+    let bench = Bench::new(OLD);
+    let holding = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
+    let reading = fs::File::open(&bench.path).unwrap();
+    let hold =
+        |file: fs::File| Stranger(Command::new("sleep").arg("60").stdout(Stdio::from(file)).spawn().unwrap());
+    let reader = hold(reading);
+    append(&bench, &now(Agent::OhMyPi)).unwrap();
+    let writer = hold(holding);
+    let started = Instant::now();
+    let options = WriteOptions { agent: Agent::OhMyPi, ..WriteOptions::default() };
+    let error = append(&bench, &options).unwrap_err();
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert!(error.is_busy() && error.hint().is_some());
+    match error {
+        StoreError::LiveAgent { sign: LiveSign::OpenForWriting { pid }, .. } => assert_eq!(pid, writer.id()),
+        other => panic!("{other:?}"),
+    }
+    append(&bench, &forced(Agent::OhMyPi)).unwrap();
+    append(&bench, &now(Agent::Pi)).unwrap();
+    reader.end();
+    writer.end();
+    append(&bench, &now(Agent::OhMyPi)).unwrap();
+    assert_eq!(bench.content(), format!("{OLD}{}", LINE.repeat(4)));
+}
+
+fn stamp(ago: Duration) -> String {
+    jiff::Timestamp::try_from(SystemTime::now() - ago).unwrap().to_string()
+}
+
+fn session_ending_in(last: &str, ago: Duration) -> Bench {
+    let bench = Bench::new(&format!("{{\"type\":\"session\"}}\n{}\n", last.replace("NOW", &stamp(ago))));
+    let file = fs::File::open(&bench.path).unwrap();
+    file.set_modified(SystemTime::now() - ago).unwrap();
+    bench
+}
+
+const MESSAGE: &str = r#"{"type":"message","id":"a","parentId":null,"timestamp":"NOW","message":{}}"#;
+const TOOL: &str = r#"{"type":"custom","customType":"tool_execution_start","id":"a","timestamp":"NOW"}"#;
+const EXIT: &str = r#"{"type":"custom","customType":"session_exit","id":"a","timestamp":"NOW"}"#;
+const LEFT_BY_PISESS: [&str; 5] = [
+    r#"{"type":"label","id":"a","timestamp":"NOW"}"#,
+    r#"{"type":"compaction","id":"a","timestamp":"NOW"}"#,
+    r#"{"type":"branch_summary","id":"a","timestamp":"NOW"}"#,
+    r#"{"type":"custom","customType":"pisess.switch","id":"a","timestamp":"NOW"}"#,
+    r#"{"type":"session","version":3,"id":"a","timestamp":"NOW"}"#,
+];
+
+#[test]
+fn a_file_that_a_turn_just_wrote_is_refused_and_the_sign_fades() {
+    for last in [MESSAGE, TOOL] {
+        let bench = session_ending_in(last, Duration::from_secs(1));
+        let error = append(&bench, &now(Agent::OhMyPi)).unwrap_err();
+        assert!(
+            matches!(&error, StoreError::LiveAgent { sign: LiveSign::JustWritten { .. }, .. }),
+            "{error:?}"
+        );
+        assert!(error.is_busy());
+        append(&bench, &forced(Agent::OhMyPi)).unwrap();
+
+        let bench = session_ending_in(last, Duration::from_secs(1));
+        let seam = Seam::new().leak();
+        let options = WriteOptions { agent: Agent::OhMyPi, ..WriteOptions::default() };
+        lock_on(seam, &bench.open(), &options).unwrap().append(LINE.as_bytes()).unwrap();
+        assert!(seam.slept() > Duration::from_secs(3) && seam.slept() < Duration::from_secs(5));
+
+        let bench = session_ending_in(last, Duration::from_secs(6));
+        append(&bench, &now(Agent::OhMyPi)).unwrap();
+    }
+}
+
+#[test]
+fn a_closed_session_is_not_live_and_neither_is_what_pisess_wrote() {
+    for last in LEFT_BY_PISESS.into_iter().chain([EXIT, "{\"torn", "5", "{\"type\":\"message\"}"]) {
+        let bench = session_ending_in(last, Duration::ZERO);
+        append(&bench, &now(Agent::OhMyPi)).unwrap_or_else(|error| panic!("{last}: {error}"));
+    }
+}
+
+/// A copy made a moment ago of a session that ended long ago.
+#[test]
+fn a_fresh_copy_of_an_old_session_is_not_live() {
+    let bench = Bench::new(&format!("{}\n", MESSAGE.replace("NOW", "2025-01-02T03:04:05.678Z")));
+    append(&bench, &now(Agent::OhMyPi)).unwrap();
+}
+
+/// Where processes can be looked at, an append by a process that is gone was none by oh-my-pi: a script that
+/// adds messages one by one is not slowed down. Where they cannot, it is.
+#[test]
+fn an_old_file_that_nobody_holds_is_not_live() {
+    let bench = Bench::new(OLD);
+    let later = Seam::new();
+    later.skip(Duration::from_secs(60));
+    let later = later.leak();
+    let blind = Seam::blind();
+    blind.skip(Duration::from_secs(60));
+    let blind = blind.leak();
+    let in_a_minute = SystemTime::now() + Duration::from_secs(60);
+    let line = MESSAGE.replace("NOW", &jiff::Timestamp::try_from(in_a_minute).unwrap().to_string());
+    append_to(&bench.path, &format!("{line}\n"));
+    fs::File::open(&bench.path).unwrap().set_modified(in_a_minute).unwrap();
+    let error = lock_on(blind, &bench.open(), &now(Agent::OhMyPi)).unwrap_err();
+    assert!(matches!(error, StoreError::LiveAgent { .. }), "{error:?}");
+    drop(lock_on(later, &bench.open(), &now(Agent::OhMyPi)).unwrap());
+}
+
+#[test]
+fn a_long_last_line_is_read_whole() {
+    let long = MESSAGE.replace("{}}", &format!("{{\"content\":\"{}\"}}}}", "x".repeat(300_000)));
+    let bench = session_ending_in(&long, Duration::ZERO);
+    assert!(append(&bench, &now(Agent::OhMyPi)).unwrap_err().is_busy());
+}
+
+/// Many at once on one oh-my-pi file: none takes another for a live agent, and none is lost.
+#[test]
+fn eight_writers_on_one_oh_my_pi_file() {
+    let bench = Bench::new(OLD);
+    let options = WriteOptions { agent: Agent::OhMyPi, ..WriteOptions::default() };
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..20 {
+                    let mut locked = lock_on(&DISK, &bench.open(), &options).unwrap();
+                    locked.reopen().unwrap();
+                    locked.append(LINE.as_bytes()).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(bench.content(), format!("{OLD}{}", LINE.repeat(160)));
+    assert_eq!(bench.names(), ["s.jsonl"]);
+}

@@ -1,0 +1,154 @@
+//! Rule 6: new files and backups never overwrite, and nobody reads more than before.
+
+use super::super::create::create_on;
+use super::super::{create, same_file};
+use super::seam::{EOPNOTSUPP, EPERM};
+use super::*;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::process::{Command, Stdio};
+
+fn make(path: &Path, source: Option<&SessionFile>, force: bool) -> Result<Committed, StoreError> {
+    create(path, source, force, &mut |out| out.write_all(NEW.as_bytes()))
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().mode() & 0o7777
+}
+
+#[test]
+fn a_new_file_is_private_or_as_its_source() {
+    let bench = Bench::new(OLD);
+    let committed = make(&bench.at("new.jsonl"), None, false).unwrap();
+    assert_eq!((committed.bytes, mode(&bench.at("new.jsonl"))), (NEW.len() as u64, 0o600));
+    for wanted in [0o600, 0o640, 0o664, 0o400] {
+        fs::set_permissions(&bench.path, fs::Permissions::from_mode(wanted)).unwrap();
+        let path = bench.at(&format!("{wanted:o}.jsonl"));
+        make(&path, Some(&bench.open()), false).unwrap();
+        assert_eq!(mode(&path), wanted);
+    }
+}
+
+/// Group bits of a file with an ACL are its mask, not what the group may do.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_acl_of_the_source_comes_along_or_the_group_stays_out() {
+    let bench = Bench::new(OLD);
+    let file = fs::File::open(&bench.path).unwrap();
+    let acl = super::rule2_rewrite::acl_for(65_534);
+    DISK.set_xattr(&file, "system.posix_acl_access".as_ref(), &acl).expect("ACLs");
+    assert_eq!(mode(&bench.path), 0o660);
+    make(&bench.at("with.jsonl"), Some(&bench.open()), false).unwrap();
+    let kept = DISK.xattrs(&fs::File::open(bench.at("with.jsonl")).unwrap()).unwrap();
+    assert!(kept.contains(&("system.posix_acl_access".into(), acl)));
+    let seam = Seam::new().leak().with_broken(&[("set_xattr", EOPNOTSUPP)]);
+    create_on(seam, &bench.at("without.jsonl"), Some(&bench.open()), false, &mut |_| Ok(())).unwrap();
+    assert_eq!(mode(&bench.at("without.jsonl")), 0o600);
+}
+
+#[test]
+fn an_existing_file_is_refused_without_force() {
+    let bench = Bench::new(OLD);
+    let other = bench.at("other.jsonl");
+    fs::write(&other, "other\n").unwrap();
+    let error = make(&other, Some(&bench.open()), false).unwrap_err();
+    assert!(matches!(error, StoreError::Exists { .. }) && !error.is_busy(), "{error:?}");
+    assert_eq!(fs::read_to_string(&other).unwrap(), "other\n");
+    make(&other, Some(&bench.open()), true).unwrap();
+    assert_eq!(fs::read_to_string(&other).unwrap(), NEW);
+    assert_eq!(bench.names(), ["other.jsonl", "s.jsonl"]);
+}
+
+/// Two creators cannot both win: the name is taken between the look and the rename.
+#[test]
+fn a_name_taken_meanwhile_is_refused() {
+    let bench = Bench::new(OLD);
+    let path = bench.at("new.jsonl");
+    let theirs = path.clone();
+    let error = create(&path, None, false, &mut |out| {
+        fs::write(&theirs, "theirs\n")?;
+        out.write_all(NEW.as_bytes())
+    });
+    assert!(matches!(error, Err(StoreError::Exists { .. })), "{error:?}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "theirs\n");
+    assert_eq!(bench.names(), ["new.jsonl", "s.jsonl"]);
+}
+
+#[test]
+fn the_input_is_refused_by_any_name() {
+    let bench = Bench::new(OLD);
+    symlink("s.jsonl", bench.at("soft.jsonl")).unwrap();
+    fs::hard_link(&bench.path, bench.at("hard.jsonl")).unwrap();
+    for name in ["s.jsonl", "soft.jsonl", "hard.jsonl", "./s.jsonl"] {
+        let error = make(&bench.at(name), Some(&bench.open()), true).unwrap_err();
+        assert!(matches!(error, StoreError::SameAsInput { .. }), "{name}: {error:?}");
+    }
+    assert_eq!(bench.content(), OLD);
+    let behind_redirection = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
+    assert!(same_file(&bench.open(), &behind_redirection));
+    assert!(!same_file(&bench.open(), fs::File::open("/dev/null").unwrap()));
+}
+
+#[test]
+fn other_places_are_refused_or_followed() {
+    let bench = Bench::new(OLD);
+    assert!(matches!(make(bench.folder.path(), None, true), Err(StoreError::IsFolder { .. })));
+    assert!(matches!(make(&bench.at("no/new.jsonl"), None, true), Err(StoreError::NotFound { .. })));
+    assert!(matches!(make(&bench.at("new/"), None, true), Err(StoreError::IsFolder { .. })));
+    assert!(matches!(make(&bench.at("s.jsonl/new"), None, true), Err(StoreError::Io { .. })));
+    fs::create_dir(bench.at("there")).unwrap();
+    symlink("there/new.jsonl", bench.at("to.jsonl")).unwrap();
+    make(&bench.at("to.jsonl"), None, false).unwrap();
+    assert_eq!(fs::read_to_string(bench.at("there/new.jsonl")).unwrap(), NEW);
+    assert!(fs::symlink_metadata(bench.at("to.jsonl")).unwrap().is_symlink());
+    symlink("loop", bench.at("loop")).unwrap();
+    assert!(make(&bench.at("loop"), None, false).is_err());
+    fs::write(bench.at("one"), "1").unwrap();
+    fs::hard_link(bench.at("one"), bench.at("two")).unwrap();
+    assert!(matches!(make(&bench.at("two"), None, true), Err(StoreError::HardLinked { .. })));
+}
+
+/// A FIFO and a device stay what they are; a full device is a full disk.
+#[test]
+fn what_is_no_file_is_written_through() {
+    let bench = Bench::new(OLD);
+    let fifo = bench.at("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let reader = Command::new("cat").arg(&fifo).stdout(Stdio::piped()).spawn().unwrap();
+    make(&fifo, Some(&bench.open()), false).unwrap();
+    assert_eq!(reader.wait_with_output().unwrap().stdout, NEW.as_bytes());
+    assert!(!fs::metadata(&fifo).unwrap().is_file());
+    make(Path::new("/dev/null"), None, false).unwrap();
+    let error = make(Path::new("/dev/full"), None, true).unwrap_err();
+    assert!(error.to_string().contains("/dev/full: no space left on device"), "{error}");
+    assert!(!fs::metadata("/dev/full").unwrap().is_file());
+}
+
+#[test]
+fn a_backup_is_the_old_file_and_never_overwrites() {
+    let bench = Bench::new(OLD);
+    fs::set_permissions(&bench.path, fs::Permissions::from_mode(0o640)).unwrap();
+    let backup = bench.at("s.jsonl.bak");
+    let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
+    bench.lock().unwrap().rewrite(Some(&backup), write).unwrap();
+    assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), mode(&backup)), (OLD, 0o640));
+    assert_eq!(bench.content(), NEW);
+    assert_eq!(fs::metadata(&backup).unwrap().nlink(), 1);
+
+    let error = bench.lock().unwrap().rewrite(Some(&backup), write).unwrap_err();
+    assert!(matches!(&error, StoreError::Exists { path, .. } if *path == backup), "{error:?}");
+    assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), bench.names().len()), (OLD, 2));
+}
+
+/// Where the file system has no links.
+#[test]
+fn a_backup_may_be_a_copy() {
+    let bench = Bench::new(OLD);
+    let backup = bench.at("s.jsonl.bak");
+    let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
+    for round in [true, false] {
+        let seam = Seam::new().leak().with_broken(&[("link", EPERM)]);
+        let locked = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap();
+        assert_eq!(locked.rewrite(Some(&backup), write).is_ok(), round);
+        assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), bench.names().len()), (OLD, 2));
+    }
+}

@@ -1,0 +1,143 @@
+//! Rule 7: every call that writing makes is let fail once, in every way, and what is then on disk is looked at.
+
+use super::super::create::create_on;
+use super::seam::Fault;
+use super::*;
+
+const FAULTS: [Fault; 4] = [Fault::Eio, Fault::Full, Fault::Crash, Fault::CrashAfter];
+
+fn is_crash(fault: Fault) -> bool {
+    matches!(fault, Fault::Crash | Fault::CrashAfter)
+}
+
+/// Runs an operation with the fault at its first call, its second, and so on until it ends before the fault.
+fn at_every_call(
+    run: impl Fn(&Bench, &'static Seam) -> Result<Committed, StoreError>,
+    check: impl Fn(&Bench, Fault, Result<Committed, StoreError>, &str),
+) {
+    for fault in FAULTS {
+        for call in 0.. {
+            let bench = Bench::new(OLD);
+            let seam = Seam::failing_at(call, fault).leak();
+            let result = run(&bench, seam);
+            let is_over = seam.calls() <= call;
+            let last = seam.log().get(call).copied().unwrap_or("the end");
+            check(&bench, fault, result, &format!("{fault:?} at call {call}, {last}"));
+            if is_over {
+                assert!(call > 8, "only {call} calls were seen");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn an_append_happens_whole_or_not_at_all() {
+    for (agent, lines) in [(Agent::Pi, 1), (Agent::OhMyPi, 1), (Agent::Pi, 300)] {
+        let lines = LINE.repeat(lines);
+        let new = format!("{OLD}{lines}");
+        at_every_call(
+            |bench, seam| lock_on(seam, &bench.open(), &now(agent))?.append(lines.as_bytes()),
+            |bench, fault, result, at| {
+                let content = bench.content();
+                if is_crash(fault) {
+                    assert!(content.starts_with(OLD) && new.starts_with(&content), "{at}: {content}");
+                    // The next append closes the torn line, and takes the lock of the dead.
+                    bench_append(bench, agent);
+                    let after = bench.content();
+                    let closed = if content.ends_with('\n') { "" } else { "\n" };
+                    assert_eq!(after, format!("{content}{closed}{LINE}"), "{at}");
+                } else {
+                    let wanted = if result.is_ok() { &new } else { OLD };
+                    assert_eq!(content, wanted, "{at}: {result:?}");
+                    bench_append(bench, agent);
+                }
+                assert_eq!(bench.names(), ["s.jsonl"], "{at}");
+            },
+        );
+    }
+}
+
+fn bench_append(bench: &Bench, agent: Agent) {
+    let options = WriteOptions { agent, ..WriteOptions::default() };
+    lock_on(&DISK, &bench.open(), &options).unwrap().append(LINE.as_bytes()).unwrap();
+}
+
+#[test]
+fn a_rewrite_leaves_the_old_file_or_the_new_one() {
+    let large = format!("{NEW}{}\n", "x".repeat(400_000));
+    for (agent, new) in [(Agent::Pi, NEW), (Agent::OhMyPi, NEW), (Agent::Pi, large.as_str())] {
+        at_every_call(
+            |bench, seam| rewrite(lock_on(seam, &bench.open(), &now(agent))?, new),
+            |bench, fault, result, at| {
+                let content = bench.content();
+                assert!(content == OLD || content == new, "{at}");
+                if !is_crash(fault) {
+                    assert_eq!(content, if result.is_ok() { new } else { OLD }, "{at}: {result:?}");
+                    remove_lock(bench);
+                    assert_eq!(bench.names(), ["s.jsonl"], "{at}");
+                }
+                bench_append(bench, agent);
+            },
+        );
+    }
+}
+
+/// A lock file that could not be read or removed when we were done stays, and is stolen when we are dead.
+fn remove_lock(bench: &Bench) {
+    let _ = fs::remove_file(bench.at(".s.jsonl.lock"));
+}
+
+#[test]
+fn a_backup_is_there_when_the_new_file_is() {
+    for broken in [vec![], vec![("link", seam::EPERM)]] {
+        at_every_call(
+            |bench, seam| {
+                let backup = bench.at("bak");
+                let seam = seam.with_broken(&broken);
+                let locked = lock_on(seam, &bench.open(), &now(Agent::Pi))?;
+                locked.rewrite(Some(&backup), &mut |out| out.write_all(NEW.as_bytes()))
+            },
+            |bench, fault, result, at| {
+                let content = bench.content();
+                assert!(content == OLD || content == NEW, "{at}");
+                if content == NEW {
+                    assert_eq!(fs::read_to_string(bench.at("bak")).unwrap(), OLD, "{at}");
+                }
+                if !is_crash(fault) {
+                    assert_eq!(content == NEW, result.is_ok(), "{at}: {result:?}");
+                    let names: &[&str] = if result.is_ok() { &["bak", "s.jsonl"] } else { &["s.jsonl"] };
+                    assert_eq!(bench.names(), names, "{at}");
+                }
+            },
+        );
+    }
+}
+
+#[test]
+fn a_new_file_is_whole_or_absent() {
+    for force in [false, true] {
+        at_every_call(
+            |bench, seam| {
+                if force {
+                    fs::write(bench.at("new"), "other\n").unwrap();
+                }
+                let source = bench.open();
+                create_on(seam, &bench.at("new"), Some(&source), force, &mut |out| {
+                    out.write_all(NEW.as_bytes())
+                })
+            },
+            |bench, fault, result, at| {
+                let content = fs::read_to_string(bench.at("new")).ok();
+                let before = force.then_some("other\n");
+                assert!(content.as_deref() == before || content.as_deref() == Some(NEW), "{at}: {content:?}");
+                if !is_crash(fault) {
+                    let wanted = if result.is_ok() { Some(NEW) } else { before };
+                    assert_eq!(content.as_deref(), wanted, "{at}: {result:?}");
+                    assert_eq!(bench.names().len(), 1 + usize::from(content.is_some()), "{at}");
+                }
+                assert_eq!(bench.content(), OLD);
+            },
+        );
+    }
+}

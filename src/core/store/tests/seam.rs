@@ -1,0 +1,271 @@
+//! Files that fail on demand, a clock that moves when someone sleeps, and strangers who act in between.
+
+use super::super::files::{DISK, Facts, Files};
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
+
+/// What happens at call N.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The call fails, as on a bad disk; later ones work.
+    Eio,
+    /// From here on nothing more fits: a write is short, the next ones fail.
+    Full,
+    /// The machine stops before the call, a write half-way; nothing works from here on.
+    Crash,
+    /// The machine stops after the call.
+    CrashAfter,
+}
+
+type Stranger = Box<dyn FnMut() + Send>;
+
+#[derive(Default)]
+struct State {
+    calls: usize,
+    log: Vec<&'static str>,
+    /// Calls of these names fail, each time, with this.
+    broken: Vec<(&'static str, i32)>,
+    /// The inode that seems to belong to a group that we are not in.
+    foreign: Option<u64>,
+    is_full: bool,
+    is_dead: bool,
+    slept: Duration,
+    strangers: HashMap<&'static str, Vec<Stranger>>,
+}
+
+/// A seam. It is leaked by its tests, because the store wants one that lives for ever.
+#[derive(Default)]
+pub struct Seam {
+    fault: Option<(usize, Fault)>,
+    is_blind: bool,
+    has_no_locks: bool,
+    state: Mutex<State>,
+}
+
+impl fmt::Debug for Seam {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Seam")
+    }
+}
+
+pub const EIO: i32 = 5;
+pub const EPERM: i32 = 1;
+pub const ENOSPC: i32 = 28;
+pub const EOPNOTSUPP: i32 = 95;
+
+fn os(code: i32) -> io::Error {
+    io::Error::from_raw_os_error(code)
+}
+
+/// What a write or another call does at this moment.
+enum Now {
+    Works,
+    FailsHalfWay(i32),
+    StopsAfter,
+}
+
+impl Seam {
+    pub fn new() -> Seam {
+        Seam::default()
+    }
+
+    pub fn failing_at(call: usize, fault: Fault) -> Seam {
+        Seam { fault: Some((call, fault)), ..Seam::default() }
+    }
+
+    /// On a file system without locks.
+    pub fn without_locks() -> Seam {
+        Seam { has_no_locks: true, ..Seam::default() }
+    }
+
+    /// Where other processes cannot be looked at.
+    pub fn blind() -> Seam {
+        Seam { is_blind: true, ..Seam::default() }
+    }
+
+    pub fn leak(self) -> &'static Seam {
+        Box::leak(Box::new(self))
+    }
+
+    /// Someone else acts once, right before the next call of that name.
+    pub fn before(&self, call: &'static str, act: impl FnMut() + Send + 'static) {
+        self.state.lock().unwrap().strangers.entry(call).or_default().push(Box::new(act));
+    }
+
+    pub fn calls(&self) -> usize {
+        self.state.lock().unwrap().calls
+    }
+
+    /// How often a call of that name was made.
+    pub fn count(&self, name: &str) -> usize {
+        self.state.lock().unwrap().log.iter().filter(|call| **call == name).count()
+    }
+
+    pub fn log(&self) -> Vec<&'static str> {
+        self.state.lock().unwrap().log.clone()
+    }
+
+    /// Lets calls of these names fail, each time.
+    pub fn with_broken(&'static self, broken: &[(&'static str, i32)]) -> &'static Seam {
+        self.state.lock().unwrap().broken = broken.to_vec();
+        self
+    }
+
+    /// Lets a file seem to belong to a group that nobody here may give to another.
+    pub fn estrange(&self, inode: u64) {
+        self.state.lock().unwrap().foreign = Some(inode);
+    }
+
+    /// The clock is that much ahead.
+    pub fn skip(&self, time: Duration) {
+        self.state.lock().unwrap().slept += time;
+    }
+
+    /// From now on nothing more fits.
+    pub fn fill_up(&self) {
+        self.state.lock().unwrap().is_full = true;
+    }
+
+    pub fn slept(&self) -> Duration {
+        self.state.lock().unwrap().slept
+    }
+
+    fn step(&self, name: &'static str) -> io::Result<Now> {
+        let strangers = self.state.lock().unwrap().strangers.remove(name);
+        strangers.into_iter().flatten().for_each(|mut act| act());
+        let mut state = self.state.lock().unwrap();
+        state.log.push(name);
+        state.calls += 1;
+        if let Some((_, code)) = state.broken.iter().find(|(broken, _)| *broken == name) {
+            return Err(os(*code));
+        }
+        if state.is_dead || (state.is_full && name == "write") {
+            return Err(os(if state.is_dead { EIO } else { ENOSPC }));
+        }
+        match self.fault {
+            Some((call, fault)) if call + 1 == state.calls => match fault {
+                Fault::Eio => Err(os(EIO)),
+                Fault::Full => {
+                    state.is_full = true;
+                    if name == "write" { Ok(Now::FailsHalfWay(0)) } else { Ok(Now::Works) }
+                }
+                Fault::Crash => {
+                    state.is_dead = true;
+                    if name == "write" { Ok(Now::FailsHalfWay(EIO)) } else { Err(os(EIO)) }
+                }
+                Fault::CrashAfter => {
+                    state.is_dead = true;
+                    Ok(Now::StopsAfter)
+                }
+            },
+            _ => Ok(Now::Works),
+        }
+    }
+
+    fn run<T>(&self, name: &'static str, call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        match self.step(name)? {
+            Now::StopsAfter => call().and(Err(os(EIO))),
+            _ => call(),
+        }
+    }
+}
+
+impl Files for Seam {
+    fn open_read(&self, path: &Path) -> io::Result<File> {
+        self.run("open_read", || DISK.open_read(path))
+    }
+    fn open_append(&self, path: &Path) -> io::Result<File> {
+        self.run("open_append", || DISK.open_append(path))
+    }
+    fn create_new(&self, path: &Path) -> io::Result<File> {
+        self.run("create_new", || DISK.create_new(path))
+    }
+    fn open_write(&self, path: &Path) -> io::Result<File> {
+        self.run("open_write", || DISK.open_write(path))
+    }
+    fn read_at(&self, file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.run("read_at", || DISK.read_at(file, buf, offset))
+    }
+    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize> {
+        match self.step("write")? {
+            Now::Works => DISK.write(file, bytes),
+            Now::StopsAfter => DISK.write(file, bytes).and(Err(os(EIO))),
+            Now::FailsHalfWay(code) => match DISK.write(file, &bytes[..bytes.len() / 2]) {
+                Ok(_) if code != 0 => Err(os(code)),
+                written => written,
+            },
+        }
+    }
+    fn truncate(&self, file: &File, size: u64) -> io::Result<()> {
+        self.run("truncate", || DISK.truncate(file, size))
+    }
+    fn sync(&self, file: &File) -> io::Result<()> {
+        self.run("sync", || DISK.sync(file))
+    }
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.run("sync_folder", || DISK.sync_folder(folder))
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.run("rename", || DISK.rename(from, to))
+    }
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.run("rename_new", || DISK.rename_new(from, to))
+    }
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.run("link", || DISK.link(from, to))
+    }
+    fn unlink(&self, path: &Path) -> io::Result<()> {
+        self.run("unlink", || DISK.unlink(path))
+    }
+    fn facts(&self, file: &File) -> io::Result<Facts> {
+        let mut facts = self.run("facts", || DISK.facts(file))?;
+        if self.state.lock().unwrap().foreign == Some(facts.inode) {
+            facts.group = u32::MAX - 1;
+        }
+        Ok(facts)
+    }
+    fn facts_at(&self, path: &Path) -> io::Result<Facts> {
+        self.run("facts_at", || DISK.facts_at(path))
+    }
+    fn set_owner(&self, file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()> {
+        self.run("set_owner", || DISK.set_owner(file, owner, group))
+    }
+    fn set_mode(&self, file: &File, mode: u32) -> io::Result<()> {
+        self.run("set_mode", || DISK.set_mode(file, mode))
+    }
+    fn xattrs(&self, file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
+        self.run("xattrs", || DISK.xattrs(file))
+    }
+    fn set_xattr(&self, file: &File, name: &OsStr, value: &[u8]) -> io::Result<()> {
+        self.run("set_xattr", || DISK.set_xattr(file, name, value))
+    }
+    fn remove_xattr(&self, file: &File, name: &OsStr) -> io::Result<()> {
+        self.run("remove_xattr", || DISK.remove_xattr(file, name))
+    }
+    fn try_lock(&self, file: &File) -> Result<(), TryLockError> {
+        self.step("try_lock").map_err(TryLockError::Error)?;
+        if self.has_no_locks { Err(TryLockError::Error(os(EOPNOTSUPP))) } else { DISK.try_lock(file) }
+    }
+    fn writer_of(&self, path: &Path, facts: &Facts) -> Option<u32> {
+        DISK.writer_of(path, facts).filter(|_| !self.is_blind)
+    }
+    fn sees_writers(&self) -> bool {
+        !self.is_blind && DISK.sees_writers()
+    }
+    fn is_alive(&self, pid: u32) -> bool {
+        DISK.is_alive(pid)
+    }
+    fn now(&self) -> SystemTime {
+        DISK.now() + self.slept()
+    }
+    fn sleep(&self, time: Duration) {
+        let _ = self.step("sleep");
+        self.state.lock().unwrap().slept += time;
+    }
+}

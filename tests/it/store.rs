@@ -1,0 +1,307 @@
+//! The store between real processes: killed ones, many at once, and a disk that is full.
+//!
+//! The other process is this test binary itself, called with the name of [`work`] and a task in its
+//! environment. Rule numbers are those of `src/core/store/mod.rs`.
+
+#![cfg(unix)]
+
+use pisess::core::store::{
+    Agent, Committed, Found, ReadAt, SessionFile, StoreError, WriteOptions, create, lock,
+};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+const TASK: &str = "PISESS_TEST_TASK";
+const SESSION: &str = "PISESS_TEST_SESSION";
+const HEADER: &str = "{\"type\":\"session\",\"version\":3}\n";
+
+/// Each of two loops kills this many processes.
+const KILLS: usize = 600;
+
+fn worker(task: &str, session: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "store::work", "--ignored", "--nocapture"]);
+    command.env(TASK, task).env(SESSION, session).stdout(Stdio::piped());
+    command
+}
+
+/// What the other process does. By itself this is no test.
+#[test]
+#[ignore = "called by the other tests in a process of its own"]
+fn work() {
+    let (Ok(task), Some(session)) = (std::env::var(TASK), std::env::var_os(SESSION)) else { return };
+    let session = PathBuf::from(session);
+    match task.as_str() {
+        "append for ever" => (0..).for_each(|turn| tell(append_numbered(&session, turn))),
+        "rewrite for ever" => (0..).for_each(|_| tell(rewrite_next_generation(&session))),
+        "append 125" => (0..125).for_each(|turn| drop(append_numbered(&session, turn))),
+        "count to 30" => (0..30).for_each(|_| count_one_up(&session)),
+        "fill the disk" => fill_the_disk(&session),
+        "meet a size limit" => meet_a_size_limit(&session),
+        other => panic!("{other}"),
+    }
+}
+
+/// Says on stdout what is committed, so that the parent knows what it may not miss.
+fn tell(done: String) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "done {done}").unwrap();
+    out.flush().unwrap();
+}
+
+/// Says something that the test runner does not swallow, as it does with what a passing test prints.
+fn say(what: &str) {
+    writeln!(std::io::stderr(), "\nstore: {what}").unwrap();
+}
+
+fn text(file: &SessionFile) -> String {
+    let mut bytes = vec![0; file.len() as usize];
+    file.read_exact_at(&mut bytes, 0).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// A line of 40 bytes to 40 KB that says its own length.
+fn append_numbered(session: &Path, turn: usize) -> String {
+    let agent = if turn.is_multiple_of(2) { Agent::Pi } else { Agent::OhMyPi };
+    let file = SessionFile::open(session).unwrap();
+    let mut locked = lock(&file, &WriteOptions { agent, ..WriteOptions::default() }).unwrap();
+    if locked.found() == Found::Grown {
+        locked.reopen().unwrap();
+    }
+    let name = format!("{}.{turn}", std::process::id());
+    let filling = "x".repeat(turn * 997 % 40_000);
+    locked.append(format!("{{\"id\":\"{name}\",\"x\":\"{filling}\"}}\n").as_bytes()).unwrap();
+    name
+}
+
+/// A generation is 3,000 equal lines and a name.
+fn rewrite_next_generation(session: &Path) -> String {
+    let file = SessionFile::open(session).unwrap();
+    let next = generation(&text(&file)) + 1;
+    let agent = if next.is_multiple_of(2) { Agent::Pi } else { Agent::OhMyPi };
+    let locked = lock(&file, &WriteOptions { agent, ..WriteOptions::default() }).unwrap();
+    let line = format!("{{\"generation\":{next}}}\n");
+    let write = &mut |out: &mut dyn Write| {
+        out.write_all(HEADER.as_bytes())?;
+        (0..3_000).try_for_each(|_| out.write_all(line.as_bytes()))
+    };
+    locked.rewrite(None, write).unwrap();
+    next.to_string()
+}
+
+/// The one generation that all lines are of. A mixed file is neither the old one nor the new one.
+fn generation(text: &str) -> usize {
+    let lines: Vec<_> = text.strip_prefix(HEADER).unwrap().lines().collect();
+    let Some(first) = lines.first() else { return 0 };
+    assert!(lines.len() == 3_000 && text.ends_with('\n') && lines.iter().all(|line| line == first));
+    first.strip_prefix("{\"generation\":").unwrap().strip_suffix('}').unwrap().parse().unwrap()
+}
+
+/// Kills a worker some milliseconds after its first commit; gives what it said it had done.
+fn kill_somewhere(task: &str, session: &Path, chance: &mut u64) -> Vec<String> {
+    let mut child: Child = worker(task, session).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let mut done = Vec::new();
+    done.extend(lines.by_ref().find(|line| line.starts_with("done ")));
+    *chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    std::thread::sleep(Duration::from_micros((*chance >> 33) % 9_000));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    done.extend(lines.filter(|line| line.starts_with("done ")));
+    done.iter().map(|line| line["done ".len()..].to_owned()).collect()
+}
+
+fn bench() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let session = folder.path().join("s.jsonl");
+    fs::write(&session, HEADER).unwrap();
+    (folder, session)
+}
+
+/// Rules 1 and 7: what was told is there, what was there stays, and at most one line is torn a kill.
+#[test]
+fn killed_while_appending() {
+    let (folder, session) = bench();
+    let (mut chance, mut torn, mut appended) = (1, 0, 0);
+    for _ in 0..KILLS {
+        let before = fs::read(&session).unwrap();
+        let done = kill_somewhere("append for ever", &session, &mut chance);
+        let after = fs::read(&session).unwrap();
+        assert!(after.starts_with(&before));
+        let (names, cut) = whole_lines(&after[before.len()..]);
+        assert!(cut <= 1 + usize::from(!before.ends_with(b"\n")), "{cut} torn lines");
+        assert!(done.iter().all(|name| names.contains(name)), "lost: {done:?} {names:?}");
+        torn += cut;
+        appended += names.len();
+        // Keeps the loop from growing with the file.
+        if after.len() > 4 << 20 {
+            fs::write(&session, HEADER).unwrap();
+        }
+    }
+    only_hidden_names_beside(folder.path());
+    say(&format!("{KILLS} kills, {appended} lines appended, {torn} torn"));
+}
+
+fn whole_lines(bytes: &[u8]) -> (BTreeSet<String>, usize) {
+    let mut names = BTreeSet::new();
+    let mut torn = 0;
+    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        match serde_json::from_slice::<serde_json::Value>(line) {
+            Ok(value) => drop(names.insert(value["id"].as_str().unwrap().to_owned())),
+            Err(_) => torn += 1,
+        }
+    }
+    (names, torn)
+}
+
+/// Rules 2 and 7: the old file or the new one, never older than what was told.
+#[test]
+fn killed_while_rewriting() {
+    let (folder, session) = bench();
+    let (mut chance, mut last) = (2, 0);
+    for _ in 0..KILLS {
+        let done = kill_somewhere("rewrite for ever", &session, &mut chance);
+        let told = done.last().map_or(last, |told| told.parse().unwrap());
+        last = generation(&fs::read_to_string(&session).unwrap());
+        assert!(last == told || last == told + 1, "told {told}, found {last}");
+    }
+    only_hidden_names_beside(folder.path());
+    say(&format!("{KILLS} kills, {last} generations"));
+}
+
+/// What a killed process leaves is hidden and none of the names that an agent lists (rules 2 and 5).
+fn only_hidden_names_beside(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let is_ours = name.starts_with(".pisess-") && name.ends_with(".part");
+        assert!(name == "s.jsonl" || name.starts_with(".s.jsonl.lock") || is_ours, "{name}");
+    }
+}
+
+/// Rules 3 and 4: eight processes, a thousand lines, none lost.
+#[test]
+fn eight_processes_append_a_thousand_lines() {
+    let (folder, session) = bench();
+    let workers: Vec<_> = (0..8).map(|_| worker("append 125", &session).spawn().unwrap()).collect();
+    workers.into_iter().for_each(|worker| assert!(worker.wait_with_output().unwrap().status.success()));
+    let content = fs::read(&session).unwrap();
+    let (names, torn) = whole_lines(&content[HEADER.len()..]);
+    assert_eq!((names.len(), torn), (1_000, 0));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// Rule 3: rewrites that build on each other. Whoever comes second is told, reads again and loses nothing.
+#[test]
+fn four_processes_count_by_rewriting() {
+    let (_folder, session) = bench();
+    let workers: Vec<_> = (0..4).map(|_| worker("count to 30", &session).spawn().unwrap()).collect();
+    workers.into_iter().for_each(|worker| assert!(worker.wait_with_output().unwrap().status.success()));
+    assert_eq!(fs::read_to_string(&session).unwrap(), format!("{HEADER}{}\n", 120));
+}
+
+fn count_one_up(session: &Path) {
+    loop {
+        match try_to_count(session) {
+            Ok(_) => return,
+            Err(error) => assert!(error.is_busy(), "{error:?}"),
+        }
+    }
+}
+
+fn try_to_count(session: &Path) -> Result<Committed, StoreError> {
+    let file = SessionFile::open(session)?;
+    let count: u32 = text(&file).lines().nth(1).map_or(0, |line| line.parse().unwrap());
+    let locked = lock(&file, &WriteOptions::default())?;
+    locked.rewrite(None, &mut |out| write!(out, "{HEADER}{}\n", count + 1))
+}
+
+/// Rule 7 on a real full disk: a small tmpfs in a mount namespace of its own, which goes with the process.
+#[test]
+fn a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let session = folder.path().join("s.jsonl");
+    let script = "mount -t tmpfs -o size=512k tmpfs \"$0\" && exec \"$@\"";
+    let task = worker("fill the disk", &session);
+    let flags: &[&str] = if rustix::process::geteuid().is_root() { &["-m"] } else { &["-r", "-m"] };
+    let mut unshare = Command::new("unshare");
+    unshare.args(flags).args(["sh", "-c", script]).arg(folder.path()).arg(task.get_program());
+    unshare.args(task.get_args()).env(TASK, "fill the disk").env(SESSION, &session);
+    match unshare.output() {
+        Ok(output) if output.status.success() => {
+            assert!(String::from_utf8_lossy(&output.stdout).contains("the disk was full"));
+        }
+        Ok(output) if String::from_utf8_lossy(&output.stdout).contains("running 1 test") => {
+            panic!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+        }
+        other => say(&format!("NOT TRIED on a full tmpfs, because none could be mounted: {other:?}")),
+    }
+}
+
+fn fill_the_disk(session: &Path) {
+    fs::write(session, HEADER).unwrap();
+    let filling = session.with_file_name("filling");
+    let rest = fill(&filling);
+    // From no free page to three: nothing fits, half of it fits.
+    for free in 0..4 {
+        fs::OpenOptions::new().write(true).open(&filling).unwrap().set_len(rest - free * 4096).unwrap();
+        nothing_changes(session);
+        fill(&filling);
+    }
+    fs::remove_file(&filling).unwrap();
+    append_numbered(session, 1);
+    tell("the disk was full".to_owned());
+}
+
+fn fill(path: &Path) -> u64 {
+    let mut file = fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
+    while file.write(&[0; 4096]).is_ok_and(|written| written > 0) {}
+    file.metadata().unwrap().len()
+}
+
+/// None of the three fits; each says so, and nothing is different afterwards.
+fn nothing_changes(session: &Path) {
+    let line = format!("{{\"x\":\"{}\"}}\n", "x".repeat(40_000));
+    let before = (fs::read(session).unwrap(), names(session));
+    let fresh = || {
+        let file = SessionFile::open(session).unwrap();
+        lock(&file, &WriteOptions { agent: Agent::OhMyPi, ..WriteOptions::default() }).unwrap()
+    };
+    let new = session.with_file_name("new.jsonl");
+    let write = &mut |out: &mut dyn Write| out.write_all(line.as_bytes());
+    for error in [
+        fresh().append(line.as_bytes()).unwrap_err(),
+        fresh().rewrite(Some(&session.with_file_name("bak")), write).unwrap_err(),
+        create(&new, None, false, write).unwrap_err(),
+    ] {
+        assert!(matches!(error, StoreError::Io { .. }) && error.hint().is_some(), "{error:?}");
+        assert_eq!((fs::read(session).unwrap(), names(session)), before, "{error}");
+    }
+}
+
+fn names(session: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(session.parent().unwrap()).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// The same at a limit of the process, which needs no right to mount.
+#[test]
+fn a_file_size_limit() {
+    let (_folder, session) = bench();
+    let task = worker("meet a size limit", &session);
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 40; exec \"$0\" \"$@\""]).arg(task.get_program());
+    limited.args(task.get_args()).env(TASK, "meet a size limit").env(SESSION, &session);
+    let output = limited.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("the limit was met"));
+}
+
+fn meet_a_size_limit(session: &Path) {
+    nothing_changes(session);
+    append_numbered(session, 1);
+    tell("the limit was met".to_owned());
+}
