@@ -34,8 +34,7 @@ pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navi
     let parent = |ix: EntryIx| session.entry(ix).parent;
     let edits_target = target.is_some_and(|ix| is_draft(session, ix));
     let new_leaf = if edits_target { target.and_then(parent) } else { target };
-    let on_target_path: std::collections::HashSet<_> =
-        std::iter::successors(target, |&ix| parent(ix)).collect();
+    let on_target_path: std::collections::HashSet<_> = std::iter::successors(target, |&ix| parent(ix)).collect();
     let mut abandoned = Vec::new();
     let mut common_ancestor = old_leaf;
     while let Some(ix) = common_ancestor.filter(|ix| !on_target_path.contains(ix)) {
@@ -51,8 +50,7 @@ pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navi
 fn is_draft(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     entry.flags.has(Flags::USER_REQUEST)
-        || entry.kind == Kind::CustomMessage
-            && !(session.dialect == Dialect::OhMyPi && entry.flags.has(Flags::SKILL_PROMPT))
+        || entry.kind == Kind::CustomMessage && !(session.dialect == Dialect::OhMyPi && entry.flags.has(Flags::SKILL_PROMPT))
 }
 
 /// The text of a message or custom message: its string, or its text blocks one behind the other.
