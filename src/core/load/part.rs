@@ -211,7 +211,7 @@ impl Part {
         if rows.searchable {
             let text = match rows.dialect {
                 Dialect::Pi => row::pi::searchable(kind, record, blocks),
-                Dialect::OhMyPi => row::omp::searchable(kind, record, blocks),
+                Dialect::OhMyPi => row::omp::searchable(kind, role, record, blocks),
             };
             let text = self.keep(&text);
             self.searchable.push(text);

@@ -71,8 +71,14 @@ fn message_text(role: Role, message: &MessageFacts, blocks: &[Block]) -> Text<'s
             let command = message.command.filter(|command| command.is_string());
             joined(&["[bash]: "], &normalize(&command.map(|c| display(Some(c))).unwrap_or_default()))
         }
-        _ => bracketed("", &message.role.map_or(Text::from("undefined"), |role| decode(role.bytes))),
+        _ => bracketed("", &role_name(role, message)),
     }
+}
+
+/// The role as the agent has it once older files are migrated.
+fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
+    let written = || message.role.map_or(Text::from("undefined"), |role| decode(role.bytes));
+    role.name().map_or_else(written, Text::from)
 }
 
 fn assistant_text(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
@@ -146,19 +152,25 @@ fn model_usage(entry: Raw) -> Text<'static> {
 }
 
 fn service_tier(entry: Raw) -> Text<'static> {
-    let Some(tier) = entry.get("serviceTier").filter(|tier| tier.is_truthy()) else {
-        return Text::from("(default)");
+    let pair = |(mut family, tier): (Text<'static>, Text)| {
+        family.push_str(":");
+        family.push(&tier);
+        family
     };
-    let families = js::entries(tier).into_iter().map(|(family, tier)| {
-        let mut text = family.into_owned();
-        text.push_str(":");
-        text.push(&display(Some(tier)));
-        text
-    });
-    // The older single word is taken apart letter by letter.
-    let letters = tier.text().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-    let letters = letters.chars().enumerate().map(|(at, letter)| Text::from(format!("{at}:{letter}")));
-    spaced(families.chain(letters))
+    match entry.get("serviceTier").filter(|tier| tier.is_truthy()) {
+        Some(tier) => spaced(tiers(tier).into_iter().map(pair)),
+        None => Text::from("(default)"),
+    }
+}
+
+/// The tier of each provider family. The older single word is taken apart letter by letter.
+fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
+    if let Some(word) = tier.text() {
+        let letters = word.to_string_lossy().into_owned();
+        let letters = letters.chars().enumerate();
+        return letters.map(|(at, c)| (Text::from(at.to_string()), Text::from(c.to_string()))).collect();
+    }
+    js::entries(tier).into_iter().map(|(family, tier)| (family.into_owned(), display(Some(tier)))).collect()
 }
 
 /// Whether the tree hides the message unless it is the leaf: an assistant's without text, dots aside,
@@ -184,16 +196,15 @@ pub fn is_user_request(kind: Kind, role: Role, record: &Record) -> bool {
 }
 
 /// What a search looks through, without the label.
-pub fn searchable(kind: Kind, record: &Record, blocks: &[Block]) -> Text<'static> {
+pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
     let entry = Raw::checked(record.bytes);
     let member = |key: &str| entry.get_some(key).map(|value| display(Some(value))).unwrap_or_default();
     let named = |name: &'static str, key: &str| vec![Text::from(name), member(key)];
     let parts: Vec<Text> = match kind {
         Kind::Message => {
             let Some(message) = record.message else { return Text::default() };
-            let role = message.role.map(|role| decode(role.bytes)).unwrap_or_default();
-            let command = message.command.filter(|_| role == "bashExecution").and_then(Raw::text);
-            vec![role, message_head(&message, blocks), command.unwrap_or_default()]
+            let command = message.command.filter(|_| role == Role::BashExecution).and_then(Raw::text);
+            vec![role_name(role, &message), message_head(&message, blocks), command.unwrap_or_default()]
         }
         Kind::CustomMessage if entry.get("customType").is_some_and(|kind| kind.is("advisor")) => {
             let advice = omp_note::Advice::of(entry);
@@ -220,9 +231,9 @@ pub fn searchable(kind: Kind, record: &Record, blocks: &[Block]) -> Text<'static
         Kind::Custom => named("custom", "customType"),
         Kind::Label => named("label", "label"),
         Kind::ServiceTierChange => {
-            let tiers = entry.get("serviceTier").map(js::entries).unwrap_or_default();
-            let tiers = tiers.into_iter().filter(|(_, tier)| tier.is_truthy());
-            let tiers = tiers.flat_map(|(family, tier)| [family.into_owned(), display(Some(tier))]);
+            let tiers = entry.get("serviceTier").map(tiers).unwrap_or_default();
+            let tiers = tiers.into_iter().filter(|(_, tier)| !tier.is_empty());
+            let tiers = tiers.flat_map(|(family, tier)| [family, tier]);
             std::iter::once(Text::from("service tier")).chain(tiers).collect()
         }
         Kind::TitleChange => named("title", "title"),
