@@ -16,6 +16,13 @@ pub mod llm;
 pub mod transcript;
 
 mod notice;
+
+pub mod tokens;
+
+pub mod branch;
+pub mod compaction;
+
+pub mod files;
 mod path_tree;
 
 pub mod message;
