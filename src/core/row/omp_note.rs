@@ -8,8 +8,8 @@ use unicode_width::UnicodeWidthChar;
 /// Whether a text, given as it stands between its quotes, holds more than dots and white space
 /// (`canonicalizeMessage`).
 pub fn says_something(raw: &[u8]) -> bool {
-    let plain = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'.' | b'\\');
-    if raw.iter().take(16).any(plain) {
+    // Most texts start with a letter.
+    if raw.first().is_some_and(u8::is_ascii_alphanumeric) {
         return true;
     }
     let text = string::decode(raw);
