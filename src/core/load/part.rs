@@ -387,6 +387,11 @@ fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], dialect: Dia
             flags.insert(Flags::SILENT);
         }
     }
+    let is_skill =
+        || Raw::checked(record.bytes).get("customType").is_some_and(|kind| kind.is("skill-prompt"));
+    if kind == Kind::CustomMessage && is_skill() {
+        flags.insert(Flags::SKILL_PROMPT);
+    }
     if record.parent_id.is_none() {
         flags.insert(Flags::NO_PARENT_KEY);
     }
