@@ -4,6 +4,7 @@ use super::{ROW_UNITS, normalize};
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::{decode, decode_head, is_blank};
 use crate::core::json::{Raw, js};
+use crate::core::load::part::named_head;
 use crate::core::load::record::{Block, Content, MessageFacts, Record};
 use crate::core::text::Text;
 
@@ -17,7 +18,12 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
         }
         Kind::CustomMessage => {
             let content = entry.get("content").map(content_head).unwrap_or_default();
-            joined(&["[", &member("customType").to_string_lossy(), "]: "], &normalize(&content))
+            let mut row = bracketed("", &member("customType"));
+            if row.as_bytes().ends_with(b"]") {
+                row.push_str(": ");
+                row.push(&normalize(&content));
+            }
+            row
         }
         Kind::Compaction => {
             let tokens = entry.get("tokensBefore").and_then(Raw::number).unwrap_or(0.0);
@@ -37,9 +43,10 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
             bracketed(if omits { "context omit: " } else { "context replace: " }, &member("targetId"))
         }
-        Kind::Label => match entry.get("label").filter(|label| !label.is_null()) {
-            Some(label) => bracketed("label: ", &display(label)),
-            None => Text::from("[label: (cleared)]"),
+        Kind::Label => match (entry.get("label").filter(|label| !label.is_null()), named_head(entry)) {
+            (Some(label), _) => bracketed("label: ", &display(label)),
+            (None, Some(head)) => bracketed("label: ", &head.head(ROW_UNITS)),
+            (None, None) => Text::from("[label: (cleared)]"),
         },
         Kind::SessionInfo => match entry.get("name").filter(|name| name.is_truthy()) {
             Some(name) => bracketed("title: ", &display(name)),
@@ -133,7 +140,7 @@ pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> 
             ]
         }
         Kind::Label => vec![Text::from("label"), member("label")],
-        _ => vec![member("type")],
+        _ => Vec::new(),
     };
     let mut text = Text::default();
     for (at, part) in parts.iter().enumerate() {
@@ -169,15 +176,25 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
         }
         "grep" => {
             let pattern = argument(&["pattern"]);
-            bracketed("", &joined(&["grep: /", &pattern.to_string_lossy(), "/ in "], &path(&["path"], ".")))
+            searched("grep: /", &pattern, "/ in ", &path(&["path"], "."))
         }
         "find" => {
             let pattern = argument(&["pattern"]);
-            bracketed("", &joined(&["find: ", &pattern.to_string_lossy(), " in "], &path(&["path"], ".")))
+            searched("find: ", &pattern, " in ", &path(&["path"], "."))
         }
         "ls" => bracketed("ls: ", &path(&["path"], ".")),
         other => other_call(other, arguments),
     }
+}
+
+/// A pattern and where it is looked for.
+fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> Text<'static> {
+    let mut row = joined(&[before], pattern);
+    if pattern.utf16_len() < ROW_UNITS {
+        row.push_str(between);
+        row.push(place);
+    }
+    bracketed("", &row)
 }
 
 /// A call of a tool that has no form of its own: the first 40 units of its arguments.
@@ -287,7 +304,8 @@ fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
 
 fn bracketed(prefix: &str, text: &Text) -> Text<'static> {
     let mut row = joined(&["[", prefix], text);
-    row.push_str("]");
+    // What is cut has no end to show.
+    row.push_str(if text.utf16_len() < ROW_UNITS { "]" } else { "" });
     row
 }
 
