@@ -215,7 +215,7 @@ impl<'a> Painter<'a> {
         if let Some(label) = self.drawing.label(ix) {
             put(&format!("[{}] ", visible(&label.to_string_lossy())), self.styles.label, row);
         }
-        let mark = (self.marked == Some(ix)).then(|| format!("  {}", self.glyphs.leaf)).unwrap_or_default();
+        let mark = if self.marked == Some(ix) { format!("  {}", self.glyphs.leaf) } else { String::new() };
         let cycle =
             if self.session.entry(ix).flags.has(Flags::IN_CYCLE) { "  (cycle of parents)" } else { "" };
         let marks = mark.width() + cycle.width();

@@ -36,9 +36,7 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
         }
         Kind::ModelChange => bracketed("model: ", &member("modelId")),
         Kind::ThinkingLevelChange => bracketed("thinking: ", &member("thinkingLevel")),
-        // A head of the draft tree has no `customType` before migration.
-        Kind::Custom if entry.get("customType").is_none() => bracketed("custom: ", &member("type")),
-        Kind::Custom => bracketed("custom: ", &member("customType")),
+        Kind::Custom => bracketed("custom: ", &custom_type(entry)),
         Kind::ContextEdit => {
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
             bracketed(if omits { "context omit: " } else { "context replace: " }, &member("targetId"))
@@ -93,6 +91,12 @@ fn assistant_text(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     }
 }
 
+/// The type of a custom entry; a head of the draft tree has none before migration.
+fn custom_type(entry: Raw) -> Text<'static> {
+    let named = entry.get("customType").or(entry.get("type").filter(|kind| kind.is("head")));
+    named.map_or(Text::from("undefined"), display)
+}
+
 /// Whether the tree hides the message unless it is the leaf: an assistant's, without text, that
 /// ended neither in an error nor early.
 pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
@@ -130,7 +134,7 @@ pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> 
         Kind::SessionInfo => vec![Text::from("title"), member("name")],
         Kind::ModelChange => vec![Text::from("model"), member("modelId")],
         Kind::ThinkingLevelChange => vec![Text::from("thinking"), member("thinkingLevel")],
-        Kind::Custom => vec![Text::from("custom"), member("customType")],
+        Kind::Custom => vec![Text::from("custom"), custom_type(entry)],
         Kind::ContextEdit => {
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
             vec![
@@ -232,16 +236,15 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
 pub fn short_path<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
     let Some(home) = home.filter(|home| home.as_bytes().len() > 1) else { return path };
     let home = home.as_bytes().strip_suffix(b"/").unwrap_or(home.as_bytes());
-    let short = match path.as_bytes().strip_prefix(home) {
+    match path.as_bytes().strip_prefix(home) {
         Some(b"" | b"/") => Text::from("~"),
         Some(rest) if rest.starts_with(b"/") => {
             let mut short = Text::from("~");
             short.push(&Text::from_wtf8(rest));
             short.into_owned()
         }
-        _ => return path,
-    };
-    short
+        _ => path,
+    }
 }
 
 /// The first [`ROW_UNITS`] of a message's text: its text blocks one behind the other.
