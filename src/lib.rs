@@ -1,3 +1,27 @@
 //! pisess: a shell toolbox for the session files of the pi coding agents.
+//!
+//! The files are JSONL: a header line, then entries that form a tree by `id` and `parentId`. The
+//! [`core`] loads a session from anything that can be read by position, and gives plans for
+//! changes; [`run`] is the whole command line as a function of its inputs.
+//!
+//! ```
+//! use pisess::core::load::{load, Options};
+//!
+//! let file = concat!(
+//!     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#, "\n",
+//!     r#"{"type":"message","id":"aaaa1111","parentId":null,"message":{"role":"user","content":"hi"}}"#, "\n",
+//! );
+//! let session = load(&file.as_bytes().to_vec(), &Options::default())?;
+//! assert_eq!(session.id(session.leaf.unwrap()), "aaaa1111");
+//! # Ok::<(), pisess::core::load::LoadError>(())
+//! ```
 
 pub mod core;
+
+pub mod world;
+
+mod cli;
+mod commands;
+
+pub use cli::command;
+pub use commands::run;

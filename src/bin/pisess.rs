@@ -1,2 +1,32 @@
-//! The binary.
-fn main() {}
+//! Hands the real world to the library.
+
+use pisess::world::{Terminals, World};
+use std::io::{BufWriter, IsTerminal, Write, stderr, stdin, stdout};
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+fn main() -> ExitCode {
+    let terminals = Terminals {
+        stdin: stdin().is_terminal(),
+        stdout: stdout().is_terminal(),
+        stderr: stderr().is_terminal(),
+        width: terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)),
+    };
+    let mut out = BufWriter::with_capacity(64 * 1024, stdout().lock());
+    let mut world = World {
+        stdin: &mut stdin().lock(),
+        stdout: &mut out,
+        stderr: &mut stderr().lock(),
+        terminals,
+        env: &|name| std::env::var(name).ok(),
+        now_ms: &|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64),
+        random: &|| *uuid::Uuid::new_v4().as_bytes(),
+        stdout_is: &|file| pisess::core::store::same_file(file, stdout()),
+        folder: std::env::current_dir().unwrap_or_default(),
+        processors: std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let code = pisess::run(std::env::args_os(), &mut world);
+    // What could not be flushed was told, or nobody reads any more.
+    let _ = out.flush();
+    ExitCode::from(code)
+}

@@ -43,14 +43,19 @@ impl<'a> FileBodies<'a> {
         let mut window = self.window.borrow_mut();
         let (start, bytes) = &mut *window;
         if span.start < *start || span.end() > *start + bytes.len() as u64 {
-            let left = self.source.len().saturating_sub(span.start);
-            if span.len > left {
+            if span.end() > self.source.len() {
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter"));
             }
-            *start = span.start;
+            // Who walks back will want the lines before this one, not those behind it.
+            let walks_back = span.start < *start;
+            *start = if walks_back { span.end().saturating_sub(WINDOW).min(span.start) } else { span.start };
+            let end = (*start + WINDOW).min(self.source.len()).max(span.end());
             bytes.clear();
-            bytes.resize(span.len.max(WINDOW.min(left)) as usize, 0);
-            self.source.read_exact_at(bytes, span.start)?;
+            bytes.resize((end - *start) as usize, 0);
+            if let Err(error) = self.source.read_exact_at(bytes, *start) {
+                bytes.clear();
+                return Err(error);
+            }
         }
         let from = (span.start - *start) as usize;
         Ok(bytes[from..from + span.len as usize].to_vec())

@@ -27,6 +27,9 @@ pub mod prepare;
 pub mod omp;
 pub mod pi;
 
+pub mod agent;
+pub mod summary;
+
 pub mod plan;
 
 pub mod ops;

@@ -203,6 +203,14 @@ impl Write for SkipLine<'_> {
 /// Bytes copied at a time.
 const COPY: u64 = 256 * 1024;
 
+/// Every byte of a session as it is.
+///
+/// # Errors
+/// Where reading or writing fails.
+pub fn copy_all(source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+    copy(source, Span { start: 0, len: source.len() }, out)
+}
+
 fn copy(source: &dyn ReadAt, span: Span, out: &mut dyn Write) -> io::Result<()> {
     let mut buffer = vec![0; span.len.min(COPY) as usize];
     let mut at = span.start;

@@ -20,7 +20,7 @@ const SESSION: &str = "PISESS_TEST_SESSION";
 const HEADER: &str = "{\"type\":\"session\",\"version\":3}\n";
 
 /// Each of two loops kills this many processes.
-const KILLS: usize = 600;
+const KILLS: usize = 510;
 
 fn worker(task: &str, session: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
@@ -36,10 +36,17 @@ fn work() {
     let (Ok(task), Some(session)) = (std::env::var(TASK), std::env::var_os(SESSION)) else { return };
     let session = PathBuf::from(session);
     match task.as_str() {
-        "append for ever" => (0..).for_each(|turn| tell(append_numbered(&session, turn))),
-        "rewrite for ever" => (0..).for_each(|_| tell(rewrite_next_generation(&session))),
+        "append for ever" => {
+            for turn in 0.. {
+                tell(append_numbered(&session, turn));
+            }
+        }
+        "rewrite for ever" => loop {
+            tell(rewrite_next_generation(&session));
+        },
         "append 125" => (0..125).for_each(|turn| drop(append_numbered(&session, turn))),
         "count to 30" => (0..30).for_each(|_| count_one_up(&session)),
+        "write to /dev/stdout" => write_to_stdout(&session),
         "fill the disk" => fill_the_disk(&session),
         "meet a size limit" => meet_a_size_limit(&session),
         other => panic!("{other}"),
@@ -55,7 +62,8 @@ fn tell(done: String) {
 
 /// Says something that the test runner does not swallow, as it does with what a passing test prints.
 fn say(what: &str) {
-    writeln!(std::io::stderr(), "\nstore: {what}").unwrap();
+    let mut stderr = std::io::stderr().lock();
+    writeln!(stderr, "\nstore: {what}").unwrap();
 }
 
 fn text(file: &SessionFile) -> String {
@@ -216,7 +224,33 @@ fn try_to_count(session: &Path) -> Result<Committed, StoreError> {
     let file = SessionFile::open(session)?;
     let count: u32 = text(&file).lines().nth(1).map_or(0, |line| line.parse().unwrap());
     let locked = lock(&file, &WriteOptions::default())?;
-    locked.rewrite(None, &mut |out| write!(out, "{HEADER}{}\n", count + 1))
+    locked.rewrite(None, &mut |out| writeln!(out, "{HEADER}{}", count + 1))
+}
+
+/// Rules 2 and 6: `-o /dev/stdout` goes where stdout goes, behind what is there, and never into the input.
+#[test]
+fn dev_stdout_is_written_through() {
+    let (folder, session) = bench();
+    let path = folder.path().join("out");
+    fs::write(&path, "before\n").unwrap();
+    for (stdout, wanted) in [(&path, "written"), (&session, "it is the input itself")] {
+        let stdout = fs::OpenOptions::new().append(true).open(stdout).unwrap();
+        let output = worker("write to /dev/stdout", &session).stdout(stdout).stderr(Stdio::piped()).output();
+        let told = String::from_utf8(output.unwrap().stderr).unwrap();
+        assert!(told.contains(wanted), "{told}");
+    }
+    let content = fs::read_to_string(&path).unwrap();
+    assert!(content.starts_with("before\n") && content.contains("new content\n"), "{content}");
+    assert!(!fs::read_to_string(&session).unwrap().contains("new content"));
+}
+
+fn write_to_stdout(session: &Path) {
+    let source = SessionFile::open(session).unwrap();
+    let write = &mut |out: &mut dyn Write| out.write_all(b"new content\n");
+    match create(Path::new("/dev/stdout"), Some(&source), false, write) {
+        Ok(_) => say("written"),
+        Err(error) => say(&error.to_string()),
+    }
 }
 
 /// Rule 7 on a real full disk: a small tmpfs in a mount namespace of its own, which goes with the process.

@@ -210,7 +210,7 @@ impl Part {
         };
         if rows.searchable {
             let text = match rows.dialect {
-                Dialect::Pi => row::pi::searchable(kind, record, blocks),
+                Dialect::Pi => row::pi::searchable(kind, role, record, blocks),
                 Dialect::OhMyPi => row::omp::searchable(kind, role, record, blocks),
             };
             let text = self.keep(&text);
@@ -386,6 +386,11 @@ fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], dialect: Dia
         if role == Role::Assistant && silent {
             flags.insert(Flags::SILENT);
         }
+    }
+    let is_skill =
+        || Raw::checked(record.bytes).get("customType").is_some_and(|kind| kind.is("skill-prompt"));
+    if kind == Kind::CustomMessage && is_skill() {
+        flags.insert(Flags::SKILL_PROMPT);
     }
     if record.parent_id.is_none() {
         flags.insert(Flags::NO_PARENT_KEY);

@@ -147,7 +147,8 @@ fn is_replayed(preserved: Raw) -> bool {
     let names = ["provider", "replacementHistory", "compactionItem"];
     let [provider, history, item] = members(remote, names);
     let item = item.unwrap_or(Raw::NULL);
-    let classic = value::is(item, "type", "compaction") && item.get("encrypted_content").is_some_and(Raw::is_string);
+    let classic =
+        value::is(item, "type", "compaction") && item.get("encrypted_content").is_some_and(Raw::is_string);
     let named = provider.and_then(Raw::text).is_some_and(|provider| !provider.is_empty());
     history.is_some_and(Raw::is_array) && (named || classic || value::is(item, "type", "compaction_summary"))
 }
@@ -179,7 +180,8 @@ struct Cut {
 
 impl Said {
     fn read(session: &Session, entries: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Self> {
-        let mut said = Said { messages: Vec::new(), tokens: Vec::new(), places: Vec::new(), on_path: Vec::new() };
+        let mut said =
+            Said { messages: Vec::new(), tokens: Vec::new(), places: Vec::new(), on_path: Vec::new() };
         for (at, &ix) in entries.iter().enumerate() {
             let line = bodies.line(ix)?;
             let Some(body) = message_of(session, ix, Raw::checked(line.trim_ascii())) else { continue };

@@ -2,8 +2,8 @@
 
 use super::message::is_block;
 use super::path_tree::outline;
-use super::value::{self, members};
 use super::template;
+use super::value::{self, members};
 use crate::core::bodies::{Bodies, Body, Message};
 use crate::core::entry::Role;
 use crate::core::json::Raw;
@@ -21,7 +21,12 @@ pub use template::BRANCH_PREAMBLE;
 ///
 /// # Errors
 /// Where an entry cannot be read.
-pub fn add_message(session: &Session, message: &Message, bodies: &dyn Bodies, ops: &mut FileOps) -> io::Result<()> {
+pub fn add_message(
+    session: &Session,
+    message: &Message,
+    bodies: &dyn Bodies,
+    ops: &mut FileOps,
+) -> io::Result<()> {
     let stored = matches!(message.body, Body::Stored);
     if stored && session.entry(message.entry).role != Role::Assistant {
         return Ok(());
@@ -95,7 +100,8 @@ fn listed(files: &FileLists, read: &Paths) -> Text<'static> {
     if all.is_empty() {
         return Text::default();
     }
-    let mode = |file: &Text| match (files.modified_files.iter().any(|path| path == file), read.contains(file)) {
+    let mode = |file: &Text| match (files.modified_files.iter().any(|path| path == file), read.contains(file))
+    {
         (false, _) => " (Read)",
         (true, true) => " (RW)",
         (true, false) => " (Write)",
@@ -203,7 +209,18 @@ mod tests {
 
     #[test]
     fn selectors_come_off() {
-        for path in ["a.ts:50", "a.ts:50-200", "a.ts:5-16,960-973", "a.ts:RAW", "a.ts:raw:1-50", "a.ts:1-50:raw", "a.ts:L5..L9", "a.ts:5-", "a.ts:50+10", "a.ts:conflicts"] {
+        for path in [
+            "a.ts:50",
+            "a.ts:50-200",
+            "a.ts:5-16,960-973",
+            "a.ts:RAW",
+            "a.ts:raw:1-50",
+            "a.ts:1-50:raw",
+            "a.ts:L5..L9",
+            "a.ts:5-",
+            "a.ts:50+10",
+            "a.ts:conflicts",
+        ] {
             assert_eq!(without_selector(&Text::from(path)), "a.ts", "{path}");
         }
         for path in ["a.ts:", ":50", "a.ts:x", "a.ts:5+", "a.ts:5,", "a.ts:raw:raw2", "C:a"] {
@@ -214,7 +231,14 @@ mod tests {
 
     #[test]
     fn urls_are_no_files() {
-        for (path, url) in [("a://b", true), ("file.ts:conflict://1", true), ("a/b:c", false), ("://x", false), ("1://", false), ("é-a1://", true)] {
+        for (path, url) in [
+            ("a://b", true),
+            ("file.ts:conflict://1", true),
+            ("a/b:c", false),
+            ("://x", false),
+            ("1://", false),
+            ("é-a1://", true),
+        ] {
             assert_eq!(is_url(&Text::from(path)), url, "{path}");
         }
     }

@@ -112,7 +112,8 @@ pub fn context(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::
 
 impl Usage {
     fn of(usage: Raw) -> Self {
-        let names = ["contextTokens", "totalTokens", "input", "output", "cacheRead", "cacheWrite", "orchestration"];
+        let names =
+            ["contextTokens", "totalTokens", "input", "output", "cacheRead", "cacheWrite", "orchestration"];
         let [known, total, input, output, cache_read, cache_write, orchestration] = members(usage, names);
         if known.is_some() {
             let known = at_least_0(number(known));
@@ -148,7 +149,10 @@ mod tests {
     #[test]
     fn each_piece_is_rounded_up() {
         assert_eq!(tokens(r#"{"role":"user","content":"12345"}"#), 2);
-        assert_eq!(tokens(r#"{"role":"user","content":[{"type":"text","text":"é"},{"type":"image"}]}"#), 1201);
+        assert_eq!(
+            tokens(r#"{"role":"user","content":[{"type":"text","text":"é"},{"type":"image"}]}"#),
+            1201
+        );
         assert_eq!(
             tokens(
                 r#"{"role":"assistant","content":[{"type":"thinking","thinking":"a","thinkingSignature":"b"},{"type":"toolCall","name":"c","arguments":{}}]}"#

@@ -176,7 +176,9 @@ mod tests {
     #[test]
     fn the_title_line_keeps_its_width() {
         for title in ["", "short", &"é".repeat(300), &"\\u0001".repeat(80)] {
-            let slot = format!("{{\"type\":\"title\",\"v\":1,\"title\":\"{title}\",\"updatedAt\":\"x\",\"pad\":\"\"}}");
+            let slot = format!(
+                "{{\"type\":\"title\",\"v\":1,\"title\":\"{title}\",\"updatedAt\":\"x\",\"pad\":\"\"}}"
+            );
             let line = title_line(Raw::checked(slot.as_bytes()), "2026-01-01T00:00:00.000Z");
             assert_eq!(line.len(), 255, "{title}");
             assert!(Raw::parse(&line).is_ok());

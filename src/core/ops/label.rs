@@ -16,11 +16,25 @@ pub fn label(session: &Session, target: EntryIx, name: Option<&Text>, stamp: &mu
         return None;
     }
     let parent = parent_id(session, session.leaf);
-    Some(Change { lines: vec![entry(&stamp.entry_id(session, &[]), parent.as_ref(), &stamp.timestamp(), &session.id(target), name)] })
+    Some(Change {
+        lines: vec![entry(
+            &stamp.entry_id(session, &[]),
+            parent.as_ref(),
+            &stamp.timestamp(),
+            &session.id(target),
+            name,
+        )],
+    })
 }
 
 /// A label entry, in the agents' key order.
-pub fn entry(id: &str, parent: Option<&Text>, timestamp: &str, target: &Text, name: Option<&Text>) -> Vec<u8> {
+pub fn entry(
+    id: &str,
+    parent: Option<&Text>,
+    timestamp: &str,
+    target: &Text,
+    name: Option<&Text>,
+) -> Vec<u8> {
     Object::new()
         .str("type", "label")
         .str("id", id)

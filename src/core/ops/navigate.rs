@@ -3,13 +3,9 @@
 //! The rules are those of both agents' `/tree`: a request of the person as the target means the
 //! place before it, and gives its text back.
 
-use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Flags, Kind};
-use crate::core::json::Raw;
 use crate::core::reference::Position;
 use crate::core::session::{Dialect, Session};
-use crate::core::text::Text;
-use std::io;
 
 /// A move from one place to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +30,8 @@ pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navi
     let parent = |ix: EntryIx| session.entry(ix).parent;
     let edits_target = target.is_some_and(|ix| is_draft(session, ix));
     let new_leaf = if edits_target { target.and_then(parent) } else { target };
-    let on_target_path: std::collections::HashSet<_> = std::iter::successors(target, |&ix| parent(ix)).collect();
+    let on_target_path: std::collections::HashSet<_> =
+        std::iter::successors(target, |&ix| parent(ix)).collect();
     let mut abandoned = Vec::new();
     let mut common_ancestor = old_leaf;
     while let Some(ix) = common_ancestor.filter(|ix| !on_target_path.contains(ix)) {
@@ -50,23 +47,6 @@ pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navi
 fn is_draft(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     entry.flags.has(Flags::USER_REQUEST)
-        || entry.kind == Kind::CustomMessage && !(session.dialect == Dialect::OhMyPi && entry.flags.has(Flags::SKILL_PROMPT))
-}
-
-/// The text of a message or custom message: its string, or its text blocks one behind the other.
-///
-/// # Errors
-/// Where the entry's line cannot be read.
-pub fn draft_text(bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>> {
-    let line = bodies.line(ix)?;
-    let entry = Raw::checked(line.trim_ascii());
-    let content = entry.get("message").and_then(|message| message.get("content")).or(entry.get("content"));
-    let mut text = Text::default();
-    if let Some(content) = content {
-        content.text().iter().for_each(|whole| text.push(whole));
-        for block in content.items().filter(|block| block.get("type").is_some_and(|kind| kind.is("text"))) {
-            block.get_text("text").iter().for_each(|part| text.push(part));
-        }
-    }
-    Ok(text.into_owned())
+        || entry.kind == Kind::CustomMessage
+            && !(session.dialect == Dialect::OhMyPi && entry.flags.has(Flags::SKILL_PROMPT))
 }

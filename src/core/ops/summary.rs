@@ -32,7 +32,12 @@ pub struct Compaction {
 }
 
 /// Appends a compaction under the leaf.
-pub fn compaction(session: &Session, compaction: &Compaction, summary: &Summary, stamp: &mut Stamp) -> Change {
+pub fn compaction(
+    session: &Session,
+    compaction: &Compaction,
+    summary: &Summary,
+    stamp: &mut Stamp,
+) -> Change {
     let id = stamp.entry_id(session, &[]);
     let kept = compaction.first_kept.map_or_else(|| Text::from(id.as_str()), |ix| session.id(ix));
     let entry = base("compaction", &id, parent_id(session, session.leaf).as_ref(), &stamp.timestamp())

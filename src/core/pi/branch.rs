@@ -89,3 +89,41 @@ fn message(
         None => Ok(None),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::pi::testing::*;
+    use crate::core::text::Text;
+
+    fn prepared(entries: &[String], budget: u64) -> (Vec<String>, BranchPreparation) {
+        let made = chain(entries);
+        let branch = prepare(&made.session, &made.path(), &made.bodies(), budget).unwrap();
+        (made.ids(&branch.messages), branch)
+    }
+
+    #[test]
+    fn the_newest_that_fit_are_told() {
+        let entries = [user("abcd"), call("edit", "f"), result("hidden"), user("abcd"), assistant("abcd")];
+        assert_eq!(prepared(&entries, 0).0, ["e0", "e1", "e3", "e4"]);
+        let (told, branch) = prepared(&entries, 2);
+        assert_eq!((told, branch.tokens), (vec!["e3".to_owned(), "e4".to_owned()], 2));
+        // pi looks at the files of the message that no longer fits, too.
+        assert_eq!(branch.file_ops.edited.as_slice(), [Text::from("f")]);
+    }
+
+    #[test]
+    fn summaries_squeeze_in() {
+        let summary = r#""type":"branch_summary","fromId":"x","summary":"12345678","details":{"readFiles":["r"],"modifiedFiles":[]}"#;
+        let entries = [user("a"), summary.to_owned(), user("abcd")];
+        assert_eq!(prepared(&entries, 2).0, ["e1", "e2"]);
+        assert_eq!(prepared(&entries, 1).0, ["e2"]);
+        assert_eq!(prepared(&entries, 1).1.file_ops.read.as_slice(), [Text::from("r")]);
+    }
+
+    #[test]
+    fn edits_hold_where_pi_lets_them() {
+        let entries = [user("a"), user("b"), compacted("e1", ""), edit("e0", "null"), edit("e2", "null")];
+        assert_eq!(prepared(&entries, 0).0, ["e1", "e2"]);
+    }
+}

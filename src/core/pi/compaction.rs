@@ -241,3 +241,117 @@ fn starts_turn(role: Role) -> bool {
         Role::User | Role::BashExecution | Role::Custom | Role::BranchSummary | Role::CompactionSummary
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::pi::testing::*;
+
+    /// A text of so many tokens.
+    fn long(tokens: usize) -> String {
+        "x".repeat(tokens * 4)
+    }
+
+    struct Answer {
+        first_kept: Option<String>,
+        summarized: Vec<String>,
+        prefix: Vec<String>,
+        preparation: Preparation,
+    }
+
+    fn prepared(entries: &[String], keep: u64, first_kept: Option<&str>) -> Option<Answer> {
+        let made = chain(entries);
+        let first_kept = first_kept.map(|id| match id {
+            "none" => FirstKept::Nothing,
+            id => FirstKept::Entry(made.ix(id)),
+        });
+        let preparation = prepare(&made.session, &made.path(), &made.bodies(), keep, first_kept).unwrap()?;
+        Some(Answer {
+            first_kept: preparation.first_kept.map(|ix| made.session.id(ix).to_string()),
+            summarized: made.ids(&preparation.messages_to_summarize),
+            prefix: made.ids(&preparation.turn_prefix_messages),
+            preparation,
+        })
+    }
+
+    fn two_turns() -> [String; 7] {
+        [
+            user("abcd"),
+            call("read", "a.rs"),
+            result(&long(9)),
+            user("abcd"),
+            call("write", "b.rs"),
+            result(&long(9)),
+            assistant("abcd"),
+        ]
+    }
+
+    #[test]
+    fn the_cut_is_the_first_place_behind_the_budget() {
+        let answer = prepared(&two_turns(), 1, None).unwrap();
+        assert_eq!(answer.first_kept.as_deref(), Some("e6"));
+        assert_eq!(answer.summarized, ["e0", "e1", "e2"]);
+        assert_eq!(answer.prefix, ["e3", "e4", "e5"]);
+        assert!(answer.preparation.is_split_turn);
+        let lists = answer.preparation.file_ops.lists();
+        assert_eq!((lists.read_files, lists.modified_files), (vec!["a.rs".into()], vec!["b.rs".into()]));
+        // A budget that ends at a tool result goes on to the next place that is none.
+        assert_eq!(prepared(&two_turns(), 5, None).unwrap().first_kept.as_deref(), Some("e6"));
+        let answer = prepared(&two_turns(), 16, None).unwrap();
+        assert_eq!((answer.first_kept.as_deref(), answer.prefix.len()), (Some("e3"), 0));
+        assert!(prepared(&two_turns(), 1000, None).is_none());
+    }
+
+    #[test]
+    fn the_caller_may_choose_the_cut() {
+        let answer = prepared(&two_turns(), 0, Some("e4")).unwrap();
+        assert_eq!((answer.summarized.len(), answer.prefix), (3, vec!["e3".to_owned()]));
+        let answer = prepared(&two_turns(), 0, Some("none")).unwrap();
+        assert_eq!((answer.summarized.len(), answer.first_kept), (7, None));
+        assert!(!answer.preparation.is_split_turn);
+        assert!(prepared(&two_turns(), 0, Some("e0")).is_none());
+    }
+
+    #[test]
+    fn a_second_compaction_goes_on_from_the_first() {
+        let details = r#","details":{"readFiles":["old"],"modifiedFiles":["new"]}"#;
+        let mut entries = vec![user("a"), user("b"), compacted("e1", details)];
+        assert!(prepared(&entries, 0, None).is_none());
+        entries.extend([says("system", r#""content":"s""#), user("c"), user("d")]);
+        let answer = prepared(&entries, 1, None).unwrap();
+        assert_eq!(answer.first_kept.as_deref(), Some("e5"));
+        assert_eq!(answer.summarized, ["e1", "e4"]);
+        assert_eq!(answer.preparation.previous_summary, Some("S".into()));
+        assert_eq!(answer.preparation.previous_compactions, [EntryIx(2)]);
+        assert_eq!(answer.preparation.file_ops.edited.as_slice(), [Text::from("new")]);
+        // An entry that an earlier compaction summarised leaves nothing to summarise.
+        assert!(prepared(&entries, 0, Some("e0")).is_none());
+        // At the compaction itself, the cut is behind what it keeps.
+        assert_eq!(prepared(&entries, 0, Some("e2")).unwrap().prefix, ["e1"]);
+        let hooked = [user("a"), compacted("e0", &format!("{details},\"fromHook\":true")), user("b")];
+        let answer = prepared(&hooked, 1, None).unwrap();
+        assert!(answer.preparation.file_ops.edited.as_slice().is_empty());
+    }
+
+    #[test]
+    fn metadata_before_the_cut_is_kept() {
+        let model = r#""type":"model_change","provider":"p","modelId":"m""#.to_owned();
+        let entries = [user("a"), assistant("b"), model.clone(), model, user("c")];
+        let answer = prepared(&entries, 1, None).unwrap();
+        assert_eq!(answer.first_kept.as_deref(), Some("e2"));
+        // pi looks for a turn's start at the metadata, so it takes the turn before for a cut one.
+        assert_eq!((answer.summarized.len(), answer.prefix.len()), (0, 2));
+    }
+
+    #[test]
+    fn an_attempt_that_was_taken_back_goes_with_what_is_summarised() {
+        let attempt = [user("a"), user(&long(5)), assistant("failed"), edit("e2", "null")];
+        let answer = prepared(&attempt, 5, None).unwrap();
+        assert_eq!(answer.first_kept.as_deref(), Some("e2"));
+        assert_eq!(answer.summarized, ["e0"]);
+        assert_eq!(answer.prefix, ["e1"]);
+        let mut edited = attempt.to_vec();
+        edited.push(edit("e0", r#"{"content":"b"}"#));
+        assert_eq!(prepared(&edited, 5, None).unwrap().first_kept.as_deref(), Some("e1"));
+    }
+}

@@ -323,3 +323,146 @@ fn model_of(kind: Kind, line: Raw) -> Vec<u8> {
         .with(id, |object, value| object.raw("modelId", value))
         .finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::pi::testing::*;
+
+    fn context(entries: &[String]) -> (Vec<String>, Vec<(&'static str, String)>) {
+        let made = chain(entries);
+        let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let setting = |(name, json): (_, Vec<u8>)| (name, String::from_utf8(json).unwrap());
+        (made.json(&context.messages), context.settings.into_iter().map(setting).collect())
+    }
+
+    fn speakers(entries: &[String]) -> Vec<String> {
+        let made = chain(entries);
+        made.ids(&projection(&made.session, &made.path(), &made.bodies()).unwrap().messages)
+    }
+
+    #[test]
+    fn nothing_before_the_first_entry() {
+        let made = chain(&[user("a")]);
+        let context = build(&made.session, &[], &made.bodies()).unwrap();
+        assert!(context.messages.is_empty());
+        assert_eq!(context.settings, [("thinkingLevel", b"\"off\"".to_vec()), ("model", b"null".to_vec())]);
+    }
+
+    #[test]
+    fn the_last_compaction_speaks_first() {
+        let path = [
+            user("a"),
+            compacted("e0", ""),
+            says("system", r#""content":"s""#),
+            user("b"),
+            compacted("e1", r#","systemMessage":{"role":"system","content":"now"}"#),
+            user("c"),
+        ];
+        // The older compaction is kept and says nothing; system messages of the kept part are left out.
+        assert_eq!(speakers(&path), ["e4", "e4", "e3", "e5"]);
+        assert_eq!(
+            context(&path).0[..2],
+            [
+                r#"{"role":"system","content":"now"}"#,
+                r#"{"role":"compactionSummary","summary":"S","tokensBefore":9,"timestamp":1767225600004}"#
+            ]
+        );
+    }
+
+    #[test]
+    fn a_kept_id_off_the_path_keeps_nothing() {
+        for kept in ["nowhere", "", "e1", "e2"] {
+            assert_eq!(speakers(&[user("a"), compacted(kept, ""), user("b")]), ["e1", "e2"], "{kept}");
+        }
+    }
+
+    #[test]
+    fn edits_hide_or_replace() {
+        let entries = [
+            user("a"),
+            assistant("b"),
+            says("bashExecution", r#""command":"c","output":"""#),
+            edit("e0", "null"),
+            edit("e1", "null"),
+            edit("e1", r#"{"content":"new"}"#),
+            edit("e2", r#"{"content":"new"}"#),
+        ];
+        let (messages, _) = context(&entries);
+        assert_eq!(
+            messages,
+            [
+                r#"{"role":"assistant","content":[{"type":"text","text":"new"}],"provider":"p","model":"m"}"#,
+                r#"{"role":"bashExecution","command":"c","output":""}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn an_edit_out_of_force_does_nothing() {
+        let kept = [user("a"), edit("e0", "null"), user("b"), compacted("e2", ""), user("c")];
+        assert_eq!(speakers(&kept), ["e3", "e2", "e4"]);
+        let before = [edit("e1", "null"), user("a"), compacted("e1", "")];
+        assert_eq!(speakers(&before), ["e2", "e1"]);
+    }
+
+    #[test]
+    fn missing_content_is_filled_in() {
+        let entries = [
+            says("user", r#""content":null,"timestamp":1"#),
+            says("assistant", r#""model":"m""#),
+            says("system", ""),
+            says("custom", ""),
+        ];
+        let (messages, settings) = context(&entries);
+        assert_eq!(
+            messages,
+            [
+                r#"{"role":"user","content":[],"timestamp":1}"#,
+                r#"{"role":"assistant","model":"m","content":[]}"#,
+                r#"{"role":"system","content":""}"#,
+                r#"{"role":"custom"}"#,
+            ]
+        );
+        assert_eq!(settings[1], ("model", r#"{"modelId":"m"}"#.to_owned()));
+    }
+
+    #[test]
+    fn entries_that_become_messages() {
+        let entries = [
+            r#""type":"custom_message","customType":"n","details":1e400,"display":false"#.to_owned(),
+            r#""type":"branch_summary","fromId":"x","summary":"""#.to_owned(),
+            r#""type":"branch_summary","summary":"B""#.to_owned(),
+            r#""type":"custom","customType":"n""#.to_owned(),
+            r#""type":"message","message":null"#.to_owned(),
+        ];
+        assert_eq!(
+            context(&entries).0,
+            [
+                r#"{"role":"custom","customType":"n","content":[],"display":false,"details":1e400,"timestamp":1767225600000}"#,
+                r#"{"role":"branchSummary","summary":"B","timestamp":1767225600002}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn settings_come_from_the_whole_path() {
+        let level = r#""type":"thinking_level_change""#;
+        let model = r#""type":"model_change","provider":"q","modelId":"n""#;
+        let (_, settings) = context(&[
+            format!(r#"{level},"thinkingLevel":"high""#),
+            assistant("a"),
+            model.to_owned(),
+            compacted("none", ""),
+        ]);
+        assert_eq!(
+            settings,
+            [
+                ("thinkingLevel", r#""high""#.to_owned()),
+                ("model", r#"{"provider":"q","modelId":"n"}"#.to_owned())
+            ]
+        );
+        let (_, settings) = context(&[level.to_owned()]);
+        assert_eq!(settings, [("model", "null".to_owned())]);
+    }
+}

@@ -201,3 +201,69 @@ Use these headings, in this order:
 
 Be short under each heading. Spell paths, names of functions and error messages exactly as they stand \
 in the session.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::pi::testing::*;
+    use crate::core::pi::{branch as branches, compaction as compactions};
+
+    fn prompts(entries: &[String], instructions: &Instructions) -> Vec<String> {
+        let made = chain(entries);
+        let prepared = compactions::prepare(&made.session, &made.path(), &made.bodies(), 1, None);
+        let prepared = prepared.unwrap().unwrap();
+        let prompt = |&part: &Part| {
+            let mut out = Vec::new();
+            compaction(&prepared, part, instructions, &made.bodies(), &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        parts(&prepared).iter().map(prompt).collect()
+    }
+
+    #[test]
+    fn a_cut_turn_is_asked_for_by_itself() {
+        let entries = [user("a"), user("b"), assistant("c"), assistant("d")];
+        let prompts = prompts(&entries, &Instructions::default());
+        assert!(prompts[0].starts_with("<conversation>\n[User]: a\n</conversation>\n\n"));
+        assert!(prompts[1].starts_with("<conversation>\n[User]: b\n\n[Assistant]: c\n</conversation>\n\n"));
+        assert!(prompts[1].contains("## Original Request"));
+    }
+
+    #[test]
+    fn a_previous_summary_is_told_and_instructions_are_added() {
+        let entries = [user("a"), compacted("e0", ""), user("b")];
+        let instructions = Instructions { text: Some("look".into()), replace: false };
+        let prompt = &prompts(&entries, &instructions)[0];
+        assert!(prompt.contains("</conversation>\n\n<previous-summary>\nS\n</previous-summary>\n\n"));
+        assert!(prompt.contains("## Critical Context"));
+        assert!(prompt.ends_with("\n\nPay particular attention to this: look"));
+        let instructions = Instructions { replace: true, ..instructions };
+        assert!(prompts(&entries, &instructions)[0].ends_with("</previous-summary>\n\nlook"));
+    }
+
+    #[test]
+    fn a_branch_has_its_own_sections() {
+        let made = chain(&[user("a")]);
+        let told = branches::prepare(&made.session, &made.path(), &made.bodies(), 0).unwrap().messages;
+        let mut out = Vec::new();
+        branch(&told, &Instructions::default(), &made.bodies(), &mut out).unwrap();
+        let prompt = String::from_utf8(out).unwrap();
+        assert!(prompt.contains("## Next Steps") && !prompt.contains("## Critical Context"));
+    }
+
+    #[test]
+    fn parts_are_merged_as_pi_does() {
+        let made = chain(&[user("a"), assistant("b"), assistant("c")]);
+        let prepared = compactions::prepare(&made.session, &made.path(), &made.bodies(), 1, None);
+        let mut prepared = prepared.unwrap().unwrap();
+        assert_eq!(parts(&prepared), [Part::TurnPrefix]);
+        let separator = "\n\n---\n\n**Turn Context (split turn):**\n\n";
+        assert_eq!(
+            merge(&prepared, None, Some("T".into())),
+            format!("No prior history.{separator}T").as_str()
+        );
+        prepared.previous_summary = Some("P".into());
+        assert_eq!(merge(&prepared, None, Some("T".into())), format!("P{separator}T").as_str());
+        assert_eq!(merge(&prepared, Some("H".into()), None), "H");
+    }
+}

@@ -137,3 +137,42 @@ impl Ordered {
         all.into_iter().map(|(key, (_, value))| (&key[..], &value[..]))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::pi::testing::*;
+
+    fn at(entries: &[String]) -> Option<String> {
+        let made = chain(entries);
+        let json = checkpoint(&made.session, &made.path(), &made.bodies(), 7).unwrap();
+        json.map(|json| String::from_utf8(json).unwrap())
+    }
+
+    #[test]
+    fn system_messages_are_replayed_into_one() {
+        let entries = [
+            says(
+                "system",
+                r#""content":"a","sections":{"x":"1","y":"2","z":"3"},"toolsAdded":[{"name":"t"},{"name":"u","n":1}],"timestamp":1"#,
+            ),
+            user("hi"),
+            says(
+                "system",
+                r#""content":[{"type":"text","text":"b"}],"sections":{"x":null,"y":"4","0":"5"},"toolsRemoved":[{"name":"t"}],"toolsAdded":[{"name":"u","n":2},{"name":"t"}]"#,
+            ),
+        ];
+        assert_eq!(
+            at(&entries).unwrap(),
+            r#"{"role":"system","content":"a\n\nb","sections":{"0":"5","y":"4","z":"3"},"toolsAdded":[{"name":"u","n":2},{"name":"t"}],"timestamp":7}"#
+        );
+    }
+
+    #[test]
+    fn without_a_time_or_a_tool_there_is_none() {
+        assert_eq!(at(&[user("a")]), None);
+        assert_eq!(at(&[says("system", r#""content":"a""#)]), None);
+        assert!(at(&[says("system", r#""content":"","timestamp":null"#)]).is_some());
+        assert!(at(&[says("system", r#""toolsAdded":[{}]"#)]).is_some());
+    }
+}

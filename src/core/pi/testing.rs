@@ -1,1 +1,94 @@
+//! Small sessions for tests.
 
+use crate::core::bodies::{Bodies, FileBodies, Message};
+use crate::core::entry::EntryIx;
+use crate::core::json::Raw;
+use crate::core::load::{self, Options};
+use crate::core::session::Session;
+use crate::core::text::Text;
+
+/// A session in memory.
+pub struct Made {
+    file: Vec<u8>,
+    pub session: Session,
+}
+
+/// A chain of entries with the ids `e0`, `e1`, …; each is given as its members without `id`,
+/// `parentId` and `timestamp`.
+pub fn chain(entries: &[String]) -> Made {
+    let mut file = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_owned();
+    for (at, members) in entries.iter().enumerate() {
+        let parent = at.checked_sub(1).map_or("null".to_owned(), |before| format!("\"e{before}\""));
+        file += &format!(
+            "\n{{{members},\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:00.00{}Z\"}}",
+            at % 10
+        );
+    }
+    let file = file.into_bytes();
+    Made { session: load::load(&file, &Options::default()).unwrap(), file }
+}
+
+impl Made {
+    pub fn bodies(&self) -> impl Bodies + '_ {
+        FileBodies::new(&self.session, &self.file)
+    }
+
+    pub fn path(&self) -> Vec<EntryIx> {
+        self.session.path(self.session.leaf)
+    }
+
+    pub fn ix(&self, id: &str) -> EntryIx {
+        self.session.find(&Text::from(id)).unwrap()
+    }
+
+    /// The messages' JSON.
+    pub fn json(&self, messages: &[Message]) -> Vec<String> {
+        let json = |json: Raw| String::from_utf8(json.bytes().to_vec()).unwrap();
+        messages.iter().map(|message| message.with(&self.bodies(), json).unwrap()).collect()
+    }
+
+    /// The ids of the entries that speak.
+    pub fn ids(&self, messages: &[Message]) -> Vec<String> {
+        messages.iter().map(|message| self.session.id(message.entry).to_string()).collect()
+    }
+}
+
+/// A `message` entry of a role, with the message's further members.
+pub fn says(role: &str, members: &str) -> String {
+    let comma = if members.is_empty() { "" } else { "," };
+    format!(r#""type":"message","message":{{"role":"{role}"{comma}{members}}}"#)
+}
+
+/// A user message.
+pub fn user(text: &str) -> String {
+    says("user", &format!(r#""content":"{text}""#))
+}
+
+/// An assistant message of one text block.
+pub fn assistant(text: &str) -> String {
+    says("assistant", &format!(r#""content":[{{"type":"text","text":"{text}"}}],"provider":"p","model":"m""#))
+}
+
+/// An assistant message that calls a tool with a path.
+pub fn call(tool: &str, path: &str) -> String {
+    let call = format!(r#"{{"type":"toolCall","id":"c","name":"{tool}","arguments":{{"path":"{path}"}}}}"#);
+    says("assistant", &format!(r#""content":[{call}],"provider":"p","model":"m""#))
+}
+
+/// A tool result.
+pub fn result(text: &str) -> String {
+    says(
+        "toolResult",
+        &format!(r#""toolCallId":"c","toolName":"read","content":[{{"type":"text","text":"{text}"}}]"#),
+    )
+}
+
+/// A compaction that keeps from an entry on.
+pub fn compacted(first_kept: &str, more: &str) -> String {
+    format!(r#""type":"compaction","summary":"S","firstKeptEntryId":"{first_kept}","tokensBefore":9{more}"#)
+}
+
+/// A context edit.
+pub fn edit(target: &str, replacement: &str) -> String {
+    format!(r#""type":"context_edit","targetId":"{target}","replacement":{replacement}"#)
+}

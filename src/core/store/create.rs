@@ -44,38 +44,31 @@ pub(super) fn create_unsynced(
     write: &mut Fill<'_>,
 ) -> Result<(Committed, Option<PathBuf>), StoreError> {
     let failed = |error| StoreError::io("create", path, error);
-    if let Some(stream) = own_stream(path) {
-        let bytes = through(files, &stream.map_err(failed)?, path, source, write)?;
-        return Ok((Committed::new(path, bytes), None));
-    }
     let existing = match files.facts_at(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         facts => Some(facts.map_err(failed)?),
     };
-    if existing.is_some_and(|facts| facts.kind == Kind::Other) {
-        let stream = files.open_write(path).map_err(failed)?;
-        let bytes = through(files, &stream, path, source, write)?;
+    if let Some(stream) = stream_at(files, path, existing.as_ref()) {
+        let bytes = write_to_stream(files, &stream.map_err(failed)?, path, source, write)?;
         return Ok((Committed::new(path, bytes), None));
     }
-    if let Some(facts) = existing {
-        refuse_existing(path, source, force, &facts)?;
+    if let Some(facts) = &existing {
+        refuse_existing(path, source, force, facts)?;
     }
     let target = resolve(path).map_err(failed)?;
-    let folder = target.parent().unwrap_or(Path::new("/")).to_owned();
-    let mut new = Temp::in_folder(files, &folder).map_err(failed)?;
+    let folder = folder_of(&target);
+    let mut new = Temp::in_folder(files, folder).map_err(failed)?;
     let bytes = new.fill(path, write)?;
     if let Some(source) = source {
         attributes::permit_as(files, &source.file, &new.file).map_err(failed)?;
     }
     files.sync(&new.file).map_err(failed)?;
     // Two creators cannot both win: the name is still free at the rename, or this fails.
-    let renamed = match existing {
-        Some(_) => files.rename(&new.path, &target),
-        None => files.rename_new(&new.path, &target),
-    };
-    renamed.map_err(failed)?;
+    let is_free = existing.is_none();
+    let rename = if is_free { Files::rename_new } else { Files::rename };
+    rename(files, &new.path, &target).map_err(failed)?;
     new.placed();
-    Ok((Committed::new(path, bytes), Some(folder)))
+    Ok((Committed::new(path, bytes), Some(folder.to_owned())))
 }
 
 fn refuse_existing(
@@ -96,7 +89,7 @@ fn refuse_existing(
     }
 }
 
-fn through(
+fn write_to_stream(
     files: &'static dyn Files,
     stream: &File,
     path: &Path,
@@ -110,9 +103,15 @@ fn through(
     write_through(Out { files, file: stream, bytes: 0 }, path, write)
 }
 
+/// What is no file, and is written through.
+fn stream_at(files: &dyn Files, path: &Path, existing: Option<&Facts>) -> Option<io::Result<File>> {
+    let is_stream = existing.is_some_and(|facts| facts.kind == Kind::Other);
+    own_stream(files, path).or_else(|| is_stream.then(|| files.open_write(path)))
+}
+
 /// `/dev/stdout` and its like. The descriptor itself is used, not opened anew: behind `>> file` that would
 /// write from the start of it, and behind `> file` the file exists already and is still no reason to refuse.
-fn own_stream(path: &Path) -> Option<io::Result<File>> {
+fn own_stream(files: &dyn Files, path: &Path) -> Option<io::Result<File>> {
     #[cfg(unix)]
     {
         use std::os::fd::AsFd;
@@ -121,13 +120,16 @@ fn own_stream(path: &Path) -> Option<io::Result<File>> {
             "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Some(duplicate(io::stdout().as_fd())),
             "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => Some(duplicate(io::stderr().as_fd())),
             other if other.starts_with("/dev/fd/") || other.starts_with("/proc/self/fd/") => {
-                Some(DISK.open_write(path))
+                Some(files.open_write(path))
             }
             _ => None,
         }
     }
     #[cfg(not(unix))]
-    None
+    {
+        let _ = (files, path);
+        None
+    }
 }
 
 /// Where a rename onto `path` has to go so that symbolic links stay, also one that points to nothing yet.

@@ -207,6 +207,7 @@ pub(super) fn read_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<us
     return std::os::windows::fs::FileExt::seek_read(file, buf, offset);
 }
 
+#[cfg(any(target_os = "linux", test))]
 pub(super) fn facts_of(metadata: &Metadata) -> Facts {
     os::facts(metadata)
 }

@@ -78,13 +78,12 @@ pub(super) fn lock_on(
     let changed = |change| StoreError::Changed { path: path.to_owned(), change };
     let failed = |error| StoreError::io("write", path, error);
     let held = take(files, path, resolved, options)?;
-    // The name may belong to another file by now: a rewrite that we waited for does exactly that.
-    let here = files.facts_at(resolved).map_err(|error| gone(path, "write", error))?;
-    if !here.is_same_inode(&files.facts(&held).map_err(failed)?) {
-        return Err(changed(Change::Replaced));
-    }
     // Opened for writing only under the lock, so that no pisess sees another as a live agent (rule 5).
     let handle = files.open_append(resolved).map_err(|error| gone(path, "write", error))?;
+    // The name may belong to another file by now: a rewrite that we waited for does exactly that.
+    if !files.facts(&handle).map_err(failed)?.is_same_inode(&files.facts(&held).map_err(failed)?) {
+        return Err(changed(Change::Replaced));
+    }
     if options.agent == Agent::OhMyPi && !options.force {
         live::refuse(files, path, resolved, &handle, options.wait)?;
     }
@@ -192,10 +191,8 @@ impl Locked {
     }
 
     /// The last look before a commit: the path is still this file, and it is as it was read (rules 3, 4).
+    /// Growth that was found and not read is told here, too.
     pub(super) fn check_unchanged(&self) -> Result<(), StoreError> {
-        if self.found == Found::Grown {
-            return Err(self.changed(Change::Grown));
-        }
         let here = self.files.facts_at(&self.resolved);
         let here = here.map_err(|error| gone(&self.path, "write", error))?;
         if !here.is_same_inode(&self.base.facts) {

@@ -30,6 +30,25 @@
 //!                                      └──> StoreError (busy, changed, refused): nothing was written
 //! ```
 //!
+//! A change, from reading to disk:
+//!
+//! ```
+//! # use pisess::core::store::{Found, SessionFile, WriteOptions, lock};
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("s.jsonl");
+//! # std::fs::write(&path, "{}\n")?;
+//! let file = SessionFile::open(&path)?;
+//! // Load it, plan the change, then:
+//! let mut locked = lock(&file, &WriteOptions::default())?;
+//! if locked.found() == Found::Grown {
+//!     let file = locked.reopen()?;
+//!     // Load it and plan the change again.
+//! }
+//! let committed = locked.append(b"{\"type\":\"label\"}\n")?;
+//! assert!(committed.troubles.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! What is not here: what the lines mean. The one exception is rule 5, which looks at the type and time
 //! of the last line. No mmap: the agents truncate in place, which would be a SIGBUS here.
 

@@ -47,6 +47,22 @@ fn after_another_rewrite_the_waiter_finds_the_file_replaced() {
     assert!(is_changed(lock_on(&DISK, &removed, &now(Agent::Pi)), Change::Removed));
 }
 
+/// The lock was taken on a file that had the name only for a moment: it keeps nobody from the real one.
+#[test]
+fn a_lock_on_another_file_is_none() {
+    let bench = Bench::new(OLD);
+    let file = bench.open();
+    let (path, aside) = (bench.path.clone(), bench.at("aside"));
+    let (back, from) = (path.clone(), aside.clone());
+    let seam = Seam::new().leak();
+    seam.before("open_read", move || {
+        fs::rename(&path, &aside).unwrap();
+        fs::write(&path, OLD).unwrap();
+    });
+    seam.before("open_append", move || fs::rename(&from, &back).unwrap());
+    assert!(is_changed(lock_on(seam, &file, &now(Agent::Pi)), Change::Replaced));
+}
+
 #[test]
 fn without_lock_support_it_wants_force() {
     let bench = Bench::new(OLD);

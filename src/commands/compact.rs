@@ -1,0 +1,245 @@
+//! `pisess compact`: replaces the older part of the context by a summary.
+
+use super::failure::{Exit, Failure};
+use super::input::Input;
+use super::mint::Mint;
+use super::summary::{Source, SummaryArgs, Wanted, extract};
+use super::write::{Job, Made, change, print_json};
+use crate::cli::{Talk, Write};
+use crate::core::agent;
+use crate::core::bodies::{Bodies, FileBodies, Message};
+use crate::core::entry::Kind;
+use crate::core::json::Raw;
+use crate::core::json::write::{Object, array};
+use crate::core::load::Options;
+use crate::core::ops::Stamp;
+use crate::core::ops::summary::{Compaction, Summary, compaction, details};
+use crate::core::prepare::{FirstKept, Preparation};
+use crate::core::session::Session;
+use crate::core::summary::Kind as SummaryKind;
+use crate::core::text::Text;
+use crate::world::World;
+use std::io;
+use std::path::PathBuf;
+
+/// Replace the older part of the context by a summary.
+///
+/// Appends a compaction under the leaf: from then on a model sees the summary, the entries that are
+/// kept, and what follows. Nothing is deleted. The cut is chosen as the file's agent chooses it.
+/// Without a summary option the summary is the built-in extract, made without a model.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The session: a path, or - for standard input
+    pub session: PathBuf,
+    /// Keep about this many tokens of the newest messages
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub keep_recent_tokens: u64,
+    /// Keep from this entry on; "none" keeps nothing
+    #[arg(long, value_name = "REF", conflicts_with = "keep_recent_tokens")]
+    pub first_kept: Option<String>,
+    /// Do nothing unless the context has more tokens than this
+    #[arg(long, value_name = "TOKENS")]
+    pub if_over: Option<u64>,
+    /// Where the summary comes from.
+    #[command(flatten)]
+    pub summary: SummaryArgs,
+    /// How to write.
+    #[command(flatten)]
+    pub write: Write,
+}
+
+/// A compaction that is ready but for its ids, and the state it was made for.
+struct Ready {
+    compaction: Compaction,
+    summary: Summary,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
+    let input = Input::open(&args.session, world)?;
+    let options = Options { workers: world.processors, ..Options::default() };
+    let session = input.load_noted(&options, talk, world)?;
+    if args.summary.prepare {
+        return print_preparation(args, &input, &session, world);
+    }
+    let mut mint = Mint::new(world)?;
+    let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
+    if let Some(limit) = args.if_over {
+        let path = session.path(session.leaf);
+        let bodies = FileBodies::new(&session, input.source());
+        let tokens = agent::tokens(&session, &path, &bodies).map_err(|error| input.unreadable(error))?;
+        if tokens <= limit as f64 {
+            let mut nothing = |_: &Input, _: &Session, _: &mut Stamp| Ok(None);
+            return change(&job, &session, &mut mint, world, &mut nothing);
+        }
+    }
+    if args.summary.prompt {
+        let (preparation, bodies) =
+            (prepare(args, &input, &session)?, FileBodies::new(&session, input.source()));
+        let prompts = agent::compaction_prompts(&session, &preparation, &args.summary.prompt_of(), &bodies)
+            .map_err(|error| input.unreadable(error))?;
+        world.stdout.write_all(&prompts.concat()).map_err(Failure::output)?;
+        return Ok(Exit::Done);
+    }
+    let given = args.summary.given(input.file().is_none(), world)?;
+    // The summary may take minutes, so it is made before the session is locked. Where the session
+    // grew meanwhile, what was summarised still lies before the new entries.
+    let ready = ready(args, &input, &session, given, mint.now_ms())?;
+    let leaf = session.leaf.map(|leaf| session.id(leaf).into_owned());
+    let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
+        if session.leaf.map(|leaf| session.id(leaf).into_owned()) != leaf {
+            // Whoever wrote meanwhile may have compacted, or gone to another branch.
+            let still_on_path = leaf
+                .as_ref()
+                .and_then(|leaf| session.find(leaf))
+                .is_some_and(|old| session.path(session.leaf).contains(&old));
+            if !still_on_path || ends_in_compaction(session) {
+                return Err(Failure::cannot(format_args!(
+                    "{}: the conversation went elsewhere meanwhile",
+                    input.name
+                ))
+                .hint("run the command again"));
+            }
+        }
+        let change = compaction(session, &ready.compaction, &ready.summary, stamp);
+        let names = change
+            .lines
+            .iter()
+            .filter_map(|line| Raw::checked(line).get_text("id"))
+            .map(|id| id.to_string())
+            .collect();
+        Ok(Some((change, Made { names, draft: None })))
+    };
+    change(&job, &session, &mut mint, world, &mut decide)
+}
+
+fn ends_in_compaction(session: &Session) -> bool {
+    session.leaf.is_some_and(|leaf| session.entry(leaf).kind == Kind::Compaction)
+}
+
+fn first_kept(args: &Args, input: &Input, session: &Session) -> Result<Option<FirstKept>, Failure> {
+    let Some(reference) = args.first_kept.as_deref() else { return Ok(None) };
+    if reference == "none" {
+        return Ok(Some(FirstKept::Nothing));
+    }
+    let kept = input.resolve(session, reference)?.filter(|ix| session.path(session.leaf).contains(ix));
+    kept.map(|ix| Some(FirstKept::Entry(ix))).ok_or_else(|| {
+        Failure::cannot(format_args!("{}: {reference} is not on the path to the leaf", input.name))
+            .hint("list the path with `pisess path`")
+    })
+}
+
+fn prepared(args: &Args, input: &Input, session: &Session) -> Result<Option<Preparation>, Failure> {
+    let kept = first_kept(args, input, session)?;
+    let bodies = FileBodies::new(session, input.source());
+    agent::prepare_compaction(session, &session.path(session.leaf), &bodies, args.keep_recent_tokens, kept)
+        .map_err(|error| input.unreadable(error))
+}
+
+fn prepare(args: &Args, input: &Input, session: &Session) -> Result<Preparation, Failure> {
+    prepared(args, input, session)?.ok_or_else(|| match ends_in_compaction(session) {
+        true => Failure::no(format_args!("{}: the last entry is a compaction already", input.name)),
+        false => Failure::no(format_args!("{}: nothing to compact", input.name))
+            .hint("keep less with --keep-recent-tokens, or choose the cut with --first-kept"),
+    })
+}
+
+fn ready(
+    args: &Args,
+    input: &Input,
+    session: &Session,
+    given: Option<String>,
+    now_ms: i64,
+) -> Result<Ready, Failure> {
+    let preparation = prepare(args, input, session)?;
+    let bodies = FileBodies::new(session, input.source());
+    let unreadable = |error: io::Error| input.unreadable(error);
+    let files = agent::files(session, &preparation.file_ops);
+    let text = match text(args, session, &preparation, given, &bodies, &unreadable)? {
+        Source::Given(text) => text,
+        Source::Made(text) => agent::compaction_text(session, text, &preparation.file_ops),
+    };
+    let path = session.path(session.leaf);
+    Ok(Ready {
+        summary: Summary { text, details: details(&files), from_hook: false },
+        compaction: Compaction {
+            first_kept: preparation.first_kept,
+            tokens_before: preparation.tokens_before,
+            system_message: agent::checkpoint(session, &path, &bodies, now_ms).map_err(unreadable)?,
+        },
+    })
+}
+
+fn text(
+    args: &Args,
+    session: &Session,
+    preparation: &Preparation,
+    given: Option<String>,
+    bodies: &dyn Bodies,
+    unreadable: &dyn Fn(io::Error) -> Failure,
+) -> Result<Source, Failure> {
+    if let Some(given) = given {
+        return Ok(Source::Given(Text::from(given)));
+    }
+    if let Some(shell) = args.summary.shell() {
+        let prompts = agent::compaction_prompts(session, preparation, &args.summary.prompt_of(), bodies)
+            .map_err(unreadable)?;
+        let answers = prompts
+            .into_iter()
+            .map(|prompt| args.summary.ask(&shell, prompt))
+            .collect::<Result<Vec<_>, _>>()?;
+        return Ok(Source::Made(agent::merged_summary(preparation, answers)));
+    }
+    let wanted = Wanted {
+        kind: SummaryKind::Compaction,
+        messages: &preparation.messages_to_summarize,
+        turn_prefix: &preparation.turn_prefix_messages,
+        previous: preparation.previous_summary.as_ref(),
+        files: &agent::files(session, &preparation.file_ops),
+    };
+    extract(&wanted, args.summary.instructions.as_deref(), bodies).map(Source::Made).map_err(unreadable)
+}
+
+fn print_preparation(
+    args: &Args,
+    input: &Input,
+    session: &Session,
+    world: &mut World,
+) -> Result<Exit, Failure> {
+    let Some(preparation) = prepared(args, input, session)? else {
+        print_json(world, b"null")?;
+        return Ok(Exit::Found);
+    };
+    let bodies = FileBodies::new(session, input.source());
+    let json = preparation_json(session, &preparation, args.summary.instructions.as_deref(), &bodies)
+        .map_err(|error| input.unreadable(error))?;
+    print_json(world, &json)?;
+    Ok(Exit::Done)
+}
+
+fn preparation_json(
+    session: &Session,
+    preparation: &Preparation,
+    instructions: Option<&str>,
+    bodies: &dyn Bodies,
+) -> io::Result<Vec<u8>> {
+    let kept = preparation.first_kept.map(|ix| session.id(ix));
+    let compactions =
+        preparation.previous_compactions.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
+    Ok(Object::new()
+        .text_or_null("firstKeptEntryId", kept.as_ref())
+        .bool("isSplitTurn", preparation.is_split_turn)
+        .number("tokensBefore", preparation.tokens_before)
+        .text_or_null("previousSummary", preparation.previous_summary.as_ref())
+        .json("messagesToSummarize", &messages_json(&preparation.messages_to_summarize, bodies)?)
+        .json("turnPrefixMessages", &messages_json(&preparation.turn_prefix_messages, bodies)?)
+        .json("fileOps", &agent::file_ops_json(&preparation.file_ops))
+        .json("previousCompactions", &array(compactions.collect::<io::Result<Vec<_>>>()?))
+        .text_or_null("customInstructions", instructions.map(Text::from).as_ref())
+        .finish())
+}
+
+fn messages_json(messages: &[Message], bodies: &dyn Bodies) -> io::Result<Vec<u8>> {
+    let json = messages.iter().map(|message| message.with(bodies, |json| json.bytes().to_vec()));
+    Ok(array(json.collect::<io::Result<Vec<_>>>()?))
+}

@@ -1,0 +1,148 @@
+//! `pisess fork`: a new session from a path of another.
+
+use super::failure::{Exit, Failure};
+use super::input::Input;
+use super::mint::Mint;
+use super::write::{Job, Made, create};
+use crate::cli::{Talk, Write};
+use crate::core::agent;
+use crate::core::bodies::FileBodies;
+use crate::core::entry::Role;
+use crate::core::load::Options;
+use crate::core::ops::fork::{ForkOptions, fork, fork_all};
+use crate::core::session::{Dialect, Session};
+use crate::core::text::Text;
+use crate::world::World;
+use std::path::{Path, PathBuf};
+
+/// Make a new session from a path of another.
+///
+/// The new file lies beside the session and is named as the agent names files. It holds the path to
+/// REF, with the labels in effect on it made anew at the end. The session itself is not changed.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The session: a path, or - for standard input
+    pub session: PathBuf,
+    /// Where the path ends
+    #[arg(value_name = "REF", default_value = "@", conflicts_with = "all")]
+    pub at: String,
+    /// REF is a user message: end before it and print its text to be edited again
+    #[arg(long, conflicts_with = "all")]
+    pub before: bool,
+    /// Take every entry and branch
+    #[arg(long)]
+    pub all: bool,
+    /// The working folder of the new session
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// The folder of the new file
+    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    pub dir: Option<PathBuf>,
+    /// How to write.
+    #[command(flatten)]
+    pub write: Write,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
+    let input = Input::open(&args.session, world)?;
+    let options = Options { workers: world.processors, ..Options::default() };
+    let session = input.load_noted(&options, talk, world)?;
+    let mut mint = Mint::new(world)?;
+    let session_id = mint.session_id(world);
+    let source = input.file().map(|file| Text::from(file.resolved().to_string_lossy().into_owned()));
+    let cwd = args.cwd.as_deref().map(|cwd| absolute(world, cwd));
+    let fork_options = ForkOptions { session_id, source, cwd: cwd.clone().map(Text::from) };
+    let bodies = FileBodies::new(&session, input.source());
+    let mut draft = None;
+    let new = if args.all {
+        mint.stamp(world, |stamp| fork_all(&session, &fork_options, stamp))
+    } else {
+        let mut end = input.resolve(&session, &args.at)?;
+        if args.before {
+            let Some(message) = end.filter(|&ix| session.is_message(ix, Role::User)) else {
+                return Err(Failure::cannot(format_args!("{}: {} is no user message", input.name, args.at))
+                    .hint(format!("--before takes one; the nearest is {}^{{user}}", args.at)));
+            };
+            draft =
+                Some(agent::draft_text(&session, &bodies, message).map_err(|error| input.unreadable(error))?);
+            end = session.entry(message).parent;
+        }
+        mint.stamp(world, |stamp| fork(&session, &bodies, end, &fork_options, stamp))
+            .map_err(|error| input.unreadable(error))?
+    };
+    let path = match &args.write.output {
+        Some(path) => path.clone(),
+        None => folder(args, &input, &session, cwd.as_deref(), world)?.join(new.file_name()),
+    };
+    let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
+    let made = Made { names: vec![path.to_string_lossy().into_owned()], draft };
+    create(&job, &session, &new, &path, &made, world)
+}
+
+/// The folder of the new file: the one that is named, else the session's; for another project the
+/// folder beside it that the agent keeps for that project, where the session lies in one of its own.
+fn folder(
+    args: &Args,
+    input: &Input,
+    session: &Session,
+    cwd: Option<&str>,
+    world: &World,
+) -> Result<PathBuf, Failure> {
+    if let Some(dir) = &args.dir {
+        return Ok(dir.clone());
+    }
+    let Some(file) = input.file() else {
+        return Err(Failure::cannot("standard input has no folder for the new session")
+            .hint("give a file with -o, a folder with --dir, or -o - for standard output"));
+    };
+    let beside = file.path().parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+    let Some(cwd) = cwd else { return Ok(beside.to_owned()) };
+    let old =
+        session.header.cwd.as_ref().map(|cwd| agent_folder(session.dialect, &cwd.to_string_lossy(), world));
+    let agents_own = beside.file_name().is_some_and(|name| old.is_some_and(|old| name == old.as_str()));
+    match beside.parent().filter(|_| agents_own) {
+        Some(sessions) => Ok(sessions.join(agent_folder(session.dialect, cwd, world))),
+        None => Ok(beside.to_owned()),
+    }
+}
+
+/// The name of the folder in which the agent keeps the sessions of a project.
+fn agent_folder(dialect: Dialect, cwd: &str, world: &World) -> String {
+    let flat = |path: &str| path.trim_start_matches(['/', '\\']).replace(['/', '\\', ':'], "-");
+    let below = |folder: &str| {
+        let rest = cwd.strip_prefix(folder.trim_end_matches('/'))?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| flat(rest))
+    };
+    let joined = |prefix: &str, rest: String| match (prefix, rest.as_str()) {
+        (prefix, "") => prefix.to_owned(),
+        ("-", rest) => format!("-{rest}"),
+        (prefix, rest) => format!("{prefix}-{rest}"),
+    };
+    if dialect == Dialect::OhMyPi {
+        if let Some(rest) = world.home().and_then(|home| below(&home)) {
+            return joined("-", rest);
+        }
+        let temporary =
+            (world.env)("TMPDIR").filter(|folder| !folder.is_empty()).unwrap_or("/tmp".to_owned());
+        if let Some(rest) = below(&temporary) {
+            return joined("-tmp", rest);
+        }
+    }
+    format!("--{}--", flat(cwd))
+}
+
+/// The path from the root, without `.` and `..`; the folder need not exist.
+fn absolute(world: &World, path: &Path) -> String {
+    let mut whole = PathBuf::new();
+    for component in world.folder.join(path).components() {
+        match component {
+            std::path::Component::ParentDir => {
+                whole.pop();
+            }
+            std::path::Component::CurDir => {}
+            other => whole.push(other),
+        }
+    }
+    whole.to_string_lossy().into_owned()
+}

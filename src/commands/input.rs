@@ -1,0 +1,147 @@
+//! Opening the session that a command names.
+
+use super::failure::Failure;
+use super::visible::visible;
+use crate::cli::Talk;
+use crate::core::load::{LoadError, Options, WrongFile, load};
+use crate::core::reference::{Position, ReferenceError, resolve};
+use crate::core::session::{ProblemKind, Session};
+use crate::core::store::{self, Opened, ReadAt, SessionFile, Spooled};
+use crate::world::World;
+use std::path::Path;
+
+/// Bytes of a stream that are kept in memory; more goes to an unlinked private file.
+const SPOOL_MEMORY: usize = 16 << 20;
+
+/// A session as it was named.
+pub struct Input {
+    /// For messages.
+    pub name: String,
+    opened: Opened,
+}
+
+impl Input {
+    /// Opens a path, or standard input for `-`.
+    pub fn open(path: &Path, world: &mut World) -> Result<Input, Failure> {
+        let name = visible(&path.to_string_lossy());
+        if path == Path::new("-") {
+            if world.terminals.stdin {
+                return Err(Failure::cannot("read standard input: it is a terminal")
+                    .hint("give the path of a session, or pipe one in"));
+            }
+            let spooled = store::spool(world.stdin, SPOOL_MEMORY)?;
+            return Ok(Input { name: "standard input".to_owned(), opened: Opened::Stream(spooled) });
+        }
+        let opened = store::open(path, SPOOL_MEMORY)?;
+        if let Opened::File(file) = &opened
+            && (world.stdout_is)(file)
+        {
+            return Err(Failure::cannot(format_args!("{name}: standard output is the session itself"))
+                .hint("leave the redirection out to change the session, or write elsewhere with -o"));
+        }
+        Ok(Input { name, opened })
+    }
+
+    /// Where its bytes are.
+    pub fn source(&self) -> &dyn ReadAt {
+        match &self.opened {
+            Opened::File(file) => file,
+            Opened::Stream(spooled) => spooled as &Spooled,
+        }
+    }
+
+    /// The file, unless it is a stream.
+    pub fn file(&self) -> Option<&SessionFile> {
+        match &self.opened {
+            Opened::File(file) => Some(file),
+            Opened::Stream(_) => None,
+        }
+    }
+
+    /// The file as it is now, after it grew.
+    pub fn reopened(&self, file: SessionFile) -> Input {
+        Input { name: self.name.clone(), opened: Opened::File(file) }
+    }
+
+    /// Loads it.
+    pub fn load(&self, options: &Options) -> Result<Session, Failure> {
+        load(self.source(), options).map_err(|error| self.failed(error))
+    }
+
+    /// Loads it and tells what is wrong with it.
+    pub fn load_noted(&self, options: &Options, talk: &Talk, world: &mut World) -> Result<Session, Failure> {
+        let session = self.load(options)?;
+        self.note(&session, talk, world);
+        Ok(session)
+    }
+
+    /// The place a reference names.
+    pub fn resolve(&self, session: &Session, reference: &str) -> Result<Position, Failure> {
+        resolve(session, reference).map_err(|error| self.unresolved(&error))
+    }
+
+    /// An error about a reference into this session.
+    pub fn unresolved(&self, error: &ReferenceError) -> Failure {
+        Failure::reference(&self.name, error)
+    }
+
+    /// An error about reading this session.
+    pub fn unreadable(&self, error: std::io::Error) -> Failure {
+        Failure::reading(&self.name, error)
+    }
+
+    fn failed(&self, error: LoadError) -> Failure {
+        match error {
+            LoadError::NotASession { what: WrongFile::Empty, .. } if self.file().is_none() => {
+                Failure::cannot(format_args!("{}: nothing came in", self.name))
+                    .hint("the command before the pipe wrote no session")
+            }
+            error => Failure::load(&self.name, error),
+        }
+    }
+
+    /// One line on standard error for all that is wrong with the file.
+    pub fn note(&self, session: &Session, talk: &Talk, world: &mut World) {
+        if session.problems.is_empty() || talk.quiet {
+            return;
+        }
+        let mut kinds: Vec<(ProblemKind, u32, u32)> = Vec::new();
+        for problem in &session.problems {
+            match kinds.iter_mut().find(|(kind, ..)| *kind == problem.kind) {
+                Some((_, count, _)) => *count += 1,
+                None => kinds.push((problem.kind, 1, problem.line.0)),
+            }
+        }
+        let told: Vec<_> = kinds
+            .iter()
+            .map(|&(kind, count, line)| match count {
+                1 => format!("{} on line {line}", noun(kind)),
+                _ => format!("{count} × {} from line {line}", noun(kind)),
+            })
+            .collect();
+        let _ = writeln!(
+            world.stderr,
+            "pisess: note: {}: {}; read past (hint: pisess check {})",
+            self.name,
+            told.join(", "),
+            self.file().map_or("-", |_| &self.name)
+        );
+    }
+}
+
+fn noun(kind: ProblemKind) -> &'static str {
+    match kind {
+        ProblemKind::Malformed => "malformed line",
+        ProblemKind::TornTail => "torn last line",
+        ProblemKind::Fused => "several values",
+        ProblemKind::NotAnObject => "value that is no entry",
+        ProblemKind::SecondHeader => "second header",
+        ProblemKind::InvalidUtf8 => "invalid UTF-8",
+        ProblemKind::ByteOrderMark => "byte order mark",
+        ProblemKind::OddVersion => "version that is no number",
+        ProblemKind::NoId => "entry without id",
+        ProblemKind::DuplicateId => "duplicate id",
+        ProblemKind::Cycle => "cycle of parents",
+        ProblemKind::MissingParent => "missing parent",
+    }
+}

@@ -1,0 +1,75 @@
+//! Arguments → core → print. One file a command; what they share stands beside them.
+
+pub mod compact;
+pub mod context;
+pub mod fork;
+pub mod label;
+pub mod migrate;
+pub mod path;
+pub mod summarize;
+pub mod tree;
+
+mod failure;
+mod input;
+mod mint;
+mod output;
+mod shell;
+mod summary;
+mod visible;
+mod write;
+
+use crate::cli::{Cli, Verb};
+use crate::world::World;
+use clap::Parser;
+use clap::error::ErrorKind;
+pub use failure::{Exit, Failure};
+use std::ffi::OsString;
+
+/// Runs one command line; its exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>, world: &mut World) -> u8 {
+    let done = match Cli::try_parse_from(args) {
+        Ok(cli) => {
+            dispatch(cli, world).and_then(|exit| world.stdout.flush().map(|()| exit).map_err(Failure::output))
+        }
+        Err(error) => usage(&error, world),
+    };
+    match done {
+        Ok(exit) => exit.code(),
+        Err(failure) => failure.report(world).code(),
+    }
+}
+
+fn dispatch(cli: Cli, world: &mut World) -> Result<Exit, Failure> {
+    let talk = &cli.talk;
+    match cli.verb {
+        Verb::Migrate(args) => migrate::run(&args, talk, world),
+        Verb::Tree(args) => tree::run(&args, talk, world),
+        Verb::Path(args) => path::run(&args, talk, world),
+        Verb::Label(args) => label::run(&args, talk, world),
+        Verb::Fork(args) => fork::run(&args, talk, world),
+        Verb::Compact(args) => compact::run(&args, talk, world),
+        Verb::Summarize(args) => summarize::run(&args, talk, world),
+        Verb::Context(args) => context::run(&args, talk, world),
+    }
+}
+
+/// Help and version are data; anything else that clap says is talk.
+fn usage(error: &clap::Error, world: &mut World) -> Result<Exit, Failure> {
+    let text = error.render();
+    let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    if asked {
+        let text = if world.terminals.stdout && (world.env)("NO_COLOR").is_none_or(|no| no.is_empty()) {
+            text.ansi().to_string()
+        } else {
+            text.to_string()
+        };
+        world.stdout.write_all(text.as_bytes()).map_err(Failure::output)?;
+        world.stdout.flush().map_err(Failure::output)?;
+        return Ok(Exit::Done);
+    }
+    // An argument may hold anything; what clap says of it is made visible line by line.
+    for line in text.to_string().lines() {
+        let _ = writeln!(world.stderr, "{}", visible::visible(line));
+    }
+    Ok(Exit::Cannot)
+}

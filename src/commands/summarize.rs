@@ -1,0 +1,177 @@
+//! `pisess summarize`: leaves a branch for another place, with a summary of what is left.
+
+use super::failure::{Exit, Failure};
+use super::input::Input;
+use super::mint::Mint;
+use super::summary::{Source, SummaryArgs, Wanted, extract};
+use super::write::{Job, Made, change, print_json};
+use crate::cli::{Talk, Write};
+use crate::core::agent;
+use crate::core::bodies::{Bodies, FileBodies};
+use crate::core::json::Raw;
+use crate::core::json::write::{Object, array, texts};
+use crate::core::load::Options;
+use crate::core::ops::Stamp;
+use crate::core::ops::navigate::{Navigation, navigate};
+use crate::core::ops::summary::{Summary, branch, details};
+use crate::core::reference::Position;
+use crate::core::session::Session;
+use crate::core::summary::Kind;
+use crate::core::text::Text;
+use crate::world::World;
+use std::io;
+use std::path::PathBuf;
+
+/// Leave a branch for another place, with a summary of what is left.
+///
+/// Goes to REF and appends there a summary of the entries from the old leaf back to the common
+/// ancestor of both. A user message or custom message as REF means the place before it; its text is
+/// printed to be edited again. Without a summary option the summary is the built-in extract.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The session: a path, or - for standard input
+    pub session: PathBuf,
+    /// Where to go
+    #[arg(value_name = "REF")]
+    pub to: String,
+    /// Leave this entry instead of the leaf
+    #[arg(long, value_name = "REF", default_value = "@")]
+    pub from: String,
+    /// Name the summary
+    #[arg(long, value_name = "NAME")]
+    pub label: Option<String>,
+    /// Where the summary comes from.
+    #[command(flatten)]
+    pub summary: SummaryArgs,
+    /// How to write.
+    #[command(flatten)]
+    pub write: Write,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
+    let input = Input::open(&args.session, world)?;
+    let options = Options { workers: world.processors, ..Options::default() };
+    let session = input.load_noted(&options, talk, world)?;
+    let from = input.resolve(&session, &args.from)?;
+    let target = input.resolve(&session, &args.to)?;
+    let navigation = navigate(&session, from, target);
+    let bodies = FileBodies::new(&session, input.source());
+    let unreadable = |error: io::Error| input.unreadable(error);
+    if args.summary.prepare {
+        let json = preparation_json(args, &session, &navigation, &bodies).map_err(unreadable)?;
+        print_json(world, &json)?;
+        return Ok(if navigation.abandoned.is_empty() { Exit::Found } else { Exit::Done });
+    }
+    if args.summary.prompt {
+        nothing_left(&input, &navigation)?;
+        let (messages, _) =
+            agent::prepare_branch(&session, &navigation.abandoned, &bodies).map_err(unreadable)?;
+        let prompt = agent::branch_prompt(&session, &messages, &args.summary.prompt_of(), &bodies)
+            .map_err(unreadable)?;
+        world.stdout.write_all(&prompt).map_err(Failure::output)?;
+        return Ok(Exit::Done);
+    }
+    let given = args.summary.given(input.file().is_none(), world)?;
+    if given.is_none() {
+        nothing_left(&input, &navigation)?;
+    }
+    let mut mint = Mint::new(world)?;
+    let summary = summary(args, &session, &navigation, given, &bodies, &unreadable)?;
+    let draft = match navigation.target.filter(|_| navigation.edits_target) {
+        Some(target) => Some(agent::draft_text(&session, &bodies, target).map_err(unreadable)?),
+        None => None,
+    };
+    let name = args.label.as_deref().map(Text::from);
+    let id_of = |session: &Session, place: Position| place.map(|ix| session.id(ix).into_owned());
+    let (old, new) = (id_of(&session, navigation.old_leaf), id_of(&session, navigation.new_leaf));
+    let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
+    let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
+        // Entries that were appended meanwhile are not in the summary: they would be lost from sight.
+        let same = args.from != "@" || id_of(session, session.leaf) == old;
+        let place = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| session.find(id));
+        if !same {
+            return Err(Failure::cannot(format_args!("{}: the conversation went on meanwhile", input.name))
+                .hint("run the command again"));
+        }
+        let change = branch(session, place(&old), place(&new), &summary, name.as_ref(), stamp);
+        let id =
+            change.lines.first().and_then(|line| Raw::checked(line).get_text("id")).map(|id| id.to_string());
+        Ok(Some((change, Made { names: id.into_iter().collect(), draft: draft.clone() })))
+    };
+    change(&job, &session, &mut mint, world, &mut decide)
+}
+
+fn nothing_left(input: &Input, navigation: &Navigation) -> Result<(), Failure> {
+    if !navigation.abandoned.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::no(format_args!("{}: nothing is left behind on the way there", input.name))
+        .hint("give a summary with --summary to leave one all the same"))
+}
+
+fn summary(
+    args: &Args,
+    session: &Session,
+    navigation: &Navigation,
+    given: Option<String>,
+    bodies: &dyn Bodies,
+    unreadable: &dyn Fn(io::Error) -> Failure,
+) -> Result<Summary, Failure> {
+    let (messages, file_ops) =
+        agent::prepare_branch(session, &navigation.abandoned, bodies).map_err(unreadable)?;
+    let files = agent::files(session, &file_ops);
+    let source = match (given, args.summary.shell()) {
+        (Some(given), _) => Source::Given(Text::from(given)),
+        (None, Some(shell)) => {
+            let prompt = agent::branch_prompt(session, &messages, &args.summary.prompt_of(), bodies)
+                .map_err(unreadable)?;
+            Source::Made(args.summary.ask(&shell, prompt)?)
+        }
+        (None, None) => {
+            let wanted = Wanted {
+                kind: Kind::Branch,
+                messages: &messages,
+                turn_prefix: &[],
+                previous: None,
+                files: &files,
+            };
+            Source::Made(extract(&wanted, args.summary.instructions.as_deref(), bodies).map_err(unreadable)?)
+        }
+    };
+    let text = match source {
+        Source::Given(text) => text,
+        Source::Made(text) => agent::branch_text(session, &text, &file_ops),
+    };
+    Ok(Summary { text, details: details(&files), from_hook: false })
+}
+
+fn preparation_json(
+    args: &Args,
+    session: &Session,
+    navigation: &Navigation,
+    bodies: &dyn Bodies,
+) -> io::Result<Vec<u8>> {
+    let id = |place: Position| place.map(|ix| session.id(ix));
+    let entries = navigation.abandoned.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
+    let (_, file_ops) = agent::prepare_branch(session, &navigation.abandoned, bodies)?;
+    let files = agent::files(session, &file_ops);
+    let draft = match navigation.target.filter(|_| navigation.edits_target) {
+        Some(target) => Some(agent::draft_text(session, bodies, target)?),
+        None => None,
+    };
+    Ok(Object::new()
+        .text_or_null("targetId", id(navigation.target).as_ref())
+        .text_or_null("oldLeafId", id(navigation.old_leaf).as_ref())
+        .text_or_null("commonAncestorId", id(navigation.common_ancestor).as_ref())
+        .text_or_null("newLeafId", id(navigation.new_leaf).as_ref())
+        .json("entriesToSummarize", &array(entries.collect::<io::Result<Vec<_>>>()?))
+        .json("readFiles", &texts(&files.read_files))
+        .json("modifiedFiles", &texts(&files.modified_files))
+        .text_or_null("editorText", draft.as_ref())
+        .bool("userWantsSummary", true)
+        .text_or_null("customInstructions", args.summary.instructions.as_deref().map(Text::from).as_ref())
+        .bool("replaceInstructions", args.summary.replace_instructions)
+        .text_or_null("label", args.label.as_deref().map(Text::from).as_ref())
+        .finish())
+}

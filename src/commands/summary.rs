@@ -1,0 +1,151 @@
+//! Where the text of a summary comes from: given, a command, or the built-in extract.
+
+use super::failure::Failure;
+use super::shell::Shell;
+use super::visible::visible;
+use crate::core::agent::Prompt;
+use crate::core::bodies::{Bodies, Message};
+use crate::core::prepare::FileLists;
+use crate::core::summary::{Extract, Kind, Material};
+use crate::core::text::Text;
+use crate::world::World;
+use clap::Args;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The summary options.
+#[derive(Args, Clone, Debug)]
+pub struct SummaryArgs {
+    /// The summary itself, stored as it is
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["summary_file", "summarizer"], help_heading = "Summary")]
+    pub summary: Option<String>,
+    /// A file with the summary ("-" for standard input), stored as it is
+    #[arg(long, value_name = "FILE", conflicts_with = "summarizer", help_heading = "Summary")]
+    pub summary_file: Option<PathBuf>,
+    /// A command that reads the prompt and prints the summary, run by sh -c
+    #[arg(long, value_name = "CMD", help_heading = "Summary")]
+    pub summarizer: Option<String>,
+    /// Seconds the command may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 300.0, value_parser = crate::cli::seconds, help_heading = "Summary")]
+    pub timeout: f64,
+    /// What the summary should look at above all
+    #[arg(long, value_name = "TEXT", help_heading = "Summary")]
+    pub instructions: Option<String>,
+    /// Let --instructions stand alone in the prompt
+    #[arg(long, requires = "instructions", help_heading = "Summary")]
+    pub replace_instructions: bool,
+    /// Print what the summary would be made from, as JSON
+    #[arg(long, conflicts_with = "prompt", help_heading = "Summary")]
+    pub prepare: bool,
+    /// Print the bytes that a summarizer would get
+    #[arg(long, help_heading = "Summary")]
+    pub prompt: bool,
+}
+
+/// One summary to be made: its messages, and what goes before.
+pub struct Wanted<'a> {
+    /// What for.
+    pub kind: Kind,
+    /// Messages to summarise.
+    pub messages: &'a [Message],
+    /// The beginning of a turn that is cut.
+    pub turn_prefix: &'a [Message],
+    /// The summary before this one.
+    pub previous: Option<&'a Text<'static>>,
+    /// The files that the agent lists.
+    pub files: &'a FileLists,
+}
+
+/// Text for a summary, and whether it is stored as it is.
+pub enum Source {
+    /// From the person: no preamble, no files.
+    Given(Text<'static>),
+    /// From a command or the extract: the agent's preamble and files go around it.
+    Made(Text<'static>),
+}
+
+impl SummaryArgs {
+    /// What is given, if it is. Read before anything is locked.
+    pub fn given(&self, session_is_stdin: bool, world: &mut World) -> Result<Option<String>, Failure> {
+        let text = match (&self.summary, &self.summary_file) {
+            (Some(text), _) => text.clone(),
+            (None, None) => return Ok(None),
+            (None, Some(path)) => read_text(path, session_is_stdin, world)?,
+        };
+        if text.trim().is_empty() {
+            return Err(
+                Failure::cannot("the summary is empty").hint("leave the option out for the built-in summary")
+            );
+        }
+        Ok(Some(text))
+    }
+
+    /// The instructions for a prompt.
+    pub fn prompt_of<'a>(&'a self) -> Prompt<'a> {
+        Prompt { text: self.instructions.as_deref().map(Text::from), replace: self.replace_instructions }
+    }
+
+    /// The summarizer, if one is given.
+    pub fn shell(&self) -> Option<Shell<'_>> {
+        let command = self.summarizer.as_deref()?;
+        Some(Shell { option: "--summarizer", command, timeout: Duration::from_secs_f64(self.timeout) })
+    }
+
+    /// Asks the summarizer for one text.
+    pub fn ask(&self, shell: &Shell, prompt: Vec<u8>) -> Result<Text<'static>, Failure> {
+        let answer = shell.run(prompt)?;
+        let answer = String::from_utf8_lossy(&answer);
+        if answer.trim().is_empty() {
+            return Err(shell.failed("it printed nothing"));
+        }
+        Ok(Text::from(answer.trim().to_owned()))
+    }
+}
+
+/// The built-in extract.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn extract(
+    wanted: &Wanted,
+    instructions: Option<&str>,
+    bodies: &dyn Bodies,
+) -> io::Result<Text<'static>> {
+    let strings = |paths: &[Text]| paths.iter().map(Text::to_string).collect::<Vec<_>>();
+    let (read, modified) = (strings(&wanted.files.read_files), strings(&wanted.files.modified_files));
+    let previous = wanted.previous.map(Text::to_string_lossy);
+    let mut extract = Extract::new(Material {
+        kind: wanted.kind,
+        previous_summary: previous.as_deref(),
+        read_files: &read,
+        modified_files: &modified,
+        instructions,
+    });
+    for message in wanted.messages {
+        message.with(bodies, |json| extract.add(json))?;
+    }
+    if !wanted.turn_prefix.is_empty() {
+        extract.split_turn();
+        for message in wanted.turn_prefix {
+            message.with(bodies, |json| extract.add(json))?;
+        }
+    }
+    Ok(Text::from(extract.finish()))
+}
+
+fn read_text(path: &Path, session_is_stdin: bool, world: &mut World) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        if session_is_stdin {
+            return Err(Failure::cannot("standard input is the session already")
+                .hint("give the session or the summary by a path"));
+        }
+        world.stdin.read_to_end(&mut bytes).map_err(|error| Failure::reading("standard input", error))?;
+    } else {
+        let name = visible(&path.to_string_lossy());
+        bytes = std::fs::read(path).map_err(|error| Failure::reading(&name, error))?;
+    }
+    // Files end with a newline that is not meant.
+    Ok(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned())
+}

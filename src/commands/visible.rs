@@ -1,0 +1,67 @@
+//! Other people's text for people's eyes.
+//!
+//! A session can come from anyone. Nothing of it reaches a terminal, or a pager behind a pipe, as a
+//! control character, an escape sequence or a change of writing direction.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// The text with every character that would act instead of being shown made visible: control
+/// characters as their pictures (`␛`), the others by number (`<U+202E>`).
+pub fn visible(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
+        push(&mut out, c);
+        out
+    })
+}
+
+/// The same, but newlines and tabs stay: for text of several lines on a terminal.
+pub fn visible_lines(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|c| acts(c) && !matches!(c, '\n' | '\t')) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            c => push(&mut out, c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn push(out: &mut String, c: char) {
+    match c {
+        '\n' | '\t' => out.push(' '),
+        '\0'..='\x1f' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')),
+        '\x7f' => out.push('\u{2421}'),
+        c if acts(c) => {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "<U+{:04X}>", c as u32);
+        }
+        c => out.push(c),
+    }
+}
+
+/// Control characters, line and paragraph separators, bidi marks, embeddings, overrides, isolates,
+/// and the characters that only hide or tag others.
+fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{2028}' | '\u{2029}' | '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}' | '\u{206a}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_acts_any_more() {
+        assert_eq!(visible("a\x1b[31m\r\n\tb\x7f\u{9b}\u{202e}c"), "a␛[31m␍  b␡<U+009B><U+202E>c");
+        assert_eq!(visible("plain é 😀 \u{200d}"), "plain é 😀 \u{200d}");
+        assert_eq!(visible_lines("a\n\tb\x1b"), "a\n\tb␛");
+    }
+}

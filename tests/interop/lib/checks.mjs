@@ -1,0 +1,256 @@
+// What is compared. Each kind of check asks the agent a question, runs a command
+// of pisess, and says where the answers differ first: `{pointer, expected,
+// actual}`, or null where they agree.
+
+import { readFileSync, rmSync } from "node:fs";
+import { meaning } from "./draft.mjs";
+import { difference, plain } from "./json.mjs";
+import { sameEntries, sameMigration } from "./lines.mjs";
+import { NOW } from "./pisess.mjs";
+import { rows } from "./rows.mjs";
+
+/** `kind → {questions(check), compare(world, check, answers)}` */
+export const KINDS = {
+  context: {
+    questions: ({ id }) => [{ kind: "context", id }],
+    async compare(world, { id }, [expected]) {
+      const actual = await world.json(["context", world.file, ref(id), "--json"]);
+      return actual.problem ?? difference(wholeContext(expected), wholeContext(actual.value));
+    },
+  },
+
+  llm: {
+    questions: ({ id }) => [{ kind: "llm", id }],
+    async compare(world, { id }, [expected]) {
+      const actual = await world.json(["context", world.file, ref(id), "--as", "llm", "--json"]);
+      return actual.problem ?? difference(expected, actual.value);
+    },
+  },
+
+  text: {
+    questions: ({ id }) => [{ kind: "text", id }],
+    async compare(world, { id }, [expected]) {
+      const { code, stdout, stderr } = await world.run(["context", world.file, ref(id), "--as", "text"]);
+      if (code !== 0) return exit(0, code, stderr);
+      return firstUnit(expected.toWellFormed(), stdout, (text) => text.replace(/\n$/, ""));
+    },
+  },
+
+  tokens: {
+    questions: ({ id }) => [{ kind: "tokens", id }],
+    async compare(world, { id }, [expected]) {
+      const actual = await world.json(["context", world.file, ref(id), "--tokens"]);
+      return actual.problem ?? difference(expected, actual.value?.tokens ?? actual.value);
+    },
+  },
+
+  path: {
+    questions: ({ id }) => [{ kind: "path", id }],
+    async compare(world, { id }, [expected]) {
+      const actual = await world.jsonLines(["path", world.file, ref(id), "--json"]);
+      return actual.problem ?? difference(expected, actual.value, { order: true });
+    },
+  },
+
+  labels: {
+    questions: () => [{ kind: "labels" }],
+    async compare(world, _, [expected]) {
+      const actual = await world.jsonLines(["label", world.file, "--json"]);
+      if (actual.problem) return actual.problem;
+      const sorted = (list) =>
+        Object.fromEntries(list.map(({ targetId, label, timestamp }) => [targetId, { label, timestamp: timestamp ?? null }]));
+      return difference(sorted(expected), sorted(actual.value));
+    },
+  },
+
+  tree: {
+    questions: ({ filter, search, leaf }) => [{ kind: "tree", filter, search, leaf }],
+    async compare(world, { filter, search, leaf }, [expected]) {
+      const args = ["tree", world.file, "--json", "--filter", filter];
+      if (search) args.push("--search", search);
+      if (leaf) args.push("--at", ref(leaf));
+      const actual = await world.jsonLines(args, { empty: 1 });
+      if (actual.problem) return actual.problem;
+      return difference(...rows(expected, actual.value, { dialect: world.dialect, filter }));
+    },
+  },
+
+  prepare: {
+    questions: ({ keepRecentTokens }) => [{ kind: "prepare", keepRecentTokens }],
+    async compare(world, { keepRecentTokens }, [expected]) {
+      const args = ["compact", world.file, "--prepare", "--json", "--keep-recent-tokens", `${keepRecentTokens}`];
+      const actual = await world.json(args, { code: expected ? 0 : 1 });
+      return actual.problem ?? difference(preparation(expected), preparation(actual.value));
+    },
+  },
+
+  summarize: {
+    questions: ({ id }) => [{ kind: "summarize", id }],
+    async compare(world, { id }, [expected]) {
+      const nothing = expected.entriesToSummarize.length === 0;
+      const actual = await world.json(["summarize", world.file, ref(id), "--prepare", "--json"], { code: nothing ? 1 : 0 });
+      if (actual.problem) return actual.problem;
+      if (nothing) return null;
+      const { readFiles, modifiedFiles } = expected.readFiles ? actual.value : {};
+      return difference(abandoned(expected), abandoned({ ...actual.value, readFiles, modifiedFiles }));
+    },
+  },
+
+  fork: {
+    questions: ({ id }) => [{ kind: "fork", id }, { kind: "path", id }],
+    async compare(world, { id }, [expected, path]) {
+      const actual = await world.jsonLines(["fork", world.file, ref(id), "-o", "-"]);
+      if (actual.problem) return actual.problem;
+      // oh-my-pi drops labels without chaining their children again; pisess does it as pi does.
+      const chained = world.dialect === "pi" || !path.some((entry) => entry.type === "label");
+      return sameEntries(expected, actual.value, { dialect: world.dialect, chained });
+    },
+  },
+
+  migrate: {
+    questions: () => [],
+    async compare(world) {
+      const [{ ok: expected }] = await world.peer.ask(world.file, [{ kind: "migrate" }]);
+      const source = readFileSync(world.file, "utf8");
+      const { code, stdout, stderr } = await world.run(["migrate", "-"], source);
+      return code === 0 ? sameMigration(source, expected, stdout) : exit(0, code, stderr);
+    },
+  },
+
+  label: {
+    questions: ({ id, label }) => [{ kind: "write", action: { kind: "label", target: id, label } }],
+    compare: (world, { id, label }, [[line]]) =>
+      written(world, ["label", world.file, ref(id), ...(label === undefined ? ["--clear"] : ["--", label])], line),
+  },
+
+  compact: {
+    questions: ({ keepRecentTokens }) => [{ kind: "prepare", keepRecentTokens }],
+    async compare(world, { keepRecentTokens, summary }, [prepared]) {
+      const args = ["compact", world.file, "--summary", summary, "--keep-recent-tokens", `${keepRecentTokens}`];
+      if (!prepared) return unwritten(world, args);
+      const { firstKeptEntryId: firstKept, tokensBefore, details } = prepared;
+      const action = { kind: "compaction", summary, firstKept, tokensBefore, details, options: { details } };
+      const [answer] = await world.ask([{ kind: "write", action }]);
+      return written(world, args, answer[0]);
+    },
+  },
+
+  leave: {
+    questions: ({ id }) => [{ kind: "summarize", id }],
+    async compare(world, { id, summary }, [prepared]) {
+      const { newLeafId: to, readFiles, modifiedFiles } = prepared;
+      if (!readFiles) return null;
+      const action = { kind: "branch_summary", to, summary, details: { readFiles, modifiedFiles } };
+      const [answer] = await world.ask([{ kind: "write", action }]);
+      return written(world, ["summarize", world.file, ref(id), "--summary", summary], answer[0]);
+    },
+  },
+
+  /** A fork, or a file of another age, opens in the agent and means the same. */
+  reopen: {
+    questions: () => [],
+    async compare(world, { id, by }) {
+      const out = world.scratch();
+      const { code, stderr } = await world.run([by, world.file, ...(id ? [ref(id)] : []), "-o", out]);
+      if (code !== 0) return exit(0, code, stderr);
+      const before = await world.json(["context", world.file, id ? ref(id) : "@", "--json"]);
+      return before.problem ?? (await opens(world, out, before.value));
+    },
+  },
+
+  /** The design that nobody wrote down as code: what it says of a file is what pi finds in it migrated. */
+  draft: {
+    questions: () => [{ kind: "context" }],
+    async compare(world, _, [{ messages }]) {
+      const found = messages.map(({ role, content, summary }) => [role, content ?? summary]);
+      return difference(meaning(world.lines), plain(found));
+    },
+  },
+};
+
+const ref = (id) => `id:${id}`;
+
+/** The line that pisess adds is the agent's; the rest of the file stays; the agent opens it. */
+async function written(world, args, line) {
+  const out = world.scratch();
+  const { code, stderr } = await world.run([...beforeDashes(args, ["-o", out])]);
+  if (code !== 0) return exit(0, code, stderr);
+  const [source, result] = [world.peerFile, out].map((file) => readFileSync(file, "utf8"));
+  const whole = source.endsWith("\n") ? source : `${source}\n`;
+  if (!result.startsWith(whole)) return { pointer: "(earlier bytes)", expected: "as they were", actual: "changed" };
+  const added = result.slice(whole.length).split("\n").filter(Boolean);
+  if (added.length !== 1) return { pointer: "(lines added)", expected: 1, actual: added };
+  const [expected, actual] = [JSON.parse(line), JSON.parse(added[0])];
+  if (actual.timestamp !== NOW) return { pointer: "/timestamp", expected: NOW, actual: actual.timestamp };
+  const found = difference(unstamped(expected), unstamped(actual), { order: true });
+  if (found) return found;
+  const after = await world.json(["context", out, "--json"]);
+  return after.problem ?? (await opens(world, out, after.value, actual.id));
+}
+
+/** Options go before a `--`. */
+function beforeDashes(args, more) {
+  const at = args.indexOf("--");
+  return at < 0 ? [...args, ...more] : [...args.slice(0, at), ...more, ...args.slice(at)];
+}
+
+async function unwritten(world, args) {
+  const { code, stderr } = await world.run([...args, "-o", world.scratch()]);
+  return code === 1 ? null : exit(1, code, stderr);
+}
+
+/** Ids are chance, times are the clock; a flag that says no may as well be absent. */
+function unstamped({ id, timestamp, fromHook, fromExtension, ...entry }) {
+  if (entry.firstKeptEntryId === id) entry.firstKeptEntryId = "itself";
+  if (entry.systemMessage) entry.systemMessage = { ...entry.systemMessage, timestamp: 0 };
+  const flags = Object.entries({ fromHook, fromExtension }).filter(([, flag]) => flag);
+  return { ...entry, ...Object.fromEntries(flags) };
+}
+
+/** The agent finds the leaf and the context that pisess says, goes on, and pisess reads that. */
+async function opens(world, file, context, leaf) {
+  const out = world.scratch();
+  const [answer] = await world.ask([{ kind: "reopen", out }], file);
+  if (leaf && answer.leaf !== leaf) return { pointer: "(leaf)", expected: answer.leaf, actual: leaf };
+  const found = difference(wholeContext(answer.context), wholeContext(context));
+  if (found) return { ...found, pointer: `(opened)${found.pointer}` };
+  const continued = await world.json(["context", out, "--json"]);
+  if (continued.problem) return continued.problem;
+  const later = difference(wholeContext(answer.continued), wholeContext(continued.value));
+  for (const made of [file, out]) rmSync(made, { force: true });
+  return later && { ...later, pointer: `(continued)${later.pointer}` };
+}
+
+const CONTEXT = ["messages", "thinkingLevel", "model", "models", "mode", "modeData", "serviceTier", "configuredThinkingLevel", "injectedTtsrRules"];
+
+/** The promised parts; what is null may as well be absent. */
+const wholeContext = (context) =>
+  Object.fromEntries(CONTEXT.flatMap((name) => ((context[name] ?? null) === null ? [] : [[name, context[name]]])));
+
+const PREPARATION = ["firstKeptEntryId", "isSplitTurn", "tokensBefore", "messagesToSummarize", "turnPrefixMessages"];
+
+function preparation(found) {
+  if (!found) return null;
+  const kept = Object.fromEntries(PREPARATION.map((name) => [name, found[name]]));
+  const fileOps = Object.fromEntries(["read", "written", "edited"].map((name) => [name, [...(found.fileOps?.[name] ?? [])].sort()]));
+  return plain({ ...kept, previousSummary: found.previousSummary ?? null, fileOps });
+}
+
+const ABANDONED = ["oldLeafId", "commonAncestorId", "newLeafId", "editorText"];
+
+function abandoned(found) {
+  const { entriesToSummarize, readFiles, modifiedFiles } = found;
+  const rest = Object.fromEntries(ABANDONED.map((name) => [name, found[name] ?? null]));
+  return plain({ ...rest, entriesToSummarize, readFiles, modifiedFiles });
+}
+
+const exit = (expected, code, stderr) => ({ pointer: "(exit code)", expected, actual: `${code}: ${stderr.trim().slice(0, 300)}` });
+
+/** Texts differ from one unit on; a piece of each around it is enough to see why. */
+function firstUnit(expected, actual, trim) {
+  if (expected === actual || expected === trim(actual)) return null;
+  let at = 0;
+  while (at < expected.length && expected[at] === actual[at]) at++;
+  const piece = (text) => text.slice(Math.max(0, at - 30), at + 60);
+  return { pointer: `(unit ${at})`, expected: piece(expected), actual: piece(actual) };
+}

@@ -1,0 +1,56 @@
+// Which sessions a seed stands for, and what is asked of each.
+
+import { draftSession } from "./draft.mjs";
+import { ompSession } from "./omp.mjs";
+import { olderSession, piSession } from "./pi.mjs";
+import { random } from "./random.mjs";
+import { words } from "./words.mjs";
+
+const SHAPES = [
+  [48, { shape: "pi", dialect: "pi", grow: piSession }],
+  [30, { shape: "omp", dialect: "omp", grow: ompSession }],
+  [7, { shape: "pi-v1", dialect: "pi", older: true, grow: (r) => olderSession(r, 1) }],
+  [6, { shape: "pi-v2", dialect: "pi", older: true, grow: (r) => olderSession(r, 2) }],
+  [3, { shape: "omp-v2", dialect: "omp", older: true, grow: (r) => ompSession(r, 2) }],
+  [6, { shape: "draft", dialect: "pi", older: true, grow: draftSession }],
+];
+
+/** The n-th session of a seed: `{name, shape, dialect, older, lines}`. */
+export function session(seed, n) {
+  const choices = random(`${seed}/${n}`);
+  const { grow, ...shape } = choices.weighted(SHAPES);
+  return { name: `${n}-${shape.shape}`, ...shape, lines: grow(choices) };
+}
+
+export const FILTERS = ["default", "no-tools", "user-only", "labeled-only", "all"];
+
+const SEARCHES = ["user", "assistant", "bash", "fix the", "строка", "tool", "label", "compaction", "e", "summary parser"];
+
+/** The checks of a session whose entries (as the agent sees them) are `entries`. */
+export function checks(seed, { name, shape, older }, entries) {
+  const choices = random(`${seed}/${name}/checks`);
+  const ids = entries.map((entry) => entry.id);
+  const places = choices.some(ids.slice(0, -1), 3).concat(ids.slice(-1));
+  const one = () => choices.pick(ids);
+  const labelled = entries.filter((entry) => entry.type === "label" && entry.label && ids.includes(entry.targetId));
+  const search = choices.chance(0.5) ? choices.pick(SEARCHES) : words(choices, 1);
+  return [
+    ...places.flatMap((id) => ["context", "llm", "text", "tokens", "path"].map((kind) => ({ kind, id }))),
+    ...choices.some(places, 2).map((id) => ({ kind: "fork", id })),
+    { kind: "labels" },
+    ...FILTERS.map((filter) => ({ kind: "tree", filter })),
+    { kind: "tree", filter: choices.pick(FILTERS), search },
+    { kind: "tree", filter: "default", search: choices.pick(SEARCHES) },
+    { kind: "tree", filter: choices.pick(FILTERS), leaf: one() },
+    ...[1, 50, 500, 20000].map((keepRecentTokens) => ({ kind: "prepare", keepRecentTokens })),
+    ...choices.some(ids, 3).map((id) => ({ kind: "summarize", id })),
+    { kind: "label", id: one(), label: `new ${words(choices, 2)}` },
+    ...labelled.slice(-1).map(({ targetId }) => ({ kind: "label", id: targetId })),
+    { kind: "compact", keepRecentTokens: choices.pick([1, 50, 500]), summary: words(choices) },
+    { kind: "leave", id: one(), summary: words(choices) },
+    { kind: "reopen", by: "fork", id: one() },
+    ...(older ? [{ kind: "reopen", by: "migrate" }] : []),
+    ...(older && shape !== "draft" ? [{ kind: "migrate" }] : []),
+    ...(shape === "draft" ? [{ kind: "draft" }] : []),
+  ];
+}

@@ -1,0 +1,220 @@
+// Asks the running oh-my-pi. Started with bun as `omp.ts <package folder>`.
+
+import { copyFileSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { attempt, serve } from "./wire.mjs";
+
+const scratch = mkdtempSync(join(tmpdir(), "interop-omp-"));
+process.env.PI_CODING_AGENT_DIR = join(scratch, "agent");
+
+const source = (path: string) => import(resolve(process.argv[2], "src", path));
+const core = (path: string) => import(resolve(process.argv[2], "../pi-agent-core/src", path));
+const { SessionManager } = await source("session/session-manager.ts");
+const { isTranscriptEntry, isUserRequestEntry, userTurnDraft } = await source(
+	"session/session-context.ts",
+);
+const { convertToLlm } = await source("session/messages.ts");
+const { TreeSelectorComponent } = await source("modes/components/tree-selector.ts");
+const { setThemeInstance } = await source("modes/theme/theme.ts");
+const { DEFAULT_COMPACTION_SETTINGS, calculateContextTokens, getLastAssistantUsage, prepareCompaction } =
+	await core("compaction/compaction.ts");
+const { collectEntriesForBranchSummary, prepareBranchEntries } = await core("compaction/branch-summarization.ts");
+const { computeFileLists, serializeConversationForSummary } = await core("compaction/utils.ts");
+const { Tokenizer } = await core("tokenizer.ts");
+
+/** A window of 128,000 tokens less the 16,384 reserved, for a model that is not known. */
+const BRANCH_BUDGET = 128000 - 16384;
+
+// The selector keeps its rows to itself, so they are read off what it draws. The
+// theme wraps the parts in marks that no generated text holds, and paints nothing.
+const MARK = { dim: "\x1b[38;5;201m", warning: "\x1b[38;5;202m", accent: "\x1b[38;5;203m" };
+const END = "\x1b[39m";
+setThemeInstance({
+	fg: (colour: string, text: string) => (colour in MARK ? `${MARK[colour as keyof typeof MARK]}${text}${END}` : text),
+	bg: (_colour: string, text: string) => text,
+	bold: (text: string) => text,
+	italic: (text: string) => text,
+	tree: { last: "└─ ", branch: "├─ ", vertical: "│", horizontal: "─" },
+	md: { bullet: "•" },
+});
+
+let copies = 0;
+
+async function open(file: string) {
+	const copy = join(scratch, `${++copies}.jsonl`);
+	copyFileSync(file, copy);
+	return SessionManager.open(copy, undefined, undefined, { suppressBreadcrumb: true });
+}
+
+/** At another entry than the leaf: the leaf goes there and back, in memory. */
+function context(session: any, id: string) {
+	const leaf = session.getLeafId();
+	session.branch(id);
+	const found = session.buildSessionContext();
+	session.branch(leaf);
+	return found;
+}
+
+function tokens(session: any, id: string): number {
+	const usage = getLastAssistantUsage(session.getBranch(id));
+	return usage ? calculateContextTokens(usage) : 0;
+}
+
+function labels(session: any) {
+	const found = new Map<string, any>();
+	for (const entry of session.getEntries()) {
+		if (entry.type !== "label") continue;
+		const label = session.getLabel(entry.targetId);
+		if (label) found.set(entry.targetId, { targetId: entry.targetId, label, timestamp: entry.timestamp });
+	}
+	return [...found.values()];
+}
+
+function tree(session: any, { filter, search, leaf = session.getLeafId() }: any) {
+	const nothing = () => {};
+	const selector = new TreeSelectorComponent(session.getTree(), leaf, 100000, nothing, nothing, nothing, filter);
+	if (search) selector.handleInput(search);
+	const list = selector.getTreeList();
+	const drawn: string[] = list.render(1_000_000);
+	const first = "\x1b[H";
+	const next = "\x1b[B";
+	selector.handleInput(first);
+	const rows: any[] = [];
+	for (const line of drawn) {
+		const node = list.getSelectedNode();
+		if (!node || rows.some(row => row.id === node.entry.id)) break;
+		rows.push({ id: node.entry.id, label: node.label ?? null, ...row(line, node.label) });
+		selector.handleInput(next);
+	}
+	return rows;
+}
+
+/** Cursor, prefix, mark of the active path, label, words. */
+function row(line: string, label: string | undefined) {
+	let rest = line.slice(line.indexOf(MARK.dim) + MARK.dim.length);
+	rest = rest.slice(rest.indexOf(END) + END.length);
+	const active = rest.startsWith(`${MARK.accent}• ${END}`);
+	if (active) rest = rest.slice(`${MARK.accent}• ${END}`.length);
+	if (label) rest = rest.slice(`${MARK.warning}[${label}] ${END}`.length);
+	for (const mark of [...Object.values(MARK), END]) rest = rest.replaceAll(mark, "");
+	return { active, text: rest };
+}
+
+function prepare(session: any, { keepRecentTokens }: any) {
+	const preparation = prepareCompaction(session.getBranch(), { ...DEFAULT_COMPACTION_SETTINGS, keepRecentTokens });
+	if (!preparation) return null;
+	const { fileOps, settings: _, ...rest } = preparation;
+	const sets = Object.fromEntries(Object.entries(fileOps).map(([name, set]: any) => [name, [...set]]));
+	return { ...rest, fileOps: sets, details: computeFileLists(fileOps) };
+}
+
+function summarize(session: any, { id: targetId }: any) {
+	const oldLeafId = session.getLeafId();
+	const { entries, commonAncestorId } = collectEntriesForBranchSummary(session, oldLeafId, targetId);
+	const { fileOps } = prepareBranchEntries(entries, new Tokenizer(), BRANCH_BUDGET);
+	return {
+		oldLeafId,
+		commonAncestorId,
+		entriesToSummarize: stored(session, entries),
+		...computeFileLists(fileOps),
+		...navigation(session.getEntry(targetId)),
+	};
+}
+
+/** Where the navigation of the agent would land, and what its editor would hold. */
+function navigation(entry: any) {
+	if (isTranscriptEntry(entry) && isUserRequestEntry(entry)) {
+		return { newLeafId: entry.parentId, editorText: userTurnDraft(entry) };
+	}
+	if (entry.type !== "custom_message" || entry.customType === "skill-prompt") return { newLeafId: entry.id };
+	const { content, parentId } = entry;
+	const text = typeof content === "string" ? content : content.flatMap((b: any) => (b.type === "text" ? b.text : [])).join("");
+	return { newLeafId: parentId, editorText: text };
+}
+
+const asLines = (text: string) => text.split("\n").filter(Boolean);
+const linesOf = (session: any) => asLines(readFileSync(session.getSessionFile(), "utf8"));
+
+/**
+ * Entries as their file has them. Loading takes what another process must not
+ * replay out of some providers' turns, which changes what is sent but not what is kept.
+ */
+function stored(session: any, entries: any[]) {
+	const lines = new Map(linesOf(session).map(line => [JSON.parse(line).id, JSON.parse(line)]));
+	return entries.map(entry => lines.get(entry.id) ?? entry);
+}
+
+/** One function a kind of question. Those that change the session open a copy of their own. */
+const ANSWERS: Record<string, (session: any, question: any, file: string) => unknown> = {
+	leaf: session => session.getLeafId(),
+	entries: session => session.getEntries(),
+	context: (session, { id }) => context(session, id),
+	llm: (session, { id }) => convertToLlm(context(session, id).messages),
+	text: (session, { id }) => serializeConversationForSummary(convertToLlm(context(session, id).messages)),
+	tokens: (session, { id }) => tokens(session, id),
+	path: (session, { id }) => stored(session, session.getBranch(id)),
+	labels,
+	tree,
+	prepare,
+	summarize,
+	fork: async (source, { id }, file) => fork(source, await open(file), id),
+	migrate: (_, _question, file) => migrate(file),
+	write: async (_, { action }, file) => write(await open(file), action),
+	reopen: (_, { out }, file) => reopen(file, out),
+};
+
+await serve({
+	hello: () => ({ bun: Bun.version }),
+
+	async ask({ file, questions }: any) {
+		const session = await open(file);
+		const answers: unknown[] = [];
+		for (const question of questions) answers.push(await attempt(() => ANSWERS[question.kind](session, question, file)));
+		return answers;
+	},
+});
+process.exit(0);
+
+function fork(source: any, session: any, id: string) {
+	session.createBranchedSession(id);
+	const written = linesOf(session).map(line => JSON.parse(line));
+	return stored(source, written.filter(entry => entry.type !== "label")).concat(written.filter(entry => entry.type === "label"));
+}
+
+async function migrate(file: string) {
+	const session = await open(file);
+	await session.rewriteEntries();
+	return linesOf(session);
+}
+
+/** Writes with the agent's own methods; answers the lines that are new. */
+function write(session: any, action: any) {
+	const before = session.getEntries().length;
+	perform(session, action);
+	return session.getEntries().slice(before).map((entry: unknown) => JSON.stringify(entry));
+}
+
+/** Answers the context, goes on with the session, and leaves the result at `out`. */
+async function reopen(file: string, out: string) {
+	const session = await open(file);
+	const answer: any = { leaf: session.getLeafId(), context: session.buildSessionContext() };
+	session.appendMessage({ role: "user", content: "and then?", timestamp: 1 });
+	await session.flush();
+	answer.continued = session.buildSessionContext();
+	copyFileSync(session.getSessionFile(), out);
+	await session.close();
+	return answer;
+}
+
+function perform(session: any, action: any) {
+	switch (action.kind) {
+		case "label":
+			return session.appendLabelChange(action.target, action.label);
+		case "compaction":
+			return session.appendCompaction(action.summary, action.shortSummary, action.firstKept, action.tokensBefore, action.options);
+		case "branch_summary":
+			return session.branchWithSummary(action.to, action.summary, action.details, action.fromExtension);
+	}
+	throw new Error(`no such action: ${action.kind}`);
+}

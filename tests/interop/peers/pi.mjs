@@ -1,0 +1,168 @@
+// Asks the running pi. Started with Node 22 as `pi.mjs <package folder>`; both
+// versions of pi that the suite knows have the same module layout.
+
+import { copyFileSync, mkdtempSync, readFileSync } from "node:fs";
+import { registerHooks } from "node:module";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { part, serve } from "./wire.mjs";
+
+const scratch = mkdtempSync(join(tmpdir(), "interop-pi-"));
+process.env.PI_CODING_AGENT_DIR = join(scratch, "agent");
+
+const plainTheme = new URL("./plain-theme.mjs", import.meta.url).href;
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier.endsWith("/theme/theme.js") ? { url: plainTheme, shortCircuit: true } : next(specifier, context),
+});
+
+const dist = (path) => import(pathToFileURL(resolve(process.argv[2], "dist", path)).href);
+const { SessionManager, buildSessionContext, buildSessionProjection } = await dist("core/session-manager.js");
+const { convertToLlm } = await dist("core/messages.js");
+const compaction = await dist("core/compaction/compaction.js");
+const { collectEntriesForBranchSummary, prepareBranchEntries } = await dist("core/compaction/branch-summarization.js");
+const { computeFileLists, serializeConversation } = await dist("core/compaction/utils.js");
+const { TreeSelectorComponent } = await dist("modes/interactive/components/tree-selector.js");
+
+/** A model's window of 128,000 tokens less the 16,384 that pi reserves for prompt and answer. */
+const BRANCH_BUDGET = 128000 - 16384;
+
+let copies = 0;
+
+/** Opens a copy, because pi repairs and migrates the file it opens. */
+function open(file) {
+  const copy = join(scratch, `${++copies}.jsonl`);
+  copyFileSync(file, copy);
+  return SessionManager.open(copy);
+}
+
+const at = (session) => ({ entries: session.getEntries(), byId: session.byId });
+
+function context(session, id = session.getLeafId()) {
+  const { entries, byId } = at(session);
+  return buildSessionContext(entries, id, byId);
+}
+
+function tokens(session, id) {
+  const { entries, byId } = at(session);
+  return compaction.estimateProjectedContextTokens(buildSessionProjection(entries, id, byId), session.getBranch(id)).tokens;
+}
+
+function labels(session) {
+  return [...session.labelsById].map(([targetId, label]) => ({
+    targetId,
+    label,
+    timestamp: session.labelTimestampsById.get(targetId),
+  }));
+}
+
+function tree(session, { filter, search, leaf = session.getLeafId() }) {
+  const nothing = () => {};
+  const selector = new TreeSelectorComponent(session.getTree(), leaf, 1000, nothing, nothing, nothing, undefined, filter);
+  const list = selector.getTreeList();
+  if (search) selector.handleInput(search);
+  return list.filteredNodes.map(({ node, indent }) => ({
+    id: node.entry.id,
+    depth: list.multipleRoots ? Math.max(0, indent - 1) : indent,
+    label: node.label ?? null,
+    active: list.activePathIds.has(node.entry.id),
+    text: list.getEntryDisplayText(node, false),
+  }));
+}
+
+function prepare(session, { keepRecentTokens }) {
+  const settings = { enabled: true, reserveTokens: 16384, keepRecentTokens };
+  const preparation = compaction.prepareCompaction(session.getBranch(), settings);
+  if (!preparation) return null;
+  const { fileOps, settings: _, ...rest } = preparation;
+  return { ...rest, fileOps: sets(fileOps), details: computeFileLists(fileOps) };
+}
+
+const sets = (fileOps) => Object.fromEntries(Object.entries(fileOps).map(([name, set]) => [name, [...set]]));
+
+function summarize(session, { id: targetId }) {
+  const oldLeafId = session.getLeafId();
+  const { entries, commonAncestorId } = collectEntriesForBranchSummary(session, oldLeafId, targetId);
+  return { oldLeafId, commonAncestorId, entriesToSummarize: entries, ...branchFiles(entries), ...navigation(session.getEntry(targetId)) };
+}
+
+/** pi cannot summarise a branch with a message that has no content, though it shows and sends it. */
+function branchFiles(entries) {
+  const { ok, error } = part(() => prepareBranchEntries(entries, BRANCH_BUDGET));
+  if (error && !entries.some(({ type, message }) => type === "message" && message.content == null)) throw new Error(error);
+  return ok ? computeFileLists(ok.fileOps) : {};
+}
+
+/** Where the navigation of the agent would land, and what its editor would hold. */
+function navigation(entry) {
+  const isRequest = entry.type === "custom_message" || entry.message?.role === "user";
+  if (!isRequest) return { newLeafId: entry.id };
+  const { content } = entry.message ?? entry;
+  const text = typeof content === "string" ? content : (content ?? []).map((b) => (b.type === "text" ? b.text : "")).join("");
+  return { newLeafId: entry.parentId, editorText: text };
+}
+
+function fork(session, id) {
+  session.createBranchedSession(id);
+  return session.fileEntries;
+}
+
+const asLines = (text) => text.split("\n").filter(Boolean);
+const linesOf = (session) => asLines(readFileSync(session.getSessionFile(), "utf8"));
+
+/** One function a kind of question. Those that change the session open a copy of their own. */
+const ANSWERS = {
+  leaf: (session) => session.getLeafId(),
+  entries: (session) => session.getEntries(),
+  context: (session, { id }) => context(session, id),
+  llm: (session, { id }) => convertToLlm(context(session, id).messages),
+  text: (session, { id }) => serializeConversation(convertToLlm(context(session, id).messages)),
+  tokens: (session, { id }) => tokens(session, id),
+  path: (session, { id }) => session.getBranch(id),
+  labels,
+  tree,
+  prepare,
+  summarize,
+  fork: (_, { id }, file) => fork(open(file), id),
+  migrate: (session) => linesOf(session),
+  write: (_, { action }, file) => write(open(file), action),
+  reopen: (session, { out }) => reopen(session, out),
+};
+
+await serve({
+  hello: () => ({ node: process.versions.node }),
+
+  ask({ file, questions }) {
+    const session = open(file);
+    return questions.map((question) => part(() => ANSWERS[question.kind](session, question, file)));
+  },
+});
+
+/** Writes with the agent's own methods; answers the lines that are new. */
+function write(session, action) {
+  const before = linesOf(session).length;
+  perform(session, action);
+  return linesOf(session).slice(before);
+}
+
+function perform(session, action) {
+  switch (action.kind) {
+    case "label":
+      return session.appendLabelChange(action.target, action.label);
+    case "compaction":
+      return session.appendCompaction(action.summary, action.firstKept, action.tokensBefore, action.details, action.fromHook);
+    case "branch_summary":
+      return session.branchWithSummary(action.to, action.summary, action.details, action.fromHook);
+  }
+  throw new Error(`no such action: ${action.kind}`);
+}
+
+/** Answers the context, goes on with the session, and leaves the result at `out`. */
+function reopen(session, out) {
+  const answer = { leaf: session.getLeafId(), context: session.buildSessionContext() };
+  session.appendMessage({ role: "user", content: "and then?", timestamp: 1 });
+  answer.continued = session.buildSessionContext();
+  copyFileSync(session.getSessionFile(), out);
+  return answer;
+}
