@@ -165,7 +165,7 @@ impl<'a> Painter<'a> {
             most_levels: width.map_or(MOST_LEVELS, levels).min(MOST_LEVELS),
             id_width: ids.max().unwrap_or(0).min(12),
             show_ids: !args.no_ids,
-            times: args.times.then(jiff::tz::TimeZone::system),
+            times: args.times.then(|| world.time_zone()),
         }
     }
 
