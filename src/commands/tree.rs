@@ -168,7 +168,7 @@ impl<'a> Painter<'a> {
             id_width: ids.max().unwrap_or(0).min(12),
             show_ids: !args.no_ids,
             marked: drawing.marked(),
-            times: args.times.then(jiff::tz::TimeZone::system),
+            times: args.times.then(|| world.time_zone()),
         }
     }
 
