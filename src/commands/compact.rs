@@ -154,10 +154,10 @@ fn ready(
     let preparation = prepare(args, input, session)?;
     let bodies = FileBodies::new(session, input.source());
     let unreadable = |error: io::Error| input.unreadable(error);
-    let files = preparation.file_ops.lists();
+    let files = agent::files(session, &preparation.file_ops);
     let text = match text(args, session, &preparation, given, &bodies, &unreadable)? {
         Source::Given(text) => text,
-        Source::Made(text) => agent::compaction_text(session, text, &files),
+        Source::Made(text) => agent::compaction_text(session, text, &preparation.file_ops),
     };
     let path = session.path(session.leaf);
     Ok(Ready {
@@ -195,7 +195,7 @@ fn text(
         messages: &preparation.messages_to_summarize,
         turn_prefix: &preparation.turn_prefix_messages,
         previous: preparation.previous_summary.as_ref(),
-        files: &preparation.file_ops.lists(),
+        files: &agent::files(session, &preparation.file_ops),
     };
     extract(&wanted, args.summary.instructions.as_deref(), bodies).map(Source::Made).map_err(unreadable)
 }

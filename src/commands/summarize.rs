@@ -12,7 +12,7 @@ use crate::core::json::Raw;
 use crate::core::json::write::{Object, array, texts};
 use crate::core::load::Options;
 use crate::core::ops::Stamp;
-use crate::core::ops::navigate::{Navigation, draft_text, navigate};
+use crate::core::ops::navigate::{Navigation, navigate};
 use crate::core::ops::summary::{Summary, branch, details};
 use crate::core::reference::Position;
 use crate::core::session::Session;
@@ -79,7 +79,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     let mut mint = Mint::new(world)?;
     let summary = summary(args, &session, &navigation, given, &bodies, &unreadable)?;
     let draft = match navigation.target.filter(|_| navigation.edits_target) {
-        Some(target) => Some(draft_text(&bodies, target).map_err(unreadable)?),
+        Some(target) => Some(agent::draft_text(&session, &bodies, target).map_err(unreadable)?),
         None => None,
     };
     let name = args.label.as_deref().map(Text::from);
@@ -120,7 +120,7 @@ fn summary(
 ) -> Result<Summary, Failure> {
     let (messages, file_ops) =
         agent::prepare_branch(session, &navigation.abandoned, bodies).map_err(unreadable)?;
-    let files = file_ops.lists();
+    let files = agent::files(session, &file_ops);
     let source = match (given, args.summary.shell()) {
         (Some(given), _) => Source::Given(Text::from(given)),
         (None, Some(shell)) => {
@@ -141,7 +141,7 @@ fn summary(
     };
     let text = match source {
         Source::Given(text) => text,
-        Source::Made(text) => agent::branch_text(session, &text, &files),
+        Source::Made(text) => agent::branch_text(session, &text, &file_ops),
     };
     Ok(Summary { text, details: details(&files), from_hook: false })
 }
@@ -155,9 +155,9 @@ fn preparation_json(
     let id = |place: Position| place.map(|ix| session.id(ix));
     let entries = navigation.abandoned.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
     let (_, file_ops) = agent::prepare_branch(session, &navigation.abandoned, bodies)?;
-    let files = file_ops.lists();
+    let files = agent::files(session, &file_ops);
     let draft = match navigation.target.filter(|_| navigation.edits_target) {
-        Some(target) => Some(draft_text(bodies, target)?),
+        Some(target) => Some(agent::draft_text(session, bodies, target)?),
         None => None,
     };
     Ok(Object::new()

@@ -2,11 +2,12 @@
 
 use super::bodies::{Bodies, Context, Message};
 use super::entry::EntryIx;
+use super::json::Raw;
 use super::json::write::Object;
-use super::pi;
 use super::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use super::session::{Dialect, Session};
 use super::text::Text;
+use super::{omp, pi};
 use std::io::{self, Write};
 
 /// What the model of the file's agent sees at the end of `path`.
@@ -16,7 +17,7 @@ use std::io::{self, Write};
 pub fn context(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context> {
     match session.dialect {
         Dialect::Pi => pi::context::build(session, path, bodies),
-        Dialect::OhMyPi => pi::context::build(session, path, bodies),
+        Dialect::OhMyPi => omp::context::build(session, path, bodies),
     }
 }
 
@@ -31,9 +32,10 @@ pub fn for_model(
     emit: &mut dyn FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
     match session.dialect {
-        Dialect::Pi | Dialect::OhMyPi => messages.iter().try_for_each(|message| {
+        Dialect::Pi => messages.iter().try_for_each(|message| {
             message.with(bodies, |json| pi::llm::convert(json).map_or(Ok(()), |json| emit(&json)))?
         }),
+        Dialect::OhMyPi => omp::llm::convert(messages, bodies, emit),
     }
 }
 
@@ -48,7 +50,8 @@ pub fn transcript(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     match session.dialect {
-        Dialect::Pi | Dialect::OhMyPi => pi::transcript::write(messages, bodies, out),
+        Dialect::Pi => pi::transcript::write(messages, bodies, out),
+        Dialect::OhMyPi => omp::transcript::write(session, messages, bodies, out),
     }
 }
 
@@ -58,7 +61,8 @@ pub fn transcript(
 /// Where a line cannot be read.
 pub fn tokens(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<f64> {
     match session.dialect {
-        Dialect::Pi | Dialect::OhMyPi => {
+        Dialect::OhMyPi => omp::tokens::context(session, path, bodies),
+        Dialect::Pi => {
             let projection = pi::context::projection(session, path, bodies)?;
             pi::tokens::context(session, path, &projection, bodies)
         }
@@ -77,9 +81,8 @@ pub fn prepare_compaction(
     first_kept: Option<FirstKept>,
 ) -> io::Result<Option<Preparation>> {
     match session.dialect {
-        Dialect::Pi | Dialect::OhMyPi => {
-            pi::compaction::prepare(session, path, bodies, keep_recent_tokens, first_kept)
-        }
+        Dialect::Pi => pi::compaction::prepare(session, path, bodies, keep_recent_tokens, first_kept),
+        Dialect::OhMyPi => omp::compaction::prepare(session, path, bodies, keep_recent_tokens, first_kept),
     }
 }
 
@@ -93,8 +96,12 @@ pub fn prepare_branch(
     bodies: &dyn Bodies,
 ) -> io::Result<(Vec<Message>, FileOps)> {
     match session.dialect {
-        Dialect::Pi | Dialect::OhMyPi => {
+        Dialect::Pi => {
             let branch = pi::branch::prepare(session, entries, bodies, pi::branch::TOKEN_BUDGET)?;
+            Ok((branch.messages, branch.file_ops))
+        }
+        Dialect::OhMyPi => {
+            let branch = omp::branch::prepare(session, entries, bodies, omp::branch::TOKEN_BUDGET)?;
             Ok((branch.messages, branch.file_ops))
         }
     }
@@ -116,27 +123,66 @@ pub fn checkpoint(
     }
 }
 
-/// The text of a branch summary as the agent stores it: its preamble, the summary, the files.
-pub fn branch_text(session: &Session, summary: &Text, files: &FileLists) -> Text<'static> {
+/// The files that a summary's `details` list.
+pub fn files(session: &Session, ops: &FileOps) -> FileLists {
     match session.dialect {
-        Dialect::Pi | Dialect::OhMyPi => {
-            let mut text = Text::from(pi::files::BRANCH_SUMMARY_PREAMBLE).into_owned();
-            text.push(summary);
-            pi::files::append(&mut text, files);
-            text
-        }
+        Dialect::Pi => ops.lists(),
+        Dialect::OhMyPi => omp::files::lists(ops),
     }
 }
 
+/// The text of a branch summary as the agent stores it: its preamble, the summary, the files.
+pub fn branch_text(session: &Session, summary: &Text, ops: &FileOps) -> Text<'static> {
+    let preamble = match session.dialect {
+        Dialect::Pi => pi::files::BRANCH_SUMMARY_PREAMBLE,
+        Dialect::OhMyPi => omp::files::BRANCH_PREAMBLE,
+    };
+    let mut text = Text::from(preamble).into_owned();
+    text.push(summary);
+    compaction_text(session, text, ops)
+}
+
 /// The text of a compaction as the agent stores it: the summary, the files.
-pub fn compaction_text(session: &Session, summary: Text<'static>, files: &FileLists) -> Text<'static> {
+pub fn compaction_text(session: &Session, summary: Text<'static>, ops: &FileOps) -> Text<'static> {
+    let files = files(session, ops);
     match session.dialect {
-        Dialect::Pi | Dialect::OhMyPi => {
+        Dialect::Pi => {
             let mut text = summary;
-            pi::files::append(&mut text, files);
+            pi::files::append(&mut text, &files);
             text
         }
+        Dialect::OhMyPi => omp::files::append(&summary, &files, &ops.read),
     }
+}
+
+/// The text that choosing an entry gives back to be edited again.
+///
+/// # Errors
+/// Where the line cannot be read.
+pub fn draft_text(session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>> {
+    if session.dialect == Dialect::OhMyPi {
+        let (line, entry) = (bodies.line(ix)?, session.entry(ix));
+        let text = omp::message::editor_text(Raw::checked(line.trim_ascii()), entry.kind, entry.role);
+        if let Some(text) = text {
+            return Ok(text);
+        }
+    }
+    content_text(bodies, ix)
+}
+
+/// The text of a message or custom message: its string, or its text blocks one behind the other.
+fn content_text(bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>> {
+    let line = bodies.line(ix)?;
+    let entry = Raw::checked(line.trim_ascii());
+    let content = entry.get("message").and_then(|message| message.get("content")).or(entry.get("content"));
+    let mut text = Text::default();
+    if let Some(content) = content {
+        content.text().iter().for_each(|whole| text.push(whole));
+        for block in content.items().filter(|block| block.get("type").is_some_and(|kind| kind.is("text"))) {
+            block.get_text("text").iter().for_each(|part| text.push(part));
+        }
+    }
+    Ok(text.into_owned())
 }
 
 /// What a person adds to the instructions of a prompt.

@@ -13,16 +13,17 @@ pub struct Labels<'a> {
     /// In the order of JavaScript's `Map`: a target keeps the place of its first name until it is
     /// cleared.
     order: Vec<Option<&'a LabelChange>>,
-    place: HashMap<EntryIx, usize>,
+    /// By the target's id: a label may name an entry that is not in the file.
+    place: HashMap<&'a [u8], usize>,
 }
 
 impl<'a> Labels<'a> {
-    /// Of a session. Labels whose target is not in the file are in effect on nothing.
+    /// Of a session.
     pub fn new(session: &'a Session) -> Self {
         let mut labels = Labels { session, order: Vec::new(), place: HashMap::new() };
         for change in &session.labels {
-            let Some(target) = session.find(&session.text(change.target)) else { continue };
-            match (change.name.is_empty(), labels.place.get(&target).copied()) {
+            let target = session.bytes(change.target);
+            match (change.name.is_empty(), labels.place.get(target).copied()) {
                 (false, Some(place)) => labels.order[place] = Some(change),
                 (false, None) => {
                     labels.place.insert(target, labels.order.len());
@@ -30,7 +31,7 @@ impl<'a> Labels<'a> {
                 }
                 (true, Some(place)) => {
                     labels.order[place] = None;
-                    labels.place.remove(&target);
+                    labels.place.remove(target);
                 }
                 (true, None) => {}
             }
@@ -40,7 +41,8 @@ impl<'a> Labels<'a> {
 
     /// The label entry whose name an entry has.
     pub fn change(&self, ix: EntryIx) -> Option<&'a LabelChange> {
-        self.order[*self.place.get(&ix)?]
+        let id = self.session.entry(ix).id;
+        self.order[*self.place.get(self.session.bytes(id)).filter(|_| !id.is_empty())?]
     }
 
     /// The name of an entry.
@@ -48,11 +50,16 @@ impl<'a> Labels<'a> {
         self.change(ix).map(|change| self.session.text(change.name))
     }
 
+    /// All labels in effect, in the agents' order; on nothing, too.
+    pub fn changes(&self) -> impl Iterator<Item = &'a LabelChange> {
+        self.order.iter().flatten().copied()
+    }
+
     /// Labelled entries with the label entries that name them, in the agents' order.
     pub fn iter(&self) -> impl Iterator<Item = (EntryIx, &'a LabelChange)> {
-        self.order.iter().flatten().filter_map(|change| {
+        self.changes().filter_map(|change| {
             let target = self.session.find(&self.session.text(change.target))?;
-            Some((target, *change))
+            Some((target, change))
         })
     }
 

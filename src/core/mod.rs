@@ -24,6 +24,7 @@ pub mod upgrade;
 pub mod bodies;
 pub mod prepare;
 
+pub mod omp;
 pub mod pi;
 
 pub mod agent;

@@ -141,11 +141,9 @@ impl Part {
         let kind = self.draft_kind(kind, entry, record);
         let id = record.id.map_or(Slice::default(), |id| self.keep(&decode(id.bytes)));
         let parent_id = self.parent_id(record.parent_id);
-        let mut flags = flags(kind, role, record, blocks);
-        if options.rows.as_ref().is_some_and(|rows| rows.dialect == Dialect::OhMyPi) {
-            // oh-my-pi has its own notion of an empty text.
-        }
-        let row = self.rows(entry, kind, role, record, blocks, options, &mut flags);
+        let dialect = options.rows.as_ref().map_or(Dialect::Pi, |rows| rows.dialect);
+        let flags = flags(kind, role, record, blocks, dialect);
+        let row = self.rows(entry, kind, role, record, blocks, options);
         let timestamp = record.timestamp.map(decoded).unwrap_or_default();
         self.side_tables(entry, kind, role, record, &timestamp, options);
         self.entries.push(Entry {
@@ -204,12 +202,17 @@ impl Part {
         record: &Record,
         blocks: &[Block],
         options: &Options,
-        _flags: &mut Flags,
     ) -> Slice {
         let Some(rows) = &options.rows else { return Slice::default() };
-        let text = row::pi::text(kind, role, record, blocks);
+        let text = match rows.dialect {
+            Dialect::Pi => row::pi::text(kind, role, record, blocks),
+            Dialect::OhMyPi => row::omp::text(kind, role, record, blocks),
+        };
         if rows.searchable {
-            let text = row::pi::searchable(kind, record, blocks);
+            let text = match rows.dialect {
+                Dialect::Pi => row::pi::searchable(kind, role, record, blocks),
+                Dialect::OhMyPi => row::omp::searchable(kind, role, record, blocks),
+            };
             let text = self.keep(&text);
             self.searchable.push(text);
         }
@@ -217,7 +220,10 @@ impl Part {
             for block in blocks.iter().filter(|block| block.kind.is_some_and(|kind| kind.is("toolCall"))) {
                 let name = block.name.and_then(Raw::text).unwrap_or_default();
                 let arguments = block.arguments.unwrap_or(Raw::NULL);
-                let row = row::pi::tool_call(&name, arguments, rows.home.as_ref());
+                let row = match rows.dialect {
+                    Dialect::Pi => row::pi::tool_call(&name, arguments, rows.home.as_ref()),
+                    Dialect::OhMyPi => row::omp_call::tool_call(&name, arguments, rows.home.as_ref()),
+                };
                 let id = block.id.and_then(Raw::text).unwrap_or_default();
                 let call = ToolCall { entry, id: self.keep(&id), row: self.keep(&row) };
                 self.tool_calls.push(call);
@@ -360,8 +366,12 @@ fn role_of(kind: Kind, record: &Record, version: Version) -> Role {
     }
 }
 
-fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Flags {
+/// `dialect` is a guess where no rows are asked for.
+fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], dialect: Dialect) -> Flags {
     let mut flags = Flags::default();
+    if dialect == Dialect::OhMyPi && row::omp::is_user_request(kind, role, record) {
+        flags.insert(Flags::USER_REQUEST);
+    }
     if let (Kind::Message, Some(message)) = (kind, &record.message) {
         if matches!(message.content, Content::None) {
             flags.insert(Flags::NO_CONTENT);
@@ -369,9 +379,18 @@ fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Flags {
         if role == Role::User {
             flags.insert(Flags::USER_REQUEST);
         }
-        if role == Role::Assistant && row::pi::is_silent(message, blocks) {
+        let silent = match dialect {
+            Dialect::Pi => row::pi::is_silent(message, blocks),
+            Dialect::OhMyPi => row::omp::is_silent(message, blocks),
+        };
+        if role == Role::Assistant && silent {
             flags.insert(Flags::SILENT);
         }
+    }
+    let is_skill =
+        || Raw::checked(record.bytes).get("customType").is_some_and(|kind| kind.is("skill-prompt"));
+    if kind == Kind::CustomMessage && is_skill() {
+        flags.insert(Flags::SKILL_PROMPT);
     }
     if record.parent_id.is_none() {
         flags.insert(Flags::NO_PARENT_KEY);

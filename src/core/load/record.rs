@@ -37,6 +37,9 @@ pub struct MessageFacts<'a> {
     pub command: Option<Raw<'a>>,
     pub tool_call_id: Option<Raw<'a>>,
     pub tool_name: Option<Raw<'a>>,
+    /// oh-my-pi: why a turn ended, and whether it was tried again.
+    pub error_id: Option<Raw<'a>>,
+    pub retry_recovery: Option<Raw<'a>>,
 }
 
 /// `message.content`.
@@ -121,6 +124,8 @@ fn message<'a>(
             b"command" => facts.command = Some(value(scanner)?),
             b"toolCallId" => facts.tool_call_id = Some(value(scanner)?),
             b"toolName" => facts.tool_name = Some(value(scanner)?),
+            b"errorId" => facts.error_id = Some(value(scanner)?),
+            b"retryRecovery" => facts.retry_recovery = Some(value(scanner)?),
             _ => scanner.skip_value()?,
         }
         Ok(())

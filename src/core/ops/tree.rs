@@ -3,6 +3,7 @@
 use crate::core::entry::{EntryIx, Flags, Kind, Role, Slice};
 use crate::core::labels::Labels;
 use crate::core::reference::Position;
+use crate::core::row::search::Query;
 use crate::core::session::{Dialect, Session};
 use crate::core::text::Text;
 use crate::core::tree::{Place, Tree, active, layout};
@@ -43,13 +44,10 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, search: &s
     let tree = Tree::new(session);
     let labels = Labels::new(session);
     let is_active = active(session, leaf);
-    let words: Vec<String> = search.to_lowercase().split_whitespace().map(str::to_owned).collect();
+    let search = Search::new(session.dialect, search);
     let is_visible: Vec<bool> = session
         .all()
-        .map(|ix| {
-            passes(session, &labels, leaf, filter, ix)
-                && (words.is_empty() || found(session, &labels, &words, ix))
-        })
+        .map(|ix| passes(session, &labels, leaf, filter, ix) && search.finds(session, &labels, ix))
         .collect();
     let places = layout(session, &tree, &is_active, &is_visible);
     let calls = calls(session, &tree, &is_active);
@@ -121,12 +119,40 @@ fn is_bookkeeping(dialect: Dialect, kind: Kind) -> bool {
     }
 }
 
-/// Whether every word stands somewhere in the label and the searchable text.
-fn found(session: &Session, labels: &Labels, words: &[String], ix: EntryIx) -> bool {
-    let label = labels.name(ix).map(|name| format!("{name} ")).unwrap_or_default();
-    let text = session.searchable.get(ix.at()).map(|&slice| session.text(slice)).unwrap_or_default();
-    let text = format!("{label}{text}").to_lowercase();
-    words.iter().all(|word| text.contains(word.as_str()))
+/// What the person looks for, as the file's agent looks for it.
+enum Search {
+    /// Every word stands somewhere in the text.
+    Words(Vec<String>),
+    /// Every word is much like one of the text.
+    Fuzzy(Query),
+}
+
+impl Search {
+    fn new(dialect: Dialect, typed: &str) -> Self {
+        match dialect {
+            Dialect::Pi => {
+                Search::Words(typed.to_lowercase().split_whitespace().map(str::to_owned).collect())
+            }
+            Dialect::OhMyPi => Search::Fuzzy(Query::new(typed)),
+        }
+    }
+
+    /// Whether the label and the searchable text of an entry answer.
+    fn finds(&self, session: &Session, labels: &Labels, ix: EntryIx) -> bool {
+        if matches!(self, Search::Words(words) if words.is_empty()) {
+            return true;
+        }
+        let label = labels.name(ix).map(|name| format!("{name} ")).unwrap_or_default();
+        let text = session.searchable.get(ix.at()).map(|&slice| session.text(slice)).unwrap_or_default();
+        let text = format!("{label}{text}");
+        match self {
+            Search::Words(words) => {
+                let text = text.to_lowercase();
+                words.iter().all(|word| text.contains(word.as_str()))
+            }
+            Search::Fuzzy(query) => query.matches(&text),
+        }
+    }
 }
 
 /// Calls by id; of calls with the same id the one drawn last counts, as in the agents.

@@ -5,6 +5,13 @@
 
 pub mod pi;
 
+pub mod omp;
+pub mod omp_call;
+mod omp_note;
+
+pub mod search;
+mod word;
+
 use super::session::Dialect;
 use super::text::Text;
 

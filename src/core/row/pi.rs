@@ -30,6 +30,8 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
         }
         Kind::ModelChange => bracketed("model: ", &member("modelId")),
         Kind::ThinkingLevelChange => bracketed("thinking: ", &member("thinkingLevel")),
+        // A head of the draft tree has no `customType` before migration.
+        Kind::Custom if entry.get("customType").is_none() => bracketed("custom: ", &member("type")),
         Kind::Custom => bracketed("custom: ", &member("customType")),
         Kind::ContextEdit => {
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
@@ -60,8 +62,14 @@ fn message_text(role: Role, message: &MessageFacts, blocks: &[Block]) -> Text<'s
         Role::BashExecution => {
             joined(&["[bash]: "], &normalize(&message.command.map(content_head).unwrap_or_default()))
         }
-        _ => bracketed("", &message.role.map_or(Text::from("undefined"), |role| decode(role.bytes))),
+        _ => bracketed("", &role_name(role, message)),
     }
+}
+
+/// The role as migration leaves it.
+fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
+    let written = || message.role.map_or(Text::from("undefined"), |role| decode(role.bytes));
+    role.name().map_or_else(written, Text::from)
 }
 
 fn assistant_text(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
@@ -95,13 +103,13 @@ pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
 }
 
 /// What a search looks through, without the label.
-pub fn searchable(kind: Kind, record: &Record, blocks: &[Block]) -> Text<'static> {
+pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
     let entry = Raw::checked(record.bytes);
     let member = |key: &str| entry.get(key).filter(|value| !value.is_null()).map(display).unwrap_or_default();
     let parts: Vec<Text> = match kind {
         Kind::Message => {
             let Some(message) = record.message else { return Text::default() };
-            let role = message.role.map(|role| decode(role.bytes)).unwrap_or_default();
+            let role = role_name(role, &message);
             let command = message.command.filter(|_| role == "bashExecution").map(content_head);
             [Some(role), Some(message_head(&message, blocks)), command].into_iter().flatten().collect()
         }

@@ -1,0 +1,75 @@
+//! What the summary of an abandoned branch is made from (`prepareBranchEntries`).
+
+use super::transcript::is_useless;
+use super::{files, message, tokens};
+use crate::core::bodies::{Bodies, Body, Message};
+use crate::core::entry::{EntryIx, Kind, Role};
+use crate::core::json::Raw;
+use crate::core::pi::branch::BranchPreparation;
+use crate::core::session::Session;
+use std::io;
+
+/// What oh-my-pi lets the messages take, in tokens: a usual context window without what it reserves
+/// for the prompt and the answer.
+pub const TOKEN_BUDGET: u64 = 128_000 - 16_384;
+
+/// Prepares the summary of `entries`, oldest first; a `budget` of 0 tokens is none.
+///
+/// Tool results are told, cut to 2,000 units each; those marked useless are not.
+///
+/// # Errors
+/// Where an entry cannot be read.
+pub fn prepare(
+    session: &Session,
+    entries: &[EntryIx],
+    bodies: &dyn Bodies,
+    budget: u64,
+) -> io::Result<BranchPreparation> {
+    let mut branch = BranchPreparation::default();
+    for &ix in entries.iter().filter(|&&ix| session.entry(ix).kind == Kind::BranchSummary) {
+        let line = bodies.line(ix)?;
+        files::add_details(Raw::checked(line.trim_ascii()), &mut branch.file_ops);
+    }
+    for &ix in entries.iter().rev() {
+        let Some(message) = told(session, ix, bodies)? else { continue };
+        files::add_message(session, &message, bodies, &mut branch.file_ops)?;
+        let result = session.is_message(ix, Role::ToolResult);
+        let estimate = if result { tokens::estimate_cut_result } else { tokens::estimate };
+        let tokens = message.with(bodies, estimate)?;
+        let full = budget > 0 && branch.tokens + tokens > budget;
+        let summary = matches!(session.entry(ix).kind, Kind::Compaction | Kind::BranchSummary);
+        // A summary is worth more than its size: it goes in while a tenth of the budget is free.
+        if !full || (summary && (branch.tokens as f64) < budget as f64 * 0.9) {
+            branch.messages.push(message);
+            branch.tokens += tokens;
+        }
+        if full {
+            break;
+        }
+    }
+    branch.messages.reverse();
+    Ok(branch)
+}
+
+/// What an entry of the branch tells.
+fn told(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Message>> {
+    let entry = session.entry(ix);
+    if !matches!(entry.kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction) {
+        return Ok(None);
+    }
+    let line = bodies.line(ix)?;
+    let line = Raw::checked(line.trim_ascii());
+    let body = match entry.kind {
+        Kind::Message => {
+            let Some(message) = line.get("message") else { return Ok(None) };
+            if entry.role == Role::ToolResult && is_useless(message, message.get("isError")) {
+                return Ok(None);
+            }
+            message::loaded(message, entry.role)
+        }
+        Kind::CustomMessage => Body::Built(message::plain_custom(line, entry)),
+        Kind::BranchSummary => Body::Built(message::branch_summary(line, entry)),
+        _ => Body::Built(message::short_compaction_summary(line, entry)),
+    };
+    Ok(Some(Message { entry: ix, body }))
+}

@@ -1,0 +1,243 @@
+//! What a compaction would summarise, and where it would cut (`prepareCompaction`, with the estimate
+//! for a model of no known family).
+//!
+//! ```text
+//! C  u  a  t  t  a  t  u  a  t  t  a        what the path says since the last compaction
+//!    └── summarised ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
+//! ```
+//!
+//! The cut keeps whole groups of a turn and its results: as many as fit, at least the last.
+
+use super::message;
+use super::value::{self, members};
+use super::{files, tokens};
+use crate::core::bodies::{Bodies, Body, Message};
+use crate::core::entry::{EntryIx, Kind, Role};
+use crate::core::json::Raw;
+use crate::core::prepare::{FileOps, FirstKept, Preparation};
+use crate::core::session::Session;
+use crate::core::text::Text;
+use std::io;
+
+/// What oh-my-pi keeps, in tokens, unless told otherwise.
+pub const KEEP_RECENT_TOKENS: u64 = 20_000;
+
+/// Prepares a compaction at the end of `path`. The cut keeps at most `keep_recent_tokens` tokens
+/// (fewer where the provider counted more than the estimate), or falls at `first_kept`, an entry of
+/// the path.
+///
+/// `None` where there is nothing to compact: the path ends in a compaction, nothing lies before the
+/// cut, or the entry at the cut has no id.
+///
+/// # Errors
+/// Where an entry cannot be read.
+pub fn prepare(
+    session: &Session,
+    path: &[EntryIx],
+    bodies: &dyn Bodies,
+    keep_recent_tokens: u64,
+    first_kept: Option<FirstKept>,
+) -> io::Result<Option<Preparation>> {
+    if ends_compacted(session, path, bodies)? {
+        return Ok(None);
+    }
+    let mut ops = FileOps::default();
+    let since = Since::last_compaction(session, path, bodies, &mut ops)?;
+    let said = Said::read(session, &path[since.start..], bodies)?;
+    let usage = tokens::last_usage(session, path, bodies)?;
+    let cut = match first_kept {
+        Some(FirstKept::Nothing) => Cut { at: said.messages.len(), turn_start: None },
+        Some(FirstKept::Entry(entry)) => {
+            let Some(place) = path.iter().position(|&ix| ix == entry) else { return Ok(None) };
+            said.cut_before(said.on_path.partition_point(|&at| since.start + at < place))
+        }
+        None => said.choose(budget(keep_recent_tokens, usage, &said)),
+    };
+    let kept = match first_kept {
+        Some(FirstKept::Nothing) => None,
+        Some(FirstKept::Entry(entry)) => Some(entry),
+        None => match said.messages.get(cut.at) {
+            Some(message) => Some(message.entry),
+            None => return Ok(None),
+        },
+    };
+    let no_id = kept.is_some_and(|kept| session.entry(kept).id.is_empty());
+    if no_id || cut.at == 0 {
+        return Ok(None);
+    }
+    let mut messages = said.messages;
+    messages.truncate(cut.at);
+    let prefix = cut.turn_start.map_or(Vec::new(), |start| messages.split_off(start));
+    for message in messages.iter().chain(&prefix) {
+        files::add_message(session, message, bodies, &mut ops)?;
+    }
+    let compactions = path.iter().rev().copied().filter(|&ix| session.entry(ix).kind == Kind::Compaction);
+    Ok(Some(Preparation {
+        first_kept: kept,
+        is_split_turn: cut.turn_start.is_some(),
+        tokens_before: usage.map_or(0.0, |usage| usage.context),
+        previous_summary: since.previous_summary,
+        messages_to_summarize: messages,
+        turn_prefix_messages: prefix,
+        file_ops: ops,
+        previous_compactions: compactions.collect(),
+    }))
+}
+
+/// Whether the path ends in a compaction. One that a provider replays may leave messages before
+/// itself that it does not cover.
+fn ends_compacted(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<bool> {
+    let Some(&last) = path.last().filter(|&&ix| session.entry(ix).kind == Kind::Compaction) else {
+        return Ok(false);
+    };
+    let line = bodies.line(last)?;
+    Ok(!value::truthy(Raw::checked(line.trim_ascii()), "providerReplayThroughEntryId"))
+}
+
+/// The estimate may fall short of what a provider counts: then less is kept.
+fn budget(keep: u64, usage: Option<tokens::Usage>, said: &Said) -> f64 {
+    let keep = keep as f64;
+    let estimate: u64 = said.tokens.iter().sum();
+    let ratio = usage.filter(|_| estimate > 0).map_or(0.0, |usage| usage.prompt / estimate as f64);
+    if ratio.is_finite() && ratio > 1.0 { (keep / ratio).floor().max(1.0) } else { keep }
+}
+
+/// Where on the path a new summary begins.
+struct Since {
+    start: usize,
+    previous_summary: Option<Text<'static>>,
+}
+
+impl Since {
+    /// Behind the last reset, at what the last compaction kept. The files of that compaction go to
+    /// `ops`.
+    fn last_compaction(
+        session: &Session,
+        path: &[EntryIx],
+        bodies: &dyn Bodies,
+        ops: &mut FileOps,
+    ) -> io::Result<Self> {
+        let last = |kind| path.iter().rposition(|&ix| session.entry(ix).kind == kind);
+        let reset = last(Kind::ResetBoundary).map_or(0, |at| at + 1);
+        let Some(previous) = last(Kind::Compaction).filter(|&at| at >= reset) else {
+            return Ok(Since { start: reset, previous_summary: None });
+        };
+        let line = bodies.line(path[previous])?;
+        let line = Raw::checked(line.trim_ascii());
+        files::add_details(line, ops);
+        let names = ["summary", "firstKeptEntryId", "preserveData", "providerReplayThroughEntryId"];
+        let [summary, first_kept, preserved, through] = members(line, names);
+        let place = |id: Option<Raw>| {
+            let id = id.and_then(Raw::text).filter(|id| !id.is_empty())?;
+            path[..previous].iter().position(|&ix| session.id(ix) == id)
+        };
+        let start = if is_replayed(preserved.unwrap_or(Raw::NULL)) {
+            // The provider has all that was kept; only what came while it worked is new.
+            place(through).map_or(previous + 1, |through| reset.max(through + 1))
+        } else {
+            place(first_kept).filter(|&kept| kept >= reset).unwrap_or(previous + 1)
+        };
+        Ok(Since { start, previous_summary: summary.and_then(Raw::text).map(Text::into_owned) })
+    }
+}
+
+/// Whether a compaction carries its history as OpenAI gave it, in either of its forms.
+fn is_replayed(preserved: Raw) -> bool {
+    let Some(remote) = preserved.get("openaiRemoteCompaction") else { return false };
+    let names = ["provider", "replacementHistory", "compactionItem"];
+    let [provider, history, item] = members(remote, names);
+    let item = item.unwrap_or(Raw::NULL);
+    let classic =
+        value::is(item, "type", "compaction") && item.get("encrypted_content").is_some_and(Raw::is_string);
+    let named = provider.and_then(Raw::text).is_some_and(|provider| !provider.is_empty());
+    history.is_some_and(Raw::is_array) && (named || classic || value::is(item, "type", "compaction_summary"))
+}
+
+/// The messages in question, each with its estimate and what a cut may do there.
+struct Said {
+    messages: Vec<Message>,
+    tokens: Vec<u64>,
+    places: Vec<Place>,
+    /// Where each stands among the entries that were read.
+    on_path: Vec<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// A turn starts here.
+    TurnStart,
+    /// A cut may fall here, inside a turn.
+    Inside,
+    /// No cut may fall here.
+    Fixed,
+}
+
+struct Cut {
+    at: usize,
+    /// Where the turn begins that the cut divides.
+    turn_start: Option<usize>,
+}
+
+impl Said {
+    fn read(session: &Session, entries: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Self> {
+        let mut said =
+            Said { messages: Vec::new(), tokens: Vec::new(), places: Vec::new(), on_path: Vec::new() };
+        for (at, &ix) in entries.iter().enumerate() {
+            let line = bodies.line(ix)?;
+            let Some(body) = message_of(session, ix, Raw::checked(line.trim_ascii())) else { continue };
+            let message = Message { entry: ix, body };
+            said.tokens.push(message.with(bodies, tokens::estimate)?);
+            said.places.push(place(session, ix));
+            said.on_path.push(at);
+            said.messages.push(message);
+        }
+        Ok(said)
+    }
+
+    /// The agent's choice.
+    fn choose(&self, budget: f64) -> Cut {
+        let mut at = self.places.iter().rposition(|&place| place != Place::Fixed);
+        let mut kept = 0;
+        for here in (0..self.messages.len()).rev() {
+            kept += self.tokens[here];
+            if self.places[here] == Place::Fixed {
+                continue;
+            }
+            if kept as f64 > budget {
+                break;
+            }
+            at = Some(here);
+        }
+        self.cut_before(at.unwrap_or(0))
+    }
+
+    fn cut_before(&self, at: usize) -> Cut {
+        let starts = |&here: &usize| self.places[here] == Place::TurnStart;
+        let divides = self.places.get(at).is_some_and(|&place| place != Place::TurnStart);
+        Cut { at, turn_start: (0..at).rev().find(starts).filter(|_| divides) }
+    }
+}
+
+fn place(session: &Session, ix: EntryIx) -> Place {
+    let entry = session.entry(ix);
+    match (entry.kind, entry.role) {
+        (Kind::BranchSummary | Kind::CustomMessage, _) => Place::TurnStart,
+        (Kind::Message, Role::User | Role::BashExecution) => Place::TurnStart,
+        (
+            Kind::Message,
+            Role::Assistant | Role::HookMessage | Role::BranchSummary | Role::CompactionSummary,
+        ) => Place::Inside,
+        _ => Place::Fixed,
+    }
+}
+
+/// The message of an entry as compaction reads it; `None` where it says nothing.
+fn message_of(session: &Session, ix: EntryIx, line: Raw) -> Option<Body> {
+    let entry = session.entry(ix);
+    match entry.kind {
+        Kind::Message => line.get("message").map(|message| message::loaded(message, entry.role)),
+        Kind::CustomMessage => Some(Body::Built(message::plain_custom(line, entry))),
+        Kind::BranchSummary => Some(Body::Built(message::branch_summary(line, entry))),
+        _ => None,
+    }
+}

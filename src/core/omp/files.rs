@@ -1,0 +1,260 @@
+//! The files a summary is about: found in tool calls, kept in `details`, listed under the text.
+
+use super::message::is_block;
+use super::path_tree::outline;
+use super::template;
+use super::value::{self, members};
+use crate::core::bodies::{Bodies, Body, Message};
+use crate::core::entry::Role;
+use crate::core::json::Raw;
+use crate::core::prepare::{FileLists, FileOps, Paths};
+use crate::core::session::Session;
+use crate::core::text::Text;
+use std::io;
+
+/// Files named under a summary.
+const LISTED: usize = 20;
+
+pub use template::BRANCH_PREAMBLE;
+
+/// Adds the files that the calls of a message name (`extractFileOpsFromMessage`).
+///
+/// # Errors
+/// Where an entry cannot be read.
+pub fn add_message(
+    session: &Session,
+    message: &Message,
+    bodies: &dyn Bodies,
+    ops: &mut FileOps,
+) -> io::Result<()> {
+    let stored = matches!(message.body, Body::Stored);
+    if stored && session.entry(message.entry).role != Role::Assistant {
+        return Ok(());
+    }
+    message.with(bodies, |raw| {
+        let [role, content] = members(raw, ["role", "content"]);
+        if role.is_some_and(|role| role.is("assistant")) {
+            content.into_iter().flat_map(Raw::items).for_each(|block| add_call(block, ops));
+        }
+    })
+}
+
+fn add_call(block: Raw, ops: &mut FileOps) {
+    let [name, arguments] = members(block, ["name", "arguments"]);
+    let path = arguments.and_then(|arguments| arguments.get_text("path")).filter(|path| !path.is_empty());
+    let Some(path) = path.filter(|path| is_block(block, "toolCall") && !is_url(path)) else { return };
+    match name.and_then(Raw::text).unwrap_or_default().as_bytes() {
+        b"read" => ops.read.insert(without_selector(&path)),
+        b"write" => ops.written.insert(path),
+        b"edit" => ops.edited.insert(path),
+        _ => {}
+    }
+}
+
+/// Adds the files in the `details` of a summary that the agent itself wrote.
+pub fn add_details(line: Raw, ops: &mut FileOps) {
+    let [from_extension, details] = members(line, ["fromExtension", "details"]);
+    let own = !from_extension.is_some_and(Raw::is_truthy);
+    let Some(details) = details.filter(|_| own) else { return };
+    let [read, modified] = members(details, ["readFiles", "modifiedFiles"]);
+    texts(read).for_each(|path| ops.read.insert(without_selector(&path)));
+    texts(modified).for_each(|path| ops.edited.insert(path));
+}
+
+fn texts(list: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_>> {
+    list.into_iter().flat_map(Raw::items).filter_map(Raw::text)
+}
+
+/// What `details` of a new summary says (`computeFileLists`): no URLs, and a file that was changed is
+/// not listed as read.
+pub fn lists(ops: &FileOps) -> FileLists {
+    let mut lists = ops.lists();
+    for paths in [&mut lists.read_files, &mut lists.modified_files] {
+        paths.retain(|path| !is_url(path));
+    }
+    lists
+}
+
+/// The summary with its list of files behind it, which takes the place of any it had
+/// (`upsertFileOperations`). `read` are all files that were read, changed or not.
+pub fn append(summary: &Text, files: &FileLists, read: &Paths) -> Text<'static> {
+    let bare = without_lists(summary);
+    let list = listed(files, read);
+    match (bare.is_empty(), list.is_empty()) {
+        (_, true) => bare,
+        (true, _) => list,
+        _ => {
+            let mut text = bare;
+            text.push_str("\n\n");
+            text.push(&list);
+            text
+        }
+    }
+}
+
+/// The files as an outline in its tag; empty where there are none.
+fn listed(files: &FileLists, read: &Paths) -> Text<'static> {
+    let mut all: Vec<&Text> = files.read_files.iter().chain(&files.modified_files).collect();
+    all.sort_by(|a, b| a.cmp_utf16(b));
+    all.dedup();
+    if all.is_empty() {
+        return Text::default();
+    }
+    let mode = |file: &Text| match (files.modified_files.iter().any(|path| path == file), read.contains(file))
+    {
+        (false, _) => " (Read)",
+        (true, true) => " (RW)",
+        (true, false) => " (Write)",
+    };
+    let mut tree = Text::default();
+    for (at, line) in outline(all.iter().copied().take(LISTED)).iter().enumerate() {
+        tree.push_str(if at == 0 { "" } else { "\n" });
+        if line.file.is_none() {
+            tree.push_str(&format!("{} ", "#".repeat(line.depth + 1)));
+        }
+        tree.push(&Text::from_wtf8(line.name.as_slice()));
+        tree.push_str(line.file.map_or("/", mode));
+    }
+    if let more @ 1.. = all.len().saturating_sub(LISTED) {
+        tree.push_str(&format!("\n[…{more} files elided…]"));
+    }
+    template::files(&tree)
+}
+
+/// Without the lists that this agent, or an older one, put there; no space at the end.
+fn without_lists(summary: &Text) -> Text<'static> {
+    let mut text = summary.as_bytes().to_vec();
+    for (open, close) in [
+        ("<files>", "</files>"),
+        ("<read-files>", "</read-files>"),
+        ("<modified-files>", "</modified-files>"),
+    ] {
+        text = without_tag(&text, open.as_bytes(), close.as_bytes());
+    }
+    Text::from_wtf8(value::trim_end(&text).to_vec())
+}
+
+fn without_tag(text: &[u8], open: &[u8], close: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = memchr::memmem::find(rest, open) {
+        let Some(end) = memchr::memmem::find(&rest[start + open.len()..], close) else { break };
+        out.extend_from_slice(&rest[..start]);
+        let behind = &rest[start + open.len() + end + close.len()..];
+        rest = &behind[value::leading_space(behind)..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+/// Whether a path names something by `scheme://`, wherever that stands.
+fn is_url(path: &Text) -> bool {
+    let bytes = path.as_bytes();
+    memchr::memmem::find_iter(bytes, b"://").any(|colon| {
+        let scheme = bytes[..colon].iter().rev();
+        let scheme = scheme.take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'.' | b'-'));
+        scheme.into_iter().any(u8::is_ascii_alphabetic)
+    })
+}
+
+/// A path without the part that the read tool takes for a selection: `:50-200`, `:raw`, `:1-50:raw`.
+fn without_selector<'a>(path: &'a Text) -> Text<'a> {
+    let bytes = path.as_bytes();
+    let split = |bytes: &'a [u8]| {
+        let colon = bytes.iter().rposition(|&byte| byte == b':').filter(|&colon| colon > 0)?;
+        Some((&bytes[..colon], &bytes[colon + 1..]))
+    };
+    let Some((base, selector)) = split(bytes).filter(|(_, selector)| is_selector(selector)) else {
+        return path.borrowed();
+    };
+    let compound = split(base).filter(|(_, inner)| {
+        (is_raw(inner) && is_ranges(selector)) || (is_ranges(inner) && is_raw(selector))
+    });
+    Text::from_wtf8(compound.map_or(base, |(base, _)| base))
+}
+
+fn is_selector(text: &[u8]) -> bool {
+    is_ranges(text) || is_raw(text) || text.eq_ignore_ascii_case(b"conflicts")
+}
+
+fn is_raw(text: &[u8]) -> bool {
+    text.eq_ignore_ascii_case(b"raw")
+}
+
+/// `50`, `50-`, `50-200`, `L5..L9`, `50+10`, several with commas between.
+fn is_ranges(text: &[u8]) -> bool {
+    text.split(|&byte| byte == b',').all(is_range)
+}
+
+fn is_range(text: &[u8]) -> bool {
+    let Some(rest) = line_number(text) else { return false };
+    let second = rest.strip_prefix(b"..").or_else(|| rest.strip_prefix(b"-"));
+    match second.or_else(|| rest.strip_prefix(b"+")) {
+        None => rest.is_empty(),
+        Some(b"") => second.is_some(),
+        Some(end) => line_number(end).is_some_and(<[u8]>::is_empty),
+    }
+}
+
+/// Behind `12` or `L12`.
+fn line_number(text: &[u8]) -> Option<&[u8]> {
+    let digits = text.strip_prefix(b"L").or_else(|| text.strip_prefix(b"l")).unwrap_or(text);
+    let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    (length > 0).then(|| &digits[length..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_come_off() {
+        for path in [
+            "a.ts:50",
+            "a.ts:50-200",
+            "a.ts:5-16,960-973",
+            "a.ts:RAW",
+            "a.ts:raw:1-50",
+            "a.ts:1-50:raw",
+            "a.ts:L5..L9",
+            "a.ts:5-",
+            "a.ts:50+10",
+            "a.ts:conflicts",
+        ] {
+            assert_eq!(without_selector(&Text::from(path)), "a.ts", "{path}");
+        }
+        for path in ["a.ts:", ":50", "a.ts:x", "a.ts:5+", "a.ts:5,", "a.ts:raw:raw2", "C:a"] {
+            assert_eq!(without_selector(&Text::from(path)), path, "{path}");
+        }
+        assert_eq!(without_selector(&Text::from("a:raw:raw")), "a:raw");
+    }
+
+    #[test]
+    fn urls_are_no_files() {
+        for (path, url) in [
+            ("a://b", true),
+            ("file.ts:conflict://1", true),
+            ("a/b:c", false),
+            ("://x", false),
+            ("1://", false),
+            ("é-a1://", true),
+        ] {
+            assert_eq!(is_url(&Text::from(path)), url, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_list_takes_the_place_of_older_ones() {
+        let mut ops = FileOps::default();
+        ops.read.insert("src/a.ts".into());
+        ops.read.insert("src/b.ts".into());
+        ops.edited.insert("src/b.ts".into());
+        ops.written.insert("c.ts".into());
+        let summary = Text::from("S\n<files>\nold\n</files>\n\n<read-files>\nx\n</read-files> end \n");
+        assert_eq!(
+            append(&summary, &lists(&ops), &ops.read),
+            "S\nend\n\n<files>\nc.ts (Write)\n# src/\na.ts (Read)\nb.ts (RW)\n</files>"
+        );
+        assert_eq!(append(&summary, &FileLists::default(), &ops.read), "S\nend");
+    }
+}

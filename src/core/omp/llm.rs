@@ -1,0 +1,347 @@
+//! Messages as a model is given them (`convertToLlm`).
+//!
+//! One message may become none, one or two, and a turn of the model depends on the message behind it,
+//! so this goes over the list. Instructions that steer a turn are given as they are: the agent wraps
+//! them later, on their way to the provider.
+
+use super::message::{self, INTERRUPTED_THINKING, is_block};
+use super::notice::notice;
+use super::template;
+use super::value::{self, members, string};
+use crate::core::bodies::{Bodies, Message};
+use crate::core::json::edit::Edit;
+use crate::core::json::write::{Object, array};
+use crate::core::json::{Raw, string as json_string};
+use crate::core::text::Text;
+use std::io;
+
+/// Takes one converted message.
+pub type Emit<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
+
+/// Gives `emit` each message for the model, in order, as a JSON object.
+///
+/// # Errors
+/// Where an entry cannot be read, or `emit` says so.
+pub fn convert(messages: &[Message], bodies: &dyn Bodies, emit: &mut Emit) -> io::Result<()> {
+    let mut converter = Converter { held: None };
+    for message in messages {
+        message.with(bodies, |raw| converter.take(raw, emit))??;
+    }
+    converter.release(false, emit)
+}
+
+struct Converter {
+    /// A turn that breaks off in a thought: what follows decides how it is told.
+    held: Option<Vec<u8>>,
+}
+
+impl Converter {
+    fn take(&mut self, message: Raw, emit: &mut Emit) -> io::Result<()> {
+        let [role, custom_type] = members(message, ["role", "customType"]);
+        let role = role.and_then(Raw::text).unwrap_or_default();
+        let explains = role == "custom" && custom_type.is_some_and(|kind| kind.is(INTERRUPTED_THINKING));
+        self.release(explains, emit)?;
+        if role == "assistant" {
+            if breaks_off(message).is_some() {
+                self.held = Some(message.bytes().to_vec());
+                return Ok(());
+            }
+            return emit(message.bytes());
+        }
+        one(&role, message).iter().try_for_each(|json| emit(json))
+    }
+
+    /// Tells the turn that was held, `explained` if the note of its thinking follows.
+    fn release(&mut self, explained: bool, emit: &mut Emit) -> io::Result<()> {
+        let Some(turn) = self.held.take() else { return Ok(()) };
+        let turn = Raw::checked(&turn);
+        let [id, error, stop_reason] = members(turn, ["errorId", "errorMessage", "stopReason"]);
+        let interrupted =
+            stop_reason.is_some_and(|reason| reason.is("aborted")) && message::is_user_interrupt(id, error);
+        if !explained && !interrupted {
+            return emit(turn.bytes());
+        }
+        let kept = breaks_off(turn).unwrap_or_default();
+        if kept.is_empty() && !explained {
+            return Ok(());
+        }
+        let had = turn.get("content").unwrap_or(Raw::NULL).items().next().is_some();
+        if !had {
+            return emit(turn.bytes());
+        }
+        emit(&message::with(turn, "content", &array(kept.iter().map(|block| block.bytes()))))
+    }
+}
+
+/// What a turn says before it breaks off in unsigned thinking; `None` where it does not break off and
+/// says something.
+fn breaks_off(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
+    let mut blocks: Vec<_> = turn.get("content").unwrap_or(Raw::NULL).items().collect();
+    let whole = blocks.len();
+    while blocks.pop_if(|block| is_block(*block, "text") && value::is_blank(*block, "text")).is_some() {}
+    let end = blocks.len();
+    let unsigned = |block: &mut Raw| {
+        is_block(*block, "thinking")
+            && !value::is_blank(*block, "thinking")
+            && !value::truthy(*block, "thinkingSignature")
+    };
+    while blocks.pop_if(unsigned).is_some() {}
+    (whole == 0 || blocks.len() < end).then_some(blocks)
+}
+
+/// What a message that is no turn of the model becomes.
+fn one(role: &Text, message: Raw) -> Vec<Vec<u8>> {
+    match role.as_bytes() {
+        b"user" => vec![attributed(message, "user")],
+        b"developer" => vec![attributed(message, "agent")],
+        b"toolResult" => vec![tool_result(message)],
+        b"bashExecution" | b"pythonExecution" if value::truthy(message, "excludeFromContext") => Vec::new(),
+        b"bashExecution" => vec![execution(message, &bash_text(message), message.get("images"))],
+        b"pythonExecution" => vec![execution(message, &python_text(message), None)],
+        b"fileMention" => file_mention(message),
+        b"custom" => custom(message),
+        b"hookMessage" => injected(message),
+        b"branchSummary" => vec![branch_summary(message)],
+        b"compactionSummary" => vec![compaction_summary(message)],
+        _ => Vec::new(),
+    }
+}
+
+/// The message with an attribution, where it has none.
+fn attributed(message: Raw, default: &str) -> Vec<u8> {
+    match message.get_some("attribution") {
+        Some(_) => message.bytes().to_vec(),
+        None => message::with(message, "attribution", &json_string::encoded(&Text::from(default))),
+    }
+}
+
+fn tool_result(message: Raw) -> Vec<u8> {
+    let [attribution, pruned_at, content] = members(message, ["attribution", "prunedAt", "content"]);
+    let Ok(mut edit) = Edit::new(message.bytes()) else { return message.bytes().to_vec() };
+    if let (Some(_), Some(content)) = (pruned_at, content.filter(|content| content.is_array())) {
+        edit.set("content", &pruned(content));
+    }
+    if attribution.is_none_or(Raw::is_null) {
+        edit.set("attribution", b"\"agent\"");
+    }
+    edit.finish()
+}
+
+/// The content of a pruned result: all its text in the first text block.
+fn pruned(content: Raw) -> Vec<u8> {
+    let mut text = message::joined_text(Some(content), "");
+    if text.is_empty() {
+        text = Text::from("[Output truncated]");
+    }
+    let mut text = Some(text_block(&text));
+    let mut blocks = Vec::new();
+    if !content.items().any(|block| is_block(block, "text")) {
+        blocks.extend(text.take());
+    }
+    for block in content.items() {
+        if is_block(block, "text") {
+            blocks.extend(text.take());
+        } else {
+            blocks.push(block.bytes().to_vec());
+        }
+    }
+    array(blocks)
+}
+
+/// A command that the person ran.
+fn execution(message: Raw, text: &Text, images: Option<Raw>) -> Vec<u8> {
+    let images = images.into_iter().flat_map(Raw::items).map(|image| image.bytes().to_vec());
+    let content = array(std::iter::once(text_block(text)).chain(images));
+    told("user", &content, "user", message.get("timestamp"))
+}
+
+fn bash_text(message: Raw) -> Text<'static> {
+    let mut text = Text::from("Ran `");
+    text.push(&string(message.get("command")));
+    text.push_str("`\n");
+    ending(&mut text, message, ["", "command cancelled", "Command exited with code "]);
+    text
+}
+
+fn python_text(message: Raw) -> Text<'static> {
+    let mut text = Text::from("Ran Python:\n```python\n");
+    text.push(&string(message.get("code")));
+    text.push_str("\n```\n");
+    ending(&mut text, message, ["Output:\n", "execution cancelled", "Execution failed with code "]);
+    text
+}
+
+/// What a command wrote, and how it ended.
+fn ending(text: &mut Text, message: Raw, [before, cancelled_as, failed_as]: [&str; 3]) {
+    let [output, cancelled, code, meta] = members(message, ["output", "cancelled", "exitCode", "meta"]);
+    match output.filter(|output| output.is_truthy()) {
+        Some(output) => {
+            text.push_str(before);
+            text.push_str("```\n");
+            text.push(&string(Some(output)));
+            text.push_str("\n```");
+        }
+        None => text.push_str("(no output)"),
+    }
+    if cancelled.is_some_and(Raw::is_truthy) {
+        text.push_str(&format!("\n\n({cancelled_as})"));
+    } else if let Some(code) = code.filter(|code| !code.is_null() && code.number() != Some(0.0)) {
+        text.push_str(&format!("\n\n{failed_as}"));
+        text.push(&string(Some(code)));
+    }
+    if let Some(meta) = meta.filter(|meta| meta.is_truthy()) {
+        text.push(&notice(Some(meta)));
+    }
+}
+
+/// Mentioned files: text ones and those that carry an image are told apart.
+fn file_mention(message: Raw) -> Vec<Vec<u8>> {
+    let [files, timestamp] = members(message, ["files", "timestamp"]);
+    let files: Vec<_> = files.unwrap_or(Raw::NULL).items().collect();
+    let (images, texts): (Vec<Raw>, Vec<Raw>) = files.iter().partition(|file| value::truthy(**file, "image"));
+    let mut out = Vec::new();
+    if !texts.is_empty() {
+        out.push(told("developer", &array([text_block(&mentioned(&texts))]), "user", timestamp));
+    }
+    if !images.is_empty() {
+        let blocks = images.iter().filter_map(|file| file.get("image")).map(|image| image.bytes().to_vec());
+        let content = array(std::iter::once(text_block(&mentioned(&images))).chain(blocks));
+        out.push(told("user", &content, "user", timestamp));
+    }
+    out
+}
+
+fn mentioned(files: &[Raw]) -> Text<'static> {
+    let mut text = Text::default();
+    for (at, file) in files.iter().enumerate() {
+        let [path, content] = members(*file, ["path", "content"]);
+        text.push_str(if at == 0 { "<file path=\"" } else { "\n<file path=\"" });
+        text.push(&string(path));
+        text.push_str("\">\n");
+        if let Some(content) = content.filter(|content| content.is_truthy()) {
+            text.push(&string(Some(content)));
+            text.push_str("\n");
+        }
+        text.push_str("</file>");
+    }
+    text
+}
+
+/// An extension's message: the person's own where it is a skill or a prompt they are told to have
+/// sent, otherwise a developer's.
+fn custom(message: Raw) -> Vec<Vec<u8>> {
+    let [content, timestamp] = members(message, ["content", "timestamp"]);
+    let Some(content) = content.filter(|content| content.is_string() || content.is_array()) else {
+        return Vec::new();
+    };
+    if message::is_user_collab(message) {
+        return vec![told("user", &interjected(content), "user", timestamp)];
+    }
+    if message::is_user_skill(message) {
+        return vec![told("user", &as_blocks(content), "user", timestamp)];
+    }
+    injected(message)
+}
+
+/// The content of a prompt that came while the model was at work.
+fn interjected(content: Raw) -> Vec<u8> {
+    let text = message::joined_text(Some(content), "\n");
+    if text.is_empty() {
+        return content.bytes().to_vec();
+    }
+    let wrapped = template::interjection(&text);
+    if content.is_string() {
+        return json_string::encoded(&wrapped);
+    }
+    let images =
+        content.items().filter(|block| is_block(*block, "image")).map(|block| block.bytes().to_vec());
+    array(std::iter::once(text_block(&wrapped)).chain(images))
+}
+
+/// A developer's message; images are the person's, since only there a model takes them.
+fn injected(message: Raw) -> Vec<Vec<u8>> {
+    let names = ["content", "customType", "attribution", "timestamp"];
+    let [content, custom_type, attribution, timestamp] = members(message, names);
+    let Some(content) = content.filter(|content| content.is_string() || content.is_array()) else {
+        return Vec::new();
+    };
+    let say = |role: &str, content: &[u8]| {
+        Object::new()
+            .str("role", role)
+            .json("content", content)
+            .with(attribution, |object, attribution| object.raw("attribution", attribution))
+            .with(timestamp, |object, timestamp| object.raw("timestamp", timestamp))
+            .finish()
+    };
+    let of = |kind| {
+        content.items().filter(move |block| is_block(*block, kind)).map(|block| block.bytes().to_vec())
+    };
+    if of("image").next().is_none() {
+        return vec![say("developer", &as_blocks(content))];
+    }
+    let mut out = Vec::new();
+    if of("text").next().is_some() {
+        out.push(say("developer", &array(of("text"))));
+    }
+    let mut lead = Text::from("Images attached to ");
+    lead.push(&string(custom_type));
+    lead.push_str(".");
+    out.push(say("user", &array(std::iter::once(text_block(&lead)).chain(of("image")))));
+    out
+}
+
+fn branch_summary(message: Raw) -> Vec<u8> {
+    let text = template::branch_summary(&summary_of(message));
+    summary(message, &array([text_block(&text)]), None)
+}
+
+fn compaction_summary(message: Raw) -> Vec<u8> {
+    let [method, blocks, images, payload] =
+        members(message, ["method", "blocks", "images", "providerPayload"]);
+    let text = match (blocks, method) {
+        (Some(_), _) => summary_of(message),
+        (None, Some(method)) if method.is("handoff") => template::handoff_summary(&summary_of(message)),
+        _ => template::compaction_summary(&summary_of(message)),
+    };
+    let more = blocks.or(images).into_iter().flat_map(Raw::items).map(|block| block.bytes().to_vec());
+    let content = array(std::iter::once(text_block(&text)).chain(more));
+    summary(message, &content, payload)
+}
+
+/// A summary's text as a template takes it: nothing where it is missing.
+fn summary_of(message: Raw) -> Text<'static> {
+    message.get_some("summary").map(|summary| string(Some(summary))).unwrap_or_default()
+}
+
+fn summary(message: Raw, content: &[u8], payload: Option<Raw>) -> Vec<u8> {
+    let timestamp = message.get("timestamp");
+    Object::new()
+        .str("role", "user")
+        .json("content", content)
+        .str("attribution", "agent")
+        .with(timestamp, |object, timestamp| object.raw("historyRewriteAt", timestamp))
+        .with(payload, |object, payload| object.raw("providerPayload", payload))
+        .with(timestamp, |object, timestamp| object.raw("timestamp", timestamp))
+        .finish()
+}
+
+fn told(role: &str, content: &[u8], attribution: &str, timestamp: Option<Raw>) -> Vec<u8> {
+    Object::new()
+        .str("role", role)
+        .json("content", content)
+        .str("attribution", attribution)
+        .with(timestamp, |object, timestamp| object.raw("timestamp", timestamp))
+        .finish()
+}
+
+/// A string as a text block; an array as it is.
+fn as_blocks(content: Raw) -> Vec<u8> {
+    match content.text() {
+        Some(text) => array([text_block(&text)]),
+        None => content.bytes().to_vec(),
+    }
+}
+
+fn text_block(text: &Text) -> Vec<u8> {
+    Object::new().str("type", "text").text("text", text).finish()
+}

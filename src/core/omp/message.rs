@@ -1,0 +1,246 @@
+//! Messages as oh-my-pi makes them from entries, and what it asks of them.
+
+use super::value;
+use crate::core::bodies::Body;
+use crate::core::entry::{Entry, Kind, Role};
+use crate::core::json::Raw;
+use crate::core::json::edit::Edit;
+use crate::core::json::write::{Object, array};
+use crate::core::text::Text;
+
+/// The custom type of the note behind a turn that the person interrupted while it was thinking.
+pub const INTERRUPTED_THINKING: &str = "interrupted-thinking";
+/// The custom type of a skill's prompt.
+pub const SKILL_PROMPT: &str = "skill-prompt";
+/// The custom type of a prompt from someone who shares the session.
+pub const COLLAB_PROMPT: &str = "collab-prompt";
+/// Custom messages that are gone from the context when it is built again.
+pub const TRANSIENT: [&str; 2] = ["prewalk-plan", "vibe-mode-context"];
+
+const DEFAULT_CUSTOM_TYPE: &str = "custom-message";
+const USER_INTERRUPT: u32 = 0x0400_0000;
+
+/// Whether a content block is of this type.
+pub fn is_block(block: Raw, kind: &str) -> bool {
+    value::is(block, "type", kind)
+}
+
+/// The text blocks of an array of content, joined; the string itself where the content is one.
+pub fn joined_text(content: Option<Raw>, separator: &str) -> Text<'static> {
+    let Some(content) = content else { return Text::default() };
+    if let Some(text) = content.text() {
+        return text.into_owned();
+    }
+    let mut out = Text::default();
+    let texts = content.items().filter(|block| is_block(*block, "text"));
+    for (at, text) in texts.filter_map(|block| block.get_text("text")).enumerate() {
+        if at > 0 {
+            out.push_str(separator);
+        }
+        out.push(&text);
+    }
+    out
+}
+
+/// The ids of the tool calls in a content; `None` stands for an id that is no string.
+pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
+    content.items().filter(|block| is_block(*block, "toolCall")).map(|block| id_of(block, "id")).collect()
+}
+
+/// A tool call's id as a key.
+pub fn id_of(object: Raw, key: &str) -> Option<Text<'static>> {
+    object.get_text(key).map(Text::into_owned)
+}
+
+/// The message of a `message` entry as the agent has it once the file is loaded: what GitHub Copilot
+/// bound to a connection is taken out (`sanitizeRehydratedOpenAIResponsesAssistantMessage`).
+pub fn loaded(message: Raw, role: Role) -> Body {
+    if role != Role::Assistant {
+        return Body::Stored;
+    }
+    let [provider, payload] = value::members(message, ["provider", "providerPayload"]);
+    let replays = value::is(payload.unwrap_or(Raw::NULL), "type", "openaiResponsesHistory");
+    if !replays || !provider.is_some_and(|provider| provider.is("github-copilot")) {
+        return Body::Stored;
+    }
+    let unsigned = |block: Raw| is_block(block, "thinking").then(|| without(block, "thinkingSignature"));
+    let Ok(mut edit) = Edit::new(message.bytes()) else { return Body::Stored };
+    edit.remove("providerPayload");
+    if let Some(content) = message.get("content").filter(|content| content.is_array()) {
+        let blocks = content.items().map(|block| unsigned(block).unwrap_or_else(|| block.bytes().to_vec()));
+        edit.set("content", &array(blocks));
+    }
+    Body::Built(edit.finish())
+}
+
+/// An object without one of its members.
+pub fn without(object: Raw, key: &str) -> Vec<u8> {
+    let Ok(mut edit) = Edit::new(object.bytes()) else { return object.bytes().to_vec() };
+    edit.remove(key);
+    edit.finish()
+}
+
+/// An object with a member set, in its place where it has one.
+pub fn with(object: Raw, key: &str, json: &[u8]) -> Vec<u8> {
+    let Ok(mut edit) = Edit::new(object.bytes()) else { return object.bytes().to_vec() };
+    edit.set(key, json);
+    edit.finish()
+}
+
+/// A `custom_message` entry as a message, with defaults for what it lacks; `None` where its content
+/// cannot be sent.
+pub fn custom(line: Raw, entry: &Entry) -> Option<Vec<u8>> {
+    let content = line.get("content").filter(|content| content.is_string() || content.is_array())?;
+    let attribution = line.get("attribution").map(|given| if given.is("user") { "user" } else { "agent" });
+    let object = Object::new()
+        .str("role", "custom")
+        .text("customType", &custom_type(line))
+        .raw("content", content)
+        .bool("display", line.get("display").and_then(Raw::bool).unwrap_or(false))
+        .with(line.get("details"), |object, details| object.raw("details", details))
+        .with(attribution, |object, attribution| object.str("attribution", attribution))
+        .number("timestamp", value::time(entry));
+    Some(object.finish())
+}
+
+/// The custom type of a `custom_message` entry, or the one that stands for none.
+pub fn custom_type(line: Raw) -> Text<'static> {
+    let given = line.get_text("customType").filter(|given| !given.is_empty());
+    given.map_or(Text::from(DEFAULT_CUSTOM_TYPE), Text::into_owned)
+}
+
+/// A `custom_message` entry as a message, as it stands: what compaction and branch summaries read.
+pub fn plain_custom(line: Raw, entry: &Entry) -> Vec<u8> {
+    let member = |object: Object, key| object.with(line.get(key), |object, value| object.raw(key, value));
+    let object = ["customType", "content", "display", "details", "attribution"]
+        .into_iter()
+        .fold(Object::new().str("role", "custom"), member);
+    object.number("timestamp", value::time(entry)).finish()
+}
+
+/// A `branch_summary` entry as a message.
+pub fn branch_summary(line: Raw, entry: &Entry) -> Vec<u8> {
+    Object::new()
+        .str("role", "branchSummary")
+        .with(line.get("summary"), |object, summary| object.raw("summary", summary))
+        .with(line.get("fromId"), |object, from| object.raw("fromId", from))
+        .number("timestamp", value::time(entry))
+        .finish()
+}
+
+/// What a compaction's message carries beside the members of its entry.
+#[derive(Debug, Default)]
+pub struct SummaryExtras {
+    /// The history as a provider replays it.
+    pub provider_payload: Option<Vec<u8>>,
+    /// The archive's blocks, oldest first.
+    pub blocks: Vec<Vec<u8>>,
+    /// When the summary is said to be from, in milliseconds, where that is not the entry's own time.
+    pub time_ms: Option<f64>,
+}
+
+/// A `compaction` entry as a message.
+pub fn compaction_summary(line: Raw, entry: &Entry, extras: &SummaryExtras) -> Vec<u8> {
+    let member = |object: Object, key| object.with(line.get(key), |object, value| object.raw(key, value));
+    let images = extras.blocks.iter().filter(|block| is_block(Raw::checked(block), "image"));
+    let images: Vec<_> = images.collect();
+    let some = |blocks: Vec<&Vec<u8>>| (!blocks.is_empty()).then(|| array(blocks));
+    ["summary", "shortSummary", "tokensBefore", "tokensAfter", "method"]
+        .into_iter()
+        .fold(Object::new().str("role", "compactionSummary"), member)
+        .with(extras.provider_payload.as_ref(), |object, payload| object.json("providerPayload", payload))
+        .with(some(extras.blocks.iter().collect()), |object, blocks| object.json("blocks", &blocks))
+        .with(some(images), |object, images| object.json("images", &images))
+        .with(line.get("warning"), |object, warning| object.raw("warning", warning))
+        .number("timestamp", extras.time_ms.unwrap_or_else(|| value::time(entry)))
+        .finish()
+}
+
+/// A `compaction` entry as branch summaries read it.
+pub fn short_compaction_summary(line: Raw, entry: &Entry) -> Vec<u8> {
+    let member = |object: Object, key| object.with(line.get(key), |object, value| object.raw(key, value));
+    ["summary", "shortSummary", "tokensBefore"]
+        .into_iter()
+        .fold(Object::new().str("role", "compactionSummary"), member)
+        .number("timestamp", value::time(entry))
+        .finish()
+}
+
+/// Whether an entry is a request of the person: a user message, or a skill or collaboration prompt
+/// attributed to the user.
+pub fn is_user_request(line: Raw, kind: Kind, role: Role) -> bool {
+    match (kind, role) {
+        (Kind::Message, Role::User) => true,
+        (Kind::Message, Role::Custom) => starts_user_turn(line.get("message").unwrap_or(Raw::NULL)),
+        (Kind::CustomMessage, _) => {
+            let sendable =
+                line.get("content").is_some_and(|content| content.is_string() || content.is_array());
+            sendable && starts_user_turn(line)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a custom message begins a turn of the person.
+pub fn starts_user_turn(message: Raw) -> bool {
+    is_user_skill(message) || is_user_collab(message)
+}
+
+/// Whether it is a skill that the person called.
+pub fn is_user_skill(message: Raw) -> bool {
+    value::is(message, "customType", SKILL_PROMPT) && value::is(message, "attribution", "user")
+}
+
+/// Whether it is a prompt of someone who shares the session.
+pub fn is_user_collab(message: Raw) -> bool {
+    value::is(message, "customType", COLLAB_PROMPT) && value::is(message, "attribution", "user")
+}
+
+/// Whether a turn with this `errorId` and `errorMessage` ended because the person interrupted it.
+pub fn is_user_interrupt(id: Option<Raw>, message: Option<Raw>) -> bool {
+    value::has_bit(id, USER_INTERRUPT) || message.is_some_and(|message| message.is("Interrupted by user"))
+}
+
+/// Whether a turn that ended in an error said nothing before: it was never part of a context.
+pub fn is_empty_turn(content: Raw) -> bool {
+    let blank = |block: Raw, key| value::is_blank(block, key);
+    let says_something = |block: Raw| match block.get_text("type").unwrap_or_default().as_bytes() {
+        b"text" => !blank(block, "text"),
+        b"thinking" => !blank(block, "thinking") || !blank(block, "thinkingSignature"),
+        b"redactedThinking" => !blank(block, "data"),
+        b"fallback" => false,
+        _ => true,
+    };
+    !content.items().any(says_something)
+}
+
+/// The text that goes back to the editor when the position moves before a request of the person or
+/// another custom message; `None` for every other entry.
+pub fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
+    let message = if kind == Kind::Message { line.get("message")? } else { line };
+    if is_user_request(line, kind, role) {
+        let typed = if is_user_skill(message) { skill_draft(message) } else { None };
+        return Some(typed.unwrap_or_else(|| joined_text(message.get("content"), "")));
+    }
+    let reedited = kind == Kind::CustomMessage && !value::is(line, "customType", SKILL_PROMPT);
+    reedited.then(|| joined_text(line.get("content"), ""))
+}
+
+/// What the person typed to call a skill.
+fn skill_draft(message: Raw) -> Option<Text<'static>> {
+    let details = message.get("details").unwrap_or(Raw::NULL);
+    if let Some(draft) =
+        value::trimmed(details, "__queueChipText").or_else(|| value::trimmed(details, "prompt"))
+    {
+        return Some(draft);
+    }
+    let arguments = value::trimmed(details, "args");
+    let Some(name) = value::trimmed(details, "name") else { return arguments };
+    let mut draft = Text::from("/skill:");
+    draft.push(&name);
+    if let Some(arguments) = arguments {
+        draft.push_str(" ");
+        draft.push(&arguments);
+    }
+    Some(draft.into_owned())
+}

@@ -1,0 +1,32 @@
+//! oh-my-pi's answers: what its model sees of a path, how it cuts and summarises, what its tree says.
+//!
+//! The reference is the running agent (18.2.3). Where a module follows one of its functions, it names
+//! it.
+
+pub mod context;
+mod settings;
+
+mod repair;
+
+mod archive;
+mod data_url;
+mod notes;
+
+pub mod llm;
+pub mod transcript;
+
+mod notice;
+
+pub mod tokens;
+
+pub mod branch;
+pub mod compaction;
+
+pub mod files;
+mod path_tree;
+
+pub mod message;
+mod template;
+mod value;
+
+pub(in crate::core) use value::{has_bit, join, number, string};

@@ -1,0 +1,50 @@
+//! The notebook of the experimental context notes: the newest valid revision stands before all other
+//! messages.
+
+use super::{template, value};
+use crate::core::bodies::{Bodies, Body, Message};
+use crate::core::entry::{EntryIx, Kind};
+use crate::core::json::write::Object;
+use crate::core::json::{Raw, js};
+use crate::core::session::Session;
+use crate::core::text::Text;
+use std::io;
+
+const ENTRY_TYPE: &str = "experimental_context_notes";
+const MAX_BYTES: usize = 16_384;
+
+/// The notebook as a message; `None` where the path has none since its last reset, or an empty one.
+///
+/// # Errors
+/// Where an entry cannot be read.
+pub fn message(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Option<Message>> {
+    for &ix in path.iter().rev() {
+        match session.entry(ix).kind {
+            Kind::ResetBoundary => return Ok(None),
+            Kind::Custom => {
+                let line = bodies.line(ix)?;
+                let Some(notes) = notes(Raw::checked(line.trim_ascii())) else { continue };
+                if notes.is_empty() {
+                    return Ok(None);
+                }
+                let message = Object::new()
+                    .str("role", "custom")
+                    .str("customType", ENTRY_TYPE)
+                    .text("content", &template::context_notes(&notes))
+                    .bool("display", false)
+                    .number("timestamp", value::time(session.entry(ix)));
+                return Ok(Some(Message { entry: ix, body: Body::Built(message.finish()) }));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// The text of a valid revision: `{version: 1, text}` and nothing else, within 16 KiB.
+fn notes(line: Raw<'_>) -> Option<Text<'_>> {
+    let data = line.get("data").filter(|_| value::is(line, "customType", ENTRY_TYPE))?;
+    let version = data.get("version").and_then(Raw::number);
+    let text = data.get_text("text").filter(|text| text.as_bytes().len() <= MAX_BYTES)?;
+    (version == Some(1.0) && js::entries(data).len() == 2).then_some(text)
+}

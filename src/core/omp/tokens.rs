@@ -1,0 +1,175 @@
+//! How large oh-my-pi takes messages and contexts to be, without the tokenizer of a model: a quarter
+//! of the UTF-8 bytes of each piece of text, rounded up, and fixed sums for pictures.
+
+use super::message::is_block;
+use super::value::{members, number, truthy};
+use crate::core::bodies::Bodies;
+use crate::core::entry::{EntryIx, Role};
+use crate::core::json::{Raw, js};
+use crate::core::session::Session;
+use crate::core::text::Text;
+use std::io;
+
+/// Tokens of a picture.
+const IMAGE: u64 = 1200;
+/// Tokens of a picture of archived text.
+const FRAME: u64 = 5024;
+
+/// Tokens of a message (`Tokenizer.countMessage` for a model of no known family); 0 for roles it does
+/// not know.
+pub fn estimate(message: Raw) -> u64 {
+    let names = ["role", "content", "summary", "blocks", "images", "command", "output"];
+    let [role, content, summary, blocks, images, command, output] = members(message, names);
+    match role.and_then(Raw::text).map_or(Role::Missing, |role| Role::named(role.as_bytes())) {
+        Role::BashExecution => text(command) + text(output),
+        Role::User | Role::Developer | Role::Custom | Role::HookMessage | Role::ToolResult => {
+            let block = |block: Raw| if is_block(block, "image") { IMAGE } else { text_block(block) };
+            text(content) + content.into_iter().flat_map(Raw::items).map(block).sum::<u64>()
+        }
+        Role::Assistant => content.into_iter().flat_map(Raw::items).map(turn_block).sum(),
+        Role::BranchSummary => text(summary),
+        Role::CompactionSummary => {
+            let block = |block: Raw| if is_block(block, "text") { text_block(block) } else { FRAME };
+            let archive = match (blocks.filter(|b| b.is_truthy()), images) {
+                (Some(blocks), _) => blocks.items().map(block).sum(),
+                (None, images) => images.into_iter().flat_map(Raw::items).count() as u64 * FRAME,
+            };
+            text(summary) + archive
+        }
+        _ => 0,
+    }
+}
+
+/// A tool result as a branch summary tells it: its text, cut, without pictures.
+pub fn estimate_cut_result(message: Raw) -> u64 {
+    let text = super::message::joined_text(message.get("content"), "");
+    quarter(super::transcript::cut(text).as_bytes().len())
+}
+
+/// A block of a turn. What a provider signed counts, since it is sent again.
+fn turn_block(block: Raw) -> u64 {
+    let names = ["type", "text", "thinking", "thinkingSignature", "name", "arguments", "data", "block"];
+    let [kind, said, thinking, signature, name, arguments, data, server_tool] = members(block, names);
+    let json = |value: Option<Raw>| value.map_or(Text::from("null"), js::stringify).as_bytes().len();
+    match kind.and_then(Raw::text).unwrap_or_default().as_bytes() {
+        b"text" => text(said),
+        b"thinking" => text(thinking) + text(signature),
+        b"toolCall" => text(name) + quarter(json(arguments)),
+        b"redactedThinking" => text(data),
+        b"anthropicServerTool" => quarter(json(server_tool)),
+        _ => 0,
+    }
+}
+
+fn text_block(block: Raw) -> u64 {
+    let [kind, said] = members(block, ["type", "text"]);
+    if kind.is_some_and(|kind| kind.is("text")) { text(said) } else { 0 }
+}
+
+fn text(value: Option<Raw>) -> u64 {
+    value.and_then(Raw::text).map_or(0, |text| quarter(text.as_bytes().len()))
+}
+
+fn quarter(bytes: usize) -> u64 {
+    (bytes as u64 + 3) / 4
+}
+
+/// What a provider counted at the end of a turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    /// The whole context (`calculateContextTokens`): tokens, any JavaScript number.
+    pub context: f64,
+    /// What of it was sent (`calculatePromptTokens`).
+    pub prompt: f64,
+}
+
+/// The last count on the path, of a turn that neither failed nor was aborted. Its `context` is
+/// `tokensBefore`, and the figure for a context; where there is none, the agent says 0.
+///
+/// # Errors
+/// Where an entry cannot be read.
+pub fn last_usage(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Option<Usage>> {
+    for &ix in path.iter().rev().filter(|&&ix| session.is_message(ix, Role::Assistant)) {
+        let line = bodies.line(ix)?;
+        let message = Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL);
+        let [stop_reason, usage] = members(message, ["stopReason", "usage"]);
+        let failed = stop_reason.is_some_and(|reason| reason.is("aborted") || reason.is("error"));
+        if let Some(usage) = usage.filter(|usage| !failed && usage.is_truthy()) {
+            return Ok(Some(Usage::of(usage)));
+        }
+    }
+    Ok(None)
+}
+
+/// Tokens of the context at the end of `path` as the agent tells them: what the provider counted
+/// last, or 0.
+///
+/// # Errors
+/// Where an entry cannot be read.
+pub fn context(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<f64> {
+    Ok(last_usage(session, path, bodies)?.map_or(0.0, |usage| usage.context))
+}
+
+impl Usage {
+    fn of(usage: Raw) -> Self {
+        let names =
+            ["contextTokens", "totalTokens", "input", "output", "cacheRead", "cacheWrite", "orchestration"];
+        let [known, total, input, output, cache_read, cache_write, orchestration] = members(usage, names);
+        if known.is_some() {
+            let known = at_least_0(number(known));
+            return Usage { context: known, prompt: known };
+        }
+        let elsewhere = orchestration.filter(|given| given.is_truthy()).map_or(0.0, |given| {
+            let part = |key| given.get_some(key).map_or(0.0, |part| number(Some(part)));
+            part("input") + part("output") + part("cacheRead")
+        });
+        let sent = number(input) + number(cache_read) + number(cache_write);
+        let all = match total.filter(|_| truthy(usage, "totalTokens")) {
+            Some(total) => number(Some(total)),
+            None => number(input) + number(output) + number(cache_read) + number(cache_write),
+        };
+        let context = at_least_0(all - elsewhere);
+        Usage { context, prompt: if sent > 0.0 { sent } else { context } }
+    }
+}
+
+/// `Math.max(0, value)`, which keeps `NaN`.
+fn at_least_0(value: f64) -> f64 {
+    if value < 0.0 { 0.0 } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(message: &str) -> u64 {
+        estimate(Raw::parse(message.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn each_piece_is_rounded_up() {
+        assert_eq!(tokens(r#"{"role":"user","content":"12345"}"#), 2);
+        assert_eq!(
+            tokens(r#"{"role":"user","content":[{"type":"text","text":"é"},{"type":"image"}]}"#),
+            1201
+        );
+        assert_eq!(
+            tokens(
+                r#"{"role":"assistant","content":[{"type":"thinking","thinking":"a","thinkingSignature":"b"},{"type":"toolCall","name":"c","arguments":{}}]}"#
+            ),
+            4
+        );
+        assert_eq!(tokens(r#"{"role":"compactionSummary","summary":"a","blocks":[{"type":"image"}]}"#), 5025);
+        assert_eq!(tokens(r#"{"role":"pythonExecution","code":"a"}"#), 0);
+    }
+
+    #[test]
+    fn usage_is_taken_as_it_is() {
+        let usage = |json: &str| Usage::of(Raw::parse(json.as_bytes()).unwrap());
+        let counted = usage(r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":0}"#);
+        assert_eq!((counted.context, counted.prompt), (10.0, 8.0));
+        assert_eq!(usage(r#"{"contextTokens":-5,"totalTokens":9}"#).context, 0.0);
+        assert_eq!(usage(r#"{"totalTokens":9,"orchestration":{"input":4}}"#).context, 5.0);
+        assert!(usage("{}").context.is_nan());
+    }
+}
