@@ -256,7 +256,8 @@ impl<'a> Painter<'a> {
     }
 }
 
-fn push_styled(out: &mut String, text: &str, style: Style) {
+/// Appends text in a style; plain text stays plain.
+pub fn push_styled(out: &mut String, text: &str, style: Style) {
     if text.is_empty() {
         return;
     }
