@@ -203,8 +203,9 @@ pub fn compaction_prompts(
         .map(|&part| {
             let mut bytes = Vec::new();
             match session.dialect {
-                Dialect::Pi | Dialect::OhMyPi => {
-                    pi::prompt::compaction(preparation, part, prompt, bodies, &mut bytes)?
+                Dialect::Pi => pi::prompt::compaction(preparation, part, prompt, bodies, &mut bytes)?,
+                Dialect::OhMyPi => {
+                    omp::prompt::compaction(session, preparation, part, prompt, bodies, &mut bytes)?
                 }
             }
             Ok(bytes)
@@ -236,7 +237,8 @@ pub fn branch_prompt(
 ) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     match session.dialect {
-        Dialect::Pi | Dialect::OhMyPi => pi::prompt::branch(messages, prompt, bodies, &mut bytes)?,
+        Dialect::Pi => pi::prompt::branch(messages, prompt, bodies, &mut bytes)?,
+        Dialect::OhMyPi => omp::prompt::branch(session, messages, prompt, bodies, &mut bytes)?,
     }
     Ok(bytes)
 }

@@ -141,8 +141,7 @@ impl Part {
         let kind = self.draft_kind(kind, entry, record);
         let id = record.id.map_or(Slice::default(), |id| self.keep(&decode(id.bytes)));
         let parent_id = self.parent_id(record.parent_id);
-        let dialect = options.rows.as_ref().map_or(Dialect::Pi, |rows| rows.dialect);
-        let flags = flags(kind, role, record, blocks, dialect);
+        let flags = flags(kind, role, record, blocks, options.rows.as_ref().map(|rows| rows.dialect));
         let row = self.rows(entry, kind, role, record, blocks, options);
         let timestamp = record.timestamp.map(decoded).unwrap_or_default();
         self.side_tables(entry, kind, role, record, &timestamp, options);
@@ -366,10 +365,11 @@ fn role_of(kind: Kind, record: &Record, version: Version) -> Role {
     }
 }
 
-/// `dialect` is a guess where no rows are asked for.
-fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], dialect: Dialect) -> Flags {
+/// `dialect` is known where rows are asked for. Custom messages that are requests of the person are
+/// oh-my-pi's alone, and navigation, which asks for no rows, must know them.
+fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], dialect: Option<Dialect>) -> Flags {
     let mut flags = Flags::default();
-    if dialect == Dialect::OhMyPi && row::omp::is_user_request(kind, role, record) {
+    if dialect != Some(Dialect::Pi) && row::omp::is_user_request(kind, role, record) {
         flags.insert(Flags::USER_REQUEST);
     }
     if let (Kind::Message, Some(message)) = (kind, &record.message) {
@@ -380,8 +380,8 @@ fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], dialect: Dia
             flags.insert(Flags::USER_REQUEST);
         }
         let silent = match dialect {
-            Dialect::Pi => row::pi::is_silent(message, blocks),
-            Dialect::OhMyPi => row::omp::is_silent(message, blocks),
+            Some(Dialect::OhMyPi) => row::omp::is_silent(message, blocks),
+            _ => row::pi::is_silent(message, blocks),
         };
         if role == Role::Assistant && silent {
             flags.insert(Flags::SILENT);
