@@ -220,7 +220,9 @@ pub fn compaction_prompts(
             let mut bytes = Vec::new();
             match session.dialect {
                 Dialect::Pi => pi::prompt::compaction(preparation, part, prompt, bodies, &mut bytes)?,
-                Dialect::OhMyPi => omp::prompt::compaction(session, preparation, part, prompt, bodies, &mut bytes)?,
+                Dialect::OhMyPi => {
+                    omp::prompt::compaction(session, preparation, part, prompt, bodies, &mut bytes)?
+                }
             }
             Ok(bytes)
         })

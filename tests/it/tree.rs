@@ -205,9 +205,19 @@ fn json_rows() {
     let all = s.run("tree ./two-branches.jsonl --json --filter all");
     for row in all.lines() {
         let row: serde_json::Map<String, serde_json::Value> = serde_json::from_str(row).unwrap();
-        for key in
-            ["id", "parentId", "type", "role", "line", "timestamp", "depth", "label", "active", "leaf", "text"]
-        {
+        for key in [
+            "id",
+            "parentId",
+            "type",
+            "role",
+            "line",
+            "timestamp",
+            "depth",
+            "label",
+            "active",
+            "leaf",
+            "text",
+        ] {
             assert!(row.contains_key(key), "{key}");
         }
     }
@@ -220,7 +230,8 @@ fn older_formats_read_as_if_migrated() {
         let s = Sandbox::with(&[name]);
         for options in ["", "--filter all", "--filter all --times"] {
             let before = s.run(&format!("tree ./{name} {options}"));
-            let after = s.pisess(&format!("tree - {options}")).stdin(s.run(&format!("migrate ./{name} -o -")));
+            let after =
+                s.pisess(&format!("tree - {options}")).stdin(s.run(&format!("migrate ./{name} -o -")));
             assert_eq!(before, after.done().quiet(), "{name} {options}");
         }
     }
