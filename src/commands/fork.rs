@@ -5,11 +5,11 @@ use super::input::Input;
 use super::mint::Mint;
 use super::write::{Job, Made, create};
 use crate::cli::{Talk, Write};
+use crate::core::agent;
 use crate::core::bodies::FileBodies;
 use crate::core::entry::Role;
 use crate::core::load::Options;
 use crate::core::ops::fork::{ForkOptions, fork, fork_all};
-use crate::core::ops::navigate::draft_text;
 use crate::core::session::{Dialect, Session};
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
@@ -84,7 +84,8 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
                 return Err(Failure::cannot(format_args!("{}: {} is no user message", input.name, args.at))
                     .hint(format!("--before takes one; the nearest is {}^{{user}}", args.at)));
             };
-            draft = Some(draft_text(&bodies, message).map_err(|error| input.unreadable(error))?);
+            draft =
+                Some(agent::draft_text(&session, &bodies, message).map_err(|error| input.unreadable(error))?);
             end = session.entry(message).parent;
         }
         mint.stamp(world, |stamp| fork(&session, &bodies, end, &fork_options, stamp))

@@ -8,7 +8,7 @@ use crate::core::reference::{Position, ReferenceError, resolve};
 use crate::core::session::{ProblemKind, Session};
 use crate::core::store::{self, Opened, ReadAt, SessionFile, Spooled};
 use crate::world::World;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Bytes of a stream that are kept in memory; more goes to an unlinked private file.
 const SPOOL_MEMORY: usize = 16 << 20;
@@ -61,11 +61,6 @@ impl Input {
     /// The file as it is now, after it grew.
     pub fn reopened(&self, file: SessionFile) -> Input {
         Input { name: self.name.clone(), opened: Opened::File(file) }
-    }
-
-    /// The absolute path, unless it is a stream.
-    pub fn absolute(&self, world: &World) -> Option<PathBuf> {
-        self.file().map(|file| world.folder.join(file.path()))
     }
 
     /// Loads it.

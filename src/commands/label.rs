@@ -14,7 +14,7 @@ use crate::core::load::Options;
 use crate::core::ops::Stamp;
 use crate::core::ops::label::label;
 use crate::core::ops::tree::{Filter, draw};
-use crate::core::session::Session;
+use crate::core::session::{LabelChange, Session};
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::world::World;
@@ -112,15 +112,20 @@ fn list(args: &Args, input: &Input, talk: &Talk, world: &mut World) -> Result<Ex
     };
     let labels = Labels::new(&session);
     let drawing = draw(&session, session.leaf, Filter::All, "");
-    let listed: Vec<_> =
-        labels.iter().filter(|&(target, _)| only.is_none_or(|only| only == Some(target))).collect();
+    let of = |change: &LabelChange| session.find(&session.text(change.target));
+    let listed: Vec<_> = labels
+        .changes()
+        .filter(|change| only.is_none_or(|only| only.is_some() && only == of(change)))
+        .collect();
+    // A label may name an entry that is not in the file.
+    let text = |change: &LabelChange| of(change).map_or_else(Text::default, |target| drawing.text(target));
     if args.write.json {
-        for (target, change) in &listed {
+        for change in &listed {
             let row = Object::new()
-                .text("targetId", &session.id(*target))
+                .text("targetId", &session.text(change.target))
                 .text("label", &session.text(change.name))
                 .text("timestamp", &session.text(change.timestamp))
-                .text("text", &drawing.text(*target))
+                .text("text", &text(change))
                 .finish();
             print_json(world, &row)?;
         }
@@ -129,20 +134,20 @@ fn list(args: &Args, input: &Input, talk: &Talk, world: &mut World) -> Result<Ex
     if listed.is_empty() {
         return Ok(Exit::Done);
     }
-    let zone = jiff::tz::TimeZone::system();
+    let zone = world.time_zone();
     let mut table = Table::new();
     table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
     if let Some(width) = world.terminals.width.filter(|_| world.terminals.stdout) {
         table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
     }
     let cut = world.terminals.width.filter(|_| world.terminals.stdout);
-    for (target, change) in &listed {
+    for change in &listed {
         let time = crate::core::time::parse_js_date(session.text(change.timestamp).as_bytes());
-        let text = visible(&drawing.text(*target).to_string_lossy());
+        let text = visible(&text(change).to_string_lossy());
         let room = cut.map_or(usize::MAX, |width| width.saturating_sub(48).max(16));
         table.add_row([
             visible(&session.text(change.name).to_string_lossy()),
-            visible(&session.id(*target).to_string_lossy()),
+            visible(&session.text(change.target).to_string_lossy()),
             local_time(time.unwrap_or(i64::MIN), &zone),
             super::output::fitted(&text, room, "…"),
         ]);

@@ -2,6 +2,7 @@
 
 use super::bodies::{Bodies, Context, Message};
 use super::entry::EntryIx;
+use super::json::Raw;
 use super::json::write::Object;
 use super::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use super::session::{Dialect, Session};
@@ -161,17 +162,47 @@ pub fn compaction_text(session: &Session, summary: Text<'static>, ops: &FileOps)
 pub fn draft_text(session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>> {
     if session.dialect == Dialect::OhMyPi {
         let (line, entry) = (bodies.line(ix)?, session.entry(ix));
-        let text =
-            omp::message::editor_text(super::json::Raw::checked(line.trim_ascii()), entry.kind, entry.role);
+        let text = omp::message::editor_text(Raw::checked(line.trim_ascii()), entry.kind, entry.role);
         if let Some(text) = text {
             return Ok(text);
         }
     }
-    super::ops::navigate::draft_text(bodies, ix)
+    content_text(bodies, ix)
+}
+
+/// The text of a message or custom message: its string, or its text blocks one behind the other.
+fn content_text(bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>> {
+    let line = bodies.line(ix)?;
+    let entry = Raw::checked(line.trim_ascii());
+    let content = entry.get("message").and_then(|message| message.get("content")).or(entry.get("content"));
+    let mut text = Text::default();
+    if let Some(content) = content {
+        content.text().iter().for_each(|whole| text.push(whole));
+        for block in content.items().filter(|block| block.get("type").is_some_and(|kind| kind.is("text"))) {
+            block.get_text("text").iter().for_each(|part| text.push(part));
+        }
+    }
+    Ok(text.into_owned())
 }
 
 /// What a person adds to the instructions of a prompt.
 pub type Prompt<'a> = pi::prompt::Instructions<'a>;
+
+/// The summary that a new one takes up: of the compaction in force, with what its agent keeps of it
+/// elsewhere.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn previous_summary(
+    session: &Session,
+    preparation: &Preparation,
+    bodies: &dyn Bodies,
+) -> io::Result<Option<Text<'static>>> {
+    match session.dialect {
+        Dialect::Pi => Ok(preparation.previous_summary.clone()),
+        Dialect::OhMyPi => omp::prompt::previous_summary(preparation, bodies).map(Some),
+    }
+}
 
 /// The prompts of a compaction, in the order in which they are asked: one, or two for a cut turn.
 ///
@@ -188,8 +219,9 @@ pub fn compaction_prompts(
         .map(|&part| {
             let mut bytes = Vec::new();
             match session.dialect {
-                Dialect::Pi | Dialect::OhMyPi => {
-                    pi::prompt::compaction(preparation, part, prompt, bodies, &mut bytes)?
+                Dialect::Pi => pi::prompt::compaction(preparation, part, prompt, bodies, &mut bytes)?,
+                Dialect::OhMyPi => {
+                    omp::prompt::compaction(session, preparation, part, prompt, bodies, &mut bytes)?
                 }
             }
             Ok(bytes)
@@ -221,7 +253,8 @@ pub fn branch_prompt(
 ) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     match session.dialect {
-        Dialect::Pi | Dialect::OhMyPi => pi::prompt::branch(messages, prompt, bodies, &mut bytes)?,
+        Dialect::Pi => pi::prompt::branch(messages, prompt, bodies, &mut bytes)?,
+        Dialect::OhMyPi => omp::prompt::branch(session, messages, prompt, bodies, &mut bytes)?,
     }
     Ok(bytes)
 }

@@ -3,13 +3,9 @@
 //! The rules are those of both agents' `/tree`: a request of the person as the target means the
 //! place before it, and gives its text back.
 
-use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Flags, Kind};
-use crate::core::json::Raw;
 use crate::core::reference::Position;
 use crate::core::session::{Dialect, Session};
-use crate::core::text::Text;
-use std::io;
 
 /// A move from one place to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,22 +49,4 @@ fn is_draft(session: &Session, ix: EntryIx) -> bool {
     entry.flags.has(Flags::USER_REQUEST)
         || entry.kind == Kind::CustomMessage
             && !(session.dialect == Dialect::OhMyPi && entry.flags.has(Flags::SKILL_PROMPT))
-}
-
-/// The text of a message or custom message: its string, or its text blocks one behind the other.
-///
-/// # Errors
-/// Where the entry's line cannot be read.
-pub fn draft_text(bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>> {
-    let line = bodies.line(ix)?;
-    let entry = Raw::checked(line.trim_ascii());
-    let content = entry.get("message").and_then(|message| message.get("content")).or(entry.get("content"));
-    let mut text = Text::default();
-    if let Some(content) = content {
-        content.text().iter().for_each(|whole| text.push(whole));
-        for block in content.items().filter(|block| block.get("type").is_some_and(|kind| kind.is("text"))) {
-            block.get_text("text").iter().for_each(|part| text.push(part));
-        }
-    }
-    Ok(text.into_owned())
 }
