@@ -106,8 +106,9 @@ pub const WRITING: Section = Section {
         "From the last look to the end of the write the session is locked. If another process holds it, \
          `--wait` says for how long to wait; if it grew meanwhile, the operation is decided again on what is \
          there; if it was changed in another way, nothing is written (exit 3).",
-        "Existing files are not replaced, hard links not broken, read-only files not written, unless `--force` \
-         is given. An operation that fails has changed nothing.",
+        "An operation that fails has changed nothing. An existing output, a file system without locks, \
+         attributes that a rewrite cannot keep and a live oh-my-pi are refused unless `--force` is given; a \
+         rewrite of a file with several hard links is refused in any case.",
     ],
 };
 

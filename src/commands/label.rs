@@ -21,8 +21,6 @@ use crate::world::World;
 use comfy_table::{ContentArrangement, Table, TableStyle};
 use std::path::PathBuf;
 
-/// Name an entry, take its name off, or list the names.
-///
 /// How it is used, behind the options of the help and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "label",
@@ -37,6 +35,8 @@ pub const GUIDE: Guide = Guide {
     refers: true,
 };
 
+/// Name an entry, take its name off, or list the names.
+///
 /// With NAME, names the entry; it can be called by that name from then on. Without NAME the labels
 /// in effect are listed: all, or that of REF. The same name again changes nothing.
 ///

@@ -13,8 +13,6 @@ use crate::guide::{Example, Guide};
 use crate::world::World;
 use std::path::PathBuf;
 
-/// List the entries from the root to an entry.
-///
 /// How it is used, behind the options of the help and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "path",
@@ -31,6 +29,8 @@ pub const GUIDE: Guide = Guide {
     refers: true,
 };
 
+/// List the entries from the root to an entry.
+///
 /// Every entry of the path is listed, settings and bookkeeping too: its line in the file, its id,
 /// its time, its label, and what it says.
 #[derive(Debug, clap::Args)]

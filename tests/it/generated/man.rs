@@ -142,8 +142,10 @@ impl Page {
     }
 
     fn table(&mut self, rows: impl IntoIterator<Item = Row>) {
-        self.line(".PD 0");
-        for (form, meaning) in rows {
+        for (index, (form, meaning)) in rows.into_iter().enumerate() {
+            if index == 1 {
+                self.line(".PD 0");
+            }
             self.line(&format!(".TP 14\n\\fB{}\\fR\n{}", escaped(form), marked(meaning)));
         }
         self.line(".PD");
