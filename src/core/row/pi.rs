@@ -37,7 +37,7 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
             bracketed(if omits { "context omit: " } else { "context replace: " }, &member("targetId"))
         }
-        Kind::Label => match entry.get("label").filter(|label| !label.is_null()) {
+        Kind::Label => match label_name(entry).filter(|label| !label.is_null()) {
             Some(label) => bracketed("label: ", &display(label)),
             None => Text::from("[label: (cleared)]"),
         },
@@ -49,6 +49,12 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
         Kind::Missing => Text::from("[no type]"),
         _ => bracketed("", &member("type")),
     }
+}
+
+/// The name of a label, also of a head of the draft tree that becomes one.
+fn label_name(entry: Raw<'_>) -> Option<Raw<'_>> {
+    let is_head = entry.get("type").is_some_and(|kind| kind.is("head"));
+    entry.get(if is_head { "name" } else { "label" })
 }
 
 fn message_text(role: Role, message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
@@ -132,7 +138,7 @@ pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> 
                 member("targetId"),
             ]
         }
-        Kind::Label => vec![Text::from("label"), member("label")],
+        Kind::Label => vec![Text::from("label"), label_name(entry).map(display).unwrap_or_default()],
         _ => vec![member("type")],
     };
     let mut text = Text::default();
