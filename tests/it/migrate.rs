@@ -109,7 +109,8 @@ fn a_current_file_passes_a_pipe_to_its_last_byte() {
 fn ids_are_the_same_on_every_machine() {
     // They come from the session's id and the record's number, not from chance.
     let s = Sandbox::with(&["v1.jsonl"]);
-    let here = s.pisess("migrate - ").stdin(fixture("v1.jsonl")).env("PISESS_ID_SEED", "other").done().quiet();
+    let here =
+        s.pisess("migrate - ").stdin(fixture("v1.jsonl")).env("PISESS_ID_SEED", "other").done().quiet();
     assert_eq!(s.run("migrate ./v1.jsonl -o -"), here);
     let namespace = uuid::Uuid::parse_str("3b9f6f1e-7c55-4a01-8d0e-2f4c8a1b7e90").unwrap();
     let first = uuid::Uuid::new_v5(&namespace, b"1").to_string();
@@ -267,7 +268,8 @@ fn unchanged_bytes_go_back_as_they_were() {
         s.run(&format!("migrate -q ./{name}.jsonl"));
         let after = s.bytes(&format!("{name}.jsonl"));
         // The only changes are these two, so undone they give the old bytes.
-        let undone = replaced(&replaced(&after, "\"custom\"", "\"hookMessage\""), "\"version\":3", "\"version\":2");
+        let undone =
+            replaced(&replaced(&after, "\"custom\"", "\"hookMessage\""), "\"version\":3", "\"version\":2");
         assert!(undone == before, "{name}: {}", String::from_utf8_lossy(&after));
     }
 }

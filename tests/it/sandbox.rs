@@ -12,12 +12,8 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// The environment of every run.
-const ENVIRONMENT: [(&str, &str); 4] = [
-    ("PISESS_NOW", "2026-05-04T12:00:00Z"),
-    ("PISESS_ID_SEED", "test"),
-    ("TZ", "UTC"),
-    ("HOME", "/home/u"),
-];
+const ENVIRONMENT: [(&str, &str); 4] =
+    [("PISESS_NOW", "2026-05-04T12:00:00Z"), ("PISESS_ID_SEED", "test"), ("TZ", "UTC"), ("HOME", "/home/u")];
 
 /// A folder that goes away with the test.
 pub struct Sandbox {
