@@ -33,11 +33,13 @@ pub struct Options {
     pub rows: Option<RowOptions>,
     /// Keep each entry's `timestamp` as written.
     pub timestamps: bool,
+    /// Keep where each entry's message stands, for who will read them all.
+    pub messages: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { workers: 1, rows: None, timestamps: false }
+        Options { workers: 1, rows: None, timestamps: false, messages: false }
     }
 }
 
