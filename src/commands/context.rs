@@ -6,7 +6,7 @@ use super::visible::visible_lines;
 use crate::cli::Talk;
 use crate::core::agent;
 use crate::core::bodies::{Bodies, Context, FileBodies};
-use crate::core::json::write::push_valid;
+use crate::core::json::write::write_valid;
 use crate::core::load::Options;
 use crate::core::session::Session;
 use crate::guide::{Example, Guide};
@@ -75,7 +75,7 @@ pub enum Form {
 /// Runs the command.
 pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
     let input = Input::open(&args.session, world)?;
-    let options = Options { workers: world.processors, ..Options::default() };
+    let options = Options { workers: world.processors, messages: true, ..Options::default() };
     let session = input.load_noted(&options, talk, world)?;
     let path = session.path(input.resolve(&session, &args.at)?);
     let bodies = FileBodies::new(&session, input.source());
@@ -94,7 +94,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         false => Box::new(&mut *world.stdout),
     };
     match args.form {
-        Form::Messages => messages(&context, &bodies, &mut out),
+        Form::Messages => messages(&context, &bodies, session.is_utf8(), &mut out),
         Form::Llm => for_model(&session, &context, &bodies, &mut out),
         Form::Text => agent::transcript(&session, &context.messages, &bodies, &mut out)
             .and_then(|()| out.write_all(b"\n")),
@@ -104,16 +104,11 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     Ok(Exit::Done)
 }
 
-fn messages(context: &Context, bodies: &dyn Bodies, out: &mut dyn Write) -> io::Result<()> {
+fn messages(context: &Context, bodies: &dyn Bodies, is_utf8: bool, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"{\"messages\":[")?;
-    let mut valid = Vec::new();
     for (at, message) in context.messages.iter().enumerate() {
         out.write_all(if at == 0 { b"" } else { b"," })?;
-        message.with(bodies, |json| {
-            valid.clear();
-            push_valid(&mut valid, json.bytes());
-            out.write_all(&valid)
-        })??;
+        message.with(bodies, |json| write_valid(out, json.bytes(), is_utf8))??;
     }
     out.write_all(b"]")?;
     for (name, value) in &context.settings {
@@ -131,13 +126,10 @@ fn for_model(
 ) -> io::Result<()> {
     out.write_all(b"[")?;
     let mut first = true;
-    let mut valid = Vec::new();
     agent::for_model(session, &context.messages, bodies, &mut |json| {
         out.write_all(if first { b"" } else { b"," })?;
         first = false;
-        valid.clear();
-        push_valid(&mut valid, json);
-        out.write_all(&valid)
+        write_valid(out, json, session.is_utf8())
     })?;
     out.write_all(b"]\n")
 }

@@ -1,9 +1,10 @@
 //! `pisess label`: names an entry, takes its name off, lists the names.
 
+use super::clock::Clock;
 use super::failure::{Exit, Failure};
 use super::input::Input;
 use super::mint::Mint;
-use super::tree::{local_time, row_options};
+use super::tree::row_options;
 use super::visible::visible;
 use super::write::{Job, Made, change, print_json};
 use crate::cli::{Talk, Write};
@@ -134,7 +135,7 @@ fn list(args: &Args, input: &Input, talk: &Talk, world: &mut World) -> Result<Ex
     if listed.is_empty() {
         return Ok(Exit::Done);
     }
-    let zone = world.time_zone();
+    let clock = Clock::new(world);
     let mut table = Table::new();
     table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
     if let Some(width) = world.terminals.width.filter(|_| world.terminals.stdout) {
@@ -148,7 +149,7 @@ fn list(args: &Args, input: &Input, talk: &Talk, world: &mut World) -> Result<Ex
         table.add_row([
             visible(&session.text(change.name).to_string_lossy()),
             visible(&session.text(change.target).to_string_lossy()),
-            local_time(time.unwrap_or(i64::MIN), &zone),
+            clock.text(time.unwrap_or(i64::MIN)),
             super::output::fitted(&text, room, "…"),
         ]);
     }

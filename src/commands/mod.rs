@@ -9,6 +9,7 @@ pub mod path;
 pub mod summarize;
 pub mod tree;
 
+mod clock;
 mod failure;
 mod input;
 mod mint;

@@ -252,7 +252,7 @@ pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> 
 
 /// The first [`ROW_UNITS`] of a message's text: its text blocks one behind the other.
 fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(2 * ROW_UNITS);
     match message.content {
         Content::Text(text) => {
             decode_head(text.bytes, ROW_UNITS, &mut out);
@@ -293,7 +293,11 @@ pub(super) fn display(value: Option<Raw>) -> Text<'static> {
 }
 
 pub(super) fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
-    let mut row = Text::from(prefix.concat());
+    let length = prefix.iter().map(|part| part.len()).sum::<usize>() + text.as_bytes().len();
+    // Room for a closing bracket, too.
+    let mut row = Vec::with_capacity(length + 1);
+    prefix.iter().for_each(|part| row.extend_from_slice(part.as_bytes()));
+    let mut row = Text::from_wtf8(row);
     row.push(text);
     row
 }
