@@ -11,6 +11,7 @@ pub mod tree;
 
 mod clock;
 mod failure;
+mod hook;
 mod input;
 mod mint;
 mod output;

@@ -27,7 +27,7 @@ use std::path::PathBuf;
 /// Goes to REF and appends there a summary of the entries from the old leaf back to the common
 /// ancestor of both. A user message or custom message as REF means the place before it; its text is
 /// printed to be edited again. Without a summary option the summary is the built-in extract.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
@@ -77,7 +77,16 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         nothing_left(&input, &navigation)?;
     }
     let mut mint = Mint::new(world)?;
-    let summary = summary(args, &session, &navigation, given, &bodies, &unreadable)?;
+    let mut args = args.clone();
+    let mut source = given.map(|given| Source::Given(Text::from(given)));
+    if source.is_none() {
+        let asked = args.clone();
+        let event = || event(&asked, &session, &navigation, &bodies);
+        let answer = args.summary.ask_hook(event).map_err(|failure| failure.of(&input))?;
+        args.label = answer.label.map(|label| label.to_string()).or(args.label);
+        source = answer.summary.map(|(text, details)| Source::Hooked(text, details));
+    }
+    let summary = summary(&args, &session, &navigation, source, &bodies, &unreadable)?;
     let draft = match navigation.target.filter(|_| navigation.edits_target) {
         Some(target) => Some(agent::draft_text(&session, &bodies, target).map_err(unreadable)?),
         None => None,
@@ -114,15 +123,15 @@ fn summary(
     args: &Args,
     session: &Session,
     navigation: &Navigation,
-    given: Option<String>,
+    source: Option<Source>,
     bodies: &dyn Bodies,
     unreadable: &dyn Fn(io::Error) -> Failure,
 ) -> Result<Summary, Failure> {
     let (messages, file_ops) =
         agent::prepare_branch(session, &navigation.abandoned, bodies).map_err(unreadable)?;
     let files = agent::files(session, &file_ops);
-    let source = match (given, args.summary.shell()) {
-        (Some(given), _) => Source::Given(Text::from(given)),
+    let source = match (source, args.summary.shell()) {
+        (Some(source), _) => source,
         (None, Some(shell)) => {
             let prompt = agent::branch_prompt(session, &messages, &args.summary.prompt_of(), bodies)
                 .map_err(unreadable)?;
@@ -136,14 +145,22 @@ fn summary(
                 previous: None,
                 files: &files,
             };
-            Source::Made(extract(&wanted, args.summary.instructions.as_deref(), bodies).map_err(unreadable)?)
+            let text = extract(&wanted, args.summary.instructions.as_deref(), bodies);
+            Source::Made(text.map_err(unreadable)?)
         }
     };
-    let text = match source {
-        Source::Given(text) => text,
-        Source::Made(text) => agent::branch_text(session, &text, &file_ops),
-    };
-    Ok(Summary { text, details: details(&files), from_hook: false })
+    Ok(source.stored(details(&files), |text| agent::branch_text(session, &text, &file_ops)))
+}
+
+/// What a hook is told before a move (`session_before_tree`).
+fn event(
+    args: &Args,
+    session: &Session,
+    navigation: &Navigation,
+    bodies: &dyn Bodies,
+) -> io::Result<Vec<u8>> {
+    let preparation = preparation_json(args, session, navigation, bodies)?;
+    Ok(Object::new().str("type", "session_before_tree").json("preparation", &preparation).finish())
 }
 
 fn preparation_json(
