@@ -73,6 +73,8 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     };
     let path = match &args.write.output {
         Some(path) => path.clone(),
+        // What comes by a pipe goes on by one.
+        None if input.file().is_none() && args.dir.is_none() => PathBuf::from("-"),
         None => folder(args, &input, &session, cwd.as_deref(), world)?.join(new.file_name()),
     };
     let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };

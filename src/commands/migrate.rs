@@ -61,7 +61,6 @@ struct Outcome {
 pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
     if let [session] = &args.sessions[..]
         && (session == Path::new("-") || args.write.output.is_some())
-        && !args.check
     {
         return convert(session, args, talk, world);
     }
@@ -82,7 +81,7 @@ fn convert(session: &Path, args: &Args, talk: &Talk, world: &mut World) -> Resul
     let input = Input::open(session, world)?;
     let options = Options { workers: world.processors, ..Options::default() };
     let loaded = input.load_noted(&options, talk, world)?;
-    if args.write.dry_run {
+    if args.write.dry_run || args.check {
         let outcome = outcome(session, &loaded, status(&loaded, true));
         return report(&[outcome], args, talk, world);
     }

@@ -188,6 +188,22 @@ fn content_text(bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>> {
 /// What a person adds to the instructions of a prompt.
 pub type Prompt<'a> = pi::prompt::Instructions<'a>;
 
+/// The summary that a new one takes up: of the compaction in force, with what its agent keeps of it
+/// elsewhere.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn previous_summary(
+    session: &Session,
+    preparation: &Preparation,
+    bodies: &dyn Bodies,
+) -> io::Result<Option<Text<'static>>> {
+    match session.dialect {
+        Dialect::Pi => Ok(preparation.previous_summary.clone()),
+        Dialect::OhMyPi => omp::prompt::previous_summary(preparation, bodies).map(Some),
+    }
+}
+
 /// The prompts of a compaction, in the order in which they are asked: one, or two for a cut turn.
 ///
 /// # Errors

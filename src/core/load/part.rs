@@ -27,6 +27,8 @@ pub struct Part {
     pub searchable: Vec<Slice>,
     pub problems: Vec<Problem>,
     pub draft_links: Vec<DraftLink>,
+    /// Labels that name their target by record number.
+    pub numbered_targets: Vec<(EntryIx, f64)>,
     /// The last `leaf` record: its entry and the id it names.
     pub leaf_record: Option<(EntryIx, Slice)>,
     /// Whether an entry of the draft tree was seen.
@@ -141,7 +143,7 @@ impl Part {
         let kind = self.draft_kind(kind, entry, record);
         let id = record.id.map_or(Slice::default(), |id| self.keep(&decode(id.bytes)));
         let parent_id = self.parent_id(record.parent_id);
-        let flags = flags(kind, role, record, blocks, options.rows.as_ref().map(|rows| rows.dialect));
+        let flags = flags(kind, role, record, blocks, options.dialect);
         let row = self.rows(entry, kind, role, record, blocks, options);
         let timestamp = record.timestamp.map(decoded).unwrap_or_default();
         self.side_tables(entry, kind, role, record, &timestamp, options);
@@ -203,12 +205,12 @@ impl Part {
         options: &Options,
     ) -> Slice {
         let Some(rows) = &options.rows else { return Slice::default() };
-        let text = match rows.dialect {
+        let text = match options.dialect {
             Dialect::Pi => row::pi::text(kind, role, record, blocks),
             Dialect::OhMyPi => row::omp::text(kind, role, record, blocks),
         };
         if rows.searchable {
-            let text = match rows.dialect {
+            let text = match options.dialect {
                 Dialect::Pi => row::pi::searchable(kind, role, record, blocks),
                 Dialect::OhMyPi => row::omp::searchable(kind, role, record, blocks),
             };
@@ -219,7 +221,7 @@ impl Part {
             for block in blocks.iter().filter(|block| block.kind.is_some_and(|kind| kind.is("toolCall"))) {
                 let name = block.name.and_then(Raw::text).unwrap_or_default();
                 let arguments = block.arguments.unwrap_or(Raw::NULL);
-                let row = match rows.dialect {
+                let row = match options.dialect {
                     Dialect::Pi => row::pi::tool_call(&name, arguments, rows.home.as_ref()),
                     Dialect::OhMyPi => row::omp_call::tool_call(&name, arguments, rows.home.as_ref()),
                 };
@@ -254,6 +256,8 @@ impl Part {
             let head = named_head(Raw::checked(record.bytes));
             let name = record.label.and_then(Raw::text).or(head).unwrap_or_default();
             let target = record.target_id.and_then(Raw::text).unwrap_or_default();
+            let number = record.target_id.and_then(Raw::number);
+            self.numbered_targets.extend(number.map(|number| (entry, number)));
             let change = LabelChange {
                 entry,
                 target: self.keep(&target),
@@ -324,6 +328,7 @@ impl Part {
         next.timestamps.iter_mut().chain(&mut next.searchable).for_each(slice);
         next.problems.iter_mut().for_each(|problem| problem.line.0 += self.lines);
         next.draft_links.iter_mut().for_each(|link| number(&mut link.entry));
+        next.numbered_targets.iter_mut().for_each(|(entry, _)| number(entry));
         if let Some((mut entry, mut target)) = next.leaf_record {
             number(&mut entry);
             slice(&mut target);
@@ -339,6 +344,7 @@ impl Part {
         self.searchable.append(&mut next.searchable);
         self.problems.append(&mut next.problems);
         self.draft_links.append(&mut next.draft_links);
+        self.numbered_targets.append(&mut next.numbered_targets);
         self.draft |= next.draft;
         self.dialect = self.dialect.or(next.dialect);
         self.lines += next.lines;
@@ -365,11 +371,9 @@ fn role_of(kind: Kind, record: &Record, version: Version) -> Role {
     }
 }
 
-/// `dialect` is known where rows are asked for. Custom messages that are requests of the person are
-/// oh-my-pi's alone, and navigation, which asks for no rows, must know them.
-fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], dialect: Option<Dialect>) -> Flags {
+fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], dialect: Dialect) -> Flags {
     let mut flags = Flags::default();
-    if dialect != Some(Dialect::Pi) && row::omp::is_user_request(kind, role, record) {
+    if dialect == Dialect::OhMyPi && row::omp::is_user_request(kind, role, record) {
         flags.insert(Flags::USER_REQUEST);
     }
     if let (Kind::Message, Some(message)) = (kind, &record.message) {
@@ -380,8 +384,8 @@ fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], dialect: Opt
             flags.insert(Flags::USER_REQUEST);
         }
         let silent = match dialect {
-            Some(Dialect::OhMyPi) => row::omp::is_silent(message, blocks),
-            _ => row::pi::is_silent(message, blocks),
+            Dialect::Pi => row::pi::is_silent(message, blocks),
+            Dialect::OhMyPi => row::omp::is_silent(message, blocks),
         };
         if role == Role::Assistant && silent {
             flags.insert(Flags::SILENT);
