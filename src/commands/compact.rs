@@ -18,26 +18,58 @@ use crate::core::prepare::{FirstKept, Preparation};
 use crate::core::session::Session;
 use crate::core::summary::Kind as SummaryKind;
 use crate::core::text::Text;
+use crate::guide::{Example, Guide};
 use crate::world::World;
 use std::io;
 use std::path::PathBuf;
 
-/// Replace the older part of the context by a summary.
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "compact",
+    examples: &[
+        Example::new(
+            "With the built-in summary, which needs no model",
+            "pisess compact --keep-recent-tokens 100 session.jsonl",
+        ),
+        Example::new(
+            "With a model, and only when there are more than 100,000 tokens",
+            "pisess compact --if-over 100000 --summarizer 'llm -m small' session.jsonl",
+        ),
+        Example::new(
+            "With a summary of one's own, keeping the last question and what follows",
+            "pisess compact --first-kept '@^{user}' --summary 'We chose the second design.' session.jsonl",
+        ),
+        Example::new(
+            "What a summariser would be told",
+            "pisess compact --keep-recent-tokens 100 --prompt session.jsonl",
+        ),
+    ],
+    found: Some("there is nothing to compact, or the last entry is a compaction"),
+    writes: true,
+    refers: true,
+};
+
+/// Summarise the older part of the conversation and go on from there.
 ///
-/// Appends a compaction under the leaf: from then on a model sees the summary, the entries that are
-/// kept, and what follows. Nothing is deleted. The cut is chosen as the file's agent chooses it.
-/// Without a summary option the summary is the built-in extract, made without a model.
+/// A compaction is appended under the leaf: from then on a model sees the summary, the newest
+/// entries that are kept, and what follows. Nothing is deleted. Where the kept part begins is
+/// chosen as the file's agent chooses it.
+///
+/// Without a summary option the summary is extracted from the conversation itself, without a model:
+/// what was asked for, what was done in which files, what failed, what is open. The id of the new
+/// entry is printed.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// Keep about this many tokens of the newest messages
+    /// How much of the newest conversation to keep as it is
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub keep_recent_tokens: u64,
-    /// Keep from this entry on; "none" keeps nothing
+    /// Keep from this entry on instead; none keeps nothing
     #[arg(long, value_name = "REF", conflicts_with = "keep_recent_tokens")]
     pub first_kept: Option<String>,
-    /// Do nothing unless the context has more tokens than this
+    /// Do nothing unless the context has more tokens
     #[arg(long, value_name = "TOKENS")]
     pub if_over: Option<u64>,
     /// Where the summary comes from.

@@ -12,22 +12,48 @@ use crate::core::json::Raw;
 use crate::core::json::write::{Object, array, write_valid};
 use crate::core::load::Options;
 use crate::core::session::Session;
+use crate::guide::{Example, Guide};
 use crate::world::World;
 use clap::ValueEnum;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Print what the model would see.
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "context",
+    examples: &[
+        Example::new("What the model sees now, as JSON", "pisess context session.jsonl"),
+        Example::new(
+            "How many tokens that is, by the agent's estimate",
+            "pisess context --tokens session.jsonl",
+        ),
+        Example::new(
+            "What it saw when the last question was asked, in a model's own roles",
+            "pisess context --as llm session.jsonl '@^{user}'",
+        ),
+        Example::new(
+            "The conversation as text, for a pager or another program",
+            "pisess context --as text session.jsonl",
+        ),
+    ],
+    found: None,
+    writes: false,
+    refers: true,
+};
+
+/// Print what the model would see at an entry.
 ///
-/// The messages and settings that the file's own agent builds for its model at the leaf, or at REF.
+/// The messages and settings that the file's own agent would build there: what leads to REF, from
+/// the last compaction on, with summaries in place of what they stand for.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// Where the conversation stands
+    /// The entry at which the model would be asked
     #[arg(value_name = "REF", default_value = "@")]
     pub at: String,
-    /// In which form
+    /// What to print
     #[arg(long = "as", value_name = "FORM", default_value = "messages", conflicts_with = "tokens")]
     pub form: Form,
     /// A command that gets the messages as a JSON event and may answer with others
@@ -36,7 +62,7 @@ pub struct Args {
     /// Seconds the hook may take
     #[arg(long, value_name = "SECONDS", default_value_t = 300.0, value_parser = crate::cli::seconds)]
     pub timeout: f64,
-    /// Print only the agent's estimate of its tokens
+    /// Print how many tokens that is, by the agent's estimate
     #[arg(long)]
     pub tokens: bool,
     /// Print JSON (which the context is in any case)

@@ -18,26 +18,54 @@ use crate::core::reference::Position;
 use crate::core::session::Session;
 use crate::core::summary::Kind;
 use crate::core::text::Text;
+use crate::guide::{Example, Guide};
 use crate::world::World;
 use std::io;
 use std::path::PathBuf;
 
-/// Leave a branch for another place, with a summary of what is left.
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "summarize",
+    examples: &[
+        Example::new(
+            "Back to an entry, with the built-in summary of what was tried since",
+            "pisess summarize session.jsonl '@~4'",
+        ),
+        Example::new(
+            "Back before the last question, with a summary by a model; the question is printed",
+            "pisess summarize --summarizer 'llm -m small' session.jsonl '@^{user}'",
+        ),
+        Example::new(
+            "With a summary and a name of one's own",
+            "pisess summarize --summary 'The cache made it slower.' --label tried session.jsonl '@~2'",
+        ),
+        Example::new("What would be left behind, as JSON", "pisess summarize --prepare session.jsonl '@~4'"),
+    ],
+    found: Some("nothing is left behind on the way, and no summary is given"),
+    writes: true,
+    refers: true,
+};
+
+/// Go to another entry and leave a summary of the branch behind.
 ///
-/// Goes to REF and appends there a summary of the entries from the old leaf back to the common
-/// ancestor of both. A user message or custom message as REF means the place before it; its text is
-/// printed to be edited again. Without a summary option the summary is the built-in extract.
+/// The conversation goes on from REF, where a summary is appended of what is left behind: the
+/// entries from the leaf back to where the way to REF branches off. With a user message as REF the
+/// conversation goes on before it, and its text is printed to be edited and asked again.
+///
+/// Without a summary option the summary is extracted from the conversation itself, without a model.
+/// The id of the new entry is printed.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// Where to go
+    /// The entry to go on from
     #[arg(value_name = "REF")]
     pub to: String,
-    /// Leave this entry instead of the leaf
+    /// The entry to leave, when it is not the leaf
     #[arg(long, value_name = "REF", default_value = "@")]
     pub from: String,
-    /// Name the summary
+    /// Label the summary
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
     /// Where the summary comes from.

@@ -20,31 +20,31 @@ use std::time::Duration;
 /// The summary options.
 #[derive(Args, Clone, Debug)]
 pub struct SummaryArgs {
-    /// The summary itself, stored as it is
+    /// The summary, stored as it is
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["summary_file", "summarizer"], help_heading = "Summary")]
     pub summary: Option<String>,
-    /// A file with the summary ("-" for standard input), stored as it is
+    /// A file that holds the summary; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "summarizer", help_heading = "Summary")]
     pub summary_file: Option<PathBuf>,
-    /// A command that gets the event as JSON and may answer with a summary, another cut, or cancel
+    /// A shell command that gets a JSON event and may answer with a summary, another cut, or cancel
     #[arg(long, value_name = "CMD", help_heading = "Summary")]
     pub hook: Option<String>,
-    /// A command that reads the prompt and prints the summary, run by sh -c
+    /// A shell command that reads the prompt and prints the summary
     #[arg(long, value_name = "CMD", help_heading = "Summary")]
     pub summarizer: Option<String>,
-    /// Seconds the command may take
+    /// How long a command may take
     #[arg(long, value_name = "SECONDS", default_value_t = 300.0, value_parser = crate::cli::seconds, help_heading = "Summary")]
     pub timeout: f64,
-    /// What the summary should look at above all
+    /// What the summary should pay attention to
     #[arg(long, value_name = "TEXT", help_heading = "Summary")]
     pub instructions: Option<String>,
-    /// Let --instructions stand alone in the prompt
+    /// Tell the summarizer these instructions instead of the agent's
     #[arg(long, requires = "instructions", help_heading = "Summary")]
     pub replace_instructions: bool,
-    /// Print what the summary would be made from, as JSON
+    /// Print what would be summarised, as JSON, and write nothing
     #[arg(long, conflicts_with = "prompt", help_heading = "Summary")]
     pub prepare: bool,
-    /// Print the bytes that a summarizer would get
+    /// Print what a summarizer would be told, and write nothing
     #[arg(long, help_heading = "Summary")]
     pub prompt: bool,
 }
