@@ -3,14 +3,13 @@
 use super::failure::{Exit, Failure};
 use super::input::Input;
 use super::output::{Glyphs, Styles, fitted};
-use super::tree::{local_time, row_options, row_style};
+use super::tree::{local_time, push_styled, row_options, row_style};
 use super::visible::{visible, visible_lines};
 use crate::cli::Talk;
 use crate::core::bodies::{Bodies, FileBodies};
 use crate::core::load::Options;
 use crate::core::ops::tree::{Filter, draw};
 use crate::world::World;
-use owo_colors::OwoColorize;
 use std::path::PathBuf;
 
 /// List the entries from the root to an entry.
@@ -92,15 +91,10 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
                 (columns, label, text)
             }
         };
-        let row = match styles.dim == owo_colors::Style::default() {
-            true => format!("{columns}{label}{text}"),
-            false => format!(
-                "{}{}{}",
-                columns.style(styles.dim),
-                label.style(styles.label),
-                text.style(row_style(&session, ix, &styles))
-            ),
-        };
+        let mut row = String::new();
+        push_styled(&mut row, &columns, styles.dim);
+        push_styled(&mut row, &label, styles.label);
+        push_styled(&mut row, &text, row_style(&session, ix, &styles));
         writeln!(world.stdout, "{}", row.trim_end()).map_err(Failure::output)?;
     }
     Ok(Exit::Done)

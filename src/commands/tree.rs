@@ -10,8 +10,9 @@ use crate::core::entry::{EntryIx, Flags, Kind, Role};
 use crate::core::json::write::Object;
 use crate::core::load::Options;
 use crate::core::ops::tree::{Drawing, Filter, draw};
+use crate::core::reference::Position;
 use crate::core::row::RowOptions;
-use crate::core::session::{Dialect, Session};
+use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::Place;
 use crate::world::World;
@@ -102,8 +103,8 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
 /// How sessions are loaded whose rows are shown.
 pub fn row_options(world: &World, searchable: bool, timestamps: bool) -> Options {
     let home = world.home().map(Text::from);
-    let rows = Some(RowOptions { dialect: Dialect::Pi, home, searchable });
-    Options { workers: world.processors, rows, timestamps }
+    let rows = Some(RowOptions { home, searchable });
+    Options { workers: world.processors, rows, timestamps, ..Options::default() }
 }
 
 fn json_row(session: &Session, drawing: &Drawing, place: &Place) -> Vec<u8> {
@@ -147,6 +148,7 @@ struct Painter<'a> {
     most_levels: usize,
     id_width: usize,
     show_ids: bool,
+    marked: Position,
     times: Option<jiff::tz::TimeZone>,
 }
 
@@ -165,6 +167,7 @@ impl<'a> Painter<'a> {
             most_levels: width.map_or(MOST_LEVELS, levels).min(MOST_LEVELS),
             id_width: ids.max().unwrap_or(0).min(12),
             show_ids: !args.no_ids,
+            marked: drawing.marked(),
             times: args.times.then(|| world.time_zone()),
         }
     }
@@ -212,7 +215,7 @@ impl<'a> Painter<'a> {
         if let Some(label) = self.drawing.label(ix) {
             put(&format!("[{}] ", visible(&label.to_string_lossy())), self.styles.label, row);
         }
-        let mark = self.drawing.is_leaf(ix).then(|| format!("  {}", self.glyphs.leaf)).unwrap_or_default();
+        let mark = if self.marked == Some(ix) { format!("  {}", self.glyphs.leaf) } else { String::new() };
         let cycle =
             if self.session.entry(ix).flags.has(Flags::IN_CYCLE) { "  (cycle of parents)" } else { "" };
         let marks = mark.width() + cycle.width();
@@ -253,7 +256,8 @@ impl<'a> Painter<'a> {
     }
 }
 
-fn push_styled(out: &mut String, text: &str, style: Style) {
+/// Appends text in a style; plain text stays plain.
+pub fn push_styled(out: &mut String, text: &str, style: Style) {
     if text.is_empty() {
         return;
     }

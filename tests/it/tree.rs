@@ -233,7 +233,7 @@ fn older_formats_read_as_if_migrated() {
             let after =
                 s.pisess(&format!("tree - {options}")).stdin(s.run(&format!("migrate ./{name} -o -")));
             let mut after = after.done().quiet();
-            if name == "draft-tree.jsonl" {
+            if name == "draft-tree.jsonl" && options.contains("all") {
                 // Migration appends a head that says where the leaf is.
                 before = before.replace("  ← active", "");
                 after = after

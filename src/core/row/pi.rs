@@ -17,7 +17,12 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
         }
         Kind::CustomMessage => {
             let content = entry.get("content").map(content_head).unwrap_or_default();
-            joined(&["[", &member("customType").to_string_lossy(), "]: "], &normalize(&content))
+            let mut row = bracketed("", &member("customType"));
+            if row.as_bytes().ends_with(b"]") {
+                row.push_str(": ");
+                row.push(&normalize(&content));
+            }
+            row
         }
         Kind::Compaction => {
             let tokens = entry.get("tokensBefore").and_then(Raw::number).unwrap_or(0.0);
@@ -30,9 +35,7 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
         }
         Kind::ModelChange => bracketed("model: ", &member("modelId")),
         Kind::ThinkingLevelChange => bracketed("thinking: ", &member("thinkingLevel")),
-        // A head of the draft tree has no `customType` before migration.
-        Kind::Custom if entry.get("customType").is_none() => bracketed("custom: ", &member("type")),
-        Kind::Custom => bracketed("custom: ", &member("customType")),
+        Kind::Custom => bracketed("custom: ", &custom_type(entry)),
         Kind::ContextEdit => {
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
             bracketed(if omits { "context omit: " } else { "context replace: " }, &member("targetId"))
@@ -92,6 +95,12 @@ fn assistant_text(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     }
 }
 
+/// The type of a custom entry; a head of the draft tree has none before migration.
+fn custom_type(entry: Raw) -> Text<'static> {
+    let named = entry.get("customType").or(entry.get("type").filter(|kind| kind.is("head")));
+    named.map_or(Text::from("undefined"), display)
+}
+
 /// Whether the tree hides the message unless it is the leaf: an assistant's, without text, that
 /// ended neither in an error nor early.
 pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
@@ -129,7 +138,7 @@ pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> 
         Kind::SessionInfo => vec![Text::from("title"), member("name")],
         Kind::ModelChange => vec![Text::from("model"), member("modelId")],
         Kind::ThinkingLevelChange => vec![Text::from("thinking"), member("thinkingLevel")],
-        Kind::Custom => vec![Text::from("custom"), member("customType")],
+        Kind::Custom => vec![Text::from("custom"), custom_type(entry)],
         Kind::ContextEdit => {
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
             vec![
@@ -139,7 +148,7 @@ pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> 
             ]
         }
         Kind::Label => vec![Text::from("label"), label_name(entry).map(display).unwrap_or_default()],
-        _ => vec![member("type")],
+        _ => Vec::new(),
     };
     let mut text = Text::default();
     for (at, part) in parts.iter().enumerate() {
@@ -175,15 +184,25 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
         }
         "grep" => {
             let pattern = argument(&["pattern"]);
-            bracketed("", &joined(&["grep: /", &pattern.to_string_lossy(), "/ in "], &path(&["path"], ".")))
+            searched("grep: /", &pattern, "/ in ", &path(&["path"], "."))
         }
         "find" => {
             let pattern = argument(&["pattern"]);
-            bracketed("", &joined(&["find: ", &pattern.to_string_lossy(), " in "], &path(&["path"], ".")))
+            searched("find: ", &pattern, " in ", &path(&["path"], "."))
         }
         "ls" => bracketed("ls: ", &path(&["path"], ".")),
         other => other_call(other, arguments),
     }
+}
+
+/// A pattern and where it is looked for.
+fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> Text<'static> {
+    let mut row = joined(&[before], pattern);
+    if pattern.utf16_len() < ROW_UNITS {
+        row.push_str(between);
+        row.push(place);
+    }
+    bracketed("", &row)
 }
 
 /// A call of a tool that has no form of its own: the first 40 units of its arguments.
@@ -221,16 +240,15 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
 pub fn short_path<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
     let Some(home) = home.filter(|home| home.as_bytes().len() > 1) else { return path };
     let home = home.as_bytes().strip_suffix(b"/").unwrap_or(home.as_bytes());
-    let short = match path.as_bytes().strip_prefix(home) {
+    match path.as_bytes().strip_prefix(home) {
         Some(b"" | b"/") => Text::from("~"),
         Some(rest) if rest.starts_with(b"/") => {
             let mut short = Text::from("~");
             short.push(&Text::from_wtf8(rest));
             short.into_owned()
         }
-        _ => return path,
-    };
-    short
+        _ => path,
+    }
 }
 
 /// The first [`ROW_UNITS`] of a message's text: its text blocks one behind the other.
@@ -293,7 +311,8 @@ fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
 
 fn bracketed(prefix: &str, text: &Text) -> Text<'static> {
     let mut row = joined(&["[", prefix], text);
-    row.push_str("]");
+    // What is cut has no end to show.
+    row.push_str(if text.utf16_len() < ROW_UNITS { "]" } else { "" });
     row
 }
 
