@@ -59,6 +59,8 @@ pub enum Verb {
     Summarize(commands::summarize::Args),
     /// Print what the model would see
     Context(commands::context::Args),
+    /// Tell what is wrong with session files, and repair it
+    Check(commands::check::Args),
 }
 
 /// Options of every command that changes a session.

@@ -84,10 +84,6 @@ impl Draft {
         self
     }
 
-    pub fn fix_if(self, can: bool, fix: impl Into<String>) -> Draft {
-        if can { self.fix(fix) } else { self }
-    }
-
     pub fn weighed(self, dialect: Dialect, format: Format) -> Finding {
         let (severity, consequence) = self.kind.weight(dialect, format, self.grave);
         let Draft { line, entry, kind, message, fix, .. } = self;
