@@ -54,7 +54,7 @@ pub const GUIDE: Guide = Guide {
 ///
 /// Without a summary option the summary is extracted from the conversation itself, without a model.
 /// The id of the new entry is printed.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
@@ -105,7 +105,16 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         nothing_left(&input, &navigation)?;
     }
     let mut mint = Mint::new(world)?;
-    let summary = summary(args, &session, &navigation, given, &bodies, &unreadable)?;
+    let mut args = args.clone();
+    let mut source = given.map(|given| Source::Given(Text::from(given)));
+    if source.is_none() {
+        let asked = args.clone();
+        let event = || event(&asked, &session, &navigation, &bodies);
+        let answer = args.summary.ask_hook(event).map_err(|failure| failure.of(&input))?;
+        args.label = answer.label.map(|label| label.to_string()).or(args.label);
+        source = answer.summary.map(|(text, details)| Source::Hooked(text, details));
+    }
+    let summary = summary(&args, &session, &navigation, source, &bodies, &unreadable)?;
     let draft = match navigation.target.filter(|_| navigation.edits_target) {
         Some(target) => Some(agent::draft_text(&session, &bodies, target).map_err(unreadable)?),
         None => None,
@@ -142,15 +151,15 @@ fn summary(
     args: &Args,
     session: &Session,
     navigation: &Navigation,
-    given: Option<String>,
+    source: Option<Source>,
     bodies: &dyn Bodies,
     unreadable: &dyn Fn(io::Error) -> Failure,
 ) -> Result<Summary, Failure> {
     let (messages, file_ops) =
         agent::prepare_branch(session, &navigation.abandoned, bodies).map_err(unreadable)?;
     let files = agent::files(session, &file_ops);
-    let source = match (given, args.summary.shell()) {
-        (Some(given), _) => Source::Given(Text::from(given)),
+    let source = match (source, args.summary.shell()) {
+        (Some(source), _) => source,
         (None, Some(shell)) => {
             let prompt = agent::branch_prompt(session, &messages, &args.summary.prompt_of(), bodies)
                 .map_err(unreadable)?;
@@ -164,14 +173,22 @@ fn summary(
                 previous: None,
                 files: &files,
             };
-            Source::Made(extract(&wanted, args.summary.instructions.as_deref(), bodies).map_err(unreadable)?)
+            let text = extract(&wanted, args.summary.instructions.as_deref(), bodies);
+            Source::Made(text.map_err(unreadable)?)
         }
     };
-    let text = match source {
-        Source::Given(text) => text,
-        Source::Made(text) => agent::branch_text(session, &text, &file_ops),
-    };
-    Ok(Summary { text, details: details(&files), from_hook: false })
+    Ok(source.stored(details(&files), |text| agent::branch_text(session, &text, &file_ops)))
+}
+
+/// What a hook is told before a move (`session_before_tree`).
+fn event(
+    args: &Args,
+    session: &Session,
+    navigation: &Navigation,
+    bodies: &dyn Bodies,
+) -> io::Result<Vec<u8>> {
+    let preparation = preparation_json(args, session, navigation, bodies)?;
+    Ok(Object::new().str("type", "session_before_tree").json("preparation", &preparation).finish())
 }
 
 fn preparation_json(

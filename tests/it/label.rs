@@ -131,10 +131,11 @@ fn a_label_on_nothing_names_nothing() {
 fn names_that_are_none() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for name in ["''", "'  '", "'\n'"] {
-        assert_snapshot!(s.unchanged(&format!("label ./two-branches.jsonl @ {name}")).fails(2), @"the name is empty (hint: take a label off with --clear)");
+        let line = s.unchanged(&format!("label ./two-branches.jsonl @ {name}")).fails(2);
+        assert_eq!(line, "the name is empty (hint: take a label off with --clear)");
     }
     let done = s.unchanged("label ./two-branches.jsonl @ 'two\nlines'");
-    assert_snapshot!(done.fails(2), @"");
+    assert_snapshot!(done.fails(2), @"the name holds a control character (hint: give it on one line)");
 }
 
 #[test]
