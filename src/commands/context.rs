@@ -56,10 +56,10 @@ pub struct Args {
     /// What to print
     #[arg(long = "as", value_name = "FORM", default_value = "messages", conflicts_with = "tokens")]
     pub form: Form,
-    /// A command that gets the messages as a JSON event and may answer with others
+    /// A shell command that gets the messages as a JSON event and may answer with others
     #[arg(long, value_name = "CMD", conflicts_with = "tokens")]
     pub hook: Option<String>,
-    /// Seconds the hook may take
+    /// How long that command may take
     #[arg(long, value_name = "SECONDS", default_value_t = 300.0, value_parser = crate::cli::seconds)]
     pub timeout: f64,
     /// Print how many tokens that is, by the agent's estimate
