@@ -325,11 +325,9 @@ fn spaced<'a>(parts: impl IntoIterator<Item = Text<'a>>) -> Text<'static> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::core::entry::Flags;
     use crate::core::load::{Options, load};
     use crate::core::row::RowOptions;
-    use crate::core::session::Dialect;
 
     /// The row of an entry with these members, whether it is silent, and what a search sees.
     fn row(members: &str) -> (String, bool, String) {
