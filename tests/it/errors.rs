@@ -39,7 +39,7 @@ fn said_of_fixture(name: &str) -> String {
 
 #[test]
 fn no_such_file() {
-    assert_snapshot!(said_by_all(&Sandbox::new()), @"cannot read ./x: no such file or folder");
+    assert_snapshot!(said_by_all(&Sandbox::new()), @"cannot read ./x: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)");
 }
 
 #[test]
@@ -48,16 +48,16 @@ fn a_folder() {
     fs::create_dir(s.path("x")).unwrap();
     for line in &COMMANDS[1..] {
         let said = s.unchanged(line).fails(2);
-        assert_eq!(said, "cannot read ./x: it is a folder", "{line}");
+        assert_eq!(said, "cannot read ./x: it is a folder (hint: name a session in it; only migrate takes folders)", "{line}");
     }
     // To migrate, a folder means its sessions; there are none in this one.
-    assert_snapshot!(s.unchanged("migrate ./x"), @"from  files  entries  migrated  current  failed");
+    assert_snapshot!(s.unchanged("migrate ./x"), @"2> pisess: note: no *.jsonl there (hint: -r descends into folders)");
 }
 
 #[test]
 fn below_a_file() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_snapshot!(s.unchanged("tree ./two-branches.jsonl/x").fails(2), @"cannot read ./two-branches.jsonl/x: not a directory: Not a directory (os error 20)");
+    assert_snapshot!(s.unchanged("tree ./two-branches.jsonl/x").fails(2), @"cannot read ./two-branches.jsonl/x: not a directory");
 }
 
 #[test]
@@ -72,10 +72,10 @@ fn a_blank_file() {
 
 #[test]
 fn another_value_before_the_header() {
-    assert_snapshot!(said_of_fixture("hazards/header-second.jsonl"), @r#"./x:1: the first line is no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(said_of_fixture("hazards/no-header.jsonl"), @r#"./x:1: the first line is no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(said_of(b"5\n"), @r#"./x:1: the first line is no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(said_of(b"[1]\n"), @r#"./x:1: the first line is no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("hazards/header-second.jsonl"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("hazards/no-header.jsonl"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"5\n"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"[1]\n"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
     assert_snapshot!(said_of(b"not json\nat all\n"), @r#"./x: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
     assert_snapshot!(said_of(b"\x00\x01\x02\xff"), @r#"./x: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
     assert_snapshot!(said_of_fixture("hazards/title-slot-alone.jsonl"), @r#"./x: a title line without a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
@@ -93,7 +93,7 @@ fn a_file_of_carriage_returns() {
 
 #[test]
 fn pretty_printed() {
-    assert_snapshot!(said_of_fixture("hazards/pretty-printed.jsonl"), @r#"./x:8: the first line is no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("hazards/pretty-printed.jsonl"), @r#"./x:8: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }
 
 #[test]
@@ -104,14 +104,14 @@ fn a_newer_format() {
 
 #[test]
 fn a_file_of_another_tool() {
-    assert_snapshot!(said_of_fixture("other-tool.jsonl"), @r#"./x:1: the first line is no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("other-tool.jsonl"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }
 
 #[test]
 fn a_path_with_strange_characters_is_told_visibly() {
     let s = Sandbox::new();
     let said = s.unchanged("tree './\x1b[31mred\n\u{202e}.jsonl'").fails(2);
-    assert_snapshot!(said, @"cannot read ./␛[31mred <U+202E>.jsonl: no such file or folder");
+    assert_snapshot!(said, @"cannot read ./␛[31mred <U+202E>.jsonl: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)");
 }
 
 #[test]
@@ -160,10 +160,10 @@ fn an_output_that_is_the_input() {
 #[test]
 fn an_output_that_cannot_be_there() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./no/such/folder").fails(2), @"cannot create ./no/such/folder: no such file or folder");
-    assert_snapshot!(s.unchanged("fork ./two-branches.jsonl --dir ./nowhere").fails(2).replace(|c: char| c.is_ascii_digit(), "0"), @"cannot create ./nowhere/0000-00-00T00-00-00-000Z_000df0dc-0a00-000b-0b0c-000f0be00000.jsonl: no such file or folder");
+    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./no/such/folder").fails(2), @"cannot create ./no/such/folder: no such file or folder (hint: make the folder first)");
+    assert_snapshot!(s.unchanged("fork ./two-branches.jsonl --dir ./nowhere").fails(2).replace(|c: char| c.is_ascii_digit(), "0"), @"cannot create ./nowhere/0000-00-00T00-00-00-000Z_000df0dc-0a00-000b-0b0c-000f0be00000.jsonl: no such file or folder (hint: make the folder first)");
     fs::create_dir(s.path("folder")).unwrap();
-    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./folder").fails(2), @"cannot create ./folder: it is a folder");
+    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./folder").fails(2), @"cannot create ./folder: it is a folder (hint: give the name of a file)");
 }
 
 #[test]
