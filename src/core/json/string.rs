@@ -28,13 +28,27 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
         let window = &rest[..rest.len().min(left.saturating_mul(3).saturating_add(4))];
         let plain = memchr(b'\\', window).unwrap_or(window.len());
         if plain > 0 {
-            let text = Text::from_wtf8(repaired(&rest[..plain])).head(left).into_bytes();
-            left -= crate::core::text::utf16_len(&text);
-            push_wtf8(out, &text);
+            // Of ASCII each byte is a unit, and nothing joins with it.
+            let ascii = &rest[..plain.min(left)];
+            if ascii.is_ascii() {
+                out.extend_from_slice(ascii);
+                left -= ascii.len();
+                rest = &rest[ascii.len()..];
+                continue;
+            }
+            let text = Text::from_wtf8(repaired(&rest[..plain])).head(left);
+            left -= text.utf16_len();
+            push_wtf8(out, text.as_bytes());
             rest = &rest[plain..];
             continue;
         }
         let (code_point, width) = escape(rest);
+        if code_point < 0x80 {
+            out.push(code_point as u8);
+            left -= 1;
+            rest = &rest[width..];
+            continue;
+        }
         let mut unit = Vec::with_capacity(4);
         push_code_point(&mut unit, code_point);
         let unit = Text::from_wtf8(unit).head(left).into_bytes();

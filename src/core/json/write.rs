@@ -3,6 +3,7 @@
 use super::raw::Raw;
 use super::{js, string};
 use crate::core::text::Text;
+use std::io::{self, Write};
 
 /// An object being written.
 #[derive(Clone, Debug)]
@@ -102,6 +103,18 @@ pub fn texts<'a>(items: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<u8> {
 /// U+FFFD, which is how its agent reads them.
 pub fn push_valid(out: &mut Vec<u8>, value: &[u8]) {
     out.extend_from_slice(String::from_utf8_lossy(value).as_bytes());
+}
+
+/// Writes what [`push_valid`] would append; `known` says that the value is valid, as the pass over
+/// its file has found.
+///
+/// # Errors
+/// Where writing fails.
+pub fn write_valid(out: &mut (impl Write + ?Sized), value: &[u8], known: bool) -> io::Result<()> {
+    match known {
+        true => out.write_all(value),
+        false => out.write_all(String::from_utf8_lossy(value).as_bytes()),
+    }
 }
 
 #[cfg(test)]

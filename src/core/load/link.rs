@@ -9,6 +9,7 @@ use crate::core::session::{Dialect, Format, Problem, ProblemKind, Session};
 use crate::core::store::ReadAt;
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
+use std::collections::HashSet;
 use uuid::Uuid;
 
 /// Makes the session of all parts.
@@ -39,6 +40,7 @@ pub fn link(
         other_names: part.other_names,
         timestamps: part.timestamps,
         searchable: part.searchable,
+        messages: part.messages,
         len: source.len(),
         ends_with_newline: ends_with_newline(source)?,
         ids: IdIndex::with_capacity(part.entries.len()),
@@ -52,7 +54,7 @@ pub fn link(
     index_ids(&mut session);
     match format {
         Format::V1 => chain(&mut session),
-        Format::Draft => link_draft(&mut session, &part.draft_links),
+        Format::Draft => link_draft(&mut session, &part.draft_links, &part.numbered_targets),
         Format::V2 | Format::V3 => link_by_id(&mut session),
     }
     cut_cycles(&mut session);
@@ -63,7 +65,7 @@ pub fn link(
 
 fn ends_with_newline(source: &dyn ReadAt) -> Result<bool, LoadError> {
     let mut last = [b'\n'];
-    if source.len() > 0 {
+    if !source.is_empty() {
         source.read_at(&mut last, source.len() - 1)?;
     }
     Ok(last == *b"\n")
@@ -73,7 +75,7 @@ fn ends_with_newline(source: &dyn ReadAt) -> Result<bool, LoadError> {
 /// the session's id the first 8 hex digits; where they are taken, of `number:1`, `number:2`, …
 fn give_ids(session: &mut Session) -> Result<(), LoadError> {
     let namespace = namespace(&session.header.id);
-    let mut taken = std::collections::HashSet::with_capacity(session.entries.len());
+    let mut taken = HashSet::with_capacity(session.entries.len());
     for entry in &mut session.entries {
         let id = (0..)
             .map(|again: u32| short_id(&namespace, entry.record, again))
@@ -160,7 +162,7 @@ fn link_by_id(session: &mut Session) {
 
 /// Draft links are record numbers: 0 and below are the header, that is no parent. An entry without
 /// a link follows the one before.
-fn link_draft(session: &mut Session, links: &[DraftLink]) {
+fn link_draft(session: &mut Session, links: &[DraftLink], numbered_targets: &[(EntryIx, f64)]) {
     chain(session);
     carry_times(session);
     for link in links {
@@ -174,13 +176,17 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
         }
         session.entries[link.entry.at()].parent = parent;
     }
+    let heads: HashSet<_> = links.iter().filter(|link| link.head).map(|link| link.entry).collect();
     for at in 0..session.labels.len() {
         let entry = session.labels[at].entry;
+        let numbered = numbered_targets.binary_search_by_key(&entry, |&(entry, _)| entry);
         // A named head labels the entry it points to.
-        if session.labels[at].target.is_empty()
-            && let Some(parent) = session.entry(entry).parent
-        {
-            session.labels[at].target = session.entry(parent).id;
+        let target = match numbered {
+            Ok(at) => session.record_entry(numbered_targets[at].1),
+            Err(_) => session.entry(entry).parent.filter(|_| heads.contains(&entry)),
+        };
+        if let Some(target) = target {
+            session.labels[at].target = session.entry(target).id;
         }
     }
 }

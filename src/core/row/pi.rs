@@ -4,7 +4,6 @@ use super::{ROW_UNITS, normalize};
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::{decode, decode_head, is_blank};
 use crate::core::json::{Raw, js};
-use crate::core::load::part::named_head;
 use crate::core::load::record::{Block, Content, MessageFacts, Record};
 use crate::core::text::Text;
 
@@ -36,17 +35,14 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
         }
         Kind::ModelChange => bracketed("model: ", &member("modelId")),
         Kind::ThinkingLevelChange => bracketed("thinking: ", &member("thinkingLevel")),
-        // A head of the draft tree has no `customType` before migration.
-        Kind::Custom if entry.get("customType").is_none() => bracketed("custom: ", &member("type")),
-        Kind::Custom => bracketed("custom: ", &member("customType")),
+        Kind::Custom => bracketed("custom: ", &custom_type(entry)),
         Kind::ContextEdit => {
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
             bracketed(if omits { "context omit: " } else { "context replace: " }, &member("targetId"))
         }
-        Kind::Label => match (entry.get("label").filter(|label| !label.is_null()), named_head(entry)) {
-            (Some(label), _) => bracketed("label: ", &display(label)),
-            (None, Some(head)) => bracketed("label: ", &head.head(ROW_UNITS)),
-            (None, None) => Text::from("[label: (cleared)]"),
+        Kind::Label => match label_name(entry).filter(|label| !label.is_null()) {
+            Some(label) => bracketed("label: ", &display(label)),
+            None => Text::from("[label: (cleared)]"),
         },
         Kind::SessionInfo => match entry.get("name").filter(|name| name.is_truthy()) {
             Some(name) => bracketed("title: ", &display(name)),
@@ -56,6 +52,12 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
         Kind::Missing => Text::from("[no type]"),
         _ => bracketed("", &member("type")),
     }
+}
+
+/// The name of a label, also of a head of the draft tree that becomes one.
+fn label_name(entry: Raw<'_>) -> Option<Raw<'_>> {
+    let is_head = entry.get("type").is_some_and(|kind| kind.is("head"));
+    entry.get(if is_head { "name" } else { "label" })
 }
 
 fn message_text(role: Role, message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
@@ -91,6 +93,12 @@ fn assistant_text(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
         Some(error) => normalize(&content_head(error)).head(80),
         None => Text::from("(no content)"),
     }
+}
+
+/// The type of a custom entry; a head of the draft tree has none before migration.
+fn custom_type(entry: Raw) -> Text<'static> {
+    let named = entry.get("customType").or(entry.get("type").filter(|kind| kind.is("head")));
+    named.map_or(Text::from("undefined"), display)
 }
 
 /// Whether the tree hides the message unless it is the leaf: an assistant's, without text, that
@@ -130,7 +138,7 @@ pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> 
         Kind::SessionInfo => vec![Text::from("title"), member("name")],
         Kind::ModelChange => vec![Text::from("model"), member("modelId")],
         Kind::ThinkingLevelChange => vec![Text::from("thinking"), member("thinkingLevel")],
-        Kind::Custom => vec![Text::from("custom"), member("customType")],
+        Kind::Custom => vec![Text::from("custom"), custom_type(entry)],
         Kind::ContextEdit => {
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
             vec![
@@ -139,7 +147,7 @@ pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> 
                 member("targetId"),
             ]
         }
-        Kind::Label => vec![Text::from("label"), member("label")],
+        Kind::Label => vec![Text::from("label"), label_name(entry).map(display).unwrap_or_default()],
         _ => Vec::new(),
     };
     let mut text = Text::default();
@@ -232,21 +240,20 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
 pub fn short_path<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
     let Some(home) = home.filter(|home| home.as_bytes().len() > 1) else { return path };
     let home = home.as_bytes().strip_suffix(b"/").unwrap_or(home.as_bytes());
-    let short = match path.as_bytes().strip_prefix(home) {
+    match path.as_bytes().strip_prefix(home) {
         Some(b"" | b"/") => Text::from("~"),
         Some(rest) if rest.starts_with(b"/") => {
             let mut short = Text::from("~");
             short.push(&Text::from_wtf8(rest));
             short.into_owned()
         }
-        _ => return path,
-    };
-    short
+        _ => path,
+    }
 }
 
 /// The first [`ROW_UNITS`] of a message's text: its text blocks one behind the other.
 fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(2 * ROW_UNITS);
     match message.content {
         Content::Text(text) => {
             decode_head(text.bytes, ROW_UNITS, &mut out);
@@ -297,7 +304,11 @@ fn display(value: Raw) -> Text<'static> {
 }
 
 fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
-    let mut row = Text::from(prefix.concat());
+    let length = prefix.iter().map(|part| part.len()).sum::<usize>() + text.as_bytes().len();
+    // Room for a closing bracket, too.
+    let mut row = Vec::with_capacity(length + 1);
+    prefix.iter().for_each(|part| row.extend_from_slice(part.as_bytes()));
+    let mut row = Text::from_wtf8(row);
     row.push(text);
     row
 }

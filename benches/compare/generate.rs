@@ -1,0 +1,481 @@
+//! Sessions made from a seed, and what the right answers about them are.
+//!
+//! The facts are noted while the lines are written, by rules of their own: nothing of pisess is used
+//! here, so that an answer is checked against something else than itself.
+
+use std::io::{self, Write};
+
+/// What kind of session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Turns of a coding session: user, assistant with thinking and tool calls, tool results; now and
+    /// then a turn is left for another. The percentage scales every text.
+    Turns {
+        /// 100 for texts as they are in real sessions.
+        percent: u32,
+    },
+    /// One chain of the smallest user messages.
+    Chain,
+    /// All entries are children of the first.
+    Fan,
+    /// A spine whose every entry has a leaf beside it: branch point under branch point.
+    Comb,
+    /// Labels on the entries of a short chain.
+    Labels,
+    /// One message of that many megabytes.
+    Line,
+    /// [`Shape::Turns`] as version 1 has them, without ids.
+    V1,
+}
+
+/// What a tool must answer.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// Physical lines, the header among them.
+    pub lines: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// The id of the last entry.
+    pub leaf: String,
+    /// The ids from the root to the leaf, one on each line.
+    pub path: Hash,
+    /// How many these are.
+    pub path_entries: u64,
+    /// The ids that pi's tree shows by default, in drawing order.
+    pub tree: Hash,
+    /// How many these are.
+    pub tree_rows: u64,
+    /// `[type,id,parentId,timestamp]` of every line, one on each line.
+    pub fields: Hash,
+    /// The context at the leaf.
+    pub context: Hash,
+    /// Labels in effect.
+    pub labels: u64,
+}
+
+/// FNV-1a, eight bytes at a time: enough to tell answers apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hash(u64, u64, u32);
+
+impl Default for Hash {
+    fn default() -> Self {
+        Hash(0xcbf2_9ce4_8422_2325, 0, 0)
+    }
+}
+
+impl Hash {
+    /// Takes in bytes; how they are cut into calls makes no difference.
+    pub fn add(&mut self, bytes: &[u8]) {
+        let mut bytes = bytes;
+        while self.2 != 0 && !bytes.is_empty() {
+            self.byte(bytes[0]);
+            bytes = &bytes[1..];
+        }
+        let mut words = bytes.chunks_exact(8);
+        for word in &mut words {
+            self.word(word.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte)));
+        }
+        words.remainder().iter().for_each(|&byte| self.byte(byte));
+    }
+
+    /// Of these bytes.
+    pub fn of(bytes: &[u8]) -> Hash {
+        let mut hash = Hash::default();
+        hash.add(bytes);
+        hash
+    }
+
+    fn byte(&mut self, byte: u8) {
+        self.1 |= u64::from(byte) << (8 * self.2);
+        self.2 += 1;
+        if self.2 == 8 {
+            self.word(self.1);
+            (self.1, self.2) = (0, 0);
+        }
+    }
+
+    fn word(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
+    }
+}
+
+/// Writes a session of about `entries` entries; for [`Shape::Line`] that many megabytes.
+pub fn write(shape: Shape, entries: u32, seed: u64, out: &mut dyn Write) -> io::Result<Facts> {
+    let mut maker = Maker::new(shape, seed, out);
+    maker.header()?;
+    match shape {
+        Shape::Turns { .. } | Shape::V1 => maker.turns(entries)?,
+        Shape::Chain => maker.chain(entries)?,
+        Shape::Fan => maker.fan(entries)?,
+        Shape::Comb => maker.comb(entries)?,
+        Shape::Labels => maker.labels(entries)?,
+        Shape::Line => maker.line(entries)?,
+    }
+    maker.finish()
+}
+
+struct Maker<'a> {
+    out: &'a mut dyn Write,
+    shape: Shape,
+    random: Random,
+    /// Lines of text and code, spelled as in JSON.
+    pool: Vec<String>,
+    facts: Facts,
+    line: String,
+    count: u32,
+    leaf: Option<String>,
+    /// Rows of turns that were left, the newest first: they are drawn behind the path.
+    left: Vec<Vec<String>>,
+    model: Option<&'static str>,
+    context: Hash,
+    messages: u64,
+}
+
+impl<'a> Maker<'a> {
+    fn new(shape: Shape, seed: u64, out: &'a mut dyn Write) -> Self {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let pool = (0..2048).map(|_| pooled(&mut random)).collect();
+        let mut context = Hash::default();
+        context.add(b"{\"messages\":[");
+        Maker {
+            out,
+            shape,
+            random,
+            pool,
+            facts: Facts::default(),
+            line: String::new(),
+            count: 0,
+            leaf: None,
+            left: Vec::new(),
+            model: None,
+            context,
+            messages: 0,
+        }
+    }
+
+    fn header(&mut self) -> io::Result<()> {
+        let version = if self.shape == Shape::V1 { "" } else { "\"version\":3," };
+        let time = time(0);
+        self.line = format!(
+            "{{\"type\":\"session\",{version}\"id\":\"0199f0c0-0000-7000-8000-000000000000\",\"timestamp\":\"{time}\",\"cwd\":\"/home/dev/project\"}}\n"
+        );
+        self.field_row("session", Some("0199f0c0-0000-7000-8000-000000000000"), None, &time);
+        self.emit()
+    }
+
+    fn emit(&mut self) -> io::Result<()> {
+        self.facts.lines += 1;
+        self.facts.bytes += self.line.len() as u64;
+        self.out.write_all(self.line.as_bytes())
+    }
+
+    fn field_row(&mut self, kind: &str, id: Option<&str>, parent: Option<&str>, time: &str) {
+        let quoted = |text: Option<&str>| text.map_or("null".to_owned(), |text| format!("\"{text}\""));
+        let row = format!("[\"{kind}\",{},{},\"{time}\"]\n", quoted(id), quoted(parent));
+        self.facts.fields.add(row.as_bytes());
+    }
+
+    /// One entry; `rest` is what follows its envelope. Its id.
+    fn entry(&mut self, kind: &str, parent: Option<&str>, rest: &str) -> io::Result<String> {
+        self.count += 1;
+        // An odd factor: all ids are different.
+        let id = format!("{:08x}", self.count.wrapping_mul(0x9e37_79b1));
+        let time = time(self.count);
+        self.line.clear();
+        if self.shape == Shape::V1 {
+            self.line += &format!("{{\"type\":\"{kind}\",\"timestamp\":\"{time}\",{rest}}}\n");
+            self.field_row(kind, None, None, &time);
+        } else {
+            let quoted = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+            self.line += &format!("{{\"type\":\"{kind}\",\"id\":\"{id}\",\"parentId\":{quoted},\"timestamp\":\"{time}\",");
+            self.line += rest;
+            self.line += "}\n";
+            self.field_row(kind, Some(&id), parent, &time);
+        }
+        self.emit()?;
+        self.leaf = Some(id.clone());
+        Ok(id)
+    }
+
+    /// The entry is on the path to the leaf.
+    fn on_path(&mut self, id: &str, visible: bool, message: Option<&str>) {
+        self.facts.path.add(id.as_bytes());
+        self.facts.path.add(b"\n");
+        self.facts.path_entries += 1;
+        if visible {
+            self.row(id);
+        }
+        if let Some(message) = message {
+            self.context.add(if self.messages > 0 { b"," } else { b"" });
+            self.context.add(message.as_bytes());
+            self.messages += 1;
+        }
+    }
+
+    fn row(&mut self, id: &str) {
+        self.facts.tree.add(id.as_bytes());
+        self.facts.tree.add(b"\n");
+        self.facts.tree_rows += 1;
+    }
+
+    fn finish(mut self) -> io::Result<Facts> {
+        for turn in std::mem::take(&mut self.left).iter().rev() {
+            turn.iter().for_each(|id| self.row(id));
+        }
+        let model = self.model.map_or("null".to_owned(), |id| format!("{{\"provider\":\"anthropic\",\"modelId\":\"{id}\"}}"));
+        self.context.add(format!("],\"thinkingLevel\":\"off\",\"model\":{model}}}\n").as_bytes());
+        self.facts.context = self.context;
+        self.facts.leaf = self.leaf.clone().unwrap_or_default();
+        self.out.flush()?;
+        Ok(self.facts)
+    }
+}
+
+/// The shapes.
+impl Maker<'_> {
+    fn turns(&mut self, entries: u32) -> io::Result<()> {
+        let mut parent: Option<String> = None;
+        while self.count < entries {
+            let steps = self.random.below(9);
+            // The last turn is never left: it holds the leaf.
+            let is_left =
+                self.shape != Shape::V1 && parent.is_some() && self.count + 40 < entries && self.random.below(100) == 0;
+            let mut rows = Vec::new();
+            let mut at = parent.clone();
+            for step in 0..2 * steps + 2 {
+                let (message, visible) = match step {
+                    0 => (self.user(), true),
+                    _ if step == 2 * steps + 1 => (self.assistant(true, false), true),
+                    _ if step % 2 == 1 => {
+                        let with_text = self.random.below(3) == 0;
+                        (self.assistant(with_text, true), with_text)
+                    }
+                    _ => (self.result(), true),
+                };
+                let id = self.entry("message", at.as_deref(), &format!("\"message\":{message}"))?;
+                match is_left {
+                    true if visible => rows.push(id.clone()),
+                    true => {}
+                    false => self.on_path(&id, visible, Some(&message)),
+                }
+                at = Some(id);
+            }
+            if is_left {
+                self.left.push(rows);
+            } else {
+                parent = at;
+            }
+        }
+        Ok(())
+    }
+
+    fn chain(&mut self, entries: u32) -> io::Result<()> {
+        let mut parent = None;
+        for at in 0..entries {
+            let message = format!("{{\"role\":\"user\",\"content\":\"{at}\"}}");
+            let id = self.entry("message", parent.as_deref(), &format!("\"message\":{message}"))?;
+            self.on_path(&id, true, Some(&message));
+            parent = Some(id);
+        }
+        Ok(())
+    }
+
+    /// The leaf is the last child; the others are drawn behind it, oldest first.
+    fn fan(&mut self, entries: u32) -> io::Result<()> {
+        let message = "{\"role\":\"user\",\"content\":\"root\"}";
+        let root = self.entry("message", None, &format!("\"message\":{message}"))?;
+        self.on_path(&root, true, Some(message));
+        let mut others = Vec::new();
+        for at in 1..=entries {
+            let message = format!("{{\"role\":\"user\",\"content\":\"{at}\"}}");
+            let id = self.entry("message", Some(&root), &format!("\"message\":{message}"))?;
+            match at == entries {
+                true => self.on_path(&id, true, Some(&message)),
+                false => others.push(id),
+            }
+        }
+        self.left.push(others);
+        Ok(())
+    }
+
+    fn comb(&mut self, branch_points: u32) -> io::Result<()> {
+        let mut parent: Option<String> = None;
+        for at in 0..branch_points {
+            if let Some(parent) = &parent {
+                let tooth = format!("\"message\":{{\"role\":\"user\",\"content\":\"tooth {at}\"}}");
+                let id = self.entry("message", Some(parent), &tooth)?;
+                self.left.push(vec![id]);
+            }
+            let message = format!("{{\"role\":\"user\",\"content\":\"spine {at}\"}}");
+            let id = self.entry("message", parent.as_deref(), &format!("\"message\":{message}"))?;
+            self.on_path(&id, true, Some(&message));
+            parent = Some(id);
+        }
+        Ok(())
+    }
+
+    /// As many labels as there are messages, each on another message, behind one another.
+    fn labels(&mut self, labels: u32) -> io::Result<()> {
+        let mut ids = Vec::new();
+        let mut parent = None;
+        for at in 0..labels {
+            let message = format!("{{\"role\":\"user\",\"content\":\"{at}\"}}");
+            let id = self.entry("message", parent.as_deref(), &format!("\"message\":{message}"))?;
+            self.on_path(&id, true, Some(&message));
+            ids.push(id.clone());
+            parent = Some(id);
+        }
+        for (at, target) in ids.iter().enumerate() {
+            let rest = format!("\"targetId\":\"{target}\",\"label\":\"name {at}\"");
+            let id = self.entry("label", parent.as_deref(), &rest)?;
+            self.on_path(&id, false, None);
+            parent = Some(id);
+            self.facts.labels += 1;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, megabytes: u32) -> io::Result<()> {
+        let mut text = String::with_capacity((megabytes as usize) << 20);
+        while text.len() < (megabytes as usize) << 20 {
+            let pooled = self.random.below(self.pool.len() as u32) as usize;
+            text += &self.pool[pooled];
+        }
+        let message = format!("{{\"role\":\"user\",\"content\":\"{text}\"}}");
+        let id = self.entry("message", None, &format!("\"message\":{message}"))?;
+        self.on_path(&id, true, Some(&message));
+        Ok(())
+    }
+}
+
+const MODEL: &str = "claude-sonnet-4-5";
+
+/// Messages as pi writes them.
+impl Maker<'_> {
+    fn user(&mut self) -> String {
+        let text = self.text(600);
+        let time = 1_763_681_581_544_u64 + u64::from(self.count);
+        format!("{{\"role\":\"user\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}],\"timestamp\":{time}}}")
+    }
+
+    fn assistant(&mut self, with_text: bool, with_call: bool) -> String {
+        self.model = Some(MODEL);
+        let mut blocks = vec![format!(
+            "{{\"type\":\"thinking\",\"thinking\":\"{}\",\"thinkingSignature\":\"{}\"}}",
+            self.text(700),
+            self.signature(1500)
+        )];
+        if with_text {
+            blocks.push(format!("{{\"type\":\"text\",\"text\":\"A{}\"}}", self.text(900)));
+        }
+        if with_call {
+            blocks.push(self.call());
+        }
+        let reason = if with_call { "toolUse" } else { "stop" };
+        let tokens = self.random.below(100_000);
+        format!(
+            "{{\"role\":\"assistant\",\"content\":[{}],\"api\":\"anthropic-messages\",\"provider\":\"anthropic\",\"model\":\"{MODEL}\",\"usage\":{{\"input\":{tokens},\"output\":{},\"cacheRead\":0,\"cacheWrite\":0,\"cost\":{{\"input\":0.000123,\"output\":0.0045,\"cacheRead\":0,\"cacheWrite\":0,\"total\":0.004623}}}},\"stopReason\":\"{reason}\",\"timestamp\":{}}}",
+            blocks.join(","),
+            tokens / 9,
+            1_763_681_581_544_u64 + u64::from(self.count)
+        )
+    }
+
+    fn call(&mut self) -> String {
+        let number = self.random.below(1000);
+        let (name, arguments) = match self.random.below(4) {
+            0 => ("read", format!("{{\"path\":\"/home/dev/project/src/part{number}.ts\",\"offset\":{number}}}")),
+            1 => ("bash", format!("{{\"command\":\"grep -rn part{number} src | head -{number}\",\"timeout\":30}}")),
+            2 => ("edit", {
+                let (old, new) = (self.text(300), self.text(300));
+                format!("{{\"path\":\"/home/dev/project/src/part{number}.ts\",\"oldText\":\"{old}\",\"newText\":\"{new}\"}}")
+            }),
+            _ => ("grep", format!("{{\"pattern\":\"part{number}\",\"path\":\"/home/dev/project\"}}")),
+        };
+        format!("{{\"type\":\"toolCall\",\"id\":\"toolu_{:08x}\",\"name\":\"{name}\",\"arguments\":{arguments}}}", self.count + 1)
+    }
+
+    fn result(&mut self) -> String {
+        // Most results are short, the longest have 12 KB.
+        let mean = self.random.below(6001);
+        let text = self.text(mean);
+        format!(
+            "{{\"role\":\"toolResult\",\"toolCallId\":\"toolu_{:08x}\",\"toolName\":\"bash\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}],\"isError\":false,\"timestamp\":{}}}",
+            self.count,
+            1_763_681_581_544_u64 + u64::from(self.count)
+        )
+    }
+
+    /// Up to twice `mean` bytes of lines, spelled as in JSON.
+    fn text(&mut self, mean: u32) -> String {
+        let wanted = self.random.below(2 * mean * self.percent() / 100 + 1) as usize;
+        let mut text = String::with_capacity(wanted + 128);
+        while text.len() < wanted {
+            let pooled = self.random.below(self.pool.len() as u32) as usize;
+            text += &self.pool[pooled];
+        }
+        text
+    }
+
+    /// Base64.
+    fn signature(&mut self, mean: u32) -> String {
+        let length = self.random.below(2 * mean * self.percent() / 100 + 1);
+        const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        (0..length.div_ceil(10))
+            .flat_map(|_| {
+                let bits = self.random.next();
+                (0..10).map(move |at| char::from(DIGITS[(bits >> (6 * at)) as usize & 63]))
+            })
+            .collect()
+    }
+
+    fn percent(&self) -> u32 {
+        if let Shape::Turns { percent } = self.shape { percent } else { 100 }
+    }
+}
+
+/// A line of prose or code: one in 16 holds letters beyond ASCII, one in four of the others quotes
+/// or tabs.
+fn pooled(random: &mut Random) -> String {
+    const WORDS: [&str; 24] = [
+        "the", "session", "tree", "branch", "entry", "return", "const", "await", "of", "file", "line", "parse",
+        "value", "summary", "model", "if", "context", "read", "write", "error", "a", "to", "from", "index",
+    ];
+    const FOREIGN: [&str; 6] = ["naïve", "größer", "日本語", "—", "✓", "😀"];
+    let mut line = String::new();
+    match random.below(16) {
+        0 => line += FOREIGN[random.below(6) as usize],
+        1..=2 => line += "\\t\\t",
+        3..=4 => line += "  \\\"key\\\": ",
+        _ => line += "  ",
+    }
+    for _ in 0..2 + random.below(14) {
+        line += WORDS[random.below(24) as usize];
+        line.push(' ');
+    }
+    line.pop();
+    line + "\\n"
+}
+
+/// A time of the year 2026 that grows with `count`.
+fn time(count: u32) -> String {
+    let (second, minute, hour, day) = (count % 60, count / 60 % 60, count / 3600 % 24, count / 86_400);
+    format!("2026-03-{:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", 1 + day % 28, count % 1000)
+}
+
+/// xorshift64*: the same numbers on every machine.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// Below `bound`, evenly enough.
+    fn below(&mut self, bound: u32) -> u32 {
+        ((self.next() >> 32) * u64::from(bound) >> 32) as u32
+    }
+}
