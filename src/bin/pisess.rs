@@ -5,12 +5,19 @@ use std::io::{BufWriter, IsTerminal, Write, stderr, stdin, stdout};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// Columns of the terminal; what most have where it does not say.
+fn width() -> usize {
+    let told = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    let named = || std::env::var("COLUMNS").ok()?.parse().ok();
+    told.or_else(named).filter(|&width| width > 0).unwrap_or(80)
+}
+
 fn main() -> ExitCode {
     let terminals = Terminals {
         stdin: stdin().is_terminal(),
         stdout: stdout().is_terminal(),
         stderr: stderr().is_terminal(),
-        width: terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)),
+        width: stdout().is_terminal().then(width),
     };
     let mut out = BufWriter::with_capacity(64 * 1024, stdout().lock());
     let mut world = World {

@@ -3,12 +3,12 @@
 use crate::core::time::civil;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
 
-/// The machine's time zone, looked up with the first time that is shown.
-#[derive(Debug, Default)]
+/// Tells the time of a zone.
+#[derive(Debug)]
 pub struct Clock {
-    zone: OnceCell<TimeZone>,
+    zone: TimeZone,
     /// The stretch between two changes of the clocks that was asked for last.
     stretch: Cell<Option<Stretch>>,
 }
@@ -22,6 +22,11 @@ struct Stretch {
 }
 
 impl Clock {
+    /// Of this zone.
+    pub fn new(zone: TimeZone) -> Clock {
+        Clock { zone, stretch: Cell::default() }
+    }
+
     /// Appends a time as `2026-01-31 12:00`.
     pub fn push(&self, out: &mut String, time_ms: i64) {
         let Ok(time) = Timestamp::from_millisecond(time_ms) else {
@@ -38,7 +43,7 @@ impl Clock {
                     out.push_str(mark);
                 }
             }
-            _ => *out += &time.to_zoned(self.zone().clone()).strftime("%Y-%m-%d %H:%M").to_string(),
+            _ => *out += &time.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
         }
     }
 
@@ -49,21 +54,16 @@ impl Clock {
         out
     }
 
-    fn zone(&self) -> &TimeZone {
-        self.zone.get_or_init(TimeZone::system)
-    }
-
     /// Milliseconds that the zone is ahead of UTC.
     fn offset(&self, time: Timestamp, time_ms: i64) -> i64 {
         if let Some(stretch) = self.stretch.get().filter(|known| (known.from..known.to).contains(&time_ms)) {
             return stretch.offset;
         }
-        let zone = self.zone();
-        let offset = i64::from(zone.to_offset(time).seconds()) * 1000;
+        let offset = i64::from(self.zone.to_offset(time).seconds()) * 1000;
         // A change at this very millisecond has happened already.
         let just_behind = Timestamp::from_millisecond(time_ms.saturating_add(1)).unwrap_or(time);
-        let from = zone.preceding(just_behind).next().map(|change| change.timestamp().as_millisecond());
-        let to = zone.following(time).next().map(|change| change.timestamp().as_millisecond());
+        let from = self.zone.preceding(just_behind).next().map(|change| change.timestamp().as_millisecond());
+        let to = self.zone.following(time).next().map(|change| change.timestamp().as_millisecond());
         let stretch = Stretch { from: from.unwrap_or(i64::MIN), to: to.unwrap_or(i64::MAX), offset };
         self.stretch.set(Some(stretch));
         offset
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     fn clock(zone: &str) -> Clock {
-        Clock { zone: TimeZone::posix(zone).unwrap().into(), stretch: Cell::default() }
+        Clock::new(TimeZone::posix(zone).unwrap())
     }
 
     #[test]
@@ -85,7 +85,7 @@ mod tests {
             // Around changes of the clocks, in order and back, and far from now.
             let times = (0..4000).map(|n| 1_774_746_000_000 + (n * 7919 % 4000 - 2000) * 3_600_000 / 2);
             for time in times.chain([0, -1, -62_167_219_200_000, 253_370_764_800_000, -62_200_000_000_000]) {
-                let zoned = Timestamp::from_millisecond(time).unwrap().to_zoned(clock.zone().clone());
+                let zoned = Timestamp::from_millisecond(time).unwrap().to_zoned(clock.zone.clone());
                 assert_eq!(clock.text(time), zoned.strftime("%Y-%m-%d %H:%M").to_string(), "{zone} {time}");
             }
         }

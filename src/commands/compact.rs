@@ -190,11 +190,12 @@ fn text(
             .collect::<Result<Vec<_>, _>>()?;
         return Ok(Source::Made(agent::merged_summary(preparation, answers)));
     }
+    let previous = agent::previous_summary(session, preparation, bodies).map_err(unreadable)?;
     let wanted = Wanted {
         kind: SummaryKind::Compaction,
         messages: &preparation.messages_to_summarize,
         turn_prefix: &preparation.turn_prefix_messages,
-        previous: preparation.previous_summary.as_ref(),
+        previous: previous.as_ref().filter(|previous| !previous.is_empty()),
         files: &agent::files(session, &preparation.file_ops),
     };
     extract(&wanted, args.summary.instructions.as_deref(), bodies).map(Source::Made).map_err(unreadable)

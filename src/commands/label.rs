@@ -117,7 +117,7 @@ fn list(args: &Args, input: &Input, talk: &Talk, world: &mut World) -> Result<Ex
     if listed.is_empty() {
         return Ok(Exit::Done);
     }
-    let clock = Clock::default();
+    let clock = Clock::new(world.time_zone());
     let mut table = Table::new();
     table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
     if let Some(width) = world.terminals.width.filter(|_| world.terminals.stdout) {

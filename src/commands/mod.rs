@@ -68,9 +68,30 @@ fn usage(error: &clap::Error, world: &mut World) -> Result<Exit, Failure> {
         world.stdout.flush().map_err(Failure::output)?;
         return Ok(Exit::Done);
     }
-    // An argument may hold anything; what clap says of it is made visible line by line.
-    for line in text.to_string().lines() {
-        let _ = writeln!(world.stderr, "{}", visible::visible(line));
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = world.stderr.write_all(text.to_string().as_bytes());
+        return Ok(Exit::Cannot);
     }
+    // Like every error it is one line; an argument may hold anything, so it is made visible.
+    let _ = writeln!(world.stderr, "pisess: {}", visible::visible(&one_line(&text.to_string())));
     Ok(Exit::Cannot)
+}
+
+/// What clap says, without its layout: the message, then its tips and where to look as the hint.
+fn one_line(text: &str) -> String {
+    let said = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
+    let (usage, told): (Vec<_>, Vec<_>) = said.partition(|line| line.starts_with("Usage:"));
+    let (tips, told): (Vec<_>, Vec<_>) = told.into_iter().partition(|line| line.starts_with("tip:"));
+    let message = told.join(" ");
+    let tips = tips.iter().map(|tip| tip.trim_start_matches("tip:").trim());
+    // `Usage: pisess tree [OPTIONS] <SESSION>` names the command.
+    let words = usage.first().map(|usage| usage.trim_start_matches("Usage:").split_whitespace().take(2));
+    let command = words.into_iter().flatten().filter(|word| !word.starts_with(['[', '<', '-']));
+    let command = Some(command.collect::<Vec<_>>().join(" ")).filter(|command| !command.is_empty());
+    let look = format!("see `{} --help`", command.as_deref().unwrap_or("pisess"));
+    let hint = tips.map(str::to_owned).chain([look]).collect::<Vec<_>>().join("; ");
+    format!("{} (hint: {hint})", message.trim_start_matches("error:").trim())
 }

@@ -71,7 +71,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     // Rows read as in the tree, where a tool result is told by its call.
     let drawing = draw(&session, end, Filter::All, "");
     let styles = Styles::of(talk, world);
-    let clock = Clock::default();
+    let clock = Clock::new(world.time_zone());
     let width = world.terminals.width.filter(|_| world.terminals.stdout);
     let line_width =
         path.last().map_or(1, |_| session.entries.last().map_or(1, |last| last.line.0.to_string().len()));

@@ -11,8 +11,9 @@ use crate::core::entry::{EntryIx, Flags, Kind, Role};
 use crate::core::json::write::Object;
 use crate::core::load::Options;
 use crate::core::ops::tree::{Drawing, Filter, draw};
+use crate::core::reference::Position;
 use crate::core::row::RowOptions;
-use crate::core::session::{Dialect, Session};
+use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::Place;
 use crate::world::World;
@@ -102,7 +103,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
 /// How sessions are loaded whose rows are shown.
 pub fn row_options(world: &World, searchable: bool, timestamps: bool) -> Options {
     let home = world.home().map(Text::from);
-    let rows = Some(RowOptions { dialect: Dialect::Pi, home, searchable });
+    let rows = Some(RowOptions { home, searchable });
     Options { workers: world.processors, rows, timestamps, ..Options::default() }
 }
 
@@ -147,6 +148,7 @@ struct Painter<'a> {
     most_levels: usize,
     id_width: usize,
     show_ids: bool,
+    marked: Position,
     times: Option<Clock>,
 }
 
@@ -165,7 +167,8 @@ impl<'a> Painter<'a> {
             most_levels: width.map_or(MOST_LEVELS, levels).min(MOST_LEVELS),
             id_width: ids.max().unwrap_or(0).min(12),
             show_ids: !args.no_ids,
-            times: args.times.then(Clock::default),
+            marked: drawing.marked(),
+            times: args.times.then(|| Clock::new(world.time_zone())),
         }
     }
 
@@ -219,7 +222,7 @@ impl<'a> Painter<'a> {
             scratch.push_str("] ");
             row.put(scratch, self.styles.label);
         }
-        let mark = self.drawing.is_leaf(ix).then(|| format!("  {}", self.glyphs.leaf)).unwrap_or_default();
+        let mark = if self.marked == Some(ix) { format!("  {}", self.glyphs.leaf) } else { String::new() };
         let cycle =
             if self.session.entry(ix).flags.has(Flags::IN_CYCLE) { "  (cycle of parents)" } else { "" };
         let marks = columns(&mark) + columns(cycle);

@@ -188,6 +188,22 @@ fn content_text(bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>> {
 /// What a person adds to the instructions of a prompt.
 pub type Prompt<'a> = pi::prompt::Instructions<'a>;
 
+/// The summary that a new one takes up: of the compaction in force, with what its agent keeps of it
+/// elsewhere.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn previous_summary(
+    session: &Session,
+    preparation: &Preparation,
+    bodies: &dyn Bodies,
+) -> io::Result<Option<Text<'static>>> {
+    match session.dialect {
+        Dialect::Pi => Ok(preparation.previous_summary.clone()),
+        Dialect::OhMyPi => omp::prompt::previous_summary(preparation, bodies).map(Some),
+    }
+}
+
 /// The prompts of a compaction, in the order in which they are asked: one, or two for a cut turn.
 ///
 /// # Errors
@@ -203,8 +219,9 @@ pub fn compaction_prompts(
         .map(|&part| {
             let mut bytes = Vec::new();
             match session.dialect {
-                Dialect::Pi | Dialect::OhMyPi => {
-                    pi::prompt::compaction(preparation, part, prompt, bodies, &mut bytes)?
+                Dialect::Pi => pi::prompt::compaction(preparation, part, prompt, bodies, &mut bytes)?,
+                Dialect::OhMyPi => {
+                    omp::prompt::compaction(session, preparation, part, prompt, bodies, &mut bytes)?
                 }
             }
             Ok(bytes)
@@ -236,7 +253,8 @@ pub fn branch_prompt(
 ) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     match session.dialect {
-        Dialect::Pi | Dialect::OhMyPi => pi::prompt::branch(messages, prompt, bodies, &mut bytes)?,
+        Dialect::Pi => pi::prompt::branch(messages, prompt, bodies, &mut bytes)?,
+        Dialect::OhMyPi => omp::prompt::branch(session, messages, prompt, bodies, &mut bytes)?,
     }
     Ok(bytes)
 }

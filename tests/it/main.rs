@@ -1,3 +1,25 @@
-//! The integration tests: one binary, a module per command.
+//! The integration tests: one binary, a module per command, and one for each thing that concerns
+//! them all. Clock, ids, width and environment are fixed in [`sandbox`].
+
+mod sandbox;
+
+mod compact;
+mod context;
+mod fork;
+mod label;
+mod migrate;
+mod path;
+mod summarize;
+mod tree;
+
+mod references;
+
+mod errors;
+mod hazards;
+mod hostile;
+mod pipes;
+mod properties;
+mod terminal;
+mod writing;
 
 mod store;

@@ -72,7 +72,7 @@ pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
 }
 
 fn no_header(source: &dyn ReadAt, lines: u32, slot: bool) -> Result<WrongFile, LoadError> {
-    if source.len() == 0 {
+    if source.is_empty() {
         return Ok(WrongFile::Empty);
     }
     let mut start = [0; 4096];

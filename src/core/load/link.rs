@@ -64,7 +64,7 @@ pub fn link(
 
 fn ends_with_newline(source: &dyn ReadAt) -> Result<bool, LoadError> {
     let mut last = [b'\n'];
-    if source.len() > 0 {
+    if !source.is_empty() {
         source.read_at(&mut last, source.len() - 1)?;
     }
     Ok(last == *b"\n")

@@ -29,17 +29,19 @@ const CHUNK: u64 = 512 * 1024;
 pub struct Options {
     /// Threads that read; small files are read by one in any case.
     pub workers: usize,
-    /// Keep each entry's row (of the session's own dialect, whatever is given here).
+    /// Keep each entry's row.
     pub rows: Option<RowOptions>,
     /// Keep each entry's `timestamp` as written.
     pub timestamps: bool,
     /// Keep where each entry's message stands, for who will read them all.
     pub messages: bool,
+    /// Whose rows and rules: that of the session itself, whatever is given here.
+    pub dialect: Dialect,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { workers: 1, rows: None, timestamps: false, messages: false }
+        Options { workers: 1, rows: None, timestamps: false, messages: false, dialect: Dialect::Pi }
     }
 }
 
@@ -108,22 +110,15 @@ impl WrongFile {
 /// Where the source is no session, or cannot be read; never for what else its lines hold.
 pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError> {
     let preamble = header::read(source)?;
-    let mut options = options.clone();
     let guess = guess_dialect(source, &preamble)?;
-    if let Some(rows) = &mut options.rows {
-        rows.dialect = guess;
+    let mut options = Options { dialect: guess, ..options.clone() };
+    let mut part = pass(source, &options, &preamble)?;
+    options.dialect = dialect(&preamble, &part);
+    if options.dialect != guess {
+        // The first sign of the agent comes late: rows and flags are made again by its rules.
+        part = pass(source, &options, &preamble)?;
     }
-    let part = pass(source, &options, &preamble)?;
-    let dialect = dialect(&preamble, &part);
-    // Rows are made for one dialect; where its first sign comes late, they are made again.
-    match &mut options.rows {
-        Some(rows) if dialect != guess => {
-            rows.dialect = dialect;
-            let part = pass(source, &options, &preamble)?;
-            Ok(link::link(preamble, part, dialect, source)?)
-        }
-        _ => Ok(link::link(preamble, part, dialect, source)?),
-    }
+    link::link(preamble, part, options.dialect, source)
 }
 
 fn dialect(preamble: &Preamble, part: &Part) -> Dialect {

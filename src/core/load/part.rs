@@ -148,8 +148,7 @@ impl Part {
         let kind = self.draft_kind(kind, entry, record);
         let id = record.id.map_or(Slice::default(), |id| self.keep(&decode(id.bytes)));
         let parent_id = self.parent_id(record.parent_id);
-        let dialect = options.rows.as_ref().map_or(Dialect::Pi, |rows| rows.dialect);
-        let flags = flags(kind, role, record, blocks, dialect);
+        let flags = flags(kind, role, record, blocks, options.dialect);
         let row = self.rows(entry, kind, role, record, blocks, options);
         let timestamp = record.timestamp.map(|time| decode(time.bytes)).unwrap_or_default();
         self.side_tables(entry, kind, role, record, &timestamp, options);
@@ -211,12 +210,12 @@ impl Part {
         options: &Options,
     ) -> Slice {
         let Some(rows) = &options.rows else { return Slice::default() };
-        let text = match rows.dialect {
+        let text = match options.dialect {
             Dialect::Pi => row::pi::text(kind, role, record, blocks),
             Dialect::OhMyPi => row::omp::text(kind, role, record, blocks),
         };
         if rows.searchable {
-            let text = match rows.dialect {
+            let text = match options.dialect {
                 Dialect::Pi => row::pi::searchable(kind, role, record, blocks),
                 Dialect::OhMyPi => row::omp::searchable(kind, role, record, blocks),
             };
@@ -227,7 +226,7 @@ impl Part {
             for block in blocks.iter().filter(|block| block.kind.is_some_and(|kind| kind.is("toolCall"))) {
                 let name = block.name.and_then(Raw::text).unwrap_or_default();
                 let arguments = block.arguments.unwrap_or(Raw::NULL);
-                let row = match rows.dialect {
+                let row = match options.dialect {
                     Dialect::Pi => row::pi::tool_call(&name, arguments, rows.home.as_ref()),
                     Dialect::OhMyPi => row::omp_call::tool_call(&name, arguments, rows.home.as_ref()),
                 };
@@ -384,7 +383,6 @@ fn role_of(kind: Kind, record: &Record, version: Version) -> Role {
     }
 }
 
-/// `dialect` is a guess where no rows are asked for.
 fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], dialect: Dialect) -> Flags {
     let mut flags = Flags::default();
     if dialect == Dialect::OhMyPi && row::omp::is_user_request(kind, role, record) {

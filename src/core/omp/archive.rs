@@ -23,6 +23,11 @@ pub fn blocks(preserve_data: Raw) -> Vec<Vec<u8>> {
     archive.blocks(budget)
 }
 
+/// The text that a compaction's archive was made from; `None` where it has none.
+pub fn source_text(preserve_data: Raw) -> Option<Text<'static>> {
+    Archive::of(preserve_data).map(|archive| archive.source()).filter(|text| !text.is_empty())
+}
+
 struct Archive<'a> {
     frames: Vec<Frame<'a>>,
     truncated_chars: f64,
@@ -80,10 +85,10 @@ impl<'a> Archive<'a> {
         let bytes: usize = self.frames.iter().map(|frame| frame.bytes).sum();
         self.frames.iter().any(old)
             && (many || bytes >= FRAME_BYTES)
-            && (many || self.truncated_chars >= 1_000_000.0 || self.source_units() >= 250_000)
+            && (many || self.truncated_chars >= 1_000_000.0 || self.source().utf16_len() >= 250_000)
     }
 
-    fn source_units(&self) -> usize {
+    fn source(&self) -> Text<'static> {
         let source = match &self.text {
             Some(text) => text.clone(),
             None => {
@@ -95,7 +100,7 @@ impl<'a> Archive<'a> {
                 both
             }
         };
-        readable(&source).utf16_len()
+        readable(&source)
     }
 
     fn blocks(&self, budget: usize) -> Vec<Vec<u8>> {

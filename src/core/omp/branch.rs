@@ -73,3 +73,26 @@ fn told(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Optio
     };
     Ok(Some(Message { entry: ix, body }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::pi::testing::{call, chain, compacted, result, says, user};
+
+    #[test]
+    fn results_are_told_unless_useless() {
+        let useless = says("toolResult", r#""toolCallId":"d","content":[],"useless":true"#);
+        let made = chain(&[user("a"), call("write", "w.ts"), result("r"), useless, compacted("e0", "")]);
+        let branch = prepare(&made.session, &made.path(), &made.bodies(), 0).unwrap();
+        assert_eq!(made.ids(&branch.messages), ["e0", "e1", "e2", "e4"]);
+        assert_eq!(branch.file_ops.written.as_slice(), ["w.ts"]);
+    }
+
+    #[test]
+    fn the_newest_that_fit_are_told() {
+        let made = chain(&[user("aaaa"), compacted("none", ""), user("bbbb"), user("cccc")]);
+        let branch = prepare(&made.session, &made.path(), &made.bodies(), 2).unwrap();
+        assert_eq!(made.ids(&branch.messages), ["e2", "e3"]);
+        assert_eq!(branch.tokens, 2);
+    }
+}

@@ -241,3 +241,79 @@ fn message_of(session: &Session, ix: EntryIx, line: Raw) -> Option<Body> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::pi::testing::{Made, assistant, call, chain, compacted, result, user};
+
+    fn prepared(made: &Made, keep: u64, first_kept: Option<FirstKept>) -> Option<Preparation> {
+        prepare(&made.session, &made.path(), &made.bodies(), keep, first_kept).unwrap()
+    }
+
+    /// First kept, history, prefix.
+    fn parts(made: &Made, preparation: &Preparation) -> (String, Vec<String>, Vec<String>) {
+        let kept = preparation.first_kept.map(|ix| made.session.id(ix).to_string());
+        let (history, prefix) = (&preparation.messages_to_summarize, &preparation.turn_prefix_messages);
+        (kept.unwrap_or_default(), made.ids(history), made.ids(prefix))
+    }
+
+    fn turns() -> Made {
+        chain(&[
+            user("a"),
+            assistant("b"),
+            user("c"),
+            call("read", "src/x.ts:1-5"),
+            result("dddd"),
+            assistant("e"),
+        ])
+    }
+
+    #[test]
+    fn whole_groups_are_kept_as_far_as_they_fit() {
+        let made = turns();
+        let preparation = prepared(&made, 1, None).unwrap();
+        assert_eq!(
+            parts(&made, &preparation),
+            ("e5".into(), vec!["e0".into(), "e1".into()], vec!["e2".into(), "e3".into(), "e4".into()])
+        );
+        assert!(preparation.is_split_turn);
+        assert_eq!(preparation.file_ops.read.as_slice(), ["src/x.ts"].map(Text::from));
+        let preparation = prepared(&made, 10, None).unwrap();
+        assert_eq!(parts(&made, &preparation), ("e2".into(), vec!["e0".into(), "e1".into()], vec![]));
+        assert!(prepared(&made, 20_000, None).is_none());
+    }
+
+    #[test]
+    fn the_cut_may_be_given() {
+        let made = turns();
+        let at = |id| prepared(&made, 1, Some(FirstKept::Entry(made.ix(id)))).unwrap();
+        assert_eq!(parts(&made, &at("e2")), ("e2".into(), vec!["e0".into(), "e1".into()], vec![]));
+        assert_eq!(parts(&made, &at("e3")), ("e3".into(), vec!["e0".into(), "e1".into()], vec!["e2".into()]));
+        let all = prepared(&made, 1, Some(FirstKept::Nothing)).unwrap();
+        assert_eq!((all.first_kept, all.messages_to_summarize.len()), (None, 6));
+        assert!(prepared(&made, 1, Some(FirstKept::Entry(made.ix("e0")))).is_none());
+    }
+
+    #[test]
+    fn what_the_last_compaction_kept_is_summarised_with_it() {
+        let files = r#","details":{"readFiles":["r:raw"],"modifiedFiles":["m"]}"#;
+        let made = chain(&[user("a"), user("b"), compacted("e1", files), user("c"), user("d")]);
+        let preparation = prepared(&made, 1, None).unwrap();
+        assert_eq!(parts(&made, &preparation), ("e4".into(), vec!["e1".into(), "e3".into()], vec![]));
+        assert_eq!(preparation.previous_summary.unwrap(), "S");
+        assert_eq!(preparation.file_ops.read.as_slice(), [Text::from("r")]);
+        assert_eq!(preparation.file_ops.edited.as_slice(), [Text::from("m")]);
+        let made = chain(&[user("a"), compacted("e0", "")]);
+        assert!(prepared(&made, 1, None).is_none());
+    }
+
+    #[test]
+    fn a_reset_ends_what_is_behind_it() {
+        let reset = r#""type":"reset_boundary""#.to_owned();
+        let made = chain(&[user("a"), compacted("e0", ""), reset, user("b"), user("c")]);
+        let preparation = prepared(&made, 1, None).unwrap();
+        assert_eq!(parts(&made, &preparation), ("e4".into(), vec!["e3".into()], vec![]));
+        assert_eq!(preparation.previous_summary, None);
+    }
+}

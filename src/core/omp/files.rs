@@ -118,7 +118,7 @@ fn listed(files: &FileLists, read: &Paths) -> Text<'static> {
     if let more @ 1.. = all.len().saturating_sub(LISTED) {
         tree.push_str(&format!("\n[…{more} files elided…]"));
     }
-    template::files(&tree)
+    if tree.is_empty() { tree } else { template::files(&tree) }
 }
 
 /// Without the lists that this agent, or an older one, put there; no space at the end.

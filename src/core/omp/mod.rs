@@ -24,6 +24,7 @@ pub mod compaction;
 
 pub mod files;
 mod path_tree;
+pub mod prompt;
 
 pub mod message;
 mod template;

@@ -5,6 +5,7 @@ use super::path_tree::{Line, outline};
 use super::value::{fixed1, grouped, leading_space, members, number, number_text, string, truthy};
 use crate::core::json::Raw;
 use crate::core::text::Text;
+use std::collections::HashMap;
 
 /// The notice for the `meta` of an execution; empty where there is nothing to say.
 pub fn notice(meta: Option<Raw>) -> Text<'static> {
@@ -191,16 +192,18 @@ fn complaints(diagnostics: Raw) -> Option<Text<'static>> {
     out.push(&string(summary));
     out.push_str("):\n");
     let mut files: Vec<(Text, Vec<Text>)> = Vec::new();
+    let mut places: HashMap<Text, usize> = HashMap::new();
     let mut others = Vec::new();
     for message in &messages {
         let Some((file, rest)) = place(message) else {
             others.push(message.borrowed());
             continue;
         };
-        match files.iter_mut().find(|(name, _)| *name == file) {
-            Some((_, rests)) => rests.push(rest),
-            None => files.push((file, vec![rest])),
+        let at = *places.entry(file.clone()).or_insert(files.len());
+        if at == files.len() {
+            files.push((file, Vec::new()));
         }
+        files[at].1.push(rest);
     }
     let mut lines: Vec<Text> = Vec::new();
     for line in outline(files.iter().map(|(file, _)| file)) {
@@ -208,7 +211,7 @@ fn complaints(diagnostics: Raw) -> Option<Text<'static>> {
             lines.push(Text::default());
         }
         lines.push(heading(&line));
-        let rests = files.iter().find(|(file, _)| line.file == Some(file)).map(|(_, rests)| rests);
+        let rests = line.file.and_then(|file| places.get(file)).map(|&at| &files[at].1);
         lines.extend(rests.into_iter().flatten().map(|rest| {
             let mut line = Text::from("  ");
             line.push(rest);

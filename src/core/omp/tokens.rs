@@ -71,7 +71,7 @@ fn text(value: Option<Raw>) -> u64 {
 }
 
 fn quarter(bytes: usize) -> u64 {
-    (bytes as u64 + 3) / 4
+    (bytes as u64).div_ceil(4)
 }
 
 /// What a provider counted at the end of a turn.

@@ -94,7 +94,8 @@ fn without_labels(session: &Session, bodies: &dyn Bodies, path: &[EntryIx]) -> i
         for label in pending.drain(..) {
             behind_label.insert(session.id(label).into_owned(), id.clone());
         }
-        let moved = entry.parent != parent || (parent.is_none() && !entry.parent_id.is_empty());
+        // A root may be written as `""`, or name a parent that is not in the file.
+        let moved = entry.parent != parent || parent.is_none();
         let first_kept = match entry.kind {
             Kind::Compaction if !behind_label.is_empty() => first_kept(bodies, ix, &id, &behind_label)?,
             _ => None,

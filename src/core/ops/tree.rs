@@ -7,7 +7,7 @@ use crate::core::row::search::Query;
 use crate::core::session::{Dialect, Session};
 use crate::core::text::Text;
 use crate::core::tree::{Place, Tree, active, layout};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The agents' filter modes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +74,13 @@ impl<'a> Drawing<'a> {
     /// Whether the entry is on the path to the leaf.
     pub fn is_active(&self, ix: EntryIx) -> bool {
         self.is_active[ix.at()]
+    }
+
+    /// The entry whose row is marked as where the conversation stands: the leaf, or its nearest
+    /// ancestor that is shown (where the agents' selectors stand, too).
+    pub fn marked(&self) -> Position {
+        let shown: HashSet<EntryIx> = self.places.iter().map(|place| place.entry).collect();
+        std::iter::successors(self.leaf, |&ix| self.session.entry(ix).parent).find(|ix| shown.contains(ix))
     }
 
     /// Whether the entry is the leaf.

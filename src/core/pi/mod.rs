@@ -27,7 +27,7 @@ pub mod prompt;
 mod value;
 
 #[cfg(test)]
-mod testing;
+pub(in crate::core) mod testing;
 
 use super::bodies::Bodies;
 use super::entry::EntryIx;

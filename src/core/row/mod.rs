@@ -12,7 +12,6 @@ mod omp_note;
 pub mod search;
 mod word;
 
-use super::session::Dialect;
 use super::text::Text;
 
 /// UTF-16 units of a content that a row shows, as in both agents.
@@ -21,8 +20,6 @@ pub const ROW_UNITS: usize = 200;
 /// What rows depend on beside the entry.
 #[derive(Clone, Debug)]
 pub struct RowOptions {
-    /// Whose rows.
-    pub dialect: Dialect,
     /// The person's home folder, written `~` in tool calls.
     pub home: Option<Text<'static>>,
     /// Whether the text that a search looks through is wanted as well.

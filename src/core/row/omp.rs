@@ -23,8 +23,7 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
         }
         Kind::CustomMessage => custom_message(entry),
         Kind::Compaction => {
-            let tokens =
-                entry.get("tokensBefore").map_or(f64::NAN, |tokens| tokens.number().unwrap_or(f64::NAN));
+            let tokens = crate::core::omp::number(entry.get("tokensBefore"));
             // JavaScript's Math.round takes halves up.
             let thousands = (tokens / 1000.0 + 0.5).floor();
             let thousands = if thousands.is_finite() { js::number(thousands) } else { "NaN".to_owned() };

@@ -12,9 +12,13 @@ pub fn says_something(raw: &[u8]) -> bool {
     if raw.first().is_some_and(u8::is_ascii_alphanumeric) {
         return true;
     }
-    let text = string::decode(raw);
-    let dots = |c: u32| matches!(c, 0x2e | 0x2026 | 0x20 | 0x09 | 0x0a | 0x0d);
-    !text.trim().code_points().all(dots)
+    let says = |text: Text| {
+        let dots = |c: u32| matches!(c, 0x2e | 0x2026 | 0x20 | 0x09 | 0x0a | 0x0d);
+        !text.trim().code_points().all(dots)
+    };
+    let mut head = Vec::new();
+    let whole = string::decode_head(raw, 64, &mut head) > 0;
+    says(Text::from_wtf8(head)) || (!whole && says(string::decode(raw)))
 }
 
 /// The note on a turn that was tried again, in at most `columns` terminal columns.

@@ -4,6 +4,7 @@ use super::{ROW_UNITS, normalize};
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::{decode, decode_head, is_blank};
 use crate::core::json::{Raw, js};
+use crate::core::load::part::named_head;
 use crate::core::load::record::{Block, Content, MessageFacts, Record};
 use crate::core::text::Text;
 
@@ -17,7 +18,12 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
         }
         Kind::CustomMessage => {
             let content = entry.get("content").map(content_head).unwrap_or_default();
-            joined(&["[", &member("customType").to_string_lossy(), "]: "], &normalize(&content))
+            let mut row = bracketed("", &member("customType"));
+            if row.as_bytes().ends_with(b"]") {
+                row.push_str(": ");
+                row.push(&normalize(&content));
+            }
+            row
         }
         Kind::Compaction => {
             let tokens = entry.get("tokensBefore").and_then(Raw::number).unwrap_or(0.0);
@@ -30,16 +36,15 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
         }
         Kind::ModelChange => bracketed("model: ", &member("modelId")),
         Kind::ThinkingLevelChange => bracketed("thinking: ", &member("thinkingLevel")),
-        // A head of the draft tree has no `customType` before migration.
-        Kind::Custom if entry.get("customType").is_none() => bracketed("custom: ", &member("type")),
-        Kind::Custom => bracketed("custom: ", &member("customType")),
+        Kind::Custom => bracketed("custom: ", &custom_type(entry)),
         Kind::ContextEdit => {
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
             bracketed(if omits { "context omit: " } else { "context replace: " }, &member("targetId"))
         }
-        Kind::Label => match entry.get("label").filter(|label| !label.is_null()) {
-            Some(label) => bracketed("label: ", &display(label)),
-            None => Text::from("[label: (cleared)]"),
+        Kind::Label => match (entry.get("label").filter(|label| !label.is_null()), named_head(entry)) {
+            (Some(label), _) => bracketed("label: ", &display(label)),
+            (None, Some(head)) => bracketed("label: ", &head.head(ROW_UNITS)),
+            (None, None) => Text::from("[label: (cleared)]"),
         },
         Kind::SessionInfo => match entry.get("name").filter(|name| name.is_truthy()) {
             Some(name) => bracketed("title: ", &display(name)),
@@ -86,6 +91,12 @@ fn assistant_text(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     }
 }
 
+/// The type of a custom entry; a head of the draft tree has none before migration.
+fn custom_type(entry: Raw) -> Text<'static> {
+    let named = entry.get("customType").or(entry.get("type").filter(|kind| kind.is("head")));
+    named.map_or(Text::from("undefined"), display)
+}
+
 /// Whether the tree hides the message unless it is the leaf: an assistant's, without text, that
 /// ended neither in an error nor early.
 pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
@@ -123,7 +134,7 @@ pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> 
         Kind::SessionInfo => vec![Text::from("title"), member("name")],
         Kind::ModelChange => vec![Text::from("model"), member("modelId")],
         Kind::ThinkingLevelChange => vec![Text::from("thinking"), member("thinkingLevel")],
-        Kind::Custom => vec![Text::from("custom"), member("customType")],
+        Kind::Custom => vec![Text::from("custom"), custom_type(entry)],
         Kind::ContextEdit => {
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
             vec![
@@ -133,7 +144,7 @@ pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> 
             ]
         }
         Kind::Label => vec![Text::from("label"), member("label")],
-        _ => vec![member("type")],
+        _ => Vec::new(),
     };
     let mut text = Text::default();
     for (at, part) in parts.iter().enumerate() {
@@ -169,15 +180,25 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
         }
         "grep" => {
             let pattern = argument(&["pattern"]);
-            bracketed("", &joined(&["grep: /", &pattern.to_string_lossy(), "/ in "], &path(&["path"], ".")))
+            searched("grep: /", &pattern, "/ in ", &path(&["path"], "."))
         }
         "find" => {
             let pattern = argument(&["pattern"]);
-            bracketed("", &joined(&["find: ", &pattern.to_string_lossy(), " in "], &path(&["path"], ".")))
+            searched("find: ", &pattern, " in ", &path(&["path"], "."))
         }
         "ls" => bracketed("ls: ", &path(&["path"], ".")),
         other => other_call(other, arguments),
     }
+}
+
+/// A pattern and where it is looked for.
+fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> Text<'static> {
+    let mut row = joined(&[before], pattern);
+    if pattern.utf16_len() < ROW_UNITS {
+        row.push_str(between);
+        row.push(place);
+    }
+    bracketed("", &row)
 }
 
 /// A call of a tool that has no form of its own: the first 40 units of its arguments.
@@ -215,16 +236,15 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
 pub fn short_path<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
     let Some(home) = home.filter(|home| home.as_bytes().len() > 1) else { return path };
     let home = home.as_bytes().strip_suffix(b"/").unwrap_or(home.as_bytes());
-    let short = match path.as_bytes().strip_prefix(home) {
+    match path.as_bytes().strip_prefix(home) {
         Some(b"" | b"/") => Text::from("~"),
         Some(rest) if rest.starts_with(b"/") => {
             let mut short = Text::from("~");
             short.push(&Text::from_wtf8(rest));
             short.into_owned()
         }
-        _ => return path,
-    };
-    short
+        _ => path,
+    }
 }
 
 /// The first [`ROW_UNITS`] of a message's text: its text blocks one behind the other.
@@ -291,7 +311,8 @@ fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
 
 fn bracketed(prefix: &str, text: &Text) -> Text<'static> {
     let mut row = joined(&["[", prefix], text);
-    row.push_str("]");
+    // What is cut has no end to show.
+    row.push_str(if text.utf16_len() < ROW_UNITS { "]" } else { "" });
     row
 }
 

@@ -91,6 +91,8 @@ export const KINDS = {
       const actual = await world.json(["summarize", world.file, ref(id), "--prepare", "--json"], { code: nothing ? 1 : 0 });
       if (actual.problem) return actual.problem;
       if (nothing) return null;
+      // Where the target's parent is not in the file, pi goes to an entry that it then does not find.
+      if (expected.newLeafId !== null && actual.value.newLeafId === null) expected.newLeafId = null;
       const { readFiles, modifiedFiles } = expected.readFiles ? actual.value : {};
       return difference(abandoned(expected), abandoned({ ...actual.value, readFiles, modifiedFiles }));
     },
@@ -101,8 +103,10 @@ export const KINDS = {
     async compare(world, { id }, [expected, path]) {
       const actual = await world.jsonLines(["fork", world.file, ref(id), "-o", "-"]);
       if (actual.problem) return actual.problem;
-      // oh-my-pi drops labels without chaining their children again; pisess does it as pi does.
-      const chained = world.dialect === "pi" || !path.some((entry) => entry.type === "label");
+      // oh-my-pi drops labels without chaining their children again, and keeps a parent that is not in
+      // the file; pisess does both as pi does.
+      const chained =
+        world.dialect === "pi" || !(path[0]?.parentId || path.some((entry) => entry.type === "label"));
       return sameEntries(expected, actual.value, { dialect: world.dialect, chained });
     },
   },
@@ -139,7 +143,8 @@ export const KINDS = {
     questions: ({ id }) => [{ kind: "summarize", id }],
     async compare(world, { id, summary }, [prepared]) {
       const { newLeafId: to, readFiles, modifiedFiles } = prepared;
-      if (!readFiles) return null;
+      // Where the target's parent is not in the file, pi throws; pisess goes before the first entry.
+      if (!readFiles || (to !== null && !hasEntry(world, to))) return null;
       const action = { kind: "branch_summary", to, summary, details: { readFiles, modifiedFiles } };
       const [answer] = await world.ask([{ kind: "write", action }]);
       return written(world, ["summarize", world.file, ref(id), "--summary", summary], answer[0]);
@@ -224,8 +229,22 @@ async function opens(world, file, context, leaf) {
 const CONTEXT = ["messages", "thinkingLevel", "model", "models", "mode", "modeData", "serviceTier", "configuredThinkingLevel", "injectedTtsrRules"];
 
 /** The promised parts; what is null may as well be absent. */
+const hasEntry = (world, id) =>
+  world.lines.some((line) => {
+    try {
+      return JSON.parse(line).id === id;
+    } catch {
+      return false;
+    }
+  });
+
+// oh-my-pi has no `model` beside its `models`; pisess gives it in both dialects.
 const wholeContext = (context) =>
-  Object.fromEntries(CONTEXT.flatMap((name) => ((context[name] ?? null) === null ? [] : [[name, context[name]]])));
+  Object.fromEntries(
+    CONTEXT.filter((name) => name !== "model" || !context.models).flatMap((name) =>
+      (context[name] ?? null) === null ? [] : [[name, context[name]]],
+    ),
+  );
 
 const PREPARATION = ["firstKeptEntryId", "isSplitTurn", "tokensBefore", "messagesToSummarize", "turnPrefixMessages"];
 

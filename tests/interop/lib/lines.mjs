@@ -28,7 +28,7 @@ function renamed(entries) {
 
 /** oh-my-pi stamps the labels of a fork with the clock, and loses the parents behind dropped ones. */
 function settled(entry, { dialect, chained }) {
-  const { parentId, ...rest } = entry;
+  const { parentId, firstKeptEntryId, ...rest } = entry;
   const kept = chained ? entry : rest;
   return dialect !== "pi" && entry.type === "label" ? { ...kept, timestamp: "now" } : kept;
 }

@@ -45,7 +45,7 @@ export function ompSession(random, version = 3) {
     version,
     id: `01990000-0000-7000-9000-${random.hex(12)}`,
     timestamp: "2026-01-31T10:00:00.000Z",
-    cwd: random.pick(["/tmp", "/tmp/interop project"]),
+    cwd: "/tmp",
     ...(random.chance(0.3) && title !== undefined && { title, titleSource: "auto" }),
     ...(random.chance(0.1) && { additionalDirectories: ["/var/tmp"] }),
   };

@@ -1,0 +1,321 @@
+//! `pisess migrate`: older formats to version 3.
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+
+#[test]
+fn version_one() {
+    let s = Sandbox::with(&["v1.jsonl"]);
+    assert_snapshot!(s.run("migrate ./v1.jsonl"), @"./v1.jsonl: migrated from v1, 9 entries");
+    assert_snapshot!(s.text("v1.jsonl"), @r#"
+    {"type":"session","id":"3b9f6f1e-7c55-4a01-8d0e-2f4c8a1b7e90","timestamp":"2026-03-14T09:26:53.589Z","cwd":"/home/u/garden","provider":"anthropic","modelId":"claude-opus-4-5","thinkingLevel":"off","version":3}
+    {"type":"message","timestamp":"2026-03-14T09:26:54.589Z","message":{"role":"user","content":"When should I sow carrots?","timestamp":1773480414589},"id":"4c411fb5","parentId":null}
+    {"type":"message","timestamp":"2026-03-14T09:26:57.589Z","message":{"role":"assistant","content":[{"type":"text","text":"From March on, when the soil is no longer cold."}],"api":"anthropic-messages","provider":"anthropic","model":"claude-opus-4-5","usage":{"input":900,"output":40,"cacheRead":0,"cacheWrite":0,"totalTokens":940,"cost":{"input":0.0027,"output":0.0006,"cacheRead":0,"cacheWrite":0,"total":0.0033}},"stopReason":"stop","timestamp":1773480417589},"id":"c307e4fd","parentId":"4c411fb5"}
+    {"type":"message","timestamp":"2026-03-14T09:27:02.589Z","message":{"role":"custom","customType":"weather","content":"Soil at 10 cm: 7 °C","display":true,"timestamp":1773480422589},"id":"1858c9d3","parentId":"c307e4fd"}
+    {"type":"message","timestamp":"2026-03-14T09:27:13.589Z","message":{"role":"user","content":[{"type":"text","text":"And beans?"}],"timestamp":1773480433589},"id":"cb26a1f8","parentId":"1858c9d3"}
+    {"type":"message","timestamp":"2026-03-14T09:27:17.589Z","message":{"role":"assistant","content":[{"type":"text","text":"Mid-May, after the last frost."}],"api":"anthropic-messages","provider":"anthropic","model":"claude-opus-4-5","usage":{"input":900,"output":40,"cacheRead":0,"cacheWrite":0,"totalTokens":940,"cost":{"input":0.0027,"output":0.0006,"cacheRead":0,"cacheWrite":0,"total":0.0033}},"stopReason":"stop","timestamp":1773480437589},"id":"ac4bd0d1","parentId":"cb26a1f8"}
+    {"type":"compaction","timestamp":"2026-03-14T09:27:53.589Z","summary":"Carrots from March, beans from mid-May.","tokensBefore":1900,"id":"c24d8cb7","parentId":"ac4bd0d1","firstKeptEntryId":"cb26a1f8"}
+    {"type":"thinking_level_change","timestamp":"2026-03-14T09:28:23.589Z","thinkingLevel":"medium","id":"80b80871","parentId":"c24d8cb7"}
+    {"type":"message","timestamp":"2026-03-14T09:28:24.589Z","message":{"role":"user","content":"Make me a calendar.","timestamp":1773480504589},"id":"f55275d5","parentId":"80b80871"}
+    {"type":"message","timestamp":"2026-03-14T09:28:32.589Z","message":{"role":"assistant","content":[{"type":"text","text":"March: carrots. May: beans."}],"api":"anthropic-messages","provider":"anthropic","model":"claude-opus-4-5","usage":{"input":900,"output":40,"cacheRead":0,"cacheWrite":0,"totalTokens":940,"cost":{"input":0.0027,"output":0.0006,"cacheRead":0,"cacheWrite":0,"total":0.0033}},"stopReason":"stop","timestamp":1773480512589},"id":"cebfaa52","parentId":"f55275d5"}
+    "#);
+    assert_snapshot!(s.run("tree ./v1.jsonl --filter all"), @"
+    4c411fb5  • user: When should I sow carrots?
+    c307e4fd  • assistant: From March on, when the soil is no longer cold.
+    1858c9d3  • [custom]
+    cb26a1f8  • user: And beans?
+    ac4bd0d1  • assistant: Mid-May, after the last frost.
+    c24d8cb7  • [compaction: 2k tokens]
+    80b80871  • [thinking: medium]
+    f55275d5  • user: Make me a calendar.
+    cebfaa52  • assistant: March: carrots. May: beans.  ← active
+    ");
+    assert_eq!(s.names(), ["v1.jsonl"]);
+}
+
+#[test]
+fn version_two_changes_one_role() {
+    let s = Sandbox::with(&["v2.jsonl"]);
+    assert_snapshot!(s.run("migrate ./v2.jsonl"), @"./v2.jsonl: migrated from v2, 5 entries");
+    let expected = String::from_utf8(fixture("v2.jsonl"))
+        .unwrap()
+        .replace("\"version\":2", "\"version\":3")
+        .replace("\"role\":\"hookMessage\"", "\"role\":\"custom\"");
+    assert_eq!(s.text("v2.jsonl"), expected);
+}
+
+#[test]
+fn draft_tree() {
+    let s = Sandbox::with(&["draft-tree.jsonl"]);
+    assert_snapshot!(s.run("migrate ./draft-tree.jsonl"), @"./draft-tree.jsonl: migrated from draft, 15 entries");
+    assert_snapshot!(s.text("draft-tree.jsonl"), @r#"
+    {"type":"session","id":"d7a3c1e0-5b62-4f0e-9a5c-draft0000001","parent":-1,"timestamp":"2026-03-14T09:26:53.589Z","cwd":"/home/u/cli","version":3}
+    {"type":"message","id":"e6d4541d","parentId":null,"message":{"role":"user","content":"Build a small CLI"},"timestamp":"2026-03-14T09:26:54.589Z"}
+    {"type":"message","id":"e0181802","parentId":"e6d4541d","message":{"role":"assistant","content":[{"type":"text","text":"In which language?"}],"stopReason":"stop"},"timestamp":"2026-03-14T09:26:55.589Z"}
+    {"type":"message","id":"73434a73","parentId":"e0181802","message":{"role":"user","content":"Node"},"timestamp":"2026-03-14T09:26:55.589Z"}
+    {"type":"message","id":"ac2053f3","parentId":"73434a73","message":{"role":"assistant","content":[{"type":"text","text":"Here is cli.js."}],"stopReason":"stop"},"timestamp":"2026-03-14T09:26:55.589Z"}
+    {"type":"custom","id":"02ed4d0f","parentId":"ac2053f3","timestamp":"2026-03-14T09:26:55.589Z","customType":"head","data":{"name":"main"}}
+    {"type":"branch_summary","id":"07434132","parentId":"e0181802","summary":"Tried Node: cli.js came out fine but slow to start.","timestamp":"2026-03-14T09:27:53.589Z","fromId":"02ed4d0f"}
+    {"type":"message","id":"5c4417ce","parentId":"07434132","message":{"role":"user","content":"Rust, then"},"timestamp":"2026-03-14T09:27:53.589Z"}
+    {"type":"message","id":"b5936be4","parentId":"5c4417ce","message":{"role":"assistant","content":[{"type":"text","text":"Here is main.rs."}],"stopReason":"stop"},"timestamp":"2026-03-14T09:27:53.589Z"}
+    {"type":"label","id":"2d4e6ebd","parentId":"b5936be4","timestamp":"2026-03-14T09:27:53.589Z","targetId":"b5936be4","label":"rust"}
+    {"type":"branch_summary","summary":"Rust works, too.","timestamp":"2026-03-14T09:28:53.589Z","id":"132ceec8","parentId":"e0181802","fromId":"2d4e6ebd","details":{"prePopSummary":"main.rs prints its arguments."}}
+    {"type":"label","id":"5c92886b","parentId":"132ceec8","targetId":"e0181802","label":"which language","timestamp":"2026-03-14T09:28:53.589Z"}
+    {"type":"compaction","id":"0d98c807","parentId":null,"summary":"A CLI was wanted; Node and Rust were tried.","summarizedPath":[1,2,6,7,8],"timestamp":"2026-03-14T09:28:53.589Z","firstKeptEntryId":"0d98c807","tokensBefore":0}
+    {"type":"message","id":"f8d11dfd","parentId":"0d98c807","message":{"role":"user","content":"Write its manual"},"timestamp":"2026-03-14T09:28:53.589Z"}
+    {"type":"custom","id":"b9e0ca9d","parentId":"b5936be4","timestamp":"2026-03-14T09:28:53.589Z","customType":"head","data":{"name":"main"}}
+    {"type":"message","id":"5e29b866","parentId":"f8d11dfd","message":{"role":"assistant","content":[{"type":"text","text":"Half a page will do."}],"stopReason":"stop"},"timestamp":"2026-03-14T09:29:53.589Z"}
+    {"type":"custom","customType":"head","id":"8b6883da","parentId":"b9e0ca9d","timestamp":"2026-03-14T09:29:53.589Z"}
+    "#);
+    assert_snapshot!(s.run("tree ./draft-tree.jsonl --filter all"), @"
+    e6d4541d  • user: Build a small CLI
+    e0181802     • [which language] assistant: In which language?
+    07434132     ├─ • [branch summary]: Tried Node: cli.js came out fine but slow to start.
+    5c4417ce     │     • user: Rust, then
+    b5936be4     │     • [rust] assistant: Here is main.rs.
+    b9e0ca9d     │     ├─ • [custom: head]
+    8b6883da     │     │     • [custom: head]  ← active
+    2d4e6ebd     │     └─ [label: rust]
+    73434a73     ├─ user: Node
+    ac2053f3     │     assistant: Here is cli.js.
+    02ed4d0f     │     [custom: head]
+    132ceec8     └─ [branch summary]: Rust works, too.
+    5c92886b           [label: which language]
+    0d98c807  [compaction: 0k tokens]
+    f8d11dfd     user: Write its manual
+    5e29b866     assistant: Half a page will do.
+    ");
+}
+
+#[test]
+fn a_current_file_stays_as_it_is() {
+    for name in ["tour.jsonl", "omp.jsonl", "omp-no-slot.jsonl", "hazards/string-version.jsonl"] {
+        let s = Sandbox::with(&[name]);
+        let file = name.rsplit('/').next().unwrap();
+        let done = s.unchanged(&format!("migrate ./{file} -q"));
+        assert!(done.quiet().contains("is version 3 already"), "{name}");
+    }
+}
+
+#[test]
+fn a_current_file_passes_a_pipe_to_its_last_byte() {
+    for name in ["tour.jsonl", "omp.jsonl", "hazards/no-final-newline.jsonl", "hazards/crlf.jsonl"] {
+        let s = Sandbox::new();
+        assert_eq!(s.pisess("migrate -").stdin(fixture(name)).done().quiet_bytes(), fixture(name), "{name}");
+    }
+}
+
+#[test]
+fn ids_are_the_same_on_every_machine() {
+    // They come from the session's id and the record's number, not from chance.
+    let s = Sandbox::with(&["v1.jsonl"]);
+    let here =
+        s.pisess("migrate - ").stdin(fixture("v1.jsonl")).env("PISESS_ID_SEED", "other").done().quiet();
+    assert_eq!(s.run("migrate ./v1.jsonl -o -"), here);
+    let namespace = uuid::Uuid::parse_str("3b9f6f1e-7c55-4a01-8d0e-2f4c8a1b7e90").unwrap();
+    let first = uuid::Uuid::new_v5(&namespace, b"1").to_string();
+    assert!(here.lines().nth(1).unwrap().contains(&format!("\"id\":\"{}\"", &first[..8])), "{first}");
+}
+
+#[test]
+fn twice_is_once() {
+    for name in ["v1.jsonl", "v2.jsonl", "draft-tree.jsonl"] {
+        let s = Sandbox::with(&[name]);
+        s.run(&format!("migrate ./{name}"));
+        let once = s.files();
+        s.run(&format!("migrate ./{name}"));
+        assert!(s.files() == once, "{name}");
+    }
+}
+
+#[test]
+fn check_changes_nothing_and_tells() {
+    let s = Sandbox::with(&["v1.jsonl", "tour.jsonl"]);
+    assert_snapshot!(s.unchanged("migrate --check ./v1.jsonl"), @"
+    ./v1.jsonl: is v1, 9 entries, to be migrated
+    exit 1
+    ");
+    assert_snapshot!(s.unchanged("migrate --check ./tour.jsonl"), @"./tour.jsonl: is version 3 already, 31 entries");
+    assert_snapshot!(s.unchanged("migrate --check ./v1.jsonl ./tour.jsonl"), @"
+    from  files  entries  to migrate  current  failed
+    v1        1        9           1        0       0
+    v3        1       31           0        1       0
+    exit 1
+    ");
+    assert_snapshot!(s.unchanged("migrate --check --json ./v1.jsonl ./tour.jsonl"), @r#"
+    {"path":"./tour.jsonl","from":"v3","to":"v3","entries":31,"status":"current"}
+    {"path":"./v1.jsonl","from":"v1","to":"v3","entries":9,"status":"outdated"}
+    exit 1
+    "#);
+    assert_eq!(s.pisess("migrate --check -").stdin(fixture("v1.jsonl")).done().code, 1);
+    assert_eq!(s.pisess("migrate --check -").stdin(fixture("tour.jsonl")).done().code, 0);
+}
+
+#[test]
+fn dry_run_changes_nothing() {
+    let s = Sandbox::with(&["v1.jsonl", "tour.jsonl"]);
+    assert_snapshot!(s.unchanged("migrate -n ./v1.jsonl"), @"./v1.jsonl: is v1, 9 entries, to be migrated");
+    assert_snapshot!(s.unchanged("migrate -n ./v1.jsonl ./tour.jsonl"), @"
+    from  files  entries  to migrate  current  failed
+    v1        1        9           1        0       0
+    v3        1       31           0        1       0
+    ");
+    assert_snapshot!(s.unchanged("migrate -n --json ./v1.jsonl ./tour.jsonl"), @r#"
+    {"path":"./tour.jsonl","from":"v3","to":"v3","entries":31,"status":"current"}
+    {"path":"./v1.jsonl","from":"v1","to":"v3","entries":9,"status":"outdated"}
+    "#);
+}
+
+#[test]
+fn a_backup_holds_the_old_bytes() {
+    let s = Sandbox::with(&["v1.jsonl"]);
+    s.run("migrate --backup ./v1.jsonl");
+    assert_eq!(s.names(), ["v1.jsonl", "v1.jsonl.bak"]);
+    assert_eq!(s.bytes("v1.jsonl.bak"), fixture("v1.jsonl"));
+    s.put("v1.jsonl", fixture("v1.jsonl"));
+    s.run("migrate --backup=.old ./v1.jsonl");
+    assert_eq!(s.bytes("v1.jsonl.old"), fixture("v1.jsonl"));
+}
+
+#[test]
+fn a_backup_never_overwrites() {
+    let s = Sandbox::with(&["v1.jsonl"]);
+    s.put("v1.jsonl.bak", "mine");
+    let done = s.pisess("migrate --backup ./v1.jsonl").done();
+    assert_eq!(s.text("v1.jsonl.bak"), "mine");
+    assert_snapshot!(done, @"
+    2> pisess: cannot back up to ./v1.jsonl.bak: it exists already (hint: choose another name; --force replaces an output)
+    exit 2
+    ");
+}
+
+#[test]
+fn a_folder_means_its_own_sessions() {
+    let s = Sandbox::new();
+    s.put("a/one.jsonl", fixture("v1.jsonl"));
+    s.put("a/two.jsonl", fixture("v2.jsonl"));
+    s.put("a/three.jsonl", fixture("tour.jsonl"));
+    s.put("a/notes.txt", "no session");
+    s.put("a/.hidden.jsonl", fixture("v1.jsonl"));
+    s.put("a/below/four.jsonl", fixture("draft-tree.jsonl"));
+    assert_snapshot!(s.run("migrate ./a"), @"
+    from  files  entries  migrated  current  failed
+    v1        1        9         1        0       0
+    v2        1        5         1        0       0
+    v3        1       31         0        1       0
+    ");
+    assert_eq!(s.bytes("a/.hidden.jsonl"), fixture("v1.jsonl"));
+    assert_eq!(s.bytes("a/below/four.jsonl"), fixture("draft-tree.jsonl"));
+    assert_snapshot!(s.run("migrate -r ./a"), @"
+    from   files  entries  migrated  current  failed
+    draft      1       15         1        0       0
+    v3         3       45         0        3       0
+    ");
+    assert_snapshot!(s.run("migrate -r --json ./a"), @r#"
+    {"path":"./a/below/four.jsonl","from":"v3","to":"v3","entries":16,"status":"current"}
+    {"path":"./a/one.jsonl","from":"v3","to":"v3","entries":9,"status":"current"}
+    {"path":"./a/three.jsonl","from":"v3","to":"v3","entries":31,"status":"current"}
+    {"path":"./a/two.jsonl","from":"v3","to":"v3","entries":5,"status":"current"}
+    "#);
+    assert_eq!(s.bytes("a/.hidden.jsonl"), fixture("v1.jsonl"));
+    assert_eq!(s.names().len(), 6);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_behind_a_symlink_is_not_entered() {
+    let s = Sandbox::new();
+    s.put("far/one.jsonl", fixture("v1.jsonl"));
+    s.put("a/two.jsonl", fixture("v2.jsonl"));
+    std::os::unix::fs::symlink(s.path("far"), s.path("a/link")).unwrap();
+    s.run("migrate -r ./a");
+    assert_eq!(s.bytes("far/one.jsonl"), fixture("v1.jsonl"));
+    assert_ne!(s.bytes("a/two.jsonl"), fixture("v2.jsonl"));
+}
+
+#[test]
+fn a_batch_goes_on_and_gives_the_worst_code() {
+    let s = Sandbox::with(&["v1.jsonl", "v4.jsonl", "other-tool.jsonl", "hazards/empty.jsonl"]);
+    let done = s.pisess("migrate ./v4.jsonl ./v1.jsonl ./other-tool.jsonl ./empty.jsonl ./gone.jsonl").done();
+    assert_snapshot!(done, @r#"
+    from  files  entries  migrated  current  failed
+    v1        1        9         1        0       0
+    -         4        0         0        0       4
+    2> pisess: cannot read ./gone.jsonl: no such file or folder
+    2> pisess: ./empty.jsonl: the file is empty (hint: an agent writes the header with the first message)
+    2> pisess: ./other-tool.jsonl:1: the first line is no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    2> pisess: ./v4.jsonl:1: the session has the newer format v4, which pisess does not know (hint: nothing was written; use a newer pisess for it)
+    exit 2
+    "#);
+    assert!(s.text("v1.jsonl").contains("\"version\":3"));
+    assert_eq!(s.bytes("v4.jsonl"), fixture("v4.jsonl"));
+}
+
+#[test]
+fn to_another_file_and_to_stdout() {
+    let s = Sandbox::with(&["v1.jsonl"]);
+    assert_eq!(s.run("migrate ./v1.jsonl -o ./new.jsonl"), "");
+    assert_eq!(s.bytes("v1.jsonl"), fixture("v1.jsonl"));
+    assert_eq!(s.text("new.jsonl"), s.run("migrate ./v1.jsonl -o -"));
+    assert_eq!(s.text("new.jsonl"), s.pisess("migrate -").stdin(fixture("v1.jsonl")).done().quiet());
+}
+
+#[test]
+fn unchanged_bytes_go_back_as_they_were() {
+    for name in ["malformed-v2", "numbers-v2", "duplicate-keys-v2", "lone-surrogate-v2", "invalid-utf8-v2"] {
+        let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
+        let before = s.bytes(&format!("{name}.jsonl"));
+        s.run(&format!("migrate -q ./{name}.jsonl"));
+        let after = s.bytes(&format!("{name}.jsonl"));
+        // The only changes are these two, so undone they give the old bytes.
+        let undone =
+            replaced(&replaced(&after, "\"custom\"", "\"hookMessage\""), "\"version\":3", "\"version\":2");
+        assert!(undone == before, "{name}: {}", String::from_utf8_lossy(&after));
+    }
+}
+
+fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at..].starts_with(from.as_bytes()) {
+            out.extend_from_slice(to.as_bytes());
+            at += from.len();
+        } else {
+            out.push(bytes[at]);
+            at += 1;
+        }
+    }
+    out
+}
+
+#[test]
+fn kept_index_counts_parsed_records() {
+    // The malformed line and the blank one do not count; an index further down names nothing.
+    let s = Sandbox::new();
+    s.put(
+        "v1.jsonl",
+        concat!(
+            r#"{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#,
+            "\nbroken\n\n",
+            r#"{"type":"message","message":{"role":"user","content":"one"}}"#,
+            "\n",
+            r#"{"type":"message","message":{"role":"user","content":"two"}}"#,
+            "\n",
+            r#"{"type":"compaction","summary":"s","firstKeptEntryIndex":2,"tokensBefore":1}"#,
+            "\n",
+            r#"{"type":"compaction","summary":"t","firstKeptEntryIndex":9,"tokensBefore":1}"#,
+            "\n",
+        ),
+    );
+    s.run("migrate -q ./v1.jsonl");
+    assert_snapshot!(s.text("v1.jsonl"), @r#"
+    {"type":"session","id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/","version":3}
+    broken
+
+    {"type":"message","message":{"role":"user","content":"one"},"id":"53be4503","parentId":null}
+    {"type":"message","message":{"role":"user","content":"two"},"id":"b0d0870d","parentId":"53be4503"}
+    {"type":"compaction","summary":"s","tokensBefore":1,"id":"d11f3c8c","parentId":"b0d0870d","firstKeptEntryId":"b0d0870d"}
+    {"type":"compaction","summary":"t","tokensBefore":1,"id":"769becd5","parentId":"d11f3c8c"}
+    "#);
+}

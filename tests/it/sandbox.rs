@@ -1,0 +1,325 @@
+//! A folder of its own, a fixed world, and runs of pisess in it.
+//!
+//! A command line is written as in a shell, with `'quotes'` where needed. `./` at the start of an
+//! argument is the sandbox; in what a run says, the sandbox's path is `./` again.
+
+use pisess::world::{Terminals, World};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io::{Cursor, Write};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// The environment of every run.
+const ENVIRONMENT: [(&str, &str); 4] =
+    [("PISESS_NOW", "2026-05-04T12:00:00Z"), ("PISESS_ID_SEED", "test"), ("TZ", "UTC"), ("HOME", "/home/u")];
+
+/// A folder that goes away with the test.
+pub struct Sandbox {
+    folder: TempDir,
+}
+
+/// Every file below a folder: its bytes, or what else it is.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// A fixture's bytes.
+pub fn fixture(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
+    fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The names of all hazards, without `.jsonl`.
+pub fn hazards() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/hazards");
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter_map(|name| name.strip_suffix(".jsonl").map(str::to_owned))
+        .collect();
+    names.sort();
+    names
+}
+
+impl Sandbox {
+    /// An empty one.
+    pub fn new() -> Self {
+        Sandbox { folder: tempfile::Builder::new().prefix("it").tempdir().unwrap() }
+    }
+
+    /// One with copies of these fixtures, in this folder each under its file name.
+    pub fn with(fixtures: &[&str]) -> Self {
+        let sandbox = Sandbox::new();
+        for name in fixtures {
+            let file = Path::new(name).file_name().unwrap().to_str().unwrap();
+            sandbox.put(file, fixture(name));
+        }
+        sandbox
+    }
+
+    /// The folder, or a path in it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file, and the folders above it.
+    pub fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    /// The bytes of a file.
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// The text of a file, with `./` for the sandbox.
+    pub fn text(&self, name: &str) -> String {
+        self.relative(&String::from_utf8(self.bytes(name)).unwrap())
+    }
+
+    /// The lines of a file from line `from` (counted from 1) on.
+    pub fn lines_from(&self, name: &str, from: usize) -> String {
+        self.text(name).lines().skip(from - 1).map(|line| format!("{line}\n")).collect()
+    }
+
+    /// Every file of the sandbox, hidden ones and those in folders too.
+    pub fn files(&self) -> Files {
+        let mut files = Files::new();
+        let mut folders = vec![self.folder.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.strip_prefix(self.folder.path()).unwrap().to_str().unwrap().to_owned();
+                let kind = fs::symlink_metadata(&path).unwrap().file_type();
+                if kind.is_dir() {
+                    folders.push(path);
+                } else if kind.is_symlink() {
+                    files.insert(name, fs::read_link(&path).unwrap().to_str().unwrap().into());
+                } else if kind.is_file() {
+                    files.insert(name, fs::read(&path).unwrap());
+                } else {
+                    files.insert(name, b"no regular file".to_vec());
+                }
+            }
+        }
+        files
+    }
+
+    /// The names of the files.
+    pub fn names(&self) -> Vec<String> {
+        self.files().into_keys().collect()
+    }
+
+    /// A run of this command line (without `pisess`), not started yet.
+    pub fn pisess(&self, line: &str) -> Call<'_> {
+        Call {
+            sandbox: self,
+            line: line.to_owned(),
+            stdin: Vec::new(),
+            terminals: Terminals::default(),
+            env: ENVIRONMENT.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        }
+    }
+
+    /// Runs a command line that is done without a word on stderr; its stdout.
+    pub fn run(&self, line: &str) -> String {
+        self.pisess(line).done().quiet()
+    }
+
+    /// Runs a command line that changes no file; what became of it.
+    pub fn unchanged(&self, line: &str) -> Done {
+        let before = self.files();
+        let done = self.pisess(line).done();
+        assert!(self.files() == before, "{line} changed {:?} to {:?}", before.keys(), self.names());
+        done
+    }
+
+    fn arguments(&self, line: &str) -> Vec<String> {
+        split(line).into_iter().map(|word| self.absolute(&word)).collect()
+    }
+
+    fn absolute(&self, word: &str) -> String {
+        let folder = self.folder.path().to_str().unwrap();
+        match word {
+            "." => folder.to_owned(),
+            word => match word.split_once("./") {
+                Some((option, name)) if option.is_empty() || option.ends_with('=') => {
+                    format!("{option}{folder}/{name}")
+                }
+                _ => word.to_owned(),
+            },
+        }
+    }
+
+    fn relative(&self, text: &str) -> String {
+        let folder = self.folder.path().to_str().unwrap();
+        text.replace(&format!("{folder}/"), "./").replace(folder, ".")
+    }
+}
+
+/// Words of a command line; a word may have parts in single quotes.
+fn split(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quoted = false;
+    for c in line.chars() {
+        match c {
+            '\'' => {
+                quoted = !quoted;
+                word.get_or_insert_default();
+            }
+            c if c.is_whitespace() && !quoted => words.extend(word.take()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    assert!(!quoted, "{line}");
+    words.into_iter().chain(word).collect()
+}
+
+/// A run that is being prepared.
+#[must_use]
+pub struct Call<'a> {
+    sandbox: &'a Sandbox,
+    line: String,
+    stdin: Vec<u8>,
+    terminals: Terminals,
+    env: BTreeMap<String, String>,
+}
+
+impl Call<'_> {
+    /// What comes by standard input.
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// Standard output and standard error are a terminal of this width.
+    pub fn terminal(mut self, width: usize) -> Self {
+        self.terminals = Terminals { stdin: false, stdout: true, stderr: true, width: Some(width) };
+        self
+    }
+
+    /// With an environment variable.
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Without an environment variable.
+    pub fn without(mut self, name: &str) -> Self {
+        self.env.remove(name);
+        self
+    }
+
+    /// Standard input is a terminal.
+    pub fn typed(mut self) -> Self {
+        self.terminals.stdin = true;
+        self
+    }
+
+    /// Runs it in this process.
+    pub fn done(self) -> Done {
+        let mut stdout = Vec::new();
+        let code = self.into_writer(&mut stdout);
+        Done { stdout, ..code }
+    }
+
+    /// Runs it with this as standard output.
+    pub fn into_writer(self, stdout: &mut dyn Write) -> Done {
+        let mut stderr = Vec::new();
+        let args = std::iter::once("pisess".to_owned()).chain(self.sandbox.arguments(&self.line));
+        let mut world = World {
+            stdin: &mut Cursor::new(&self.stdin),
+            stdout,
+            stderr: &mut stderr,
+            terminals: self.terminals,
+            env: &|name| self.env.get(name).cloned(),
+            now_ms: &|| panic!("the clock is fixed"),
+            random: &|| panic!("ids are fixed"),
+            stdout_is: &|_| false,
+            folder: self.sandbox.path(""),
+            processors: 2,
+        };
+        let code = pisess::run(args.map(Into::into), &mut world);
+        let stderr = self.sandbox.relative(&String::from_utf8(stderr).expect("stderr is UTF-8"));
+        Done { stdout: Vec::new(), stderr, code, folder: self.sandbox.path(""), line: self.line }
+    }
+
+    /// Runs the real binary, in the sandbox as its working folder.
+    pub fn real(self) -> Done {
+        let mut command = assert_cmd::Command::cargo_bin("pisess").unwrap();
+        command.current_dir(self.sandbox.path("")).env_clear().envs(&self.env);
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        command.args(split(&self.line)).write_stdin(self.stdin);
+        let output = command.output().unwrap();
+        Done {
+            stdout: output.stdout,
+            stderr: String::from_utf8(output.stderr).expect("stderr is UTF-8"),
+            code: u8::try_from(output.status.code().expect("no signal")).unwrap(),
+            folder: self.sandbox.path(""),
+            line: self.line,
+        }
+    }
+}
+
+/// A run that is over. Shown as in a shell: stdout, stderr behind `2>`, an exit code that is not 0.
+pub struct Done {
+    /// Bytes of standard output, as they are.
+    pub stdout: Vec<u8>,
+    /// Text of standard error.
+    pub stderr: String,
+    /// The exit code.
+    pub code: u8,
+    folder: PathBuf,
+    line: String,
+}
+
+impl Done {
+    /// Standard output as text, with `./` for the sandbox.
+    pub fn text(&self) -> String {
+        let text = String::from_utf8(self.stdout.clone()).expect("stdout is UTF-8");
+        let folder = self.folder.to_str().unwrap().trim_end_matches('/');
+        text.replace(&format!("{folder}/"), "./").replace(folder, ".")
+    }
+
+    /// Exit 0 and nothing on stderr; stdout.
+    #[track_caller]
+    pub fn quiet(self) -> String {
+        assert_eq!((self.code, self.stderr.as_str()), (0, ""), "{}", self.line);
+        self.text()
+    }
+
+    /// Exit 0 and nothing on stderr; the bytes of stdout.
+    #[track_caller]
+    pub fn quiet_bytes(self) -> Vec<u8> {
+        assert_eq!((self.code, self.stderr.as_str()), (0, ""), "{}", self.line);
+        self.stdout
+    }
+
+    /// This exit code, nothing on stdout, and one line on stderr; that line without `pisess: `.
+    #[track_caller]
+    pub fn fails(self, code: u8) -> String {
+        assert_eq!(self.text(), "", "{}", self.line);
+        assert_eq!(self.code, code, "{}: {}", self.line, self.stderr);
+        let line = self.stderr.strip_suffix('\n').expect("a whole line");
+        assert!(!line.contains('\n'), "{}: more than one line: {line}", self.line);
+        line.strip_prefix("pisess: ").expect("pisess speaks").to_owned()
+    }
+}
+
+impl fmt::Display for Done {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())?;
+        for line in self.stderr.lines() {
+            writeln!(f, "2> {line}")?;
+        }
+        if self.code != 0 {
+            writeln!(f, "exit {}", self.code)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,408 @@
+//! `pisess tree`: layout, filters, search, marks.
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+
+#[test]
+fn the_tour() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.run("tree ./tour.jsonl"), @r#"
+    0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    c25f81e7  • assistant: I'll look for where the waiting time is computed.
+    9e04b3d8  • [grep: /fn departs_in/ in ~/code/ferry/src]
+    e8830b5a  • [read: ~/code/ferry/src/clock.rs:35-64]
+    27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    90f6a3e8  ├─ • [branch summary]: The user explored a different conversation branch before returning here. Summary of that exploration:  ## Goal Make `departs_in` right across midnight.  ## Progress ### Done - [x] Tried `rem_euclid(14
+    3de1b752  │     • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    c8a45f06  │     • assistant: So the result lies within half a day either way.
+    1b72ce9d  │     • [edit: ~/code/ferry/src/clock.rs]
+    fa39d058  │     • [bash: cargo test --quiet]
+    648dc1b3  │     • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    b5d60e41  │     • user: Good. Please add a test for exactly that evening.
+    e19c4d07  │     • [write: ~/code/ferry/tests/midnight.rs]
+    42b8f65a  │     • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+    dc705e93  │     • [compaction: 12k tokens]
+    86e2a1fb  │     • user: Now a line for the changelog, for people who don't read code.
+    2f5dc03e  │     • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.
+    8b16f09d        assistant: That is one line. I'll change it and run the tests.
+    d43e5a21        [edit: ~/code/ferry/src/clock.rs]
+    15f9ad3c        [bash: cargo test --quiet]
+    a6d84170        assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+    ee2b93f5        user: Hm. What would you do instead?
+    5c07d14b        assistant: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+    "#);
+}
+
+#[test]
+fn no_tools() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.run("tree ./tour.jsonl --filter no-tools"), @r#"
+    0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    c25f81e7  • assistant: I'll look for where the waiting time is computed.
+    27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    90f6a3e8  ├─ • [branch summary]: The user explored a different conversation branch before returning here. Summary of that exploration:  ## Goal Make `departs_in` right across midnight.  ## Progress ### Done - [x] Tried `rem_euclid(14
+    3de1b752  │     • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    c8a45f06  │     • assistant: So the result lies within half a day either way.
+    648dc1b3  │     • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    b5d60e41  │     • user: Good. Please add a test for exactly that evening.
+    42b8f65a  │     • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+    dc705e93  │     • [compaction: 12k tokens]
+    86e2a1fb  │     • user: Now a line for the changelog, for people who don't read code.
+    2f5dc03e  │     • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.
+    8b16f09d        assistant: That is one line. I'll change it and run the tests.
+    a6d84170        assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+    ee2b93f5        user: Hm. What would you do instead?
+    5c07d14b        assistant: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+    "#);
+}
+
+#[test]
+fn user_only_is_laid_out_anew() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.run("tree ./tour.jsonl --filter user-only"), @r#"
+    0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    3de1b752  ├─ • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    b5d60e41  │     • user: Good. Please add a test for exactly that evening.
+    86e2a1fb  │     • user: Now a line for the changelog, for people who don't read code.
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.
+    ee2b93f5        user: Hm. What would you do instead?
+    "#);
+}
+
+#[test]
+fn labeled_only() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.run("tree ./tour.jsonl --filter labeled-only"), @r#"
+    27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    "#);
+}
+
+#[test]
+fn all_shows_every_entry() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let rows = s.run("tree ./tour.jsonl --filter all");
+    assert_eq!(rows.lines().count(), 31);
+    assert_snapshot!(rows, @r#"
+    4f1c02a9  • [model: claude-sonnet-4-5]
+    b7e3d510  • [thinking: low]
+    0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    c25f81e7  • assistant: I'll look for where the waiting time is computed.
+    9e04b3d8  • [grep: /fn departs_in/ in ~/code/ferry/src]
+    61a7f2cc  • assistant: (no content)
+    e8830b5a  • [read: ~/code/ferry/src/clock.rs:35-64]
+    27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    f05b1e83  • [label: cause found]
+    90f6a3e8  ├─ • [branch summary]: The user explored a different conversation branch before returning here. Summary of that exploration:  ## Goal Make `departs_in` right across midnight.  ## Progress ### Done - [x] Tried `rem_euclid(14
+    3de1b752  │     • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    c8a45f06  │     • assistant: So the result lies within half a day either way.
+    1b72ce9d  │     • [edit: ~/code/ferry/src/clock.rs]
+    fa39d058  │     • [bash: cargo test --quiet]
+    648dc1b3  │     • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    0fe7a29c  │     • [label: green]
+    b5d60e41  │     • user: Good. Please add a test for exactly that evening.
+    7a13f8c2  │     • assistant: (no content)
+    e19c4d07  │     • [write: ~/code/ferry/tests/midnight.rs]
+    42b8f65a  │     • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+    dc705e93  │     • [compaction: 12k tokens]
+    86e2a1fb  │     • user: Now a line for the changelog, for people who don't read code.
+    2f5dc03e  │     • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.
+    8b16f09d        assistant: That is one line. I'll change it and run the tests.
+    d43e5a21        [edit: ~/code/ferry/src/clock.rs]
+    72c0e8b6        assistant: (no content)
+    15f9ad3c        [bash: cargo test --quiet]
+    a6d84170        assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+    ee2b93f5        user: Hm. What would you do instead?
+    5c07d14b        assistant: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+    "#);
+}
+
+#[test]
+fn search_takes_all_words_in_any_case() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.run("tree ./tour.jsonl --search 'TESTS pass'"), @"
+    fa39d058  • [bash: cargo test --quiet]
+    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    ");
+    assert_snapshot!(s.run("tree ./tour.jsonl --search green"), @"648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.");
+    let none = s.pisess("tree ./tour.jsonl --search 'no such words'").done();
+    assert_eq!((none.code, none.text().as_str(), none.stderr.as_str()), (1, "", ""));
+}
+
+#[test]
+fn drawn_as_if_another_entry_were_the_leaf() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c06  ├─ • user: Washi then. How big?
+    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?
+    1a2b3c05        assistant: Half a metre; larger ones tear.
+    ");
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --at 1a2b3c04"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c04  ├─ • user: Tissue paper then. How big?  ← active
+    1a2b3c05  │     assistant: Half a metre; larger ones tear.
+    1a2b3c06  └─ user: Washi then. How big?
+    1a2b3c07        assistant: A metre and more, with a bamboo spar.
+    ");
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --at root"), @"
+    1a2b3c01  [start] user: Which paper for a kite?
+    1a2b3c02  assistant: Tissue paper is light, washi is strong.
+    1a2b3c04  ├─ user: Tissue paper then. How big?
+    1a2b3c05  │     assistant: Half a metre; larger ones tear.
+    1a2b3c06  └─ user: Washi then. How big?
+    1a2b3c07        assistant: A metre and more, with a bamboo spar.
+    ");
+}
+
+#[test]
+fn other_marks_and_columns() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --ascii"), @"
+    1a2b3c01  * [start] user: Which paper for a kite?
+    1a2b3c02  * assistant: Tissue paper is light, washi is strong.
+    1a2b3c06  |- * user: Washi then. How big?
+    1a2b3c07  |     * assistant: A metre and more, with a bamboo spar.  <- active
+    1a2b3c04  `- user: Tissue paper then. How big?
+    1a2b3c05        assistant: Half a metre; larger ones tear.
+    ");
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --no-ids"), @"
+    • [start] user: Which paper for a kite?
+    • assistant: Tissue paper is light, washi is strong.
+    ├─ • user: Washi then. How big?
+    │     • assistant: A metre and more, with a bamboo spar.  ← active
+    └─ user: Tissue paper then. How big?
+          assistant: Half a metre; larger ones tear.
+    ");
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --times"), @"
+    1a2b3c01  2026-01-01 00:00  • [start] user: Which paper for a kite?
+    1a2b3c02  2026-01-01 00:00  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c06  2026-01-01 00:00  ├─ • user: Washi then. How big?
+    1a2b3c07  2026-01-01 00:00  │     • assistant: A metre and more, with a bamboo spar.  ← active
+    1a2b3c04  2026-01-01 00:00  └─ user: Tissue paper then. How big?
+    1a2b3c05  2026-01-01 00:00        assistant: Half a metre; larger ones tear.
+    ");
+    assert!(s.run("tree ./two-branches.jsonl --ascii --times --filter all").is_ascii());
+}
+
+#[test]
+fn json_rows() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --json"), @r#"
+    {"id":"1a2b3c01","parentId":null,"type":"message","role":"user","line":2,"timestamp":"2026-01-01T00:00:01.000Z","depth":0,"label":"start","active":true,"leaf":false,"text":"user: Which paper for a kite?"}
+    {"id":"1a2b3c02","parentId":"1a2b3c01","type":"message","role":"assistant","line":3,"timestamp":"2026-01-01T00:00:02.000Z","depth":0,"label":null,"active":true,"leaf":false,"text":"assistant: Tissue paper is light, washi is strong."}
+    {"id":"1a2b3c06","parentId":"1a2b3c03","type":"message","role":"user","line":7,"timestamp":"2026-01-01T00:00:06.000Z","depth":1,"label":null,"active":true,"leaf":false,"text":"user: Washi then. How big?"}
+    {"id":"1a2b3c07","parentId":"1a2b3c06","type":"message","role":"assistant","line":8,"timestamp":"2026-01-01T00:00:07.000Z","depth":2,"label":null,"active":true,"leaf":true,"text":"assistant: A metre and more, with a bamboo spar."}
+    {"id":"1a2b3c04","parentId":"1a2b3c03","type":"message","role":"user","line":5,"timestamp":"2026-01-01T00:00:04.000Z","depth":1,"label":null,"active":false,"leaf":false,"text":"user: Tissue paper then. How big?"}
+    {"id":"1a2b3c05","parentId":"1a2b3c04","type":"message","role":"assistant","line":6,"timestamp":"2026-01-01T00:00:05.000Z","depth":2,"label":null,"active":false,"leaf":false,"text":"assistant: Half a metre; larger ones tear."}
+    "#);
+    let all = s.run("tree ./two-branches.jsonl --json --filter all");
+    for row in all.lines() {
+        let row: serde_json::Map<String, serde_json::Value> = serde_json::from_str(row).unwrap();
+        for key in [
+            "id",
+            "parentId",
+            "type",
+            "role",
+            "line",
+            "timestamp",
+            "depth",
+            "label",
+            "active",
+            "leaf",
+            "text",
+        ] {
+            assert!(row.contains_key(key), "{key}");
+        }
+    }
+    assert_eq!(all.lines().count(), 7);
+}
+
+#[test]
+fn older_formats_read_as_if_migrated() {
+    for name in ["v1.jsonl", "v2.jsonl", "draft-tree.jsonl"] {
+        let s = Sandbox::with(&[name]);
+        for options in ["", "--filter all", "--filter all --times"] {
+            let before = s.run(&format!("tree ./{name} {options}"));
+            let after =
+                s.pisess(&format!("tree - {options}")).stdin(s.run(&format!("migrate ./{name} -o -")));
+            assert_eq!(before, after.done().quiet(), "{name} {options}");
+        }
+    }
+}
+
+#[test]
+fn version_one() {
+    let s = Sandbox::with(&["v1.jsonl"]);
+    assert_snapshot!(s.run("tree ./v1.jsonl --filter all"), @"
+    4c411fb5  • user: When should I sow carrots?
+    c307e4fd  • assistant: From March on, when the soil is no longer cold.
+    1858c9d3  • [custom]
+    cb26a1f8  • user: And beans?
+    ac4bd0d1  • assistant: Mid-May, after the last frost.
+    c24d8cb7  • [compaction: 2k tokens]
+    80b80871  • [thinking: medium]
+    f55275d5  • user: Make me a calendar.
+    cebfaa52  • assistant: March: carrots. May: beans.  ← active
+    ");
+}
+
+#[test]
+fn draft_tree() {
+    let s = Sandbox::with(&["draft-tree.jsonl"]);
+    assert_snapshot!(s.run("tree ./draft-tree.jsonl"), @"
+    e6d4541d  • user: Build a small CLI
+    e0181802     • assistant: In which language?
+    07434132     ├─ • [branch summary]: Tried Node: cli.js came out fine but slow to start.
+    5c4417ce     │     • user: Rust, then
+    b5936be4     │     • [rust] assistant: Here is main.rs.
+    73434a73     ├─ user: Node
+    ac2053f3     │     assistant: Here is cli.js.
+    132ceec8     └─ [which language] [branch summary]: Rust works, too.
+    0d98c807  [compaction: 0k tokens]
+    f8d11dfd     user: Write its manual
+    5e29b866     assistant: Half a page will do.
+    ");
+    assert_snapshot!(s.run("tree ./draft-tree.jsonl --filter all"), @"
+    e6d4541d  • user: Build a small CLI
+    e0181802     • assistant: In which language?
+    07434132     ├─ • [branch summary]: Tried Node: cli.js came out fine but slow to start.
+    5c4417ce     │     • user: Rust, then
+    b5936be4     │     • [rust] assistant: Here is main.rs.
+    b9e0ca9d     │     ├─ • [custom: head]  ← active
+    2d4e6ebd     │     └─ [label: (cleared)]
+    73434a73     ├─ user: Node
+    ac2053f3     │     assistant: Here is cli.js.
+    02ed4d0f     │     [custom: head]
+    132ceec8     └─ [which language] [branch summary]: Rust works, too.
+    5c92886b           [label: which language]
+    0d98c807  [compaction: 0k tokens]
+    f8d11dfd     user: Write its manual
+    5e29b866     assistant: Half a page will do.
+    ");
+}
+
+#[test]
+fn oh_my_pi_rows_and_filters() {
+    let s = Sandbox::with(&["omp.jsonl", "omp-no-slot.jsonl"]);
+    assert_snapshot!(s.run("tree ./omp.jsonl"), @"
+    2c3d4e5f  • user: Sort the photos by year
+    3d4e5f60  • assistant: I'll list them first.
+    4e5f6071  • [glob: ~/photos/**]
+    5f607182  • assistant: One has no year in its path: c.jpg.
+    60718293  • [skill-prompt]: Look at the EXIF data of c.jpg
+    8293a4b5  • [bash: exiftool -CreateDate /home/u/photos/c.jpg]
+    93a4b5c6  • assistant: It is from 2021.
+    ");
+    assert_snapshot!(s.run("tree ./omp.jsonl --filter all"), @"
+    0a1b2c3d  • [model: anthropic/claude-sonnet-4-5]
+    1b2c3d4e  • [thinking: high]
+    2c3d4e5f  • user: Sort the photos by year
+    3d4e5f60  • assistant: I'll list them first.
+    4e5f6071  • [glob: ~/photos/**]
+    5f607182  • assistant: One has no year in its path: c.jpg.
+    60718293  • [skill-prompt]: Look at the EXIF data of c.jpg
+    718293a4  • assistant: (no content)
+    8293a4b5  • [bash: exiftool -CreateDate /home/u/photos/c.jpg]
+    93a4b5c6  • assistant: It is from 2021.
+    a4b5c6d7  • [mode: plan]
+    b5c6d7e8  • [service tier: openai:priority]
+    c6d7e8f9  • [title: Photos by year]
+    d7e8f90a  • [custom: session_exit]  ← active
+    ");
+    assert_snapshot!(s.run("tree ./omp.jsonl --filter user-only"), @"
+    2c3d4e5f  • user: Sort the photos by year
+    60718293  • [skill-prompt]: Look at the EXIF data of c.jpg
+    ");
+    assert_snapshot!(s.run("tree ./omp-no-slot.jsonl --filter all"), @"
+    0a1b2c3d  • [model: anthropic/claude-sonnet-4-5]
+    1b2c3d4e  • [thinking: high]
+    2c3d4e5f  • user: Sort the photos by year
+    3d4e5f60  • assistant: I'll list them first.
+    4e5f6071  • [glob: ~/photos/**]
+    5f607182  • assistant: One has no year in its path: c.jpg.  ← active
+    ");
+}
+
+#[test]
+fn a_row_holds_at_most_200_units_of_text() {
+    let s = Sandbox::new();
+    let long = "x".repeat(1_000);
+    s.put("long.jsonl", session(&[&user("aaaa0001", None, &long)]));
+    assert_eq!(s.run("tree ./long.jsonl --no-ids"), format!("• user: {}  ← active\n", "x".repeat(200)));
+    // 😀 is two UTF-16 units.
+    s.put("emoji.jsonl", session(&[&user("aaaa0001", None, &"😀".repeat(300))]));
+    assert_eq!(s.run("tree ./emoji.jsonl --no-ids"), format!("• user: {}  ← active\n", "😀".repeat(100)));
+}
+
+#[test]
+fn more_than_24_levels_become_one_mark() {
+    // A comb: every user message has two answers, of which the last goes on.
+    let mut lines = Vec::new();
+    let mut parent = None;
+    for level in 0..40 {
+        let id = format!("t{level:07}");
+        lines.push(user(&id, parent.as_deref(), &format!("level {level}")));
+        lines.push(user(&format!("s{level:07}"), Some(&id), "side"));
+        parent = Some(id);
+    }
+    let s = Sandbox::new();
+    s.put("comb.jsonl", session(&lines));
+    let drawn = s.run("tree ./comb.jsonl --no-ids --filter user-only");
+    let deepest = drawn.lines().find(|row| row.contains("level 39")).unwrap();
+    assert_eq!(deepest.matches('│').count() + deepest.matches("├").count(), 24, "{deepest}");
+    assert!(deepest.contains('…'), "{deepest}");
+    assert_eq!(drawn.lines().count(), 80);
+}
+
+#[test]
+fn many_roots_are_all_drawn() {
+    let s = Sandbox::new();
+    s.put("roots.jsonl", session(&[&user("aaaa0001", None, "first"), &user("aaaa0002", None, "second")]));
+    assert_snapshot!(s.run("tree ./roots.jsonl"), @"
+    aaaa0002  • user: second  ← active
+    aaaa0001  user: first
+    ");
+}
+
+#[test]
+fn a_header_alone_has_no_rows() {
+    let s = Sandbox::with(&["hazards/header-only.jsonl"]);
+    assert_eq!(s.run("tree ./header-only.jsonl"), "");
+    assert_eq!(s.run("tree ./header-only.jsonl --json"), "");
+}
+
+#[test]
+fn reading_writes_nothing() {
+    let s = Sandbox::with(&["tour.jsonl", "v1.jsonl", "draft-tree.jsonl", "omp.jsonl"]);
+    for name in s.names() {
+        s.unchanged(&format!("tree ./{name}"));
+        s.unchanged(&format!("path ./{name}"));
+        s.unchanged(&format!("context ./{name}"));
+        s.unchanged(&format!("label ./{name}"));
+    }
+}
+
+/// A session of version 3 with these lines.
+pub fn session<L: AsRef<str>>(lines: &[L]) -> Vec<u8> {
+    let mut text = fixture("hazards/header-only.jsonl");
+    for line in lines {
+        text.extend_from_slice(line.as_ref().as_bytes());
+        text.push(b'\n');
+    }
+    text
+}
+
+/// A user message.
+pub fn user(id: &str, parent: Option<&str>, text: &str) -> String {
+    let parent = parent.map_or("null".to_owned(), |parent| format!("{parent:?}"));
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"user","content":"{text}"}}}}"#
+    )
+}
