@@ -1,14 +1,15 @@
 //! Times for people: date and minute in the zone of their machine.
 
 use crate::core::time::civil;
+use crate::world::World;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
-/// Tells the time of a zone.
+/// The machine's time zone, looked up with the first time that is shown.
 #[derive(Debug)]
 pub struct Clock {
-    zone: TimeZone,
+    zone: OnceCell<TimeZone>,
     /// The stretch between two changes of the clocks that was asked for last.
     stretch: Cell<Option<Stretch>>,
 }
@@ -22,8 +23,10 @@ struct Stretch {
 }
 
 impl Clock {
-    /// Of this zone.
-    pub fn new(zone: TimeZone) -> Clock {
+    /// UTC where the environment says so, else the system's zone.
+    pub fn new(world: &World) -> Clock {
+        let utc = (world.env)("TZ").is_some_and(|zone| zone == "UTC");
+        let zone = if utc { OnceCell::from(TimeZone::UTC) } else { OnceCell::new() };
         Clock { zone, stretch: Cell::default() }
     }
 
@@ -43,7 +46,7 @@ impl Clock {
                     out.push_str(mark);
                 }
             }
-            _ => *out += &time.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
+            _ => *out += &time.to_zoned(self.zone().clone()).strftime("%Y-%m-%d %H:%M").to_string(),
         }
     }
 
@@ -54,16 +57,21 @@ impl Clock {
         out
     }
 
+    fn zone(&self) -> &TimeZone {
+        self.zone.get_or_init(TimeZone::system)
+    }
+
     /// Milliseconds that the zone is ahead of UTC.
     fn offset(&self, time: Timestamp, time_ms: i64) -> i64 {
         if let Some(stretch) = self.stretch.get().filter(|known| (known.from..known.to).contains(&time_ms)) {
             return stretch.offset;
         }
-        let offset = i64::from(self.zone.to_offset(time).seconds()) * 1000;
+        let zone = self.zone();
+        let offset = i64::from(zone.to_offset(time).seconds()) * 1000;
         // A change at this very millisecond has happened already.
         let just_behind = Timestamp::from_millisecond(time_ms.saturating_add(1)).unwrap_or(time);
-        let from = self.zone.preceding(just_behind).next().map(|change| change.timestamp().as_millisecond());
-        let to = self.zone.following(time).next().map(|change| change.timestamp().as_millisecond());
+        let from = zone.preceding(just_behind).next().map(|change| change.timestamp().as_millisecond());
+        let to = zone.following(time).next().map(|change| change.timestamp().as_millisecond());
         let stretch = Stretch { from: from.unwrap_or(i64::MIN), to: to.unwrap_or(i64::MAX), offset };
         self.stretch.set(Some(stretch));
         offset
@@ -75,7 +83,7 @@ mod tests {
     use super::*;
 
     fn clock(zone: &str) -> Clock {
-        Clock::new(TimeZone::posix(zone).unwrap())
+        Clock { zone: TimeZone::posix(zone).unwrap().into(), stretch: Cell::default() }
     }
 
     #[test]
@@ -85,7 +93,7 @@ mod tests {
             // Around changes of the clocks, in order and back, and far from now.
             let times = (0..4000).map(|n| 1_774_746_000_000 + (n * 7919 % 4000 - 2000) * 3_600_000 / 2);
             for time in times.chain([0, -1, -62_167_219_200_000, 253_370_764_800_000, -62_200_000_000_000]) {
-                let zoned = Timestamp::from_millisecond(time).unwrap().to_zoned(clock.zone.clone());
+                let zoned = Timestamp::from_millisecond(time).unwrap().to_zoned(clock.zone().clone());
                 assert_eq!(clock.text(time), zoned.strftime("%Y-%m-%d %H:%M").to_string(), "{zone} {time}");
             }
         }

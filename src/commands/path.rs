@@ -11,24 +11,43 @@ use crate::core::bodies::{Bodies, FileBodies};
 use crate::core::json::write::write_valid;
 use crate::core::load::Options;
 use crate::core::ops::tree::rows;
+use crate::guide::{Example, Guide};
 use crate::world::World;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "path",
+    examples: &[
+        Example::new("What leads to the leaf", "pisess path session.jsonl"),
+        Example::new(
+            "The ids of what leads to the last question",
+            "pisess path --ids session.jsonl '@^{user}'",
+        ),
+        Example::new("The same entries as they are stored", "pisess path --json session.jsonl '@^{user}'"),
+    ],
+    found: None,
+    writes: false,
+    refers: true,
+};
+
 /// List the entries from the root to an entry.
 ///
-/// Every entry of the path is listed, settings and bookkeeping too: line, id, time, text.
+/// Every entry of the path is listed, settings and bookkeeping too: its line in the file, its id,
+/// its time, its label, and what it says.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// Where the path ends
+    /// The entry the path leads to
     #[arg(value_name = "REF", default_value = "@")]
     pub to: String,
-    /// Print only the ids
+    /// Print the ids only
     #[arg(long, conflicts_with = "json")]
     pub ids: bool,
-    /// Print the entries themselves, as `migrate` would store them
+    /// Print the entries themselves, as version 3 stores them
     #[arg(long)]
     pub json: bool,
 }
@@ -71,7 +90,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     // Rows read as in the tree, where a tool result is told by its call.
     let drawing = rows(&session, end);
     let styles = Styles::of(talk, world);
-    let clock = Clock::new(world.time_zone());
+    let clock = Clock::new(world);
     let width = world.terminals.width.filter(|_| world.terminals.stdout);
     let line_width =
         path.last().map_or(1, |_| session.entries.last().map_or(1, |last| last.line.0.to_string().len()));

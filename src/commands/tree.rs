@@ -16,23 +16,52 @@ use crate::core::row::RowOptions;
 use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::Place;
+use crate::guide::{Example, Guide};
 use crate::world::World;
 use clap::ValueEnum;
 use owo_colors::Style;
 use std::path::PathBuf;
 
-/// Draw the tree of a session.
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "tree",
+    examples: &[
+        Example::new("The conversation, the branch with the leaf first", "pisess tree session.jsonl"),
+        Example::new(
+            "What the person said, and when",
+            "pisess tree --filter user-only --times session.jsonl",
+        ),
+        Example::new(
+            "Where something was talked about, in entries of every type",
+            "pisess tree --filter all --search 'parser' session.jsonl",
+        ),
+        Example::new(
+            "As it would be drawn with the conversation at an earlier place",
+            "pisess tree --at '@~3' session.jsonl",
+        ),
+        Example::new("Rows for a script", "pisess tree --json session.jsonl"),
+    ],
+    found: Some("a search found nothing"),
+    writes: false,
+    refers: true,
+};
+
+/// Draw the conversation as a tree.
 ///
-/// A chain of single children stays flat; it is indented only where it branches. The branch with
-/// the leaf comes first. What is shown and how it reads follows the agent whose file it is.
+/// A row is an entry: its id, a dot where it lies on the path to the leaf, its label in brackets,
+/// and what it says. Rows are indented only where the conversation branches. The branch with the
+/// leaf comes first, the others by age.
+///
+/// Which entries are shown and how they read follows the agent whose file it is.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// Which entries to show
+    /// Which entries to show: their kind
     #[arg(long, value_name = "MODE", default_value = "default")]
     pub filter: Mode,
-    /// Show only entries whose text holds all these words
+    /// Which entries to show: those that hold all these words
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub search: String,
     /// Draw as if this entry were the leaf
@@ -47,7 +76,7 @@ pub struct Args {
     /// Show when each entry was written, in local time
     #[arg(long)]
     pub times: bool,
-    /// Print a JSON object for each row
+    /// Print a JSON object a row
     #[arg(long)]
     pub json: bool,
 }
@@ -168,7 +197,7 @@ impl<'a> Painter<'a> {
             id_width: ids.max().unwrap_or(0).min(12),
             show_ids: !args.no_ids,
             marked: drawing.marked(),
-            times: args.times.then(|| Clock::new(world.time_zone())),
+            times: args.times.then(|| Clock::new(world)),
         }
     }
 

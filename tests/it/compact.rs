@@ -1,1 +1,306 @@
-//! TODO
+//! `pisess compact`: a summary in place of the older part of the context.
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+#[test]
+fn keeps_from_an_entry() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c03  • [label: start]
+    1a2b3c06  ├─ • user: Washi then. How big?
+    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?
+    1a2b3c05        assistant: Half a metre; larger ones tear.
+    ");
+    assert_snapshot!(s.run("compact ./two-branches.jsonl --first-kept 1a2b3c06 --summary 'They chose a paper.'"), @"226b1b5c");
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c03  • [label: start]
+    1a2b3c06  ├─ • user: Washi then. How big?
+    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  │     • [compaction: 0k tokens]  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?
+    1a2b3c05        assistant: Half a metre; larger ones tear.
+    ");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"They chose a paper.","firstKeptEntryId":"1a2b3c06","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.run("context ./two-branches.jsonl --as text"), @"
+    [User]: The conversation history before this point was compacted into the following summary:
+
+    <summary>
+    They chose a paper.
+    </summary>
+
+    [User]: Washi then. How big?
+
+    [Assistant]: A metre and more, with a bamboo spar.
+    ");
+    assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
+}
+
+#[test]
+fn keeps_nothing() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("compact ./two-branches.jsonl --first-kept none --summary 'They chose a paper.'");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"They chose a paper.","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.run("context ./two-branches.jsonl --as text"), @"
+    [User]: The conversation history before this point was compacted into the following summary:
+
+    <summary>
+    They chose a paper.
+    </summary>
+    ");
+}
+
+#[test]
+fn keeps_about_so_many_tokens() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("compact ./two-branches.jsonl --keep-recent-tokens 1 --summary short");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"1a2b3c07","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}"#);
+}
+
+#[test]
+fn the_built_in_summary() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    s.run("compact ./tour.jsonl --first-kept none");
+    let entry: Value = serde_json::from_str(&s.lines_from("tour.jsonl", 33)).unwrap();
+    assert_snapshot!(entry["summary"].as_str().unwrap(), @r#"
+    ## Goal
+    - Make waiting times right across midnight in `ferry`.
+    - "Good. Please add a test for exactly that evening."
+    - "Now a line for the changelog, for people who don't read code."
+
+    ## Constraints & Preferences
+    - The board must still show ferries that just left.
+
+    ## Progress
+    ### Done
+    - [x] Cause: `departs_in` subtracted minutes of the day.
+    - [x] `departs_in` takes the nearer departure; 14 tests pass.
+    - [x] `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes. (midnight.rs)
+    - [x] answered: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
+    - [x] Files edited: `/home/u/code/ferry/tests/midnight.rs`
+
+    ### In Progress
+    - [ ] A test for the first ferry after midnight. (open since before)
+
+    ### Blocked
+    - (none)
+
+    ## Key Decisions
+    - **Nearest departure**: adding a day hid the past.
+
+    ## Next Steps
+    - (none)
+
+    ## Critical Context
+    - (none)
+
+    <modified-files>
+    /home/u/code/ferry/src/clock.rs
+    /home/u/code/ferry/tests/midnight.rs
+    </modified-files>
+    "#);
+    assert_snapshot!(entry["details"], @r#"{"modifiedFiles":["/home/u/code/ferry/src/clock.rs","/home/u/code/ferry/tests/midnight.rs"],"readFiles":[]}"#);
+    assert!(entry.get("fromHook").is_none());
+    // The same summary on every run.
+    let t = Sandbox::with(&["tour.jsonl"]);
+    t.run("compact ./tour.jsonl --first-kept none");
+    assert_eq!(s.text("tour.jsonl"), t.text("tour.jsonl"));
+}
+
+#[test]
+fn the_built_in_summary_of_a_whole_story() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    s.run("fork ./tour.jsonl 5c07d14b -o ./blocked.jsonl");
+    s.run("compact ./blocked.jsonl --first-kept none");
+    let last = s.text("blocked.jsonl").lines().last().unwrap().to_owned();
+    let entry: Value = serde_json::from_str(&last).unwrap();
+    assert_snapshot!(entry["summary"].as_str().unwrap(), @r#"
+    ## Goal
+    - "The 00:10 ferry shows up as 'left 23 h ago' when I ask at 23:50. Can you find out why?"
+    - "Just add a day when it comes out negative."
+
+    ## Constraints & Preferences
+    - (none)
+
+    ## Progress
+    ### Done
+    - [x] answered: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    - [x] Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it. (clock.rs)
+    - [x] Files edited: `/home/u/code/ferry/src/clock.rs`
+    - [x] Commands run: `cargo test` failed
+
+    ### In Progress
+    - [ ] "Hm. What would you do instead?": stopped by an error
+
+    ### Blocked
+    - `cargo test`: "failures:"
+    - The model's answer failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}"
+
+    ## Key Decisions
+    - (none)
+
+    ## Next Steps
+    - (none)
+
+    ## Critical Context
+    - (none)
+
+    <modified-files>
+    /home/u/code/ferry/src/clock.rs
+    </modified-files>
+    "#);
+    assert_snapshot!(entry["details"], @r#"{"modifiedFiles":["/home/u/code/ferry/src/clock.rs"],"readFiles":[]}"#);
+}
+
+#[test]
+fn not_twice_in_a_row() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("compact ./two-branches.jsonl --first-kept none --summary short");
+    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: the last entry is a compaction already");
+    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --first-kept none").fails(1), @"./two-branches.jsonl: the last entry is a compaction already");
+    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --summary again").fails(1), @"./two-branches.jsonl: the last entry is a compaction already");
+    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --prepare"), @"
+    null
+    exit 1
+    ");
+}
+
+#[test]
+fn nothing_to_compact() {
+    let s = Sandbox::with(&["two-branches.jsonl", "hazards/header-only.jsonl", "v1.jsonl"]);
+    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: nothing to compact (hint: keep less with --keep-recent-tokens, or choose the cut with --first-kept)");
+    assert_snapshot!(s.unchanged("compact ./header-only.jsonl").fails(1), @"./header-only.jsonl: nothing to compact (hint: keep less with --keep-recent-tokens, or choose the cut with --first-kept)");
+    assert_snapshot!(s.unchanged("compact ./v1.jsonl").fails(1), @"./v1.jsonl: nothing to compact (hint: keep less with --keep-recent-tokens, or choose the cut with --first-kept)");
+    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --prepare"), @"
+    null
+    exit 1
+    ");
+}
+
+#[test]
+fn only_over_so_many_tokens() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let tokens: u64 = s.run("context ./two-branches.jsonl --tokens").trim().parse().unwrap();
+    let line =
+        |limit: u64| format!("compact ./two-branches.jsonl --if-over {limit} --first-kept none --summary s");
+    assert_eq!(s.unchanged(&line(tokens)).quiet(), "");
+    assert_eq!(s.unchanged(&line(1_000_000)).quiet(), "");
+    s.run(&line(tokens - 1));
+    assert_eq!(s.text("two-branches.jsonl").lines().count(), 9);
+    // Not over it passes a stream on as it is.
+    let done = s.pisess("compact - --if-over 1000").stdin(fixture("two-branches.jsonl")).done();
+    assert_eq!(done.quiet_bytes(), fixture("two-branches.jsonl"));
+}
+
+#[test]
+fn first_kept_must_be_on_the_path() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for reference in ["1a2b3c05", "root", "gone1234"] {
+        s.unchanged(&format!("compact ./two-branches.jsonl --first-kept {reference} --summary s")).fails(2);
+    }
+    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --first-kept 1a2b3c05").fails(2), @"./two-branches.jsonl: 1a2b3c05 is not on the path to the leaf (hint: list the path with `pisess path`)");
+}
+
+#[test]
+fn preparation() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("compact --prepare ./two-branches.jsonl --first-kept 1a2b3c06"), @r#"{"firstKeptEntryId":"1a2b3c06","isSplitTurn":false,"tokensBefore":31,"previousSummary":null,"messagesToSummarize":[{"role":"user","content":"Which paper for a kite?"},{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}],"turnPrefixMessages":[],"fileOps":{"read":[],"written":[],"edited":[]},"previousCompactions":[],"customInstructions":null}"#);
+    let done = s.unchanged("compact --prepare ./tour.jsonl --first-kept 86e2a1fb --instructions 'be kind'");
+    let json: Value = serde_json::from_str(&done.quiet()).unwrap();
+    let keys: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(
+        keys,
+        [
+            "customInstructions",
+            "fileOps",
+            "firstKeptEntryId",
+            "isSplitTurn",
+            "messagesToSummarize",
+            "previousCompactions",
+            "previousSummary",
+            "tokensBefore",
+            "turnPrefixMessages"
+        ]
+    );
+    assert_eq!(json["customInstructions"], "be kind");
+    assert_eq!(json["previousCompactions"][0]["id"], "dc705e93");
+    assert!(json["previousSummary"].as_str().unwrap().starts_with("## Goal"));
+    assert_snapshot!(json["fileOps"], @r#"{"edited":["/home/u/code/ferry/src/clock.rs"],"read":[],"written":["/home/u/code/ferry/tests/midnight.rs"]}"#);
+}
+
+#[test]
+fn the_prompt() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let prompt = s.unchanged("compact --prompt ./two-branches.jsonl --first-kept 1a2b3c06").quiet();
+    assert!(prompt.contains("[User]: Which paper for a kite?"), "{prompt}");
+    let more = s.unchanged(
+        "compact --prompt ./two-branches.jsonl --first-kept 1a2b3c06 --instructions 'Look at the paper'",
+    );
+    let more = more.quiet();
+    assert!(more.contains("Look at the paper") && more.contains("Which paper"), "{more}");
+    let instead = s.unchanged(
+        "compact --prompt ./two-branches.jsonl --first-kept 1a2b3c06 --instructions 'Look at the paper' --replace-instructions",
+    );
+    let instead = instead.quiet();
+    assert!(instead.contains("Look at the paper") && instead.len() < prompt.len(), "{instead}");
+    // They are the very bytes that a summarizer gets.
+    let t = Sandbox::with(&["two-branches.jsonl"]);
+    let seen = t.path("seen");
+    t.run(&format!(
+        "compact ./two-branches.jsonl --first-kept 1a2b3c06 --summarizer 'tee {} | head -c 5'",
+        seen.display()
+    ));
+    assert_eq!(t.text("seen"), prompt);
+}
+
+#[test]
+fn in_an_oh_my_pi_file() {
+    let s = Sandbox::with(&["omp.jsonl"]);
+    assert_snapshot!(s.run("compact ./omp.jsonl --first-kept 93a4b5c6 --summary 'Photos are sorted.'"), @"226b1b5c");
+    assert!(s.bytes("omp.jsonl").starts_with(&fixture("omp.jsonl")));
+    assert_snapshot!(s.text("omp.jsonl").lines().last().unwrap(), @r#"{"type":"compaction","id":"226b1b5c","parentId":"d7e8f90a","timestamp":"2026-05-04T12:00:00.000Z","summary":"Photos are sorted.","firstKeptEntryId":"93a4b5c6","tokensBefore":10380,"details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.run("tree ./omp.jsonl --filter all"), @"
+    0a1b2c3d  • [model: anthropic/claude-sonnet-4-5]
+    1b2c3d4e  • [thinking: high]
+    2c3d4e5f  • user: Sort the photos by year
+    3d4e5f60  • assistant: I'll list them first.
+    4e5f6071  • [glob: ~/photos/**]
+    5f607182  • assistant: One has no year in its path: c.jpg.
+    60718293  • [skill-prompt]: Look at the EXIF data of c.jpg
+    718293a4  • assistant: (no content)
+    8293a4b5  • [bash: exiftool -CreateDate /home/u/photos/c.jpg]
+    93a4b5c6  • assistant: It is from 2021.
+    a4b5c6d7  • [mode: plan]
+    b5c6d7e8  • [service tier: openai:priority]
+    c6d7e8f9  • [title: Photos by year]
+    d7e8f90a  • [custom: session_exit]
+    226b1b5c  • [compaction: 10k tokens]  ← active
+    ");
+}
+
+#[test]
+fn an_older_file_is_migrated_and_compacted_in_one_rename() {
+    let s = Sandbox::with(&["v1.jsonl"]);
+    let migrated = s.run("migrate ./v1.jsonl -o -");
+    s.run("compact ./v1.jsonl --first-kept none --summary short");
+    assert!(s.text("v1.jsonl").starts_with(&migrated));
+    assert_eq!(s.text("v1.jsonl").lines().count(), 11);
+    assert_eq!(s.names(), ["v1.jsonl"]);
+}
+
+#[test]
+fn dry_run_and_json() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("compact -n ./two-branches.jsonl --first-kept none --summary short"), @r#"
+    append 1 line to ./two-branches.jsonl
+    {"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}
+    "#);
+    assert_snapshot!(s.unchanged("compact -n --json ./two-branches.jsonl --first-kept none --summary short"), @r#"{"action":"append","path":"./two-branches.jsonl","lines":[{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}]}"#);
+    assert_snapshot!(s.run("compact --json ./two-branches.jsonl --first-kept none --summary short"), @r#"{"path":"./two-branches.jsonl","written":[{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":null}"#);
+}

@@ -1,1 +1,245 @@
-//! TODO
+//! `pisess context`: what the model would see.
+
+use crate::sandbox::Sandbox;
+use insta::assert_snapshot;
+use serde_json::Value;
+
+#[test]
+fn messages_and_settings() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("context ./two-branches.jsonl"), @r#"{"messages":[{"role":"user","content":"Which paper for a kite?"},{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"},{"role":"user","content":"Washi then. How big?"},{"role":"assistant","content":[{"type":"text","text":"A metre and more, with a bamboo spar."}],"stopReason":"stop"}],"thinkingLevel":"off","model":{}}"#);
+    assert_snapshot!(s.run("context ./two-branches.jsonl 1a2b3c02"), @r#"{"messages":[{"role":"user","content":"Which paper for a kite?"},{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}],"thinkingLevel":"off","model":{}}"#);
+}
+
+#[test]
+fn of_root_is_empty() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.run("context ./tour.jsonl root"), @r#"{"messages":[],"thinkingLevel":"off","model":null}"#);
+    assert_eq!(s.run("context ./tour.jsonl root --as llm"), "[]\n");
+    assert_eq!(s.run("context ./tour.jsonl root --tokens"), "0\n");
+    assert_eq!(s.run("context ./tour.jsonl root --as text").trim(), "");
+}
+
+#[test]
+fn behind_a_compaction() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let context: Value = serde_json::from_str(&s.run("context ./tour.jsonl")).unwrap();
+    let roles: Vec<_> = context["messages"].as_array().unwrap().iter().map(|m| m["role"].clone()).collect();
+    assert_eq!(
+        roles,
+        ["compactionSummary", "user", "assistant", "toolResult", "assistant", "user", "assistant"]
+    );
+    assert_eq!(context["thinkingLevel"], "low");
+    assert_eq!(context["model"]["modelId"], "claude-sonnet-4-5");
+}
+
+#[test]
+fn as_a_transcript() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.run("context ./tour.jsonl --as text"), @r##"
+    [User]: The conversation history before this point was compacted into the following summary:
+
+    <summary>
+    ## Goal
+    Make waiting times right across midnight in `ferry`.
+
+    ## Constraints & Preferences
+    - The board must still show ferries that just left.
+
+    ## Progress
+    ### Done
+    - [x] Cause: `departs_in` subtracted minutes of the day.
+    - [x] `departs_in` takes the nearer departure; 14 tests pass.
+
+    ### In Progress
+    - [ ] A test for the first ferry after midnight.
+
+    ## Key Decisions
+    - **Nearest departure**: adding a day hid the past.
+
+    <modified-files>
+    /home/u/code/ferry/src/clock.rs
+    </modified-files>
+    </summary>
+
+    [User]: Good. Please add a test for exactly that evening.
+
+    [Assistant tool calls]: write(path="/home/u/code/ferry/tests/midnight.rs", content="#[test]\nfn the_first_ferry_after_midnight() {\n    assert_eq!(departs_in(time(\"23:50\"), time(\"00:10\")), 20);\n}\n")
+
+    [Tool result]: Successfully wrote 118 bytes to tests/midnight.rs
+
+    [Assistant]: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+
+    [User]: Now a line for the changelog, for people who don't read code.
+
+    [Assistant]: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
+    "##);
+    assert_snapshot!(s.run("context ./tour.jsonl green --as text"), @r#"
+    [User]: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+
+    [Assistant]: I'll look for where the waiting time is computed.
+
+    [Assistant tool calls]: grep(pattern="fn departs_in", path="/home/u/code/ferry/src")
+
+    [Tool result]: src/clock.rs:41:pub fn departs_in(now: Time, departure: Time) -> i64 {
+
+    [Assistant tool calls]: read(path="/home/u/code/ferry/src/clock.rs", offset=35, limit=30)
+
+    [Tool result]: pub fn departs_in(now: Time, departure: Time) -> i64 {
+        departure.minutes() - now.minutes()
+    }
+
+
+    [Assistant]: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+
+    [User]: The following is a summary of a branch that this conversation came back from:
+
+    <summary>
+    The user explored a different conversation branch before returning here.
+    Summary of that exploration:
+
+    ## Goal
+    Make `departs_in` right across midnight.
+
+    ## Progress
+    ### Done
+    - [x] Tried `rem_euclid(1440)`: one line, but ferries that just left come out as leaving tomorrow.
+
+    ### Blocked
+    - `board::just_left_is_shown_as_left` and `board::delayed_ferry_stays_on_board` fail with it.
+
+    <read-files>
+    </read-files>
+
+    <modified-files>
+    /home/u/code/ferry/src/clock.rs
+    </modified-files></summary>
+
+    [User]: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+
+    [Assistant]: So the result lies within half a day either way.
+
+    [Assistant tool calls]: edit(path="/home/u/code/ferry/src/clock.rs", oldText="(departure.minutes() - now.minutes()).rem_euclid(1440)", newText="(departure.minutes() - now.minutes() + 720).rem_euclid(1440) - 720"); bash(command="cargo test --quiet")
+
+    [Tool result]: Successfully replaced 1 block in src/clock.rs.
+
+    [Tool result]: running 14 tests
+    ..............
+    test result: ok. 14 passed; 0 failed
+
+    [Assistant]: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    "#);
+}
+
+#[test]
+fn as_a_models_api_knows_it() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let messages: Value = serde_json::from_str(&s.run("context ./tour.jsonl --as llm")).unwrap();
+    let messages = messages.as_array().unwrap();
+    assert_eq!(messages[0]["role"], "user");
+    assert_snapshot!(messages[0]["content"][0]["text"].as_str().unwrap(), @"
+    The conversation history before this point was compacted into the following summary:
+
+    <summary>
+    ## Goal
+    Make waiting times right across midnight in `ferry`.
+
+    ## Constraints & Preferences
+    - The board must still show ferries that just left.
+
+    ## Progress
+    ### Done
+    - [x] Cause: `departs_in` subtracted minutes of the day.
+    - [x] `departs_in` takes the nearer departure; 14 tests pass.
+
+    ### In Progress
+    - [ ] A test for the first ferry after midnight.
+
+    ## Key Decisions
+    - **Nearest departure**: adding a day hid the past.
+
+    <modified-files>
+    /home/u/code/ferry/src/clock.rs
+    </modified-files>
+    </summary>
+    ");
+    assert!(
+        messages.iter().all(|m| ["user", "assistant", "toolResult"].contains(&m["role"].as_str().unwrap()))
+    );
+}
+
+#[test]
+fn a_transcript_caps_tool_results() {
+    let s = Sandbox::new();
+    let long = "r".repeat(5_000);
+    s.put(
+        "a.jsonl",
+        crate::tree::session(&[format!(
+            r#"{{"type":"message","id":"aaaa0001","parentId":null,"message":{{"role":"toolResult","toolCallId":"c","toolName":"t","content":[{{"type":"text","text":"{long}"}}],"isError":false}}}}"#
+        )]),
+    );
+    let text = s.run("context ./a.jsonl --as text");
+    assert_eq!(text.matches('r').count() - text.replace(&"r".repeat(2_000), "").matches('r').count(), 2_000);
+    assert!(!text.contains(&"r".repeat(2_001)), "{text}");
+}
+
+#[test]
+fn tokens() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
+    assert_snapshot!(s.run("context ./two-branches.jsonl --tokens"), @"31");
+    assert_snapshot!(s.run("context ./tour.jsonl --tokens"), @"1541");
+}
+
+#[test]
+fn oh_my_pi_adds_its_settings() {
+    let s = Sandbox::with(&["omp.jsonl"]);
+    let context: Value = serde_json::from_str(&s.run("context ./omp.jsonl")).unwrap();
+    for key in ["models", "mode", "modeData", "serviceTier", "configuredThinkingLevel", "injectedTtsrRules"] {
+        assert!(context.get(key).is_some(), "{key}");
+    }
+    assert_eq!(context["mode"], "plan");
+    assert_eq!(context["models"]["default"], "anthropic/claude-sonnet-4-5");
+}
+
+#[test]
+fn of_an_older_file_as_if_migrated() {
+    for name in ["v1.jsonl", "v2.jsonl", "draft-tree.jsonl"] {
+        let s = Sandbox::with(&[name]);
+        let forms = ["", "--as llm", "--as text", "--tokens"];
+        let read = |s: &Sandbox| forms.map(|form| s.run(&format!("context ./{name} {form}")));
+        let before = read(&s);
+        s.run(&format!("migrate ./{name}"));
+        assert_eq!(before, read(&s), "{name}");
+    }
+}
+
+#[test]
+fn version_one() {
+    let s = Sandbox::with(&["v1.jsonl"]);
+    assert_snapshot!(s.run("context ./v1.jsonl --as text"), @"
+    [User]: The conversation history before this point was compacted into the following summary:
+
+    <summary>
+    Carrots from March, beans from mid-May.
+    </summary>
+
+    [User]: And beans?
+
+    [Assistant]: Mid-May, after the last frost.
+
+    [User]: Make me a calendar.
+
+    [Assistant]: March: carrots. May: beans.
+    ");
+}
+
+#[test]
+fn a_kept_id_that_is_not_there_keeps_nothing() {
+    for name in ["kept-unknown", "kept-itself", "kept-missing"] {
+        let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
+        let context: Value = serde_json::from_str(&s.run(&format!("context ./{name}.jsonl"))).unwrap();
+        let messages = context["messages"].as_array().unwrap();
+        assert_eq!(messages.len(), 2, "{name}");
+        assert_eq!(messages[0]["summary"], "what was before");
+    }
+}

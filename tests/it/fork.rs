@@ -1,1 +1,315 @@
-//! TODO
+//! `pisess fork`: a new session from a path of another.
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+
+#[test]
+fn the_path_to_the_leaf() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c03  • [label: start]
+    1a2b3c06  ├─ • user: Washi then. How big?
+    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?
+    1a2b3c05        assistant: Half a metre; larger ones tear.
+    ");
+    assert_snapshot!(s.run("fork ./two-branches.jsonl"), @"./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl");
+    assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"));
+    assert_eq!(s.names(), [NEW, "two-branches.jsonl"]);
+    assert_snapshot!(s.text(NEW), @r#"
+    {"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"}
+    {"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Which paper for a kite?"}}
+    {"type":"message","id":"1a2b3c02","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}}
+    {"type":"message","id":"1a2b3c06","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:06.000Z","message":{"role":"user","content":"Washi then. How big?"}}
+    {"type":"message","id":"1a2b3c07","parentId":"1a2b3c06","timestamp":"2026-01-01T00:00:07.000Z","message":{"role":"assistant","content":[{"type":"text","text":"A metre and more, with a bamboo spar."}],"stopReason":"stop"}}
+    {"type":"label","id":"27aa2424","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}
+    "#);
+    assert_snapshot!(s.run(&format!("tree ./{NEW} --filter all")), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c06  • user: Washi then. How big?
+    1a2b3c07  • assistant: A metre and more, with a bamboo spar.
+    27aa2424  • [label: start]  ← active
+    ");
+}
+
+/// The name that every fork in these tests gets.
+const NEW: &str = "2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl";
+
+#[test]
+fn the_path_to_an_entry() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("fork ./two-branches.jsonl 1a2b3c05");
+    assert_snapshot!(s.run(&format!("tree ./{NEW} --filter all")), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c04  • user: Tissue paper then. How big?
+    1a2b3c05  • assistant: Half a metre; larger ones tear.
+    27aa2424  • [label: start]  ← active
+    ");
+}
+
+#[test]
+fn at_a_label_it_ends_before_it() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("fork ./two-branches.jsonl 1a2b3c03");
+    assert_snapshot!(s.lines_from(NEW, 2), @r#"
+    {"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Which paper for a kite?"}}
+    {"type":"message","id":"1a2b3c02","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}}
+    {"type":"label","id":"27aa2424","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}
+    "#);
+}
+
+#[test]
+fn at_root_it_is_a_header_alone() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("fork ./two-branches.jsonl root");
+    assert_eq!(s.text(NEW).lines().count(), 1);
+}
+
+#[test]
+fn before_a_user_message_gives_its_text() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("fork --before ./two-branches.jsonl 1a2b3c04"), @"
+    ./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl
+    Tissue paper then. How big?
+    ");
+    assert_snapshot!(s.run(&format!("tree ./{NEW} --filter all")), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    27aa2424  • [label: start]  ← active
+    ");
+    assert_snapshot!(s.run("fork --before --json ./two-branches.jsonl 1a2b3c04 -o ./other.jsonl"), @r#"{"path":"./other.jsonl","written":[{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"}],"editorText":"Tissue paper then. How big?"}"#);
+}
+
+#[test]
+fn before_a_root_message_it_is_a_header_alone() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("fork --before ./two-branches.jsonl 1a2b3c01"), @"
+    ./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl
+    Which paper for a kite?
+    ");
+    assert_eq!(s.text(NEW).lines().count(), 1);
+}
+
+#[test]
+fn before_takes_a_user_message() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for reference in ["1a2b3c05", "root", "1a2b3c03"] {
+        s.unchanged(&format!("fork --before ./two-branches.jsonl {reference}")).fails(2);
+    }
+    assert_snapshot!(s.unchanged("fork --before ./two-branches.jsonl").fails(2), @"./two-branches.jsonl: @ is no user message (hint: --before takes one; the nearest is @^{user})");
+}
+
+#[test]
+fn labels_keep_the_agents_order_and_times() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    s.run("fork ./tour.jsonl");
+    let text = s.text(NEW);
+    let labels: Vec<_> = text.lines().filter(|line| line.contains("\"type\":\"label\"")).collect();
+    assert_snapshot!(labels.join("\n"), @r#"
+    {"type":"label","id":"27aa2424","parentId":"2f5dc03e","timestamp":"2026-03-14T09:28:37.589Z","targetId":"27d4c96f","label":"cause found"}
+    {"type":"label","id":"b958585d","parentId":"27aa2424","timestamp":"2026-03-14T09:32:06.589Z","targetId":"648dc1b3","label":"green"}
+    "#);
+    assert!(text.ends_with(&format!("{}\n", labels.join("\n"))));
+    assert_snapshot!(s.run(&format!("tree ./{NEW}")), @r#"
+    0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    c25f81e7  • assistant: I'll look for where the waiting time is computed.
+    9e04b3d8  • [grep: /fn departs_in/ in ~/code/ferry/src]
+    e8830b5a  • [read: ~/code/ferry/src/clock.rs:35-64]
+    27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    90f6a3e8  • [branch summary]: The user explored a different conversation branch before returning here. Summary of that exploration:  ## Goal Make `departs_in` right across midnight.  ## Progress ### Done - [x] Tried `rem_euclid(14
+    3de1b752  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    c8a45f06  • assistant: So the result lies within half a day either way.
+    1b72ce9d  • [edit: ~/code/ferry/src/clock.rs]
+    fa39d058  • [bash: cargo test --quiet]
+    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    b5d60e41  • user: Good. Please add a test for exactly that evening.
+    e19c4d07  • [write: ~/code/ferry/tests/midnight.rs]
+    42b8f65a  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+    dc705e93  • [compaction: 12k tokens]
+    86e2a1fb  • user: Now a line for the changelog, for people who don't read code.
+    2f5dc03e  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
+    "#);
+}
+
+#[test]
+fn labels_in_an_oh_my_pi_file_get_the_time_of_the_fork() {
+    let s = Sandbox::with(&["omp.jsonl"]);
+    s.run("label ./omp.jsonl 2c3d4e5f start");
+    s.pisess("fork ./omp.jsonl").env("PISESS_NOW", "2026-05-05T00:00:00Z").done().quiet();
+    let new = s.names().into_iter().find(|name| name.starts_with("2026-05-05")).unwrap();
+    assert_snapshot!(s.text(&new).lines().last().unwrap(), @r#"{"type":"label","id":"27aa2424","parentId":"d7e8f90a","timestamp":"2026-05-05T00:00:00.000Z","targetId":"2c3d4e5f","label":"start"}"#);
+    let first = s.text(&new).lines().next().unwrap().to_owned();
+    assert_eq!(first.len(), 255);
+    assert_snapshot!(s.text(&new).lines().nth(1).unwrap(), @r#"{"type":"session","version":3,"id":"019df56f-3800-726b-9b5c-564f5be49767","timestamp":"2026-05-05T00:00:00.000Z","cwd":"/home/u/photos","title":"Photos by year","titleSource":"user","parentSession":"./omp.jsonl"}"#);
+}
+
+#[test]
+fn what_hangs_below_a_label_is_chained_again() {
+    let s = Sandbox::with(&["hazards/label-as-parent.jsonl"]);
+    s.run("fork ./label-as-parent.jsonl");
+    assert_snapshot!(s.lines_from(NEW, 2), @r#"
+    {"type":"message","id":"u0000001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"one"}}
+    {"type":"message","id":"a0000002","parentId":"u0000001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"two"}],"stopReason":"stop"}}
+    {"type":"message","id":"u0000003","parentId":"a0000002","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"below the label"}}
+    {"type":"message","id":"a0000004","parentId":"u0000003","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"four"}],"stopReason":"stop"}}
+    {"type":"label","id":"27aa2424","parentId":"a0000004","timestamp":"2026-01-01T00:00:05.000Z","targetId":"u0000001","label":"start"}
+    "#);
+}
+
+#[test]
+fn a_kept_label_becomes_the_entry_behind_it() {
+    let s = Sandbox::with(&["hazards/kept-label.jsonl"]);
+    let before = s.run("context ./kept-label.jsonl");
+    s.run("fork ./kept-label.jsonl");
+    assert_snapshot!(s.lines_from(NEW, 6), @r#"
+    {"type":"compaction","id":"k0000005","parentId":"a0000004","timestamp":"2026-01-01T00:00:20.000Z","summary":"what was before","firstKeptEntryId":"u0000003","tokensBefore":1234}
+    {"type":"message","id":"u0000006","parentId":"k0000005","timestamp":"2026-01-01T00:00:30.000Z","message":{"role":"user","content":"after"}}
+    {"type":"label","id":"27aa2424","parentId":"u0000006","timestamp":"2026-01-01T00:00:05.000Z","targetId":"u0000001","label":"start"}
+    "#);
+    assert_eq!(s.run(&format!("context ./{NEW}")), before);
+}
+
+#[test]
+fn all_of_it() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("fork --all ./two-branches.jsonl");
+    assert_eq!(s.lines_from(NEW, 2), s.lines_from("two-branches.jsonl", 2));
+    assert_snapshot!(s.text(NEW).lines().next().unwrap(), @r#"{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"}"#);
+}
+
+#[test]
+fn all_of_it_to_another_project() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("fork --all --cwd /home/u/planes ./two-branches.jsonl");
+    assert_snapshot!(s.text(NEW).lines().next().unwrap(), @r#"{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/planes","parentSession":"./two-branches.jsonl"}"#);
+    assert_eq!(s.lines_from(NEW, 2), s.lines_from("two-branches.jsonl", 2));
+}
+
+#[test]
+fn to_another_project_in_the_agents_folders() {
+    // Beside the old project's folder lies the new one's.
+    let s = Sandbox::new();
+    s.put("sessions/--home-u-kites--/a.jsonl", fixture("two-branches.jsonl"));
+    std::fs::create_dir_all(s.path("sessions/--home-u-planes--")).unwrap();
+    let said = s.run("fork --all --cwd /home/u/planes ./sessions/--home-u-kites--/a.jsonl");
+    assert_eq!(said, format!("./sessions/--home-u-planes--/{NEW}\n"));
+    assert_eq!(s.names().len(), 2);
+}
+
+#[test]
+fn all_of_an_older_file_is_migrated() {
+    for name in ["v1.jsonl", "v2.jsonl", "draft-tree.jsonl"] {
+        let s = Sandbox::with(&[name]);
+        s.run(&format!("fork --all ./{name}"));
+        let migrated = s.run(&format!("migrate ./{name} -o -"));
+        let rest: String = migrated.lines().skip(1).map(|line| format!("{line}\n")).collect();
+        assert_eq!(s.lines_from(NEW, 2), rest, "{name}");
+        assert_eq!(s.bytes(name), fixture(name), "{name}");
+    }
+}
+
+#[test]
+fn of_an_older_file_is_of_version_three() {
+    let s = Sandbox::with(&["v1.jsonl"]);
+    s.run("fork ./v1.jsonl");
+    assert_snapshot!(s.run(&format!("tree ./{NEW} --filter all")), @"
+    4c411fb5  • user: When should I sow carrots?
+    c307e4fd  • assistant: From March on, when the soil is no longer cold.
+    1858c9d3  • [custom]
+    cb26a1f8  • user: And beans?
+    ac4bd0d1  • assistant: Mid-May, after the last frost.
+    c24d8cb7  • [compaction: 2k tokens]
+    80b80871  • [thinking: medium]
+    f55275d5  • user: Make me a calendar.
+    cebfaa52  • assistant: March: carrots. May: beans.  ← active
+    ");
+    assert_eq!(s.run(&format!("context ./{NEW}")), s.run("context ./v1.jsonl"));
+    assert!(s.run(&format!("migrate --check ./{NEW}")).contains("is version 3 already"));
+}
+
+#[test]
+fn into_a_folder_or_file() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    std::fs::create_dir(s.path("new")).unwrap();
+    assert_eq!(s.run("fork --dir ./new ./two-branches.jsonl"), format!("./new/{NEW}\n"));
+    assert_eq!(s.run("fork -o ./mine.jsonl ./two-branches.jsonl"), "./mine.jsonl\n");
+    assert_eq!(s.text("mine.jsonl"), s.text(&format!("new/{NEW}")));
+    let done = s.pisess("fork -o - ./two-branches.jsonl").done();
+    assert_eq!((done.stderr.as_str(), done.code), ("", 0));
+    assert_eq!(done.text(), s.text("mine.jsonl"));
+    let done = s.pisess("fork -o - --before ./two-branches.jsonl 1a2b3c04").done();
+    assert_eq!(done.stderr, "Tissue paper then. How big?\n");
+}
+
+#[test]
+fn of_standard_input_goes_to_standard_output() {
+    let s = Sandbox::new();
+    let done = s.pisess("fork - 1a2b3c02").stdin(fixture("two-branches.jsonl")).done();
+    assert_snapshot!(done, @r#"
+    {"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites"}
+    {"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Which paper for a kite?"}}
+    {"type":"message","id":"1a2b3c02","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}}
+    {"type":"label","id":"27aa2424","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}
+    "#);
+    assert!(s.names().is_empty());
+}
+
+#[test]
+fn of_standard_input_into_a_folder() {
+    let s = Sandbox::new();
+    let done = s.pisess("fork - --dir .").stdin(fixture("two-branches.jsonl")).done();
+    assert_eq!(done.quiet(), format!("./{NEW}\n"));
+    assert_eq!(s.names(), [NEW]);
+}
+
+#[test]
+fn dry_run_prints_the_file() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("fork -n ./two-branches.jsonl 1a2b3c02"), @r#"
+    create ./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl with 4 lines
+    {"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"}
+    {"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Which paper for a kite?"}}
+    {"type":"message","id":"1a2b3c02","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}}
+    {"type":"label","id":"27aa2424","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}
+    "#);
+    assert_snapshot!(s.unchanged("fork -n --json ./two-branches.jsonl 1a2b3c02"), @r#"{"action":"create","path":"./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl","lines":[{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"},{"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Which paper for a kite?"}},{"type":"message","id":"1a2b3c02","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}},{"type":"label","id":"27aa2424","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}]}"#);
+    assert_snapshot!(s.unchanged("fork -n --before ./two-branches.jsonl 1a2b3c04"), @r#"
+    create ./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl with 4 lines
+    {"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"}
+    {"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Which paper for a kite?"}}
+    {"type":"message","id":"1a2b3c02","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}}
+    {"type":"label","id":"27aa2424","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}
+    "#);
+}
+
+#[test]
+fn json_tells_the_path_and_the_header() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("fork --json ./two-branches.jsonl"), @r#"{"path":"./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl","written":[{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"}],"editorText":null}"#);
+}
+
+#[test]
+fn options_that_exclude_each_other() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for options in ["--all --before", "--dir ./x -o ./y", "--json -o -"] {
+        assert_eq!(s.unchanged(&format!("fork ./two-branches.jsonl {options}")).code, 2, "{options}");
+    }
+    assert_eq!(s.unchanged("fork ./two-branches.jsonl @ --all").code, 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_file_is_as_private_as_its_source() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |s: &Sandbox, name: &str| s.path(name).metadata().unwrap().permissions().mode() & 0o777;
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    std::fs::set_permissions(s.path("two-branches.jsonl"), PermissionsExt::from_mode(0o640)).unwrap();
+    s.run("fork ./two-branches.jsonl");
+    assert_eq!(mode(&s, NEW), 0o640);
+    s.pisess("fork - -o ./piped.jsonl").stdin(fixture("two-branches.jsonl")).done().quiet();
+    assert_eq!(mode(&s, "piped.jsonl"), 0o600);
+}

@@ -1,1 +1,238 @@
-//! TODO
+//! `pisess label`: sets, clears and lists names.
+
+use crate::sandbox::{Sandbox, fixture};
+use crate::tree::{session, user};
+use insta::assert_snapshot;
+
+#[test]
+fn names_an_entry() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c03  • [label: start]
+    1a2b3c06  ├─ • user: Washi then. How big?
+    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?
+    1a2b3c05        assistant: Half a metre; larger ones tear.
+    ");
+    assert_snapshot!(s.run("label ./two-branches.jsonl 1a2b3c05 'too small'"), @"226b1b5c");
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c03  • [label: start]
+    1a2b3c06  ├─ • user: Washi then. How big?
+    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  │     • [label: too small]  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?
+    1a2b3c05        [too small] assistant: Half a metre; larger ones tear.
+    ");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c05","label":"too small"}"#);
+    assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
+    assert_eq!(s.names(), ["two-branches.jsonl"]);
+}
+
+#[test]
+fn a_new_name_replaces_the_old() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("label ./two-branches.jsonl start beginning");
+    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"beginning  1a2b3c01  2026-05-04 12:00  user: Which paper for a kite?");
+    assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
+    1a2b3c01  • [beginning] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c06  ├─ • user: Washi then. How big?
+    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.
+    1a2b3c04  └─ user: Tissue paper then. How big?
+    1a2b3c05        assistant: Half a metre; larger ones tear.
+    ");
+}
+
+#[test]
+fn takes_a_name_off() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("label --clear ./two-branches.jsonl start"), @"226b1b5c");
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
+    1a2b3c01  • user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c03  • [label: start]
+    1a2b3c06  ├─ • user: Washi then. How big?
+    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  │     • [label: (cleared)]  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?
+    1a2b3c05        assistant: Half a metre; larger ones tear.
+    ");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c01"}"#);
+    assert_eq!(s.run("label ./two-branches.jsonl"), "");
+}
+
+#[test]
+fn what_is_so_already_is_not_written() {
+    let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
+    for line in [
+        "label ./two-branches.jsonl 1a2b3c01 start",
+        "label ./two-branches.jsonl 1a2b3c01 ' start '",
+        "label --clear ./two-branches.jsonl 1a2b3c05",
+        // An older file is not migrated for nothing.
+        "label --clear ./v1.jsonl @",
+    ] {
+        assert_eq!(s.unchanged(line).quiet(), "", "{line}");
+    }
+    assert_snapshot!(s.unchanged("label -n ./two-branches.jsonl 1a2b3c01 start"), @"nothing to do in ./two-branches.jsonl");
+    assert_snapshot!(s.unchanged("label -n --json ./two-branches.jsonl 1a2b3c01 start"), @r#"{"action":"nothing","path":"./two-branches.jsonl","lines":[]}"#);
+    assert_snapshot!(s.unchanged("label --json ./two-branches.jsonl 1a2b3c01 start"), @r#"{"path":"./two-branches.jsonl","written":[],"editorText":null}"#);
+    let passed = s.pisess("label - 1a2b3c01 start").stdin(fixture("two-branches.jsonl")).done();
+    assert_eq!(passed.quiet_bytes(), fixture("two-branches.jsonl"));
+}
+
+#[test]
+fn lists() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
+    assert_snapshot!(s.run("label ./tour.jsonl"), @r#"
+    cause found  27d4c96f  2026-03-14 09:28  assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    green        648dc1b3  2026-03-14 09:32  assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    "#);
+    assert_snapshot!(s.run("label ./tour.jsonl 648dc1b3"), @"green  648dc1b3  2026-03-14 09:32  assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.");
+    assert_snapshot!(s.run("label ./tour.jsonl --json"), @r#"
+    {"targetId":"27d4c96f","label":"cause found","timestamp":"2026-03-14T09:28:37.589Z","text":"assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as \"left 23 h ago\". The timetable has no dates, only times."}
+    {"targetId":"648dc1b3","label":"green","timestamp":"2026-03-14T09:32:06.589Z","text":"assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min."}
+    "#);
+    assert_eq!(s.run("label ./tour.jsonl 0d9a6c31"), "");
+    assert_eq!(s.run("label ./tour.jsonl 0d9a6c31 --json"), "");
+    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"start  1a2b3c01  2026-01-01 00:00  user: Which paper for a kite?");
+}
+
+#[test]
+fn the_last_in_the_file_wins_whatever_its_branch() {
+    let s = Sandbox::with(&["hazards/label-cleared.jsonl"]);
+    assert_eq!(s.run("label ./label-cleared.jsonl"), "");
+    let s = Sandbox::new();
+    s.put(
+        "a.jsonl",
+        session(&[
+            &user("aaaa0001", None, "one"),
+            r#"{"type":"label","id":"llll0001","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:09.000Z","targetId":"aaaa0001","label":"later by clock"}"#,
+            r#"{"type":"label","id":"llll0002","parentId":null,"timestamp":"2026-01-01T00:00:02.000Z","targetId":"aaaa0001","label":"later in the file"}"#,
+        ]),
+    );
+    assert_snapshot!(s.run("label ./a.jsonl"), @"later in the file  aaaa0001  2026-01-01 00:00  user: one");
+}
+
+#[test]
+fn a_label_on_nothing_names_nothing() {
+    let s = Sandbox::with(&["hazards/label-on-nothing.jsonl"]);
+    assert_snapshot!(s.run("label ./label-on-nothing.jsonl"), @"ghost  nowhere1  2026-01-01 00:00");
+    assert_snapshot!(s.run("label ./label-on-nothing.jsonl --json"), @r#"{"targetId":"nowhere1","label":"ghost","timestamp":"2026-01-01T00:00:05.000Z","text":""}"#);
+    assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl ghost other").fails(2), @r#"./label-on-nothing.jsonl: no entry or label "ghost" (hint: list the ids with `pisess tree --filter all`)"#);
+    assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl root other").fails(2), @"./label-on-nothing.jsonl: root is no entry (hint: root is the place before the first entry; name an entry)");
+    assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl nowhere1 other").fails(2), @r#"./label-on-nothing.jsonl: no entry or label "nowhere1" (hint: list the ids with `pisess tree --filter all`)"#);
+}
+
+#[test]
+fn names_that_are_none() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for name in ["''", "'  '", "'\n'"] {
+        let line = s.unchanged(&format!("label ./two-branches.jsonl @ {name}")).fails(2);
+        assert_eq!(line, "the name is empty (hint: take a label off with --clear)");
+    }
+    let done = s.unchanged("label ./two-branches.jsonl @ 'two\nlines'");
+    assert_snapshot!(done.fails(2), @"the name holds a control character (hint: give it on one line)");
+}
+
+#[test]
+fn json_tells_what_was_written() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("label --json ./two-branches.jsonl @ end"), @r#"{"path":"./two-branches.jsonl","written":[{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}],"editorText":null}"#);
+}
+
+#[test]
+fn dry_run_prints_the_plan() {
+    let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
+    assert_snapshot!(s.unchanged("label -n ./two-branches.jsonl @ end"), @r#"
+    append 1 line to ./two-branches.jsonl
+    {"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}
+    "#);
+    assert_snapshot!(s.unchanged("label -n --json ./two-branches.jsonl @ end"), @r#"{"action":"append","path":"./two-branches.jsonl","lines":[{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}]}"#);
+    assert_snapshot!(s.unchanged("label -n ./v1.jsonl @ end"), @r#"
+    rewrite ./v1.jsonl as version 3 and append 1 line
+    {"type":"label","id":"226b1b5c","parentId":"cebfaa52","timestamp":"2026-05-04T12:00:00.000Z","targetId":"cebfaa52","label":"end"}
+    "#);
+    assert_snapshot!(s.unchanged("label -n --json ./v1.jsonl @ end"), @r#"{"action":"rewrite","path":"./v1.jsonl","lines":[{"type":"label","id":"226b1b5c","parentId":"cebfaa52","timestamp":"2026-05-04T12:00:00.000Z","targetId":"cebfaa52","label":"end"}]}"#);
+    assert_snapshot!(s.unchanged("label -n -o ./out.jsonl ./two-branches.jsonl @ end"), @r#"
+    create ./out.jsonl with 1 line
+    {"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}
+    "#);
+}
+
+#[test]
+fn into_another_file() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("label ./two-branches.jsonl @ end -o ./new.jsonl"), @"226b1b5c");
+    assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"));
+    assert_snapshot!(s.run("tree ./new.jsonl"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c06  ├─ • user: Washi then. How big?
+    1a2b3c07  │     • [end] assistant: A metre and more, with a bamboo spar.
+    1a2b3c04  └─ user: Tissue paper then. How big?
+    1a2b3c05        assistant: Half a metre; larger ones tear.
+    ");
+    assert_snapshot!(s.run("label ./two-branches.jsonl @ end --json -o ./json.jsonl"), @r#"{"path":"./json.jsonl","written":[{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}],"editorText":null}"#);
+    assert_eq!(s.bytes("json.jsonl"), s.bytes("new.jsonl"));
+    // The id goes to stderr when stdout carries the session.
+    let done = s.unchanged("label ./two-branches.jsonl @ end -o -");
+    assert_eq!(done.stdout, s.bytes("new.jsonl"));
+    assert_eq!(done.stderr, "226b1b5c\n");
+}
+
+#[test]
+fn an_older_file_is_migrated_and_named_in_one_rename() {
+    let s = Sandbox::with(&["v1.jsonl"]);
+    let mut expected = s.run("migrate ./v1.jsonl -o -");
+    s.run("label ./v1.jsonl @ end");
+    expected += r#"{"type":"label","id":"226b1b5c","parentId":"cebfaa52","timestamp":"2026-05-04T12:00:00.000Z","targetId":"cebfaa52","label":"end"}"#;
+    assert_eq!(s.text("v1.jsonl"), expected + "\n");
+    assert_eq!(s.names(), ["v1.jsonl"]);
+}
+
+#[test]
+fn an_older_file_stays_when_the_operation_does_not_happen() {
+    let s = Sandbox::with(&["v1.jsonl", "v2.jsonl", "draft-tree.jsonl"]);
+    for name in s.names() {
+        s.unchanged(&format!("label ./{name} nothing-here end")).fails(2);
+    }
+}
+
+#[test]
+fn a_draft_tree_gets_its_leaf_and_the_label_behind_it() {
+    let s = Sandbox::with(&["draft-tree.jsonl"]);
+    s.run("label ./draft-tree.jsonl b5936be4 good");
+    assert_snapshot!(s.lines_from("draft-tree.jsonl", 17), @r#"
+    {"type":"custom","customType":"head","id":"8b6883da","parentId":"b9e0ca9d","timestamp":"2026-03-14T09:29:53.589Z"}
+    {"type":"label","id":"226b1b5c","parentId":"b9e0ca9d","timestamp":"2026-05-04T12:00:00.000Z","targetId":"b5936be4","label":"good"}
+    "#);
+    assert_snapshot!(s.run("path ./draft-tree.jsonl"), @"
+     2  e6d4541d  2026-03-14 09:26  user: Build a small CLI
+     3  e0181802  2026-03-14 09:26  [which language] assistant: In which language?
+     7  07434132  2026-03-14 09:27  [branch summary]: Tried Node: cli.js came out fine but slow to start.
+     8  5c4417ce  2026-03-14 09:27  user: Rust, then
+     9  b5936be4  2026-03-14 09:27  [good] assistant: Here is main.rs.
+    15  b9e0ca9d  2026-03-14 09:28  [custom: head]
+    18  226b1b5c  2026-05-04 12:00  [label: good]
+    ");
+}
+
+#[test]
+fn in_an_oh_my_pi_file() {
+    let s = Sandbox::with(&["omp.jsonl"]);
+    s.run("label ./omp.jsonl '@^{user}' start");
+    assert!(s.bytes("omp.jsonl").starts_with(&fixture("omp.jsonl")));
+    assert_snapshot!(s.run("tree ./omp.jsonl"), @"
+    2c3d4e5f  • [start] user: Sort the photos by year
+    3d4e5f60  • assistant: I'll list them first.
+    4e5f6071  • [glob: ~/photos/**]
+    5f607182  • assistant: One has no year in its path: c.jpg.
+    60718293  • [skill-prompt]: Look at the EXIF data of c.jpg
+    8293a4b5  • [bash: exiftool -CreateDate /home/u/photos/c.jpg]
+    93a4b5c6  • assistant: It is from 2021.
+    ");
+}

@@ -22,4 +22,9 @@ mod properties;
 mod terminal;
 mod writing;
 
+#[cfg(target_os = "linux")]
+mod documents;
+mod generated;
+mod tidy;
+
 mod store;

@@ -1,1 +1,367 @@
-//! TODO
+//! `pisess summarize`: leaves a branch, with a summary of it; and where summaries come from.
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+#[test]
+fn goes_to_another_branch() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c03  • [label: start]
+    1a2b3c06  ├─ • user: Washi then. How big?
+    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?
+    1a2b3c05        assistant: Half a metre; larger ones tear.
+    ");
+    assert_snapshot!(s.run("summarize ./two-branches.jsonl 1a2b3c05 --summary 'Washi needs a spar.'"), @"226b1b5c");
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c03  • [label: start]
+    1a2b3c04  ├─ • user: Tissue paper then. How big?
+    1a2b3c05  │     • assistant: Half a metre; larger ones tear.
+    226b1b5c  │     • [branch summary]: Washi needs a spar.  ← active
+    1a2b3c06  └─ user: Washi then. How big?
+    1a2b3c07        assistant: A metre and more, with a bamboo spar.
+    ");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"Washi needs a spar.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
+}
+
+#[test]
+fn a_user_message_means_the_place_before_it() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("summarize ./two-branches.jsonl 1a2b3c04 --summary 'Washi needs a spar.'"), @"
+    226b1b5c
+    Tissue paper then. How big?
+    ");
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c03  • [label: start]
+    226b1b5c  ├─ • [branch summary]: Washi needs a spar.  ← active
+    1a2b3c04  ├─ user: Tissue paper then. How big?
+    1a2b3c05  │     assistant: Half a metre; larger ones tear.
+    1a2b3c06  └─ user: Washi then. How big?
+    1a2b3c07        assistant: A metre and more, with a bamboo spar.
+    ");
+}
+
+#[test]
+fn root_is_the_empty_conversation() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("summarize ./two-branches.jsonl root --summary 'Kites were made.'");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":null,"timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"Kites were made.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
+    226b1b5c  • [branch summary]: Kites were made.  ← active
+    1a2b3c01  [start] user: Which paper for a kite?
+    1a2b3c02     assistant: Tissue paper is light, washi is strong.
+    1a2b3c04     ├─ user: Tissue paper then. How big?
+    1a2b3c05     │     assistant: Half a metre; larger ones tear.
+    1a2b3c06     └─ user: Washi then. How big?
+    1a2b3c07           assistant: A metre and more, with a bamboo spar.
+    ");
+    assert_snapshot!(s.run("path ./two-branches.jsonl"), @"9  226b1b5c  2026-05-04 12:00  [branch summary]: Kites were made.");
+}
+
+#[test]
+fn the_first_message_means_the_empty_conversation_too() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("summarize ./two-branches.jsonl 1a2b3c01 --summary 'Kites were made.'"), @"
+    226b1b5c
+    Which paper for a kite?
+    ");
+    assert!(s.lines_from("two-branches.jsonl", 9).contains("\"parentId\":null"));
+}
+
+#[test]
+fn with_a_label() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("summarize ./two-branches.jsonl 1a2b3c05 --summary 'Washi needs a spar.' --label back");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
+    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"Washi needs a spar.","details":{"readFiles":[],"modifiedFiles":[]}}
+    {"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"226b1b5c","label":"back"}
+    "#);
+    assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c04  ├─ • user: Tissue paper then. How big?
+    1a2b3c05  │     • assistant: Half a metre; larger ones tear.
+    226b1b5c  │     • [back] [branch summary]: Washi needs a spar.
+    1a2b3c06  └─ user: Washi then. How big?
+    1a2b3c07        assistant: A metre and more, with a bamboo spar.
+    ");
+}
+
+#[test]
+fn leaves_another_entry_than_the_leaf() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let done = s.unchanged("summarize --prepare ./two-branches.jsonl 1a2b3c07 --from 1a2b3c05");
+    let json: Value = serde_json::from_str(&done.quiet()).unwrap();
+    assert_eq!(json["oldLeafId"], "1a2b3c05");
+    assert_eq!(json["commonAncestorId"], "1a2b3c03");
+    s.run("summarize ./two-branches.jsonl 1a2b3c07 --from 1a2b3c05 --summary 'Tissue tears.'");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"Tissue tears.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+}
+
+#[test]
+fn nothing_left_behind_is_a_no() {
+    let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl", "hazards/header-only.jsonl"]);
+    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl @").fails(1), @"./two-branches.jsonl: nothing is left behind on the way there (hint: give a summary with --summary to leave one all the same)");
+    assert_snapshot!(s.unchanged("summarize ./v1.jsonl @ --summarizer cat").fails(1), @"./v1.jsonl: nothing is left behind on the way there (hint: give a summary with --summary to leave one all the same)");
+    assert_snapshot!(s.unchanged("summarize ./header-only.jsonl root").fails(1), @"./header-only.jsonl: nothing is left behind on the way there (hint: give a summary with --summary to leave one all the same)");
+    assert_eq!(s.unchanged("summarize --prepare ./two-branches.jsonl @").code, 1);
+    // A given summary is left all the same.
+    s.run("summarize ./two-branches.jsonl @ --summary 'All is well.'");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"All is well.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+}
+
+#[test]
+fn what_is_left_does_not_stop_at_a_compaction() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let done = s.unchanged("summarize --prepare ./tour.jsonl 27d4c96f");
+    let json: Value = serde_json::from_str(&done.quiet()).unwrap();
+    let entries = json["entriesToSummarize"].as_array().unwrap();
+    assert_eq!(entries.first().unwrap()["id"], "f05b1e83");
+    assert_eq!(entries.last().unwrap()["id"], "2f5dc03e");
+    assert!(entries.iter().any(|entry| entry["type"] == "compaction"));
+    assert_eq!(
+        json["modifiedFiles"].to_string(),
+        r#"["/home/u/code/ferry/src/clock.rs","/home/u/code/ferry/tests/midnight.rs"]"#
+    );
+}
+
+#[test]
+fn preparation() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("summarize --prepare ./two-branches.jsonl 1a2b3c04 --label l --instructions i --replace-instructions"), @r#"{"targetId":"1a2b3c04","oldLeafId":"1a2b3c07","commonAncestorId":"1a2b3c03","newLeafId":"1a2b3c03","entriesToSummarize":[{"type":"message","id":"1a2b3c06","parentId":"1a2b3c03","timestamp":"2026-01-01T00:00:06.000Z","message":{"role":"user","content":"Washi then. How big?"}},{"type":"message","id":"1a2b3c07","parentId":"1a2b3c06","timestamp":"2026-01-01T00:00:07.000Z","message":{"role":"assistant","content":[{"type":"text","text":"A metre and more, with a bamboo spar."}],"stopReason":"stop"}}],"readFiles":[],"modifiedFiles":[],"editorText":"Tissue paper then. How big?","userWantsSummary":true,"customInstructions":"i","replaceInstructions":true,"label":"l"}"#);
+}
+
+#[test]
+fn preparation_holds_entries_as_stored_in_version_three() {
+    let s = Sandbox::with(&["v1.jsonl"]);
+    let done = s.unchanged("summarize --prepare ./v1.jsonl cb26a1f8");
+    let json: Value = serde_json::from_str(&done.quiet()).unwrap();
+    let ids: Vec<_> =
+        json["entriesToSummarize"].as_array().unwrap().iter().map(|e| e["id"].clone()).collect();
+    assert_eq!(ids, ["ac4bd0d1", "c24d8cb7", "80b80871", "f55275d5", "cebfaa52"]);
+    assert_eq!(json["editorText"], "And beans?");
+    assert_eq!(json["newLeafId"], "1858c9d3");
+}
+
+#[test]
+fn the_built_in_summary() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    s.run("summarize ./tour.jsonl 'label:cause found' --from 5c07d14b");
+    let entry: Value = serde_json::from_str(&s.lines_from("tour.jsonl", 33)).unwrap();
+    assert_snapshot!(entry["summary"].as_str().unwrap(), @r#"
+    The user explored a different conversation branch before returning here.
+    Summary of that exploration:
+
+    ## Goal
+    - "Just add a day when it comes out negative."
+
+    ## Constraints & Preferences
+    - (none)
+
+    ## Progress
+    ### Done
+    - [x] answered: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+
+    ### In Progress
+    - [ ] "Hm. What would you do instead?": stopped by an error
+
+    ### Blocked
+    - The model's answer failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}"
+
+    ## Key Decisions
+    - (none)
+
+    ## Next Steps
+    - (none)
+
+    ## Critical Context
+    - (none)
+
+    <modified-files>
+    /home/u/code/ferry/src/clock.rs
+    </modified-files>
+    "#);
+    assert_snapshot!(entry["details"], @r#"{"modifiedFiles":["/home/u/code/ferry/src/clock.rs"],"readFiles":[]}"#);
+    assert_eq!(entry["fromId"], "5c07d14b");
+    assert!(entry.get("fromHook").is_none());
+}
+
+#[test]
+fn from_a_file_and_from_standard_input() {
+    let stored = |s: &Sandbox| {
+        let entry: Value = serde_json::from_str(&s.lines_from("two-branches.jsonl", 9)).unwrap();
+        entry["summary"].as_str().unwrap().to_owned()
+    };
+    // Stored as it is, but for the newline that files end with.
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.put("summary.txt", "One line.\n\nAnd \"another\".\n");
+    s.run("summarize ./two-branches.jsonl 1a2b3c05 --summary-file ./summary.txt");
+    assert_eq!(stored(&s), "One line.\n\nAnd \"another\".");
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let call = s.pisess("summarize ./two-branches.jsonl 1a2b3c05 --summary-file -").stdin("from the pipe\n");
+    call.done().quiet();
+    assert_eq!(stored(&s), "from the pipe");
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let call = s.pisess("summarize - 1a2b3c05 --summary-file -").stdin(fixture("two-branches.jsonl"));
+    assert_snapshot!(call.done().fails(2), @"standard input is the session already (hint: give the session or the summary by a path)");
+    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summary-file ./gone.txt").fails(2), @"read ./gone.txt: No such file or directory (os error 2)");
+    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summary ' '").fails(2), @"the summary is empty (hint: leave the option out for the built-in summary)");
+}
+
+#[test]
+fn from_a_command() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("summarize ./two-branches.jsonl 1a2b3c05 --summarizer 'cat >/dev/null; echo Washi it was.'");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\nWashi it was.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    // Reads all, says all.
+    s.run("summarize ./two-branches.jsonl 1a2b3c05 --summarizer cat");
+    let entry: Value = serde_json::from_str(&s.lines_from("two-branches.jsonl", 9)).unwrap();
+    assert!(entry["summary"].as_str().unwrap().contains("[User]: Washi then. How big?"));
+    // Reading nothing is no error.
+    s.run("summarize ./two-branches.jsonl 1a2b3c05 --from 1a2b3c07 --summarizer 'echo read nothing'");
+}
+
+#[test]
+fn a_command_that_does_not_deliver() {
+    let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
+    let line = |command: &str| format!("summarize ./two-branches.jsonl 1a2b3c05 --summarizer '{command}'");
+    assert_snapshot!(s.unchanged(&line("exit 7")).fails(2), @r#"--summarizer "exit 7": exit status: 7; nothing was written"#);
+    assert_snapshot!(s.unchanged(&line("true")).fails(2), @r#"--summarizer "true": it printed nothing; nothing was written"#);
+    assert_snapshot!(s.unchanged(&line("echo; echo")).fails(2), @r#"--summarizer "echo; echo": it printed nothing; nothing was written"#);
+    assert_snapshot!(s.unchanged(&line("echo half; exit 1")).fails(2), @r#"--summarizer "echo half; exit 1": exit status: 1; nothing was written"#);
+    assert_snapshot!(s.unchanged(&line("yes | head -c 11000000")).fails(2), @r#"--summarizer "yes | head -c 11000000": it printed more than 10 MB; nothing was written"#);
+    assert_snapshot!(s.unchanged(&line("kill -9 $$")).fails(2), @r#"--summarizer "kill -9 $$": signal: 9 (SIGKILL); nothing was written"#);
+    // An older file is not migrated for nothing.
+    s.unchanged("summarize ./v1.jsonl 4c411fb5 --summarizer false").fails(2);
+    s.unchanged("compact ./v1.jsonl --first-kept none --summarizer false").fails(2);
+}
+
+#[test]
+fn a_command_that_hangs_is_ended_with_what_it_started() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let start = Instant::now();
+    let alive = s.path("alive");
+    let line = format!(
+        "summarize ./two-branches.jsonl 1a2b3c05 --timeout 0.3 --summarizer '(sleep 2; touch {}) & sleep 60'",
+        alive.display()
+    );
+    assert_snapshot!(s.unchanged(&line).fails(2).replace(alive.to_str().unwrap(), "ALIVE"), @r#"--summarizer "(sleep 2; touch ./alive) & sleep 60": no answer within 0.3 s; nothing was written (hint: give it longer with --timeout)"#);
+    assert!(start.elapsed() < Duration::from_secs(2));
+    std::thread::sleep(Duration::from_millis(2_300));
+    assert!(!alive.exists(), "its child lives on");
+}
+
+#[test]
+fn a_command_that_prints_for_ever_is_ended() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let start = Instant::now();
+    s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summarizer yes").fails(2);
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn text_goes_to_a_command_by_its_standard_input_alone() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run(
+        "summarize ./two-branches.jsonl 1a2b3c05 --summarizer 'echo $# $0; env | grep -c -i washi || true'",
+    );
+    let entry: Value = serde_json::from_str(&s.lines_from("two-branches.jsonl", 9)).unwrap();
+    assert!(entry["summary"].as_str().unwrap().contains("0 sh\n0"), "{entry}");
+}
+
+#[test]
+fn sources_exclude_each_other() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for options in [
+        "--summary a --summary-file ./b",
+        "--summary a --summarizer cat",
+        "--summary-file ./b --summarizer cat",
+        "--prepare --prompt",
+        "--replace-instructions",
+        "--timeout -1",
+        "--timeout soon",
+    ] {
+        let done = s.unchanged(&format!("summarize ./two-branches.jsonl 1a2b3c05 {options}"));
+        assert_eq!((done.code, done.stdout.len()), (2, 0), "{options}");
+    }
+}
+
+#[test]
+fn the_prompt() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let prompt = s.unchanged("summarize --prompt ./two-branches.jsonl 1a2b3c05").quiet();
+    let t = Sandbox::with(&["two-branches.jsonl"]);
+    let seen = t.path("seen");
+    t.run(&format!(
+        "summarize ./two-branches.jsonl 1a2b3c05 --summarizer 'tee {} | head -c 5'",
+        seen.display()
+    ));
+    assert_eq!(t.text("seen"), prompt);
+    assert_snapshot!(s.unchanged("summarize --prompt ./two-branches.jsonl 1a2b3c05 --instructions 'Name the paper.' --replace-instructions"), @"
+    <conversation>
+    [User]: Washi then. How big?
+
+    [Assistant]: A metre and more, with a bamboo spar.
+    </conversation>
+
+    Name the paper.
+    ");
+}
+
+#[test]
+fn in_an_oh_my_pi_file() {
+    let s = Sandbox::with(&["omp.jsonl"]);
+    // The skill prompt is the person's: its text is edited again.
+    assert_snapshot!(s.run("summarize ./omp.jsonl 60718293 --summary 'EXIF says 2021.'"), @"226b1b5c");
+    assert_snapshot!(s.text("omp.jsonl").lines().last().unwrap(), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"60718293","timestamp":"2026-05-04T12:00:00.000Z","fromId":"60718293","summary":"EXIF says 2021.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.run("tree ./omp.jsonl"), @"
+    2c3d4e5f  • user: Sort the photos by year
+    3d4e5f60  • assistant: I'll list them first.
+    4e5f6071  • [glob: ~/photos/**]
+    5f607182  • assistant: One has no year in its path: c.jpg.
+    60718293  • [skill-prompt]: Look at the EXIF data of c.jpg
+    226b1b5c  ├─ • [branch summary]: EXIF says 2021.  ← active
+    8293a4b5  └─ [bash: exiftool -CreateDate /home/u/photos/c.jpg]
+    93a4b5c6        assistant: It is from 2021.
+    ");
+}
+
+#[test]
+fn dry_run_and_json() {
+    let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
+    assert_snapshot!(s.unchanged("summarize -n ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"
+    append 1 line to ./two-branches.jsonl
+    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}
+    "#);
+    assert_snapshot!(s.unchanged("summarize -n --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"action":"append","path":"./two-branches.jsonl","lines":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}]}"#);
+    assert_snapshot!(s.run("summarize --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"path":"./two-branches.jsonl","written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":"Tissue paper then. How big?"}"#);
+    let migrated = s.run("migrate ./v1.jsonl -o -");
+    s.run("summarize ./v1.jsonl c307e4fd --summary s");
+    assert!(s.text("v1.jsonl").starts_with(&migrated));
+    assert_eq!(s.text("v1.jsonl").lines().count(), 11);
+}
+
+#[test]
+fn to_standard_output() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let done = s.unchanged("summarize ./two-branches.jsonl 1a2b3c04 --summary s -o -");
+    assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")));
+    assert_snapshot!(done.stderr, @"
+    226b1b5c
+    Tissue paper then. How big?
+    ");
+    assert_eq!((done.code, done.text().lines().count()), (0, 9));
+    let quiet = s.unchanged("summarize -q ./two-branches.jsonl 1a2b3c04 --summary s -o -");
+    assert_eq!(quiet.stderr, "");
+}

@@ -229,10 +229,20 @@ fn older_formats_read_as_if_migrated() {
     for name in ["v1.jsonl", "v2.jsonl", "draft-tree.jsonl"] {
         let s = Sandbox::with(&[name]);
         for options in ["", "--filter all", "--filter all --times"] {
-            let before = s.run(&format!("tree ./{name} {options}"));
+            let mut before = s.run(&format!("tree ./{name} {options}"));
             let after =
                 s.pisess(&format!("tree - {options}")).stdin(s.run(&format!("migrate ./{name} -o -")));
-            assert_eq!(before, after.done().quiet(), "{name} {options}");
+            let mut after = after.done().quiet();
+            if name == "draft-tree.jsonl" && options.contains("all") {
+                // Migration appends a head that says where the leaf is.
+                before = before.replace("  ← active", "");
+                after = after
+                    .lines()
+                    .filter(|row| !row.contains("← active"))
+                    .map(|row| format!("{row}\n"))
+                    .collect();
+            }
+            assert_eq!(before, after, "{name} {options}");
         }
     }
 }
@@ -258,29 +268,29 @@ fn draft_tree() {
     let s = Sandbox::with(&["draft-tree.jsonl"]);
     assert_snapshot!(s.run("tree ./draft-tree.jsonl"), @"
     e6d4541d  • user: Build a small CLI
-    e0181802     • assistant: In which language?
+    e0181802     • [which language] assistant: In which language?
     07434132     ├─ • [branch summary]: Tried Node: cli.js came out fine but slow to start.
     5c4417ce     │     • user: Rust, then
     b5936be4     │     • [rust] assistant: Here is main.rs.
     73434a73     ├─ user: Node
     ac2053f3     │     assistant: Here is cli.js.
-    132ceec8     └─ [which language] [branch summary]: Rust works, too.
+    132ceec8     └─ [branch summary]: Rust works, too.
     0d98c807  [compaction: 0k tokens]
     f8d11dfd     user: Write its manual
     5e29b866     assistant: Half a page will do.
     ");
     assert_snapshot!(s.run("tree ./draft-tree.jsonl --filter all"), @"
     e6d4541d  • user: Build a small CLI
-    e0181802     • assistant: In which language?
+    e0181802     • [which language] assistant: In which language?
     07434132     ├─ • [branch summary]: Tried Node: cli.js came out fine but slow to start.
     5c4417ce     │     • user: Rust, then
     b5936be4     │     • [rust] assistant: Here is main.rs.
     b9e0ca9d     │     ├─ • [custom: head]  ← active
-    2d4e6ebd     │     └─ [label: (cleared)]
+    2d4e6ebd     │     └─ [label: rust]
     73434a73     ├─ user: Node
     ac2053f3     │     assistant: Here is cli.js.
     02ed4d0f     │     [custom: head]
-    132ceec8     └─ [which language] [branch summary]: Rust works, too.
+    132ceec8     └─ [branch summary]: Rust works, too.
     5c92886b           [label: which language]
     0d98c807  [compaction: 0k tokens]
     f8d11dfd     user: Write its manual

@@ -9,6 +9,7 @@ use crate::core::session::{Dialect, Format, Problem, ProblemKind, Session};
 use crate::core::store::ReadAt;
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
+use std::collections::HashSet;
 use uuid::Uuid;
 
 /// Makes the session of all parts.
@@ -53,7 +54,7 @@ pub fn link(
     index_ids(&mut session);
     match format {
         Format::V1 => chain(&mut session),
-        Format::Draft => link_draft(&mut session, &part.draft_links),
+        Format::Draft => link_draft(&mut session, &part.draft_links, &part.numbered_targets),
         Format::V2 | Format::V3 => link_by_id(&mut session),
     }
     cut_cycles(&mut session);
@@ -74,7 +75,7 @@ fn ends_with_newline(source: &dyn ReadAt) -> Result<bool, LoadError> {
 /// the session's id the first 8 hex digits; where they are taken, of `number:1`, `number:2`, …
 fn give_ids(session: &mut Session) -> Result<(), LoadError> {
     let namespace = namespace(&session.header.id);
-    let mut taken = std::collections::HashSet::with_capacity(session.entries.len());
+    let mut taken = HashSet::with_capacity(session.entries.len());
     for entry in &mut session.entries {
         let id = (0..)
             .map(|again: u32| short_id(&namespace, entry.record, again))
@@ -102,11 +103,17 @@ fn short_id(namespace: &Uuid, record: u32, again: u32) -> u32 {
 impl Session {
     /// The id that an entry appended by migration gets: that of the record number behind the last.
     pub(in crate::core) fn next_migration_id(&self) -> String {
+        self.deterministic_id(self.records, |_| false)
+    }
+
+    /// The id that record `number` gets where it needs one: the same on every machine, and none that an
+    /// entry has already or that is taken.
+    pub(in crate::core) fn deterministic_id(&self, number: u32, is_taken: impl Fn(&str) -> bool) -> String {
         let namespace = namespace(&self.header.id);
-        let free = |id: &String| self.find(&Text::from(id.as_str())).is_none();
+        let is_free = |id: &String| self.find(&Text::from(id.as_str())).is_none() && !is_taken(id);
         (0..)
-            .map(|again| format!("{:08x}", short_id(&namespace, self.records, again)))
-            .find(free)
+            .map(|again| format!("{:08x}", short_id(&namespace, number, again)))
+            .find(is_free)
             .unwrap_or_default()
     }
 }
@@ -155,7 +162,7 @@ fn link_by_id(session: &mut Session) {
 
 /// Draft links are record numbers: 0 and below are the header, that is no parent. An entry without
 /// a link follows the one before.
-fn link_draft(session: &mut Session, links: &[DraftLink]) {
+fn link_draft(session: &mut Session, links: &[DraftLink], numbered_targets: &[(EntryIx, f64)]) {
     chain(session);
     carry_times(session);
     for link in links {
@@ -169,13 +176,17 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
         }
         session.entries[link.entry.at()].parent = parent;
     }
+    let heads: HashSet<_> = links.iter().filter(|link| link.head).map(|link| link.entry).collect();
     for at in 0..session.labels.len() {
         let entry = session.labels[at].entry;
+        let numbered = numbered_targets.binary_search_by_key(&entry, |&(entry, _)| entry);
         // A named head labels the entry it points to.
-        if session.labels[at].target.is_empty()
-            && let Some(parent) = session.entry(entry).parent
-        {
-            session.labels[at].target = session.entry(parent).id;
+        let target = match numbered {
+            Ok(at) => session.record_entry(numbered_targets[at].1),
+            Err(_) => session.entry(entry).parent.filter(|_| heads.contains(&entry)),
+        };
+        if let Some(target) = target {
+            session.labels[at].target = session.entry(target).id;
         }
     }
 }

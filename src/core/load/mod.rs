@@ -33,10 +33,10 @@ pub struct Options {
     pub rows: Option<RowOptions>,
     /// Keep each entry's `timestamp` as written.
     pub timestamps: bool,
-    /// Keep where each entry's message stands, for who will read them all.
-    pub messages: bool,
     /// Whose rows and rules: that of the session itself, whatever is given here.
     pub dialect: Dialect,
+    /// Keep where each entry's message stands, for who will read them all.
+    pub messages: bool,
 }
 
 impl Default for Options {

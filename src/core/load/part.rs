@@ -30,6 +30,8 @@ pub struct Part {
     pub messages: Vec<InLine>,
     pub problems: Vec<Problem>,
     pub draft_links: Vec<DraftLink>,
+    /// Labels that name their target by record number.
+    pub numbered_targets: Vec<(EntryIx, f64)>,
     /// The last `leaf` record: its entry and the id it names.
     pub leaf_record: Option<(EntryIx, Slice)>,
     /// Whether an entry of the draft tree was seen.
@@ -261,6 +263,8 @@ impl Part {
             let head = named_head(Raw::checked(record.bytes));
             let name = record.label.and_then(Raw::text).or(head).unwrap_or_default();
             let target = record.target_id.and_then(Raw::text).unwrap_or_default();
+            let number = record.target_id.and_then(Raw::number);
+            self.numbered_targets.extend(number.map(|number| (entry, number)));
             let change = LabelChange {
                 entry,
                 target: self.keep(&target),
@@ -331,6 +335,7 @@ impl Part {
         next.timestamps.iter_mut().chain(&mut next.searchable).for_each(slice);
         next.problems.iter_mut().for_each(|problem| problem.line.0 += self.lines);
         next.draft_links.iter_mut().for_each(|link| number(&mut link.entry));
+        next.numbered_targets.iter_mut().for_each(|(entry, _)| number(entry));
         if let Some((mut entry, mut target)) = next.leaf_record {
             number(&mut entry);
             slice(&mut target);
@@ -347,6 +352,7 @@ impl Part {
         self.messages.append(&mut next.messages);
         self.problems.append(&mut next.problems);
         self.draft_links.append(&mut next.draft_links);
+        self.numbered_targets.append(&mut next.numbered_targets);
         self.draft |= next.draft;
         self.dialect = self.dialect.or(next.dialect);
         self.lines += next.lines;

@@ -4,7 +4,6 @@ use super::{ROW_UNITS, normalize};
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::{decode, decode_head, is_blank};
 use crate::core::json::{Raw, js};
-use crate::core::load::part::named_head;
 use crate::core::load::record::{Block, Content, MessageFacts, Record};
 use crate::core::text::Text;
 
@@ -41,10 +40,9 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
             bracketed(if omits { "context omit: " } else { "context replace: " }, &member("targetId"))
         }
-        Kind::Label => match (entry.get("label").filter(|label| !label.is_null()), named_head(entry)) {
-            (Some(label), _) => bracketed("label: ", &display(label)),
-            (None, Some(head)) => bracketed("label: ", &head.head(ROW_UNITS)),
-            (None, None) => Text::from("[label: (cleared)]"),
+        Kind::Label => match label_name(entry).filter(|label| !label.is_null()) {
+            Some(label) => bracketed("label: ", &display(label)),
+            None => Text::from("[label: (cleared)]"),
         },
         Kind::SessionInfo => match entry.get("name").filter(|name| name.is_truthy()) {
             Some(name) => bracketed("title: ", &display(name)),
@@ -54,6 +52,12 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
         Kind::Missing => Text::from("[no type]"),
         _ => bracketed("", &member("type")),
     }
+}
+
+/// The name of a label, also of a head of the draft tree that becomes one.
+fn label_name(entry: Raw<'_>) -> Option<Raw<'_>> {
+    let is_head = entry.get("type").is_some_and(|kind| kind.is("head"));
+    entry.get(if is_head { "name" } else { "label" })
 }
 
 fn message_text(role: Role, message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
@@ -143,7 +147,7 @@ pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> 
                 member("targetId"),
             ]
         }
-        Kind::Label => vec![Text::from("label"), member("label")],
+        Kind::Label => vec![Text::from("label"), label_name(entry).map(display).unwrap_or_default()],
         _ => Vec::new(),
     };
     let mut text = Text::default();
