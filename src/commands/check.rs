@@ -69,7 +69,9 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         };
     }
     if args.write.output.is_some() {
-        return Err(Failure::cannot("-o is for --repair").hint("a check changes nothing; redirect its output"));
+        return Err(
+            Failure::cannot("-o is for --repair").hint("a check changes nothing; redirect its output")
+        );
     }
     let mut report = Report::new(args, talk, world);
     for path in &args.sessions {
@@ -115,7 +117,6 @@ impl<'a> Report<'a> {
 
     /// One file. What is wrong with reading it does not stop the others; standard output does.
     fn session(&mut self, path: &Path, world: &mut World) -> Result<(), Failure> {
-        self.files += 1;
         let input = match Input::open(path, world) {
             Ok(input) => input,
             Err(failure) => {
@@ -125,7 +126,10 @@ impl<'a> Report<'a> {
         };
         let checked = check(input.source(), &Options { workers: world.processors, ..Options::default() });
         match checked {
-            Ok(checkup) => self.findings(path, checkup.findings(), false, world),
+            Ok(checkup) => {
+                self.files += 1;
+                self.findings(path, checkup.findings(), false, world)
+            }
             Err(error) => {
                 self.failed(&Failure::load(&input.name, error), world);
                 Ok(())
@@ -199,7 +203,7 @@ impl<'a> Report<'a> {
 
     /// How much was found, as talk.
     fn summary(&self, world: &mut World) {
-        if self.talk.quiet {
+        if self.talk.quiet || self.files == 0 {
             return;
         }
         let [notes, warnings, errors] = self.counts;
@@ -254,7 +258,10 @@ fn repair(path: &Path, args: &Args, talk: &Talk, world: &mut World) -> Result<Ex
             .hint("give a new file with -o FILE, or --backup to repair in place"));
     }
     if path.is_dir() {
-        return Err(Failure::cannot(format_args!("{}: --repair takes one session, not a folder", path.display())));
+        return Err(Failure::cannot(format_args!(
+            "{}: --repair takes one session, not a folder",
+            path.display()
+        )));
     }
     let input = Input::open(path, world)?;
     let options = Options { workers: world.processors, ..Options::default() };

@@ -14,7 +14,7 @@ use crate::core::labels::Labels;
 use crate::core::load::Options;
 use crate::core::ops::Stamp;
 use crate::core::ops::label::label;
-use crate::core::ops::tree::{Filter, draw};
+use crate::core::ops::tree::rows;
 use crate::core::session::{LabelChange, Session};
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
@@ -112,7 +112,7 @@ fn list(args: &Args, input: &Input, talk: &Talk, world: &mut World) -> Result<Ex
         None => None,
     };
     let labels = Labels::new(&session);
-    let drawing = draw(&session, session.leaf, Filter::All, "");
+    let drawing = rows(&session, session.leaf);
     let of = |change: &LabelChange| session.find(&session.text(change.target));
     let listed: Vec<_> = labels
         .changes()

@@ -271,6 +271,12 @@ fn report(outcomes: &[Outcome], args: &Args, talk: &Talk, world: &mut World) -> 
         }
         return Ok(exit);
     }
+    if outcomes.is_empty() {
+        if !talk.quiet {
+            let _ = writeln!(world.stderr, "pisess: note: no *.jsonl there (hint: -r descends into folders)");
+        }
+        return Ok(exit);
+    }
     if outcomes.len() == 1 && outcomes.iter().any(|outcome| outcome.error.is_some()) {
         return Ok(exit);
     }

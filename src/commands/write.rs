@@ -120,6 +120,7 @@ pub fn change(
         }
         Target::Stdout | Target::Session => {
             fill(world.stdout).map_err(|error| output_or_input(job.input, error))?;
+            world.stdout.flush().map_err(Failure::output)?;
             tell(job, Path::new("-"), &change, &made, world, false)
         }
     }
@@ -166,6 +167,7 @@ pub fn create(
     let mut fill = |out: &mut dyn io::Write| new.write(session, job.input.source(), out);
     if to_stdout {
         fill(world.stdout).map_err(|error| output_or_input(job.input, error))?;
+        world.stdout.flush().map_err(Failure::output)?;
         let names = Made { names: Vec::new(), draft: made.draft.clone() };
         return tell(job, path, &Change::default(), &names, world, false);
     }

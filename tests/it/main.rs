@@ -3,6 +3,7 @@
 
 mod sandbox;
 
+mod check;
 mod compact;
 mod context;
 mod fork;

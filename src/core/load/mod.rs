@@ -80,7 +80,7 @@ pub enum WrongFile {
     #[error("its lines end with carriage returns alone")]
     CarriageReturns,
     /// The first value is something else.
-    #[error("the first line is no session header")]
+    #[error("another value stands where the session header should")]
     OtherFirst,
     /// A header whose id is no string.
     #[error("the session header has no id")]

@@ -35,7 +35,9 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
         |kind, message: String| findings.push(found(session, ix, kind, message).grave(active[ix.at()]));
     match entry.kind {
         Kind::Missing => note(K::UnknownType, "the entry has no type".to_owned()),
-        Kind::Other => note(K::UnknownType, format!("the type {:?} is not known", session.kind_name(ix).to_string())),
+        Kind::Other => {
+            note(K::UnknownType, format!("the type {:?} is not known", session.kind_name(ix).to_string()))
+        }
         Kind::Message => match session.role_name(ix) {
             None => note(K::UnknownRole, "the message has no role".to_owned()),
             Some(role) if entry.role == Role::Other => {
@@ -91,7 +93,9 @@ fn summaries(
         let is_blank = body.get_text("summary").is_none_or(|summary| summary.is_blank());
         if is_blank && !(is_compaction && has_other_form(body)) && !is_discarding(body) {
             let what = if is_compaction { "the compaction" } else { "the branch summary" };
-            findings.push(found(session, ix, K::EmptySummary, format!("{what} has no text")).grave(active[ix.at()]));
+            findings.push(
+                found(session, ix, K::EmptySummary, format!("{what} has no text")).grave(active[ix.at()]),
+            );
         }
         if is_compaction && let Some(ancestry) = &ancestry {
             kept(session, ix, body, ancestry, findings);

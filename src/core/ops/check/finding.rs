@@ -227,17 +227,14 @@ impl FindingKind {
                 (Error, "oh-my-pi reads the first value and deletes the rest at its next write")
             }
             K::FusedLine => (Error, "everything on the line is lost to pi"),
-            K::NoFinalNewline if omp => {
-                (Error, "oh-my-pi glues the next entry to this line and loses it")
-            }
-            K::NoFinalNewline => {
-                (Warning, "pi adds the newline; pi before 0.87 glues the next entry to this line and loses both")
-            }
+            K::NoFinalNewline if omp => (Error, "oh-my-pi glues the next entry to this line and loses it"),
+            K::NoFinalNewline => (
+                Warning,
+                "pi adds the newline; pi before 0.87 glues the next entry to this line and loses both",
+            ),
             K::NullLine if omp => (Error, "oh-my-pi does not open the session"),
             K::NullLine => (Warning, "pi skips it; pi before 0.87 and oh-my-pi do not open the session"),
-            K::NotAnEntry if grave => {
-                (Error, "the agent takes it for the leaf and opens the session empty")
-            }
+            K::NotAnEntry if grave => (Error, "the agent takes it for the leaf and opens the session empty"),
             K::NotAnEntry => (Warning, "the agent shows it as an empty entry beside the conversation"),
             K::InvalidUtf8 if omp => {
                 (Error, "oh-my-pi shows U+FFFD, and every rewrite fails: later entries stay in memory only")
@@ -270,7 +267,9 @@ impl FindingKind {
                 (Error, "pi walks round until its memory is full, and does not open the session")
             }
             K::SelfParent => (Warning, "the agent hangs when it goes there"),
-            K::ParentCycle => (Warning, "the tree does not show the entry, and the agent hangs when it goes there"),
+            K::ParentCycle => {
+                (Warning, "the tree does not show the entry, and the agent hangs when it goes there")
+            }
             K::SeveralRoots => (Note, "the agents draw them side by side"),
             K::UnknownType => (Note, "the agents carry it along and show an empty row"),
             K::UnknownRole => (Note, "no model is sent the message"),

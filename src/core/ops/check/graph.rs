@@ -39,7 +39,12 @@ impl Links {
 }
 
 /// Looks at all ids and parents of a file whose lines are mended.
-pub(super) fn check(session: &Session, mending: &Mending, active: &[bool], findings: &mut Vec<Draft>) -> Links {
+pub(super) fn check(
+    session: &Session,
+    mending: &Mending,
+    active: &[bool],
+    findings: &mut Vec<Draft>,
+) -> Links {
     if matches!(session.format, Format::V1 | Format::Draft) {
         return Links::default();
     }
@@ -117,12 +122,14 @@ impl<'s> Graph<'s, '_> {
         let by_odd_id = self.odd_ids();
         for ix in session.all() {
             let entry = session.entry(ix);
-            let resolved = session.find(&session.text(entry.parent_id)).filter(|_| !entry.parent_id.is_empty());
+            let resolved =
+                session.find(&session.text(entry.parent_id)).filter(|_| !entry.parent_id.is_empty());
             if entry.flags.has(Flags::IN_CYCLE) {
                 self.cycle(ix, resolved);
             } else if let Some(parent) = entry.parent {
                 if parent > ix {
-                    let message = format!("its parent stands behind it, on line {}", session.entry(parent).line.0);
+                    let message =
+                        format!("its parent stands behind it, on line {}", session.entry(parent).line.0);
                     self.note(ix, K::ForwardParent, message);
                 }
             } else if !entry.parent_id.is_empty() {
@@ -162,9 +169,10 @@ impl<'s> Graph<'s, '_> {
         let session = self.session;
         let entry = session.entry(ix);
         let parent = session.text(entry.parent_id).to_string();
-        let mut draft = Draft::new(entry.line, K::MissingParent, format!("its parent {parent:?} is not in the file"))
-            .entry(session.id(ix))
-            .grave(self.active[ix.at()]);
+        let mut draft =
+            Draft::new(entry.line, K::MissingParent, format!("its parent {parent:?} is not in the file"))
+                .entry(session.id(ix))
+                .grave(self.active[ix.at()]);
         if let Some(parent) = replaced.filter(|&parent| self.attach(ix, parent)) {
             draft = draft.fix(self.under(parent));
         }

@@ -44,6 +44,8 @@ pub(super) struct Mending<'a> {
     has_header: bool,
     old: bool,
     ends: [bool; 2],
+    /// The last line that is not blank.
+    last: LineNo,
 }
 
 /// An entry that is no longer there.
@@ -97,6 +99,7 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt) -> io::Result<Mending<'a>> {
         has_header: false,
         old: version.is_some_and(|version| version != Version::Three),
         ends: [false; 2],
+        last: LineNo(0),
     };
     let mut lines = Lines::new(source);
     let mut number = LineNo(0);
@@ -104,8 +107,17 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt) -> io::Result<Mending<'a>> {
         number.0 += 1;
         mending.line(number, &line);
     }
+    // Which value stands last decides the leaf.
+    let last = mending.last;
+    let ends_with =
+        |draft: &&mut Draft| draft.line == last && matches!(draft.kind, K::NotAnEntry | K::SecondHeader);
+    mending.findings.iter_mut().filter(ends_with).for_each(|draft| draft.grave = true);
     if mending.ends == [true, true] {
-        mending.findings.push(Draft::new(LineNo(1), K::MixedLineEnds, "some lines end with CR LF, some with LF"));
+        mending.findings.push(Draft::new(
+            LineNo(1),
+            K::MixedLineEnds,
+            "some lines end with CR LF, some with LF",
+        ));
     }
     Ok(mending)
 }
@@ -133,7 +145,8 @@ impl Mending<'_> {
     fn line(&mut self, number: LineNo, line: &Line) {
         let (mut bytes, mut start) = (line.bytes, line.span.start);
         if let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf").filter(|_| number.0 == 1) {
-            let draft = Draft::new(number, K::ByteOrderMark, "a byte order mark stands before the first line");
+            let draft =
+                Draft::new(number, K::ByteOrderMark, "a byte order mark stands before the first line");
             self.findings.push(draft.fix("it is taken out"));
             self.rejected.push(Span { start, len: 3 });
             (bytes, start) = (rest, start + 3);
@@ -146,6 +159,7 @@ impl Mending<'_> {
             self.made += u32::from(line.newline);
             return self.file.keep(Span { start, len: bytes.len() as u64 + u64::from(line.newline) });
         }
+        self.last = number;
         let scanned = scan(&mut scanner, &mut Vec::new());
         let non_ascii = scanner.take_non_ascii();
         let place = Place { number, bytes, start, alone: true, newline: line.newline, non_ascii };
@@ -245,7 +259,6 @@ impl Mending<'_> {
             true => Draft::new(place.number, K::NullLine, "the line is null"),
             false => Draft::new(place.number, K::NotAnEntry, "the line is a value that is no entry"),
         };
-        let draft = draft.grave(!place.newline);
         if self.by_number && value.is_truthy() {
             self.findings.push(draft);
             return self.keep(place);
@@ -339,7 +352,10 @@ impl Mending<'_> {
         if !place.non_ascii || std::str::from_utf8(place.bytes).is_ok() {
             return self.keep(place);
         }
-        let draft = named(Draft::new(place.number, K::InvalidUtf8, "the line holds bytes that are not UTF-8"), record);
+        let draft = named(
+            Draft::new(place.number, K::InvalidUtf8, "the line holds bytes that are not UTF-8"),
+            record,
+        );
         self.findings.push(draft.fix("they become U+FFFD, and the line as it was is kept aside"));
         self.rejected.push(place.span());
         self.make(place, String::from_utf8_lossy(place.bytes).into_owned());

@@ -85,7 +85,11 @@ fn old_version(session: &Session, drafts: &mut Vec<Draft>) {
         Format::V2 => "the file is of version 2",
         Format::V3 => return,
     };
-    drafts.push(Draft::new(session.header.line, FindingKind::OldVersion, format!("{what}; see pisess migrate")));
+    drafts.push(Draft::new(
+        session.header.line,
+        FindingKind::OldVersion,
+        format!("{what}; see pisess migrate"),
+    ));
 }
 
 impl Checkup<'_> {
@@ -129,7 +133,8 @@ impl Checkup<'_> {
         for ix in self.links.entries() {
             let span = session.entry(ix).span;
             let line = bodies.stored(span)?;
-            let mut edit = Edit::new(&line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            let mut edit =
+                Edit::new(&line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
             if self.links.ids.contains_key(&ix) {
                 edit.set("id", &encoded(&self.links.id(session, ix)));
             }

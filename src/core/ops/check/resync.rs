@@ -158,7 +158,8 @@ pub(super) fn depth(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    const A: &str = r#"{"type":"message","id":"a","parentId":null,"message":{"content":[{"type":"text","text":"x"}]}}"#;
+    const A: &str =
+        r#"{"type":"message","id":"a","parentId":null,"message":{"content":[{"type":"text","text":"x"}]}}"#;
     const B: &str = r#"{"type":"custom","customType":"c","data":[],"id":"b","parentId":"a"}"#;
 
     fn found(line: &str) -> Vec<&str> {
