@@ -154,7 +154,8 @@ fn list(args: &Args, input: &Input, talk: &Talk, world: &mut World) -> Result<Ex
         ]);
     }
     for line in table.lines() {
-        writeln!(world.stdout, "{}", line.trim()).map_err(Failure::output)?;
+        let line = super::output::fitted(line.trim(), cut.unwrap_or(usize::MAX), "…");
+        writeln!(world.stdout, "{line}").map_err(Failure::output)?;
     }
     Ok(Exit::Done)
 }

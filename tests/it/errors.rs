@@ -48,7 +48,10 @@ fn a_folder() {
     fs::create_dir(s.path("x")).unwrap();
     for line in &COMMANDS[1..] {
         let said = s.unchanged(line).fails(2);
-        assert_eq!(said, "cannot read ./x: it is a folder (hint: name a session in it; only migrate takes folders)", "{line}");
+        assert_eq!(
+            said, "cannot read ./x: it is a folder (hint: name a session in it; only migrate takes folders)",
+            "{line}"
+        );
     }
     // To migrate, a folder means its sessions; there are none in this one.
     assert_snapshot!(s.unchanged("migrate ./x"), @"2> pisess: note: no *.jsonl there (hint: -r descends into folders)");

@@ -73,7 +73,8 @@ pub fn without_colours(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
         out.push_str(before);
-        match after.find(|c: char| !c.is_ascii_digit() && c != ';').filter(|&at| after[at..].starts_with('m')) {
+        match after.find(|c: char| !c.is_ascii_digit() && c != ';').filter(|&at| after[at..].starts_with('m'))
+        {
             Some(at) => rest = &after[at + 1..],
             None => {
                 out.push_str("\u{1b}[");
@@ -110,7 +111,10 @@ fn verbatim_data_is_raw_in_a_pipe_and_visible_on_a_terminal() {
         assert_clean(&line, &shown.stderr);
     }
     // In a pipe they are the bytes themselves.
-    assert_eq!(s.pisess(&format!("migrate ./{FILE} -o -")).done().stdout, fixture("hazards/hostile-text.jsonl"));
+    assert_eq!(
+        s.pisess(&format!("migrate ./{FILE} -o -")).done().stdout,
+        fixture("hazards/hostile-text.jsonl")
+    );
     let text = s.run(&format!("context ./{FILE} --as text"));
     assert!(text.contains("\u{1b}[31mRED"), "{text:?}");
 }

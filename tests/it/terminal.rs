@@ -74,7 +74,11 @@ fn no_row_is_wider_than_the_terminal() {
             for width in [1, 10, 24, 40, 80, 132] {
                 let done = s.pisess(&format!("{command} ./{name} --color never")).terminal(width).done();
                 for row in done.text().lines() {
-                    assert!(row.width() <= width.max(1), "{command} {name} {width}: {row:?} is {}", row.width());
+                    assert!(
+                        row.width() <= width.max(1),
+                        "{command} {name} {width}: {row:?} is {}",
+                        row.width()
+                    );
                 }
             }
         }

@@ -163,7 +163,8 @@ fn another_session_can_be_written_from_an_older_one() {
 #[test]
 fn ids_skip_those_that_are_taken() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let ids: Vec<_> = (0..5).map(|at| s.run(&format!("label ./two-branches.jsonl @^{{user}} n{at}"))).collect();
+    let ids: Vec<_> =
+        (0..5).map(|at| s.run(&format!("label ./two-branches.jsonl @^{{user}} n{at}"))).collect();
     let different: std::collections::HashSet<_> = ids.iter().collect();
     assert_eq!(different.len(), 5);
 }
@@ -171,10 +172,18 @@ fn ids_skip_those_that_are_taken() {
 #[test]
 fn an_oh_my_pi_file_in_use_is_left_alone() {
     let s = Sandbox::with(&["omp.jsonl", "omp-no-slot.jsonl"]);
-    // It changed just now and does not end with a session_exit.
-    let said = s.unchanged("label ./omp-no-slot.jsonl @ n --wait 0").fails(3);
-    assert_snapshot!(said, @"");
-    s.run("label ./omp-no-slot.jsonl @ n --wait 0 --force");
+    s.run("label ./omp-no-slot.jsonl @ n --wait 0 -o ./copy.jsonl");
+    // Its last entry was written just now, and is no session_exit.
+    let line = crate::tree::user("aaaa0001", None, "still talking");
+    let line = line.replace("2026-01-01T00:00:01.000Z", &jiff::Timestamp::now().to_string());
+    s.put("live.jsonl", [fixture("omp-no-slot.jsonl"), line.into_bytes(), b"\n".to_vec()].concat());
+    let said = s.unchanged("label ./live.jsonl @ n --wait 0").fails(3);
+    assert!(said.starts_with("cannot write ./live.jsonl: "), "{said}");
+    assert!(
+        said.ends_with("(hint: end that oh-my-pi session first; --force writes in spite of it)"),
+        "{said}"
+    );
+    s.run("label ./live.jsonl @ n --wait 0 --force");
     // It ends with a session_exit.
     s.run("label ./omp.jsonl @ n --wait 0");
 }
@@ -183,5 +192,7 @@ fn an_oh_my_pi_file_in_use_is_left_alone() {
 fn a_title_line_of_another_width_goes_back_as_it_is() {
     let s = Sandbox::with(&["hazards/title-slot-too-short.jsonl"]);
     s.run("label --force ./title-slot-too-short.jsonl @ n");
-    assert!(s.bytes("title-slot-too-short.jsonl").starts_with(&fixture("hazards/title-slot-too-short.jsonl")));
+    assert!(
+        s.bytes("title-slot-too-short.jsonl").starts_with(&fixture("hazards/title-slot-too-short.jsonl"))
+    );
 }
