@@ -107,8 +107,8 @@ pub const SUMMARIES: Section = Section {
          answers with a JSON object, which may hold a `summary`, another `firstKeptEntryId`, \
          `customInstructions`, a `label`, or `\"cancel\":true` (exit 1); no answer means to go on.",
         "Such commands run as `sh -c`. What a session holds reaches them on standard input only, never in an \
-         argument or the environment. One that fails, prints nothing or takes longer than `--timeout` is an \
-         error (exit 2), and nothing is written.",
+         argument or the environment. A summarizer that prints nothing, and a command that fails or takes \
+         longer than `--timeout`, is an error (exit 2), and nothing is written.",
         "Lists of files that were read and changed are stored beside each summary, as the agents do, so that \
          their later summaries go on from them.",
     ],
