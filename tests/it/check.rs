@@ -214,8 +214,8 @@ fn a_dry_run_changes_nothing() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&[&user("a", "a"), "torn"]));
     assert_snapshot!(s.unchanged("check --repair -n ./s.jsonl"), @"
-    ./s.jsonl:2: repaired: the entry is its own parent (entry a) — it becomes a root
-    ./s.jsonl:3: repaired: the line is not JSON — it is taken out
+    ./s.jsonl:2: to repair: the entry is its own parent (entry a) — it becomes a root
+    ./s.jsonl:3: to repair: the line is not JSON — it is taken out
     2> pisess: 2 to repair, 0 left
     ");
 }

@@ -212,6 +212,9 @@ impl FindingKind {
                 (Error, "oh-my-pi takes it for the leaf and opens the session empty")
             }
             K::SecondHeader if omp => (Warning, "oh-my-pi takes it for an entry"),
+            K::SecondHeader if grave => {
+                (Warning, "pi ignores it; oh-my-pi takes it for the leaf and opens the session empty")
+            }
             K::SecondHeader => (Warning, "pi ignores it; oh-my-pi takes it for an entry"),
             K::MalformedLine | K::NulBytes | K::TornTail if omp => {
                 (Error, "what it held is lost to oh-my-pi, which deletes the line at its next write")
