@@ -58,7 +58,6 @@ pub enum Verb {
     Compact(commands::compact::Args),
     Summarize(commands::summarize::Args),
     Context(commands::context::Args),
-    /// Tell what is wrong with session files, and repair it
     Check(commands::check::Args),
 }
 

@@ -185,8 +185,8 @@ pub struct Guide {
 }
 
 /// All commands, as `--help` lists them.
-pub fn guides() -> [Guide; 8] {
-    use crate::commands::{compact, context, fork, label, migrate, path, summarize, tree};
+pub fn guides() -> [Guide; 9] {
+    use crate::commands::{check, compact, context, fork, label, migrate, path, summarize, tree};
     [
         migrate::GUIDE,
         tree::GUIDE,
@@ -196,6 +196,7 @@ pub fn guides() -> [Guide; 8] {
         compact::GUIDE,
         summarize::GUIDE,
         context::GUIDE,
+        check::GUIDE,
     ]
 }
 

@@ -11,31 +11,51 @@ use crate::core::load::Options;
 use crate::core::ops::check::{Checkup, Finding, Severity, check};
 use crate::core::store::{self, Committed, Found, StoreError};
 use crate::core::text::Text;
+use crate::guide::{Example, Guide};
 use crate::world::World;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "check",
+    examples: &[
+        Example::new("Is all well with a session?", "pisess check session.jsonl"),
+        Example::new("With all sessions below a folder", "pisess check -r sessions"),
+        Example::answers_no("What is wrong, for a program", "pisess check --json broken.jsonl"),
+        Example::new(
+            "What can be repaired, into another file",
+            "pisess check --repair -o mended.jsonl broken.jsonl",
+        ),
+    ],
+    found: Some("something is wrong: a warning or an error"),
+    writes: true,
+    refers: false,
+};
 
 /// Tell what is wrong with session files, and repair it.
 ///
 /// One finding a line: file, line, severity, what is wrong, what it means for the agent that opens
 /// the session, and whether it can be repaired. An error loses data, hangs an agent or keeps the
-/// session from opening; a warning opens it short or shows it wrong; a note is worth knowing.
-/// Warnings and errors are exit code 1; notes alone are not. A folder means its own *.jsonl files.
+/// session from opening; a warning opens it short or shows it wrong; a note is worth knowing, and
+/// no reason for exit code 1. A folder means its own *.jsonl files.
 ///
-/// --repair fixes what is certain, into another file with -o, or in place with --backup. What it
-/// takes out is kept beside the file in FILE.rejected. Its exit code is that of a check of the result.
+/// With --repair, what is certain is fixed, into another file with -o, or in place with --backup.
+/// What is taken out is kept beside the file in FILE.rejected. The exit code is then that of a check
+/// of the result.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// Sessions and folders, or - for standard input
+    /// Session files, folders of them, or - for standard input
     #[arg(required = true, value_name = "SESSION")]
     pub sessions: Vec<PathBuf>,
-    /// Descend into folders
+    /// Look into folders of folders, too
     #[arg(short, long)]
     pub recursive: bool,
     /// Fix what is certain; needs -o or --backup
     #[arg(long)]
     pub repair: bool,
-    /// With --repair: in place, the old file kept beside the new one with SUFFIX behind its name
+    /// Repair in place, and keep the old file with SUFFIX behind its name
     #[arg(long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = ".bak", requires = "repair", conflicts_with = "output", help_heading = "Writing")]
     pub backup: Option<String>,
     /// How to write.

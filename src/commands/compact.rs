@@ -4,6 +4,7 @@ use super::failure::{Exit, Failure};
 use super::input::Input;
 use super::mint::Mint;
 use super::summary::{Source, SummaryArgs, Wanted, extract};
+use super::visible::verbatim;
 use super::write::{Job, Made, change, print_json};
 use crate::cli::{Talk, Write};
 use crate::core::agent;
@@ -110,7 +111,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
             (prepare(args, &input, &session)?, FileBodies::new(&session, input.source()));
         let prompts = agent::compaction_prompts(&session, &preparation, &args.summary.prompt_of(), &bodies)
             .map_err(|error| input.unreadable(error))?;
-        world.stdout.write_all(&prompts.concat()).map_err(Failure::output)?;
+        verbatim(world).write_all(&prompts.concat()).map_err(Failure::output)?;
         return Ok(Exit::Done);
     }
     let given = args.summary.given(input.file().is_none(), world)?;

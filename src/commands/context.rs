@@ -3,7 +3,7 @@
 use super::failure::{Exit, Failure};
 use super::hook;
 use super::input::Input;
-use super::visible::visible_lines;
+use super::visible::verbatim;
 use crate::cli::Talk;
 use crate::core::agent;
 use crate::core::bodies::{Bodies, Body, Context, FileBodies, Message};
@@ -56,10 +56,10 @@ pub struct Args {
     /// What to print
     #[arg(long = "as", value_name = "FORM", default_value = "messages", conflicts_with = "tokens")]
     pub form: Form,
-    /// A command that gets the messages as a JSON event and may answer with others
+    /// A shell command that gets the messages as a JSON event and may answer with others
     #[arg(long, value_name = "CMD", conflicts_with = "tokens")]
     pub hook: Option<String>,
-    /// Seconds the hook may take
+    /// How long that command may take
     #[arg(long, value_name = "SECONDS", default_value_t = 300.0, value_parser = crate::cli::seconds)]
     pub timeout: f64,
     /// Print how many tokens that is, by the agent's estimate
@@ -104,10 +104,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
             context.messages = answered(&context.messages, Raw::checked(&messages));
         }
     }
-    let mut out: Box<dyn Write> = match world.terminals.stdout {
-        true => Box::new(Shown { out: world.stdout, line: Vec::new() }),
-        false => Box::new(&mut *world.stdout),
-    };
+    let mut out = verbatim(world);
     match args.form {
         Form::Messages => messages(&context, &bodies, session.is_utf8(), &mut out),
         Form::Llm => for_model(&session, &context, &bodies, &mut out),
@@ -162,30 +159,4 @@ fn for_model(
         write_valid(out, json, session.is_utf8())
     })?;
     out.write_all(b"]\n")
-}
-
-/// Makes what would act on a terminal visible.
-struct Shown<'a> {
-    out: &'a mut dyn Write,
-    line: Vec<u8>,
-}
-
-impl Write for Shown<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.line.extend_from_slice(bytes);
-        // Up to the last whole character.
-        let end = match std::str::from_utf8(&self.line) {
-            Ok(_) => self.line.len(),
-            Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            Err(_) => self.line.len(),
-        };
-        let text = String::from_utf8_lossy(&self.line[..end]).into_owned();
-        self.out.write_all(visible_lines(&text).as_bytes())?;
-        self.line.drain(..end);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
 }

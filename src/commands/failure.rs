@@ -123,7 +123,8 @@ impl From<StoreError> for Failure {
             () => Exit::Cannot,
         };
         let hint = error.hint().map(str::to_owned);
-        Failure { exit, error: anyhow::Error::new(error), hint }
+        // The message says what the system said; as the cause it would be said twice.
+        Failure { exit, error: anyhow::anyhow!("{error}"), hint }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::core::labels::Labels;
 use crate::core::load::Options;
 use crate::core::ops::Stamp;
 use crate::core::ops::label::label;
-use crate::core::ops::tree::{Filter, draw};
+use crate::core::ops::tree::rows;
 use crate::core::session::{LabelChange, Session};
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
@@ -112,7 +112,7 @@ fn list(args: &Args, input: &Input, talk: &Talk, world: &mut World) -> Result<Ex
         None => None,
     };
     let labels = Labels::new(&session);
-    let drawing = draw(&session, session.leaf, Filter::All, "");
+    let drawing = rows(&session, session.leaf);
     let of = |change: &LabelChange| session.find(&session.text(change.target));
     let listed: Vec<_> = labels
         .changes()
@@ -154,7 +154,8 @@ fn list(args: &Args, input: &Input, talk: &Talk, world: &mut World) -> Result<Ex
         ]);
     }
     for line in table.lines() {
-        writeln!(world.stdout, "{}", line.trim()).map_err(Failure::output)?;
+        let line = super::output::fitted(line.trim(), cut.unwrap_or(usize::MAX), "…");
+        writeln!(world.stdout, "{line}").map_err(Failure::output)?;
     }
     Ok(Exit::Done)
 }

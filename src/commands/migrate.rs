@@ -2,7 +2,7 @@
 
 use super::failure::{Exit, Failure};
 use super::input::Input;
-use super::visible::visible;
+use super::visible::{verbatim, visible};
 use super::write::{store_options, troubles};
 use crate::cli::{Talk, Write};
 use crate::core::load::Options;
@@ -121,7 +121,7 @@ fn convert(session: &Path, args: &Args, talk: &Talk, world: &mut World) -> Resul
             let committed = store::create(output, input.file(), args.write.force, &mut fill)?;
             troubles(&committed, talk, world);
         }
-        None => fill(world.stdout).map_err(Failure::output)?,
+        None => fill(&mut *verbatim(world)).map_err(Failure::output)?,
     }
     Ok(Exit::Done)
 }
@@ -268,6 +268,12 @@ fn report(outcomes: &[Outcome], args: &Args, talk: &Talk, world: &mut World) -> 
         for outcome in outcomes {
             let row = serde_json::to_vec(outcome).map_err(|error| Failure::output(error.into()))?;
             super::write::print_json(world, &row)?;
+        }
+        return Ok(exit);
+    }
+    if outcomes.is_empty() {
+        if !talk.quiet {
+            let _ = writeln!(world.stderr, "pisess: note: no *.jsonl there (hint: -r descends into folders)");
         }
         return Ok(exit);
     }

@@ -10,7 +10,7 @@ use crate::cli::Talk;
 use crate::core::bodies::{Bodies, FileBodies};
 use crate::core::json::write::write_valid;
 use crate::core::load::Options;
-use crate::core::ops::tree::{Filter, draw};
+use crate::core::ops::tree::rows;
 use crate::guide::{Example, Guide};
 use crate::world::World;
 use std::fmt::Write as _;
@@ -88,7 +88,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         return Ok(Exit::Done);
     }
     // Rows read as in the tree, where a tool result is told by its call.
-    let drawing = draw(&session, end, Filter::All, "");
+    let drawing = rows(&session, end);
     let styles = Styles::of(talk, world);
     let clock = Clock::new(world);
     let width = world.terminals.width.filter(|_| world.terminals.stdout);

@@ -4,6 +4,7 @@ use super::failure::{Exit, Failure};
 use super::input::Input;
 use super::mint::Mint;
 use super::summary::{Source, SummaryArgs, Wanted, extract};
+use super::visible::verbatim;
 use super::write::{Job, Made, change, print_json};
 use crate::cli::{Talk, Write};
 use crate::core::agent;
@@ -97,7 +98,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
             agent::prepare_branch(&session, &navigation.abandoned, &bodies).map_err(unreadable)?;
         let prompt = agent::branch_prompt(&session, &messages, &args.summary.prompt_of(), &bodies)
             .map_err(unreadable)?;
-        world.stdout.write_all(&prompt).map_err(Failure::output)?;
+        verbatim(world).write_all(&prompt).map_err(Failure::output)?;
         return Ok(Exit::Done);
     }
     let given = args.summary.given(input.file().is_none(), world)?;

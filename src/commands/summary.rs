@@ -26,13 +26,13 @@ pub struct SummaryArgs {
     /// A file that holds the summary; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "summarizer", help_heading = "Summary")]
     pub summary_file: Option<PathBuf>,
-    /// A shell command that gets a JSON event and may answer with a summary, another cut, or cancel
+    /// A shell command that gets a JSON event and may answer with a summary, or cancel
     #[arg(long, value_name = "CMD", help_heading = "Summary")]
     pub hook: Option<String>,
     /// A shell command that reads the prompt and prints the summary
     #[arg(long, value_name = "CMD", help_heading = "Summary")]
     pub summarizer: Option<String>,
-    /// How long a command may take
+    /// How long such a command may take
     #[arg(long, value_name = "SECONDS", default_value_t = 300.0, value_parser = crate::cli::seconds, help_heading = "Summary")]
     pub timeout: f64,
     /// What the summary should pay attention to

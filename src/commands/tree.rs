@@ -33,7 +33,7 @@ pub const GUIDE: Guide = Guide {
         ),
         Example::new(
             "Where something was talked about, in entries of every type",
-            "pisess tree --filter all --search 'parser' session.jsonl",
+            "pisess tree --filter all --search midnight session.jsonl",
         ),
         Example::new(
             "As it would be drawn with the conversation at an earlier place",

@@ -3,8 +3,10 @@
 //! A session can come from anyone. Nothing of it reaches a terminal, or a pager behind a pipe, as a
 //! control character, an escape sequence or a change of writing direction.
 
+use crate::world::World;
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::io::{self, Write};
 
 /// The text with every character that would act instead of being shown made visible: control
 /// characters as their pictures (`␛`), the others by number (`<U+202E>`).
@@ -72,6 +74,40 @@ fn acts(c: char) -> bool {
             '\u{2028}' | '\u{2029}' | '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
                 | '\u{2066}'..='\u{2069}' | '\u{206a}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
         )
+}
+
+/// Standard output for verbatim data: raw in a pipe, visible on a terminal.
+pub fn verbatim<'a>(world: &'a mut World) -> Box<dyn Write + 'a> {
+    match world.terminals.stdout {
+        true => Box::new(Shown { out: world.stdout, line: Vec::new() }),
+        false => Box::new(&mut *world.stdout),
+    }
+}
+
+/// Makes what would act on a terminal visible.
+struct Shown<'a> {
+    out: &'a mut dyn Write,
+    line: Vec<u8>,
+}
+
+impl Write for Shown<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.line.extend_from_slice(bytes);
+        // Up to the last whole character.
+        let end = match std::str::from_utf8(&self.line) {
+            Ok(_) => self.line.len(),
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            Err(_) => self.line.len(),
+        };
+        let text = String::from_utf8_lossy(&self.line[..end]).into_owned();
+        self.out.write_all(visible_lines(&text).as_bytes())?;
+        self.line.drain(..end);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 #[cfg(test)]

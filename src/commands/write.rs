@@ -3,7 +3,7 @@
 use super::failure::{Exit, Failure};
 use super::input::Input;
 use super::mint::Mint;
-use super::visible::visible;
+use super::visible::{verbatim, visible};
 use crate::cli::{Talk, Write};
 use crate::core::json::write::{Object, array};
 use crate::core::load::Options;
@@ -119,7 +119,8 @@ pub fn change(
             tell(job, path, &change, &made, world, true)
         }
         Target::Stdout | Target::Session => {
-            fill(world.stdout).map_err(|error| output_or_input(job.input, error))?;
+            fill(&mut *verbatim(world)).map_err(|error| output_or_input(job.input, error))?;
+            world.stdout.flush().map_err(Failure::output)?;
             tell(job, Path::new("-"), &change, &made, world, false)
         }
     }
@@ -165,7 +166,8 @@ pub fn create(
     }
     let mut fill = |out: &mut dyn io::Write| new.write(session, job.input.source(), out);
     if to_stdout {
-        fill(world.stdout).map_err(|error| output_or_input(job.input, error))?;
+        fill(&mut *verbatim(world)).map_err(|error| output_or_input(job.input, error))?;
+        world.stdout.flush().map_err(Failure::output)?;
         let names = Made { names: Vec::new(), draft: made.draft.clone() };
         return tell(job, path, &Change::default(), &names, world, false);
     }

@@ -51,6 +51,14 @@ impl<'a> FileBodies<'a> {
         FileBodies { session, source, window: RefCell::default() }
     }
 
+    /// The bytes of a line as they stand in the file.
+    ///
+    /// # Errors
+    /// Where reading fails, or the file is shorter than it was.
+    pub fn stored(&self, span: Span) -> io::Result<Vec<u8>> {
+        self.with_stored(span, <[u8]>::to_vec)
+    }
+
     /// Calls `see` with bytes of the file. They stay in the window: nothing is copied.
     fn with_stored<T>(&self, span: Span, see: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
         // Taken out, so that `see` may ask for another line.

@@ -180,7 +180,7 @@ impl Session {
     }
 
     /// The draft's timestamps are optional; loading took over the time before.
-    fn draft_timestamp(&self, ix: EntryIx) -> Text<'static> {
+    pub(super) fn draft_timestamp(&self, ix: EntryIx) -> Text<'static> {
         match self.entry(ix).time_ms {
             Entry::NO_TIME => Text::from("1970-01-01T00:00:00.000Z"),
             time => Text::from(super::time::iso_string(time)),

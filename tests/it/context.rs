@@ -108,9 +108,6 @@ fn as_a_transcript() {
     ### Blocked
     - `board::just_left_is_shown_as_left` and `board::delayed_ferry_stays_on_board` fail with it.
 
-    <read-files>
-    </read-files>
-
     <modified-files>
     /home/u/code/ferry/src/clock.rs
     </modified-files></summary>

@@ -1,1 +1,257 @@
-//! TODO
+//! Bad input: one line with file, line and hint, the exit code of the table, every file as it was.
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+use std::fs;
+
+/// Every command on a session `./x`, in a form that would change something.
+const COMMANDS: [&str; 9] = [
+    "migrate ./x",
+    "tree ./x",
+    "path ./x",
+    "label ./x",
+    "label ./x @ name",
+    "fork ./x",
+    "compact ./x --first-kept none --summary s",
+    "summarize ./x root --summary s",
+    "context ./x",
+];
+
+/// What every command says of `./x`: the same.
+fn said_by_all(s: &Sandbox) -> String {
+    let mut said: Vec<_> = COMMANDS.iter().map(|line| (s.unchanged(line).fails(2), line)).collect();
+    let first = said.remove(0).0;
+    for (line, command) in said {
+        assert_eq!(line, first, "{command}");
+    }
+    first
+}
+
+fn said_of(bytes: &[u8]) -> String {
+    let s = Sandbox::new();
+    s.put("x", bytes);
+    said_by_all(&s)
+}
+
+fn said_of_fixture(name: &str) -> String {
+    said_of(&fixture(name))
+}
+
+#[test]
+fn no_such_file() {
+    assert_snapshot!(said_by_all(&Sandbox::new()), @"cannot read ./x: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)");
+}
+
+#[test]
+fn a_folder() {
+    let s = Sandbox::new();
+    fs::create_dir(s.path("x")).unwrap();
+    for line in &COMMANDS[1..] {
+        let said = s.unchanged(line).fails(2);
+        assert_eq!(
+            said, "cannot read ./x: it is a folder (hint: name a session in it; only migrate takes folders)",
+            "{line}"
+        );
+    }
+    // To migrate, a folder means its sessions; there are none in this one.
+    assert_snapshot!(s.unchanged("migrate ./x"), @"2> pisess: note: no *.jsonl there (hint: -r descends into folders)");
+}
+
+#[test]
+fn below_a_file() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("tree ./two-branches.jsonl/x").fails(2), @"cannot read ./two-branches.jsonl/x: not a directory");
+}
+
+#[test]
+fn an_empty_file() {
+    assert_snapshot!(said_of_fixture("hazards/empty.jsonl"), @"./x: the file is empty (hint: an agent writes the header with the first message)");
+}
+
+#[test]
+fn a_blank_file() {
+    assert_snapshot!(said_of_fixture("hazards/blank.jsonl"), @r#"./x: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+}
+
+#[test]
+fn another_value_before_the_header() {
+    assert_snapshot!(said_of_fixture("hazards/header-second.jsonl"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("hazards/no-header.jsonl"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"5\n"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"[1]\n"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"not json\nat all\n"), @r#"./x: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"\x00\x01\x02\xff"), @r#"./x: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("hazards/title-slot-alone.jsonl"), @r#"./x: a title line without a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+}
+
+#[test]
+fn a_header_without_id() {
+    assert_snapshot!(said_of_fixture("hazards/numeric-header-id.jsonl"), @r#"./x:1: the session header has no id (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+}
+
+#[test]
+fn a_file_of_carriage_returns() {
+    assert_snapshot!(said_of_fixture("hazards/cr-only.jsonl"), @r"./x: its lines end with carriage returns alone (hint: convert its line ends, for example with: tr '\r' '\n')");
+}
+
+#[test]
+fn pretty_printed() {
+    assert_snapshot!(said_of_fixture("hazards/pretty-printed.jsonl"), @r#"./x:8: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+}
+
+#[test]
+fn a_newer_format() {
+    assert_snapshot!(said_of_fixture("v4.jsonl"), @"./x:1: the session has the newer format v4, which pisess does not know (hint: nothing was written; use a newer pisess for it)");
+    assert_snapshot!(said_of_fixture("hazards/version-99.jsonl"), @"./x:1: the session has the newer format version 99, which pisess does not know (hint: nothing was written; use a newer pisess for it)");
+}
+
+#[test]
+fn a_file_of_another_tool() {
+    assert_snapshot!(said_of_fixture("other-tool.jsonl"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+}
+
+#[test]
+fn a_path_with_strange_characters_is_told_visibly() {
+    let s = Sandbox::new();
+    let said = s.unchanged("tree './\x1b[31mred\n\u{202e}.jsonl'").fails(2);
+    assert_snapshot!(said, @"cannot read ./␛[31mred <U+202E>.jsonl: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)");
+}
+
+#[test]
+fn nothing_comes_in() {
+    let s = Sandbox::new();
+    assert_snapshot!(s.pisess("tree -").done().fails(2), @"standard input: nothing came in (hint: the command before the pipe wrote no session)");
+    assert_snapshot!(s.pisess("tree -").typed().done().fails(2), @"read standard input: it is a terminal (hint: give the path of a session, or pipe one in)");
+    assert_snapshot!(s.pisess("label - @ x").stdin("no session").done().fails(2), @r#"standard input: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(s.pisess("tree -").stdin(fixture("v4.jsonl")).done().fails(2), @"standard input:1: the session has the newer format v4, which pisess does not know (hint: nothing was written; use a newer pisess for it)");
+}
+
+#[test]
+fn an_output_that_exists() {
+    let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
+    s.put("there", "mine");
+    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./there").fails(2), @"cannot create ./there: it exists already (hint: choose another name; --force replaces an output)");
+    for line in [
+        "migrate ./v1.jsonl -o ./there",
+        "fork ./two-branches.jsonl -o ./there",
+        "compact ./v1.jsonl --first-kept none -o ./there",
+        "summarize ./two-branches.jsonl root -o ./there",
+    ] {
+        let said = s.unchanged(line).fails(2);
+        assert!(said.contains("./there") && said.contains("--force"), "{line}: {said}");
+    }
+    s.run("label ./two-branches.jsonl @ n -o ./there --force");
+    assert!(s.bytes("there").starts_with(&fixture("two-branches.jsonl")));
+}
+
+#[test]
+fn an_output_that_is_the_input() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(s.path("two-branches.jsonl"), s.path("link")).unwrap();
+    fs::hard_link(s.path("two-branches.jsonl"), s.path("hard")).unwrap();
+    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./two-branches.jsonl").fails(2), @"cannot write ./two-branches.jsonl: it is the input itself (hint: leave the output out to change the file itself)");
+    for force in ["", "--force"] {
+        for output in ["two-branches.jsonl", "link", "hard"] {
+            s.unchanged(&format!("label ./two-branches.jsonl @ n {force} -o ./{output}")).fails(2);
+            s.unchanged(&format!("fork ./two-branches.jsonl {force} -o ./{output}")).fails(2);
+            s.unchanged(&format!("migrate ./two-branches.jsonl {force} -o ./{output}")).fails(2);
+        }
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_there() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./no/such/folder").fails(2), @"cannot create ./no/such/folder: no such file or folder (hint: make the folder first)");
+    assert_snapshot!(s.unchanged("fork ./two-branches.jsonl --dir ./nowhere").fails(2).replace(|c: char| c.is_ascii_digit(), "0"), @"cannot create ./nowhere/0000-00-00T00-00-00-000Z_000df0dc-0a00-000b-0b0c-000f0be00000.jsonl: no such file or folder (hint: make the folder first)");
+    fs::create_dir(s.path("folder")).unwrap();
+    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./folder").fails(2), @"cannot create ./folder: it is a folder (hint: give the name of a file)");
+}
+
+#[test]
+fn json_and_the_session_cannot_both_be_on_stdout() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("label --json ./two-branches.jsonl @ n -o -").fails(2), @"--json: standard output carries the session (hint: give a path with -o, or leave --json out)");
+    let call = s.pisess("label --json - @ n").stdin(fixture("two-branches.jsonl"));
+    assert_snapshot!(call.done().fails(2), @"--json: standard output carries the session (hint: give a path with -o, or leave --json out)");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_read_only_folder() {
+    use std::os::unix::fs::PermissionsExt;
+    // root writes everywhere.
+    if rustix::process::geteuid().is_root() {
+        return;
+    }
+    let s = Sandbox::new();
+    s.put("ro/v1.jsonl", fixture("v1.jsonl"));
+    s.put("ro/two.jsonl", fixture("two-branches.jsonl"));
+    fs::set_permissions(s.path("ro"), PermissionsExt::from_mode(0o555)).unwrap();
+    for line in [
+        "migrate ./ro/v1.jsonl",
+        "label ./ro/v1.jsonl @ n",
+        "fork ./ro/two.jsonl",
+        "label ./ro/two.jsonl @ n -o ./ro/new",
+    ] {
+        let said = s.unchanged(line).fails(2);
+        assert!(said.contains("./ro") && said.contains("hint:"), "{line}: {said}");
+    }
+    fs::set_permissions(s.path("ro"), PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn usage_is_told_on_stderr() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for line in [
+        "",
+        "frobnicate",
+        "tree",
+        "tree ./two-branches.jsonl --no-such-option",
+        "tree ./two-branches.jsonl --filter odd",
+        "label ./two-branches.jsonl @ a b",
+        "label ./two-branches.jsonl @ a --clear",
+        "label ./two-branches.jsonl --clear",
+        "compact ./two-branches.jsonl --keep-recent-tokens many",
+        "compact ./two-branches.jsonl --keep-recent-tokens 5 --first-kept @",
+        "context ./two-branches.jsonl --as poem",
+        "context ./two-branches.jsonl --as llm --tokens",
+        "path ./two-branches.jsonl --ids --json",
+        "migrate",
+        "migrate --check --backup ./two-branches.jsonl",
+        "migrate ./two-branches.jsonl ./two-branches.jsonl -o ./out",
+        "summarize ./two-branches.jsonl",
+    ] {
+        let done = s.unchanged(line);
+        assert_eq!((done.code, done.stdout.len()), (2, 0), "{line}");
+        assert!(!done.stderr.is_empty() && !done.stderr.contains("panicked"), "{line}: {}", done.stderr);
+    }
+}
+
+#[test]
+fn a_clock_that_is_none() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let done = s.pisess("label ./two-branches.jsonl @ n").env("PISESS_NOW", "tomorrow").done();
+    assert_snapshot!(done.fails(2), @r#"PISESS_NOW: "tomorrow" is no time (hint: write it as 2026-01-31T12:00:00Z)"#);
+    assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"));
+}
+
+#[test]
+fn quiet_still_tells_errors() {
+    let s = Sandbox::new();
+    assert!(s.pisess("tree -q ./gone").done().fails(2).contains("./gone"));
+}
+
+#[test]
+fn the_exit_codes_are_in_the_help() {
+    let s = Sandbox::new();
+    for line in ["--help", "-h"] {
+        let help = s.run(line);
+        assert!(help.contains("Exit codes:"), "{line}");
+        for row in ["  0  done", "  1  the answer is no", "  2  cannot", "  3  busy"] {
+            assert!(help.contains(row), "{line}: {row}");
+        }
+    }
+    assert!(s.run("--version").starts_with("pisess "));
+}

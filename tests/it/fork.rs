@@ -131,7 +131,7 @@ fn labels_keep_the_agents_order_and_times() {
     42b8f65a  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
     dc705e93  • [compaction: 12k tokens]
     86e2a1fb  • user: Now a line for the changelog, for people who don't read code.
-    2f5dc03e  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
+    2f5dc03e  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
     "#);
 }
 

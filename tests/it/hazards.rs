@@ -1,1 +1,464 @@
-//! TODO
+//! Broken and odd files: read past, carried through byte for byte, noted once.
+
+use crate::sandbox::{Done, Sandbox, fixture, hazards};
+use insta::assert_snapshot;
+use std::time::{Duration, Instant};
+
+/// Those that are no session; [`crate::errors`] has what is said of them.
+const NO_SESSION: [&str; 10] = [
+    "blank",
+    "cr-only",
+    "empty",
+    "header-second",
+    "no-header",
+    "numeric-header-id",
+    "pretty-printed",
+    "title-slot-alone",
+    "version-99",
+    "",
+];
+
+/// Each hazard that is a session.
+fn sessions() -> impl Iterator<Item = String> {
+    hazards().into_iter().filter(|name| !NO_SESSION.contains(&name.as_str()))
+}
+
+/// The tree of a hazard, as every entry of it is drawn.
+fn tree(name: &str) -> Done {
+    let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
+    s.unchanged(&format!("tree --filter all ./{name}.jsonl"))
+}
+
+#[test]
+fn every_command_reads_each_of_them_and_ends() {
+    for name in sessions() {
+        let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
+        for command in [
+            "tree",
+            "tree --filter all --json",
+            "tree --times --ascii",
+            "path",
+            "path --json",
+            "context",
+            "context --as llm",
+            "context --as text",
+            "context --tokens",
+            "label",
+            "migrate --check",
+            "migrate -n",
+            "fork -n",
+            "fork -n --all",
+            "compact --prepare",
+            "compact --prompt --first-kept none",
+            "compact -n --first-kept none",
+            "summarize -n --summary s",
+            "summarize --prepare",
+        ] {
+            let start = Instant::now();
+            let target = if command.starts_with("summarize") { "root" } else { "" };
+            let done = s.unchanged(&format!("{command} ./{name}.jsonl {target}"));
+            assert!(done.code <= 1, "{name} {command}: {done}");
+            assert!(start.elapsed() < Duration::from_secs(5), "{name} {command}");
+            let notes = done.stderr.lines().filter(|line| line.starts_with("pisess: note:")).count();
+            assert!(notes <= 1, "{name} {command}: {done}");
+        }
+    }
+}
+
+#[test]
+fn a_label_keeps_every_byte_before_it() {
+    for name in sessions() {
+        let file = format!("{name}.jsonl");
+        let s = Sandbox::with(&[&format!("hazards/{file}")]);
+        if s.pisess(&format!("path -q --ids ./{file}")).done().stdout.is_empty() {
+            continue;
+        }
+        let migrated = s.pisess(&format!("migrate -q ./{file} -o -")).done().stdout;
+        let done = s.pisess(&format!("label -q ./{file} @ 'the end'")).done();
+        assert_eq!(done.code, 0, "{name}: {done}");
+        let after = s.bytes(&file);
+        assert!(after.starts_with(&migrated), "{name}");
+        let added = &after[migrated.len()..];
+        let added = added.strip_prefix(b"\n").unwrap_or(added);
+        assert_eq!(added.iter().filter(|&&byte| byte == b'\n').count(), 1, "{name}");
+        assert_eq!(s.names(), [file.as_str()], "{name}");
+        // It is read again, with the label on.
+        assert!(s.pisess(&format!("label -q ./{file}")).done().text().contains("the end"), "{name}");
+    }
+}
+
+#[test]
+fn a_stream_that_needs_no_change_passes_byte_for_byte() {
+    for name in sessions() {
+        let s = Sandbox::new();
+        let bytes = fixture(&format!("hazards/{name}.jsonl"));
+        let done = s.pisess("migrate -q -").stdin(bytes.clone()).done();
+        assert_eq!(done.code, 0, "{name}: {done}");
+        if !name.ends_with("-v2") {
+            assert!(done.stdout == bytes, "{name}");
+        }
+    }
+}
+
+#[test]
+fn all_of_a_fork_has_every_byte_behind_the_header() {
+    for name in sessions() {
+        let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
+        let migrated = s.pisess(&format!("migrate -q ./{name}.jsonl -o -")).done().stdout;
+        s.pisess(&format!("fork -q --all ./{name}.jsonl -o ./new")).done();
+        let new = s.bytes("new");
+        let behind = |bytes: &[u8], header: &str| {
+            let text: Vec<_> = bytes.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
+            let at = text.iter().position(|line| String::from_utf8_lossy(line).contains(header)).unwrap();
+            text[at + 1..].concat()
+        };
+        let mut expected = behind(&migrated, "\"type\":\"session\"");
+        if !expected.is_empty() && !expected.ends_with(b"\n") {
+            expected.push(b'\n');
+        }
+        assert!(behind(&new, "\"type\":\"session\"") == expected, "{name}");
+    }
+}
+
+#[test]
+fn cycles_are_drawn_with_a_root() {
+    assert_snapshot!(tree("cycle-of-two"), @"
+    cccc0001  • user: first of two  (cycle of parents)
+    cccc0002     • assistant: second of two  ← active  (cycle of parents)
+    rrrr0001  user: root
+    2> pisess: note: ./cycle-of-two.jsonl: 2 × cycle of parents from line 3; read past (hint: pisess check ./cycle-of-two.jsonl)
+    ");
+    assert_snapshot!(tree("cycle-off-path"), @"
+    rrrr0001  • user: root
+    rrrr0002     • assistant: leaf  ← active
+    cccc0001  user: first of two  (cycle of parents)
+    cccc0002     assistant: second of two  (cycle of parents)
+    2> pisess: note: ./cycle-off-path.jsonl: 2 × cycle of parents from line 2; read past (hint: pisess check ./cycle-off-path.jsonl)
+    ");
+    assert_snapshot!(tree("self-parent"), @"
+    ssss0001  • user: its own parent  ← active  (cycle of parents)
+    rrrr0001  user: root
+    2> pisess: note: ./self-parent.jsonl: cycle of parents on line 3; read past (hint: pisess check ./self-parent.jsonl)
+    ");
+    assert_snapshot!(tree("duplicate-id-cycle"), @"
+    dddd0002  • assistant: child  (cycle of parents)
+    dddd0001     • user: root again, below its child  ← active  (cycle of parents)
+    dddd0001  user: root
+    2> pisess: note: ./duplicate-id-cycle.jsonl: 2 × cycle of parents from line 3, duplicate id on line 4; read past (hint: pisess check ./duplicate-id-cycle.jsonl)
+    ");
+}
+
+#[test]
+fn duplicate_ids() {
+    assert_snapshot!(tree("duplicate-id"), @"
+    dddd0001  • user: root
+    dddd0002  ├─ • user: the second of the name  ← active
+    dddd0003  │     assistant: child
+    dddd0002  └─ user: the first of the name
+    2> pisess: note: ./duplicate-id.jsonl: duplicate id on line 5; read past (hint: pisess check ./duplicate-id.jsonl)
+    ");
+}
+
+#[test]
+fn parents_that_are_not_there_or_stand_below() {
+    assert_snapshot!(tree("orphan"), @"
+    oooo0001  • user: orphan
+    oooo0002     • assistant: child of the orphan  ← active
+    u0000001  user: one
+    a0000002     assistant: two
+    2> pisess: note: ./orphan.jsonl: missing parent on line 4; read past (hint: pisess check ./orphan.jsonl)
+    ");
+    assert_snapshot!(tree("forward-parent"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    u0000003  • user: three
+    a0000004  • assistant: four  ← active
+    ");
+    assert_snapshot!(tree("empty-parent"), @"
+    eeee0002  • user: no parent key  ← active
+    u0000001  user: one
+    eeee0001  user: parent is the empty string
+    ");
+    assert_snapshot!(tree("label-as-parent"), @"
+    u0000001  • [start] user: one
+    a0000002  • assistant: two
+    l0000001  • [label: start]
+    u0000003  • user: below the label
+    a0000004  • assistant: four  ← active
+    ");
+}
+
+#[test]
+fn malformed_torn_and_fused_lines() {
+    assert_snapshot!(tree("malformed-v3"), @"
+    u0000003  • user: three
+    a0000004     • assistant: four  ← active
+    u0000001  user: one
+    2> pisess: note: ./malformed-v3.jsonl: malformed line on line 3, missing parent on line 4; read past (hint: pisess check ./malformed-v3.jsonl)
+    ");
+    assert_snapshot!(tree("malformed-v2"), @"
+    u0000003  • [custom]  ← active
+    u0000001  user: one
+    2> pisess: note: ./malformed-v2.jsonl: malformed line on line 3, missing parent on line 4; read past (hint: pisess check ./malformed-v2.jsonl)
+    ");
+    assert_snapshot!(tree("torn-tail"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    u0000003  • user: three  ← active
+    2> pisess: note: ./torn-tail.jsonl: torn last line on line 5; read past (hint: pisess check ./torn-tail.jsonl)
+    ");
+    assert_snapshot!(tree("fused-lines"), @"
+    a0000004  • assistant: four  ← active
+    u0000001  user: one
+    2> pisess: note: ./fused-lines.jsonl: several values on line 3, missing parent on line 4; read past (hint: pisess check ./fused-lines.jsonl)
+    ");
+    assert_snapshot!(tree("no-final-newline"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    u0000003  • user: three
+    a0000004  • assistant: four  ← active
+    ");
+}
+
+#[test]
+fn values_that_are_no_entries() {
+    assert_snapshot!(tree("null-and-scalars"), @"
+    u0000001  • user: one
+    a0000002     • assistant: two
+    u0000003     • user: three
+    a0000004     • assistant: four  ← active
+              [no type]
+    2> pisess: note: ./null-and-scalars.jsonl: 4 × value that is no entry from line 4, entry without id on line 8; read past (hint: pisess check ./null-and-scalars.jsonl)
+    ");
+    assert_snapshot!(tree("missing-id"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    u0000003  ├─ • user: three
+    a0000004  │     • assistant: four  ← active
+              └─ user: no id
+    2> pisess: note: ./missing-id.jsonl: entry without id on line 4; read past (hint: pisess check ./missing-id.jsonl)
+    ");
+    assert_snapshot!(tree("missing-id-last"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two  ← active
+              user: no id
+    2> pisess: note: ./missing-id-last.jsonl: entry without id on line 4; read past (hint: pisess check ./missing-id-last.jsonl)
+    ");
+    assert_snapshot!(tree("message-without-content"), @"
+    u0000001  • user: one
+    a0000002  • assistant: (no content)
+    u0000003  • user:
+    x0000004  •   ← active
+    ");
+    assert_snapshot!(tree("unknown-type"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    hhhh0001  • [hologram]
+    u0000003  • user: three  ← active
+    ");
+}
+
+#[test]
+fn headers() {
+    assert_snapshot!(tree("garbage-then-header"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    u0000003  • user: three
+    a0000004  • assistant: four  ← active
+    2> pisess: note: ./garbage-then-header.jsonl: malformed line on line 1; read past (hint: pisess check ./garbage-then-header.jsonl)
+    ");
+    assert_snapshot!(tree("two-headers"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    u0000003  • user: three
+    a0000004  • assistant: four  ← active
+    2> pisess: note: ./two-headers.jsonl: second header on line 4; read past (hint: pisess check ./two-headers.jsonl)
+    ");
+    assert_snapshot!(tree("second-header-last"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    u0000003  • user: three
+    a0000004  • assistant: four  ← active
+    2> pisess: note: ./second-header-last.jsonl: second header on line 6; read past (hint: pisess check ./second-header-last.jsonl)
+    ");
+    assert_snapshot!(tree("string-version"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    u0000003  • user: three
+    a0000004  • assistant: four  ← active
+    2> pisess: note: ./string-version.jsonl: version that is no number on line 1; read past (hint: pisess check ./string-version.jsonl)
+    ");
+    assert_snapshot!(tree("empty-header-id"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    u0000003  • user: three
+    a0000004  • assistant: four  ← active
+    ");
+    assert_snapshot!(tree("header-only"), @"");
+    assert_snapshot!(tree("title-slot-too-short"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    u0000003  • user: three
+    a0000004  • assistant: four  ← active
+    ");
+}
+
+#[test]
+fn encodings() {
+    assert_snapshot!(tree("crlf"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    u0000003  • user: three
+    a0000004  • assistant: four  ← active
+    ");
+    assert_snapshot!(tree("byte-order-mark"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    u0000003  • user: three
+    a0000004  • assistant: four  ← active
+    2> pisess: note: ./byte-order-mark.jsonl: byte order mark on line 1; read past (hint: pisess check ./byte-order-mark.jsonl)
+    ");
+    assert_snapshot!(tree("invalid-utf8"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    u0000003  • user: thr��ee  ← active
+    2> pisess: note: ./invalid-utf8.jsonl: invalid UTF-8 on line 4; read past (hint: pisess check ./invalid-utf8.jsonl)
+    ");
+    assert_snapshot!(tree("lone-surrogate"), @"
+    u0000001  • user: cut emoji � here
+    a0000002  • assistant: and � there  ← active
+    ");
+    assert_snapshot!(tree("line-separators"), @"
+    u0000001  • user: line<U+2028>separator<U+2029>here
+    a0000002  • assistant: del ␡ here  ← active
+    ");
+    assert_snapshot!(tree("nul"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    u0000003  • user: escaped ␀ nul  ← active
+    2> pisess: note: ./nul.jsonl: malformed line on line 5; read past (hint: pisess check ./nul.jsonl)
+    ");
+    assert_snapshot!(tree("blank-lines"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two  ← active
+    ");
+}
+
+#[test]
+fn odd_labels_and_times() {
+    assert_snapshot!(tree("label-on-nothing"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    l0000001  • [label: ghost]  ← active
+    ");
+    assert_snapshot!(tree("label-cleared"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two
+    l0000001  • [label: start]
+    l0000002  • [label: ]
+    l0000003  • [label: kept]
+    l0000004  • [label: (cleared)]  ← active
+    ");
+    assert_snapshot!(tree("same-timestamps"), @"
+    u0000001  • user: one
+    u0000004  ├─ • user: clock went back  ← active
+    u0000002  ├─ user: b
+    u0000003  └─ user: a
+    ");
+    assert_snapshot!(tree("trailing-leaf-record"), @"
+    u0000001  • user: one
+    a0000002  • assistant: two  ← active
+    u0000003  user: three
+    a0000004  assistant: four
+    f0000001  [leaf]
+    ");
+    assert_snapshot!(tree("ids-of-any-kind"), @"
+    -rf           • user: starts with a dash
+    V1StGXR8_Z    • user: nanoid
+    018f3c6a-7b1e-7000-8000-000000000001  • user: uuid
+    b^            • user: ends like a suffix
+    root          • user: named root
+    é à           • user: with a blank  ← active
+    ");
+}
+
+#[test]
+fn quiet_leaves_the_note_out() {
+    let s = Sandbox::with(&["hazards/malformed-v3.jsonl"]);
+    assert_eq!(s.pisess("tree -q ./malformed-v3.jsonl").done().stderr, "");
+    assert_eq!(s.pisess("tree ./malformed-v3.jsonl").done().stderr.lines().count(), 1);
+}
+
+#[test]
+fn verbatim_json_keeps_lone_surrogates_and_numbers() {
+    let s = Sandbox::with(&["hazards/lone-surrogate.jsonl", "hazards/numbers-v2.jsonl"]);
+    assert!(s.run("path --json ./lone-surrogate.jsonl").contains(r"cut emoji \ud83d here"));
+    assert!(s.run("context ./lone-surrogate.jsonl").contains(r"and \udc00 there"));
+    let line = s.run("path --json ./numbers-v2.jsonl");
+    for number in ["12345678901234567890", "1.0", "1e400", "-0", "1E5"] {
+        assert!(line.contains(&format!(":{number}")), "{number}: {line}");
+    }
+}
+
+#[test]
+fn an_append_closes_a_torn_tail() {
+    let s = Sandbox::with(&["hazards/torn-tail.jsonl", "hazards/no-final-newline.jsonl"]);
+    for name in s.names() {
+        s.pisess(&format!("label -q ./{name} @ n")).done();
+        let expected = [fixture(&format!("hazards/{name}")), b"\n{\"type\":\"label\"".to_vec()].concat();
+        assert!(s.bytes(&name).starts_with(&expected), "{name}");
+    }
+}
+
+#[test]
+fn deep_values_do_not_overflow_the_stack() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let line = format!(
+        r#"{{"type":"message","id":"aaaa0001","parentId":null,"message":{{"role":"user","content":"deep","x":{deep}}}}}"#
+    );
+    let s = Sandbox::new();
+    s.put("deep.jsonl", crate::tree::session(&[&line]));
+    assert_eq!(s.run("tree ./deep.jsonl --no-ids"), "• user: deep  ← active\n");
+    for command in ["path --json", "context", "fork -o -", "compact --first-kept none -o -"] {
+        let (verb, options) = command.split_once(' ').unwrap_or((command, ""));
+        let done = s.pisess(&format!("{verb} -q ./deep.jsonl {options}")).done();
+        assert!(done.code <= 1 && done.stdout.len() > 100_000, "{command}: {}", done.code);
+    }
+    // Of an older file too.
+    let old = format!("{{\"type\":\"session\",\"id\":\"s\"}}\n{{\"type\":\"custom\",\"x\":{deep}}}\n");
+    let migrated = s.pisess("migrate -").stdin(old).done().quiet();
+    assert!(migrated.contains(&deep));
+}
+
+#[test]
+fn deep_chains_do_not_overflow_the_stack() {
+    let mut lines = Vec::new();
+    let mut parent: Option<String> = None;
+    for at in 0..30_000 {
+        let id = format!("i{at:07}");
+        lines.push(crate::tree::user(&id, parent.as_deref(), "on"));
+        parent = Some(id);
+    }
+    let s = Sandbox::new();
+    s.put("chain.jsonl", crate::tree::session(&lines));
+    assert_eq!(s.run("tree ./chain.jsonl").lines().count(), 30_000);
+    assert_eq!(s.run("path ./chain.jsonl --ids").lines().count(), 30_000);
+    assert_eq!(s.run("fork ./chain.jsonl -o -").lines().count(), 30_001);
+}
+
+#[test]
+fn a_comb_of_branches_stays_small() {
+    let mut lines = Vec::new();
+    let mut parent: Option<String> = None;
+    for at in 0..5_000 {
+        let id = format!("i{at:07}");
+        lines.push(crate::tree::user(&id, parent.as_deref(), "on"));
+        lines.push(crate::tree::user(&format!("s{at:07}"), Some(&id), "side"));
+        parent = Some(id);
+    }
+    let s = Sandbox::new();
+    s.put("comb.jsonl", crate::tree::session(&lines));
+    let drawn = s.run("tree ./comb.jsonl");
+    assert_eq!(drawn.lines().count(), 10_000);
+    assert!(drawn.len() < 10_000 * 150, "{}", drawn.len());
+}

@@ -1,1 +1,196 @@
-//! TODO
+//! Text that wants to act: no escape sequence, control character or bidi override of a session
+//! reaches people, whatever the command.
+
+use crate::sandbox::{Sandbox, fixture};
+
+const FILE: &str = "hostile-text.jsonl";
+
+/// What acts on a terminal, or makes text read otherwise than it stands.
+fn acts(c: char) -> bool {
+    (c.is_control() && c != '\n')
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[track_caller]
+fn assert_clean(what: &str, text: &str) {
+    if let Some(c) = text.chars().find(|&c| acts(c)) {
+        let line = text.lines().find(|line| line.contains(c)).unwrap_or_default();
+        panic!("{what}: {c:?} in {line:?}");
+    }
+}
+
+/// Commands whose output is rows for people.
+const ROWS: [&str; 14] = [
+    "tree ./F",
+    "tree ./F --filter all",
+    "tree ./F --filter all --times",
+    "tree ./F --filter all --ascii",
+    "tree ./F --filter labeled-only",
+    "tree ./F --search RED",
+    "path ./F",
+    "path ./F --ids",
+    "label ./F",
+    "label -n ./F @ n",
+    "fork -n ./F",
+    "compact -n ./F --first-kept none",
+    "summarize -n ./F aaaa0002",
+    "migrate -n ./F",
+];
+
+fn lines(commands: &[&str]) -> Vec<String> {
+    commands.iter().map(|line| line.replace("./F", &format!("./{FILE}"))).collect()
+}
+
+#[test]
+fn rows_are_clean_in_a_pipe_and_on_a_terminal() {
+    let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
+    for line in lines(&ROWS) {
+        let done = s.unchanged(&line);
+        assert_eq!(done.code, 0, "{line}: {}", done.stderr);
+        assert_clean(&line, &done.text());
+        assert_clean(&line, &done.stderr);
+        for width in [20, 80, 300] {
+            let done = s.pisess(&format!("{line} --color never")).terminal(width).done();
+            assert_clean(&line, &done.text());
+            assert_clean(&line, &done.stderr);
+        }
+    }
+}
+
+#[test]
+fn colours_are_pisess_own() {
+    // With colours on, what is left without the sequences of owo-colors is clean.
+    let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
+    for line in lines(&ROWS) {
+        let text = s.pisess(&format!("{line} --color always")).terminal(120).done().text();
+        assert_clean(&line, &without_colours(&text));
+    }
+}
+
+/// The text without `ESC [ digits and ; m`.
+pub fn without_colours(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        out.push_str(before);
+        match after.find(|c: char| !c.is_ascii_digit() && c != ';').filter(|&at| after[at..].starts_with('m'))
+        {
+            Some(at) => rest = &after[at + 1..],
+            None => {
+                out.push_str("\u{1b}[");
+                rest = after;
+            }
+        }
+    }
+    out + rest
+}
+
+#[test]
+fn verbatim_data_is_raw_in_a_pipe_and_visible_on_a_terminal() {
+    let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
+    let commands = [
+        "tree ./F --json --filter all",
+        "path ./F --json",
+        "label ./F --json",
+        "context ./F",
+        "context ./F --as llm",
+        "context ./F --as text",
+        "compact ./F --prepare --first-kept none",
+        "compact ./F --prompt --first-kept none",
+        "summarize ./F aaaa0002 --prepare",
+        "summarize ./F aaaa0002 --prompt",
+        "label ./F @ n -n --json",
+        "label ./F @ n -o -",
+        "fork ./F -o -",
+        "migrate ./F -o -",
+    ];
+    for line in lines(&commands) {
+        let shown = s.pisess(&line).terminal(80).done();
+        assert_eq!(shown.code, 0, "{line}: {}", shown.stderr);
+        assert_clean(&line, &shown.text().replace('\t', " "));
+        assert_clean(&line, &shown.stderr);
+    }
+    // In a pipe they are the bytes themselves.
+    assert_eq!(
+        s.pisess(&format!("migrate ./{FILE} -o -")).done().stdout,
+        fixture("hazards/hostile-text.jsonl")
+    );
+    let text = s.run(&format!("context ./{FILE} --as text"));
+    assert!(text.contains("\u{1b}[31mRED"), "{text:?}");
+}
+
+#[test]
+fn text_to_be_edited_again() {
+    let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
+    let line = format!("fork --before ./{FILE} uuuu0018 -o ./new");
+    let shown = s.pisess(&line).terminal(80).done();
+    assert_eq!(shown.code, 0);
+    assert_clean(&line, &shown.text());
+    let piped = s.pisess(&format!("{line} --force")).done().text();
+    assert!(piped.contains("\u{1b}[31mRED"), "{piped:?}");
+    let on_stderr = s.pisess(&format!("fork --before ./{FILE} uuuu0018 -o -")).done();
+    assert_clean("stderr", &on_stderr.stderr);
+}
+
+#[test]
+fn errors_and_names() {
+    let s = Sandbox::new();
+    let name = "\u{1b}[31mred\u{202e}\r.jsonl";
+    s.put(name, fixture("two-branches.jsonl"));
+    s.put("sub/\u{1b}]0;x\u{7}.jsonl", fixture("v1.jsonl"));
+    s.put("bad/\u{1b}]0;x\u{7}.jsonl", "no session");
+    for line in [
+        format!("tree './{name}' '\u{1b}[2J\u{9b}0m'"),
+        format!("path './{name}' '\u{1b}[2J'"),
+        format!("path './{name}' '\u{1b}[2J^{{us\u{1b}er}}'"),
+        format!("label './{name}' @ 'x\u{1b}[2J'"),
+        format!("label './{name}' @ n -n"),
+        format!("label './{name}' @ n -o './{name}'"),
+        format!("fork './{name}'"),
+        format!("fork './{name}' -n"),
+        format!("fork './{name}' --dir './\u{1b}[2J'"),
+        format!("summarize './{name}' 1a2b3c05 --summarizer 'false \u{1b}[2J'"),
+        format!("summarize './{name}' 1a2b3c05 --summary-file './\u{1b}[2J'"),
+        format!("migrate './{name}'"),
+        "migrate -n ./sub".to_owned(),
+        "migrate ./bad".to_owned(),
+        "migrate -r ./sub ./bad".to_owned(),
+        "tree '\u{1b}[2J'".to_owned(),
+        "tree './x\u{1b}[2J' --filter '\u{1b}[2J'".to_owned(),
+        "tree --\u{1b}[2J".to_owned(),
+    ] {
+        for terminal in [false, true] {
+            let call = s.pisess(&line);
+            let done = if terminal { call.terminal(80).done() } else { call.done() };
+            assert_clean(&line, &done.stderr);
+            if terminal || !line.starts_with("fork './") {
+                assert_clean(&line, &done.text());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_summary_quotes_nothing_that_acts() {
+    let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
+    s.run(&format!("compact ./{FILE} --first-kept none"));
+    let last = s.text(FILE).lines().last().unwrap().to_owned();
+    let entry: serde_json::Value = serde_json::from_str(&last).unwrap();
+    let summary = entry["summary"].as_str().unwrap();
+    assert_clean("summary", summary.split("\n<").next().unwrap());
+}
+
+#[test]
+fn paths_in_headers_are_never_written_to() {
+    let s = Sandbox::new();
+    let outside = s.path("outside");
+    let header = format!(
+        r#"{{"type":"session","version":3,"id":"../../{0}/x","timestamp":"../../x","cwd":"{0}","parentSession":"{0}/p"}}"#,
+        outside.display()
+    );
+    s.put("in/a.jsonl", format!("{header}\n{}\n", crate::tree::user("aaaa0001", None, "x")));
+    s.run("fork ./in/a.jsonl");
+    s.run("fork --all ./in/a.jsonl -o ./in/b.jsonl");
+    s.run("label ./in/a.jsonl @ n");
+    assert!(s.names().iter().all(|name| name.starts_with("in/")), "{:?}", s.names());
+}

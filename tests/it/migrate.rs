@@ -241,9 +241,9 @@ fn a_batch_goes_on_and_gives_the_worst_code() {
     from  files  entries  migrated  current  failed
     v1        1        9         1        0       0
     -         4        0         0        0       4
-    2> pisess: cannot read ./gone.jsonl: no such file or folder
+    2> pisess: cannot read ./gone.jsonl: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
     2> pisess: ./empty.jsonl: the file is empty (hint: an agent writes the header with the first message)
-    2> pisess: ./other-tool.jsonl:1: the first line is no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    2> pisess: ./other-tool.jsonl:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     2> pisess: ./v4.jsonl:1: the session has the newer format v4, which pisess does not know (hint: nothing was written; use a newer pisess for it)
     exit 2
     "#);

@@ -119,7 +119,7 @@ fn a_draft_tree() {
     let s = Sandbox::with(&["draft-tree.jsonl"]);
     assert_snapshot!(s.run("path ./draft-tree.jsonl"), @"
      2  e6d4541d  2026-03-14 09:26  user: Build a small CLI
-     3  e0181802  2026-03-14 09:26  assistant: In which language?
+     3  e0181802  2026-03-14 09:26  [which language] assistant: In which language?
      7  07434132  2026-03-14 09:27  [branch summary]: Tried Node: cli.js came out fine but slow to start.
      8  5c4417ce  2026-03-14 09:27  user: Rust, then
      9  b5936be4  2026-03-14 09:27  [rust] assistant: Here is main.rs.

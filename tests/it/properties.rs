@@ -1,1 +1,207 @@
-//! TODO
+//! What holds of every file: bytes come back, migration is done once, every entry is drawn once.
+
+use crate::sandbox::Sandbox;
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+const HEADERS: [&str; 4] = [
+    r#"{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#,
+    r#"{"type":"session","version":2,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#,
+    r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#,
+    r#"{"type":"session","id":"s","parent":-1}"#,
+];
+
+/// Lines as they may stand in a file: entries of all formats, values, broken text, any bytes.
+fn line() -> impl Strategy<Value = Vec<u8>> {
+    let id = prop::sample::select(vec!["a", "b", "c", "d", "e", "f", ""]);
+    let kind = prop::sample::select(vec![
+        "message",
+        "label",
+        "custom",
+        "compaction",
+        "branch_summary",
+        "session",
+        "leaf",
+        "usage",
+        "odd",
+    ]);
+    let role = prop::sample::select(vec!["user", "assistant", "hookMessage", "toolResult", "odd"]);
+    let entry = (kind, id.clone(), prop::option::of(id.clone()), role, id).prop_map(
+        |(kind, id, parent, role, other)| {
+            let parent = parent.map_or("null".to_owned(), |parent| format!("{parent:?}"));
+            format!(
+                r#"{{"type":"{kind}","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:00.000Z","targetId":"{other}","firstKeptEntryId":"{other}","fromId":"{other}","label":"{other}","summary":"{other}","tokensBefore":1e1,"message":{{"role":"{role}","content":"{other}\ud83d"}}}}"#
+            )
+            .into_bytes()
+        },
+    );
+    let draft = (0..9_i32, prop::sample::select(vec!["message", "head", "stack_summary", "stack_pop", "compaction"]))
+        .prop_map(|(parent, kind)| {
+            format!(
+                r#"{{"type":"{kind}","parent":{parent},"backToIndex":{parent},"name":"n{parent}","summary":"s","summarizedPath":[1],"message":{{"role":"user","content":"x"}}}}"#
+            )
+            .into_bytes()
+        });
+    let odd = prop::sample::select(vec![
+        "",
+        " ",
+        "null",
+        "5",
+        "\"x\"",
+        "[1]",
+        "{}",
+        "{",
+        "}{",
+        "{\"type\":",
+        "\u{feff}",
+        "\u{2028}",
+        "{\"id\":\"a\"}{\"id\":\"b\"}",
+        "{\"id\":\"a\",\"id\":\"b\",\"parentId\":\"b\"}",
+        "{\"id\":1e400}\r",
+    ])
+    .prop_map(|text| text.as_bytes().to_vec());
+    let any = prop::collection::vec(any::<u8>().prop_filter("a newline", |&byte| byte != b'\n'), 0..40);
+    prop_oneof![6 => entry, 2 => draft, 2 => odd, 1 => any]
+}
+
+/// A file behind a header: lines, with or without the last newline.
+fn file(headers: impl Strategy<Value = &'static str>) -> impl Strategy<Value = File> {
+    (headers, prop::collection::vec(line(), 0..24), any::<bool>()).prop_map(|(header, lines, newline)| {
+        let mut bytes = header.as_bytes().to_vec();
+        for line in lines {
+            bytes.push(b'\n');
+            bytes.extend(line);
+        }
+        if newline {
+            bytes.push(b'\n');
+        }
+        File(bytes)
+    })
+}
+
+/// Bytes that a failing test prints as text.
+#[derive(Clone)]
+struct File(Vec<u8>);
+
+impl std::fmt::Debug for File {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        String::from_utf8_lossy(&self.0).lines().try_for_each(|line| write!(f, "\n{}", line.escape_debug()))
+    }
+}
+
+fn any_version() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(HEADERS.to_vec())
+}
+
+fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
+    let s = Sandbox::new();
+    let done = s.pisess(line).stdin(stdin).done();
+    (done.code, done.stdout)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, fork: false, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn load_then_save_is_identity(File(bytes) in file(Just(HEADERS[2]))) {
+        let (code, out) = run("migrate -q -", &bytes);
+        prop_assert_eq!(code, 0);
+        prop_assert!(out == bytes);
+    }
+
+    #[test]
+    fn any_bytes_behind_a_header_come_back(tail in prop::collection::vec(any::<u8>(), 0..400)) {
+        let bytes = [HEADERS[2].as_bytes(), b"\n", &tail].concat();
+        let (code, out) = run("migrate -q -", &bytes);
+        prop_assert_eq!(code, 0);
+        prop_assert!(out == bytes);
+        for line in ["tree -q - --filter all", "path -q -", "context -q -", "context -q - --as text", "label -q -"] {
+            prop_assert_eq!(run(line, &bytes).0, 0, "{}", line);
+        }
+    }
+
+    #[test]
+    fn any_bytes_at_all_end_in_an_exit_code(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        for line in ["tree -q -", "migrate -q -", "label -q - @ n"] {
+            prop_assert!(run(line, &bytes).0 <= 2, "{}", line);
+        }
+    }
+
+    #[test]
+    fn migrate_twice_is_once(File(bytes) in file(any_version())) {
+        let (code, once) = run("migrate -q -", &bytes);
+        prop_assert_eq!(code, 0);
+        let (code, twice) = run("migrate -q -", &once);
+        prop_assert_eq!(code, 0);
+        prop_assert!(once == twice);
+    }
+
+    #[test]
+    fn older_files_read_as_if_migrated(File(bytes) in file(any_version())) {
+        let (_, migrated) = run("migrate -q -", &bytes);
+        for line in ["context -q -", "context -q - --as text", "label -q - --json"] {
+            let (before, after) = (run(line, &bytes), run(line, &migrated));
+            prop_assert_eq!(String::from_utf8_lossy(&before.1), String::from_utf8_lossy(&after.1), "{}", line);
+        }
+    }
+
+    #[test]
+    fn every_entry_is_drawn_once(links in prop::collection::vec((0..40_usize, 0..60_usize), 0..40)) {
+        let mut bytes = HEADERS[2].as_bytes().to_vec();
+        for (at, (time, parent)) in links.iter().enumerate() {
+            let parent = if *parent < 50 { format!("\"i{parent}\"") } else { "null".to_owned() };
+            let line = format!(
+                "\n{{\"type\":\"message\",\"id\":\"i{at}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:{time:02}.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"x\"}}}}"
+            );
+            bytes.extend(line.into_bytes());
+        }
+        let (code, out) = run("tree -q - --filter all --json", &bytes);
+        prop_assert_eq!(code, 0);
+        let mut drawn: HashMap<u64, usize> = HashMap::new();
+        for row in String::from_utf8(out).unwrap().lines() {
+            let row: serde_json::Value = serde_json::from_str(row).unwrap();
+            *drawn.entry(row["line"].as_u64().unwrap()).or_default() += 1;
+        }
+        prop_assert_eq!(drawn.len(), links.len());
+        prop_assert!(drawn.values().all(|&times| times == 1));
+    }
+
+    #[test]
+    fn a_label_keeps_what_was_and_loads_again(File(bytes) in file(Just(HEADERS[2]))) {
+        let s = Sandbox::new();
+        s.put("a.jsonl", &bytes);
+        let call = s.pisess("label --force -q ./a.jsonl @ 'the name'").done();
+        let after = s.bytes("a.jsonl");
+        prop_assert!(after.starts_with(&bytes));
+        if call.code == 0 {
+            prop_assert!(s.pisess("label -q ./a.jsonl --json").done().text().contains("the name"));
+            let again = s.pisess("label --force -q ./a.jsonl @^ 'the name'").done();
+            prop_assert!(again.code <= 2);
+        } else {
+            prop_assert!(after == bytes);
+        }
+    }
+
+    #[test]
+    fn any_plan_keeps_earlier_bytes_and_loads_again(File(bytes) in file(any_version()), which in 0..3_usize) {
+        let (_, migrated) = run("migrate -q -", &bytes);
+        let line = ["label -q - @ n", "compact -q - --first-kept none --summary s", "summarize -q - root --summary s"][which];
+        let (code, out) = run(line, &bytes);
+        if code == 0 {
+            let known = if out == bytes { &bytes } else { &migrated };
+            prop_assert!(out.starts_with(known), "{}", line);
+            prop_assert_eq!(run("tree -q - --filter all", &out).0, 0);
+        }
+    }
+
+    #[test]
+    fn a_fork_has_the_context_of_its_source(File(bytes) in file(any_version())) {
+        // A `leaf` record on the path would be the last of the new file and send the leaf elsewhere.
+        prop_assume!(!String::from_utf8_lossy(&bytes).contains("\"type\":\"leaf\""));
+        let (code, forked) = run("fork -q - -o -", &bytes);
+        prop_assert_eq!(code, 0);
+        prop_assert_eq!(run("migrate --check -q -", &forked).0, 0);
+        let (before, after) = (run("context -q - --as text", &bytes), run("context -q - --as text", &forked));
+        prop_assert_eq!(String::from_utf8_lossy(&before.1), String::from_utf8_lossy(&after.1));
+    }
+}

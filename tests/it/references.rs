@@ -1,1 +1,168 @@
-//! TODO
+//! Entry references, as every command takes them.
+
+use crate::sandbox::Sandbox;
+use crate::tree::{session, user};
+use insta::assert_snapshot;
+
+/// The id that a reference names, by `path --ids`; `root` for the empty conversation.
+fn named(s: &Sandbox, file: &str, reference: &str) -> String {
+    let ids = s.run(&format!("path ./{file} --ids -- '{reference}'"));
+    ids.lines().last().unwrap_or("root").to_owned()
+}
+
+#[test]
+fn every_form() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for (reference, id) in [
+        ("@", "1a2b3c07"),
+        ("root", "root"),
+        (":2", "1a2b3c01"),
+        (":8", "1a2b3c07"),
+        ("id:1a2b3c05", "1a2b3c05"),
+        ("label:start", "1a2b3c01"),
+        ("1a2b3c05", "1a2b3c05"),
+        ("start", "1a2b3c01"),
+        ("@^", "1a2b3c06"),
+        ("@^^", "1a2b3c03"),
+        ("@~1", "1a2b3c06"),
+        ("@~3", "1a2b3c02"),
+        ("@~4", "1a2b3c01"),
+        ("@~5", "root"),
+        ("@~50", "root"),
+        ("@~0", "1a2b3c07"),
+        ("start^", "root"),
+        ("root^", "root"),
+        ("root~3", "root"),
+        ("@^{user}", "1a2b3c06"),
+        ("@^{assistant}", "1a2b3c07"),
+        ("@^{label}", "1a2b3c03"),
+        ("@^{message}", "1a2b3c07"),
+        ("@^{user}^{assistant}", "1a2b3c02"),
+        ("@^^{user}", "1a2b3c06"),
+        ("1a2b3c05~1^{user}", "1a2b3c04"),
+        ("@^{label}~1^{user}", "1a2b3c01"),
+    ] {
+        assert_eq!(named(&s, "two-branches.jsonl", reference), id, "{reference}");
+    }
+}
+
+#[test]
+fn a_prefix_of_four_characters() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_eq!(named(&s, "tour.jsonl", "0d9a"), "0d9a6c31");
+    assert_eq!(named(&s, "tour.jsonl", "0d9a6c3^"), "b7e3d510");
+    assert_eq!(s.unchanged("path ./tour.jsonl 0d9").code, 2);
+    assert_eq!(s.unchanged("path ./tour.jsonl 0D9A").code, 2, "all is case-sensitive");
+}
+
+#[test]
+fn ids_of_any_kind_and_the_whole_string_first() {
+    let s = Sandbox::with(&["hazards/ids-of-any-kind.jsonl"]);
+    let file = "ids-of-any-kind.jsonl";
+    for (reference, id) in [
+        ("-rf", "-rf"),
+        ("V1StGXR8_Z", "V1StGXR8_Z"),
+        ("V1St", "V1StGXR8_Z"),
+        ("018f3c6a-7b1e", "018f3c6a-7b1e-7000-8000-000000000001"),
+        ("b^", "b^"),
+        ("b^^", "018f3c6a-7b1e-7000-8000-000000000001"),
+        ("id:root", "root"),
+        ("id:root^", "b^"),
+        ("é à", "é à"),
+    ] {
+        assert_eq!(named(&s, file, reference), id, "{reference}");
+    }
+    assert_eq!(s.run("path ./ids-of-any-kind.jsonl root --ids"), "", "root is the empty conversation");
+}
+
+#[test]
+fn an_id_comes_before_a_label_and_a_label_before_a_prefix() {
+    let s = Sandbox::new();
+    let label = |id: &str, target: &str, name: &str| {
+        format!(
+            r#"{{"type":"label","id":"{id}","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:09.000Z","targetId":"{target}","label":"{name}"}}"#
+        )
+    };
+    s.put(
+        "a.jsonl",
+        session(&[
+            user("aaaa0001", None, "one"),
+            user("bbbb0002", Some("aaaa0001"), "two"),
+            label("llll0001", "aaaa0001", "bbbb0002"),
+            label("llll0002", "bbbb0002", "llll"),
+            label("llll0003", "llll0001", "odd^"),
+        ]),
+    );
+    assert_eq!(named(&s, "a.jsonl", "bbbb0002"), "bbbb0002");
+    assert_eq!(named(&s, "a.jsonl", "label:bbbb0002"), "aaaa0001");
+    assert_eq!(named(&s, "a.jsonl", "llll"), "bbbb0002");
+    assert_eq!(named(&s, "a.jsonl", "odd^"), "llll0001");
+    assert_eq!(named(&s, "a.jsonl", "odd^^"), "aaaa0001");
+}
+
+#[test]
+fn of_several_entries_with_one_id_the_last() {
+    let s = Sandbox::with(&["hazards/duplicate-id.jsonl"]);
+    let done = s.pisess("path -q --json ./duplicate-id.jsonl dddd0002").done().quiet();
+    assert!(done.lines().last().unwrap().contains("the second of the name"));
+    let done = s.pisess("path -q --json ./duplicate-id.jsonl :3").done().quiet();
+    assert!(done.lines().last().unwrap().contains("the first of the name"));
+}
+
+#[test]
+fn unknown_with_near_misses() {
+    let s = Sandbox::with(&["two-branches.jsonl", "tour.jsonl"]);
+    assert_snapshot!(s.unchanged("path ./tour.jsonl 0d9a6c13").fails(2), @r#"./tour.jsonl: no entry or label "0d9a6c13" (hint: did you mean 0d9a6c31?)"#);
+    assert_snapshot!(s.unchanged("path ./tour.jsonl gren").fails(2), @r#"./tour.jsonl: no entry or label "gren" (hint: did you mean green?)"#);
+    assert_snapshot!(s.unchanged("path ./tour.jsonl no-idea").fails(2), @r#"./tour.jsonl: no entry or label "no-idea" (hint: list the ids with `pisess tree --filter all`)"#);
+    assert_snapshot!(s.unchanged("path ./tour.jsonl id:green").fails(2), @r#"./tour.jsonl: no entry or label "green" (hint: did you mean green?)"#);
+    assert_snapshot!(s.unchanged("path ./tour.jsonl label:0d9a6c31").fails(2), @r#"./tour.jsonl: no entry or label "0d9a6c31" (hint: did you mean 0d9a6c31?)"#);
+    assert_snapshot!(s.unchanged("path ./tour.jsonl ''").fails(2), @r#"./tour.jsonl: no entry or label "" (hint: list the ids with `pisess tree --filter all`)"#);
+    assert_snapshot!(s.unchanged("path ./tour.jsonl @~x").fails(2), @r#"./tour.jsonl: no entry or label "@~x" (hint: list the ids with `pisess tree --filter all`)"#);
+}
+
+#[test]
+fn ambiguous_with_its_candidates() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl 1a2b").fails(2), @r#"./two-branches.jsonl: "1a2b" fits several entries: 1a2b3c01, 1a2b3c02, 1a2b3c03, 1a2b3c04, 1a2b3c05 (hint: give more of the id, or the line as `:12`)"#);
+    s.run("label ./two-branches.jsonl 1a2b3c05 twice");
+    s.run("label ./two-branches.jsonl 1a2b3c07 twice");
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl twice").fails(2), @r#"./two-branches.jsonl: "twice" fits several entries: 1a2b3c05, 1a2b3c07 (hint: give more of the id, or the line as `:12`)"#);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl label:twice").fails(2), @r#"./two-branches.jsonl: "twice" fits several entries: 1a2b3c05, 1a2b3c07 (hint: give more of the id, or the line as `:12`)"#);
+}
+
+#[test]
+fn none_of_that_kind_and_no_entry_on_that_line() {
+    let s = Sandbox::with(&["two-branches.jsonl", "hazards/blank-lines.jsonl"]);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl @^{compaction}").fails(2), @r#"./two-branches.jsonl: no entry of kind "compaction" at or above "@" (hint: a kind is a role such as user or assistant, or an entry type such as compaction)"#);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl root^{user}").fails(2), @r#"./two-branches.jsonl: no entry of kind "user" at or above "root" (hint: a kind is a role such as user or assistant, or an entry type such as compaction)"#);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl :1").fails(2), @"./two-branches.jsonl: no entry on line 1");
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl :99").fails(2), @"./two-branches.jsonl: no entry on line 99");
+    // Lines are those of the file, blank ones too.
+    assert_eq!(named(&s, "blank-lines.jsonl", ":3"), "u0000001");
+    assert_eq!(s.unchanged("path ./blank-lines.jsonl :2").code, 2);
+}
+
+#[test]
+fn everywhere_an_entry_is_named() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for line in [
+        "tree ./two-branches.jsonl --at nothing",
+        "path ./two-branches.jsonl nothing",
+        "label ./two-branches.jsonl nothing",
+        "label ./two-branches.jsonl nothing name",
+        "label ./two-branches.jsonl nothing --clear",
+        "fork ./two-branches.jsonl nothing",
+        "fork ./two-branches.jsonl nothing --before",
+        "compact ./two-branches.jsonl --first-kept nothing",
+        "summarize ./two-branches.jsonl nothing",
+        "summarize ./two-branches.jsonl @ --from nothing",
+        "context ./two-branches.jsonl nothing",
+    ] {
+        let said = s.unchanged(line).fails(2);
+        assert!(
+            said.starts_with("./two-branches.jsonl: no entry or label \"nothing\" (hint: "),
+            "{line}: {said}"
+        );
+    }
+}

@@ -91,7 +91,7 @@ fn with_a_label() {
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c04  ├─ • user: Tissue paper then. How big?
     1a2b3c05  │     • assistant: Half a metre; larger ones tear.
-    226b1b5c  │     • [back] [branch summary]: Washi needs a spar.
+    226b1b5c  │     • [back] [branch summary]: Washi needs a spar.  ← active
     1a2b3c06  └─ user: Washi then. How big?
     1a2b3c07        assistant: A metre and more, with a bamboo spar.
     ");
@@ -323,16 +323,19 @@ fn the_prompt() {
 fn in_an_oh_my_pi_file() {
     let s = Sandbox::with(&["omp.jsonl"]);
     // The skill prompt is the person's: its text is edited again.
-    assert_snapshot!(s.run("summarize ./omp.jsonl 60718293 --summary 'EXIF says 2021.'"), @"226b1b5c");
-    assert_snapshot!(s.text("omp.jsonl").lines().last().unwrap(), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"60718293","timestamp":"2026-05-04T12:00:00.000Z","fromId":"60718293","summary":"EXIF says 2021.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.run("summarize ./omp.jsonl 60718293 --summary 'EXIF says 2021.'"), @"
+    226b1b5c
+    Look at the EXIF data of c.jpg
+    ");
+    assert_snapshot!(s.text("omp.jsonl").lines().last().unwrap(), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"5f607182","timestamp":"2026-05-04T12:00:00.000Z","fromId":"5f607182","summary":"EXIF says 2021.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
     assert_snapshot!(s.run("tree ./omp.jsonl"), @"
     2c3d4e5f  • user: Sort the photos by year
     3d4e5f60  • assistant: I'll list them first.
     4e5f6071  • [glob: ~/photos/**]
     5f607182  • assistant: One has no year in its path: c.jpg.
-    60718293  • [skill-prompt]: Look at the EXIF data of c.jpg
     226b1b5c  ├─ • [branch summary]: EXIF says 2021.  ← active
-    8293a4b5  └─ [bash: exiftool -CreateDate /home/u/photos/c.jpg]
+    60718293  └─ [skill-prompt]: Look at the EXIF data of c.jpg
+    8293a4b5        [bash: exiftool -CreateDate /home/u/photos/c.jpg]
     93a4b5c6        assistant: It is from 2021.
     ");
 }

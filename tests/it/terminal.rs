@@ -1,1 +1,141 @@
-//! TODO
+//! Width and colours on a terminal.
+
+use crate::hostile::without_colours;
+use crate::sandbox::Sandbox;
+use insta::assert_snapshot;
+use unicode_width::UnicodeWidthStr;
+
+#[test]
+fn rows_are_cut_to_the_width() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.pisess("tree ./tour.jsonl --color never").terminal(80).done(), @r#"
+    0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:…
+    c25f81e7  • assistant: I'll look for where the waiting time is computed.
+    9e04b3d8  • [grep: /fn departs_in/ in ~/code/ferry/src]
+    e8830b5a  • [read: ~/code/ferry/src/clock.rs:35-64]
+    27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day,…
+    90f6a3e8  ├─ • [branch summary]: The user explored a different conversation bra…
+    3de1b752  │     • user: Undo that, and take the nearer of the two: yesterday's…
+    c8a45f06  │     • assistant: So the result lies within half a day either way.
+    1b72ce9d  │     • [edit: ~/code/ferry/src/clock.rs]
+    fa39d058  │     • [bash: cargo test --quiet]
+    648dc1b3  │     • [green] assistant: All 14 tests pass, and at 23:50 the 00:10…
+    b5d60e41  │     • user: Good. Please add a test for exactly that evening.
+    e19c4d07  │     • [write: ~/code/ferry/tests/midnight.rs]
+    42b8f65a  │     • assistant: `tests/midnight.rs` pins it down: asked at 23:50,…
+    dc705e93  │     • [compaction: 12k tokens]
+    86e2a1fb  │     • user: Now a line for the changelog, for people who don't read…
+    2f5dc03e  │     • assistant: "Ferries after midnight no longer show a…  ← active
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.
+    8b16f09d        assistant: That is one line. I'll change it and run the tests.
+    d43e5a21        [edit: ~/code/ferry/src/clock.rs]
+    15f9ad3c        [bash: cargo test --quiet]
+    a6d84170        assistant: Two tests fail: a ferry that left five minutes ago n…
+    ee2b93f5        user: Hm. What would you do instead?
+    5c07d14b        assistant: 529 {"type":"error","error":{"type":"overloaded_erro…
+    "#);
+    assert_snapshot!(s.pisess("path ./tour.jsonl --color never").terminal(80).done(), @r#"
+     2  4f1c02a9  2026-03-14 09:26  [model: claude-sonnet-4-5]
+     3  b7e3d510  2026-03-14 09:26  [thinking: low]
+     4  0d9a6c31  2026-03-14 09:27  user: The 00:10 ferry shows up as "left 23 h ag…
+     5  c25f81e7  2026-03-14 09:27  assistant: I'll look for where the waiting time…
+     6  9e04b3d8  2026-03-14 09:27  [grep: /fn departs_in/ in ~/code/ferry/src]
+     7  61a7f2cc  2026-03-14 09:27  assistant: (no content)
+     8  e8830b5a  2026-03-14 09:27  [read: ~/code/ferry/src/clock.rs:35-64]
+     9  27d4c96f  2026-03-14 09:28  [cause found] assistant: `departs_in` subtracts…
+    10  f05b1e83  2026-03-14 09:28  [label: cause found]
+    19  90f6a3e8  2026-03-14 09:31  [branch summary]: The user explored a different…
+    20  3de1b752  2026-03-14 09:31  user: Undo that, and take the nearer of the two…
+    21  c8a45f06  2026-03-14 09:31  assistant: So the result lies within half a day…
+    22  1b72ce9d  2026-03-14 09:31  [edit: ~/code/ferry/src/clock.rs]
+    23  fa39d058  2026-03-14 09:31  [bash: cargo test --quiet]
+    24  648dc1b3  2026-03-14 09:31  [green] assistant: All 14 tests pass, and at 23…
+    25  0fe7a29c  2026-03-14 09:32  [label: green]
+    26  b5d60e41  2026-03-14 09:32  user: Good. Please add a test for exactly that…
+    27  7a13f8c2  2026-03-14 09:32  assistant: (no content)
+    28  e19c4d07  2026-03-14 09:32  [write: ~/code/ferry/tests/midnight.rs]
+    29  42b8f65a  2026-03-14 09:32  assistant: `tests/midnight.rs` pins it down: as…
+    30  dc705e93  2026-03-14 09:43  [compaction: 12k tokens]
+    31  86e2a1fb  2026-03-14 09:43  user: Now a line for the changelog, for people…
+    32  2f5dc03e  2026-03-14 09:43  assistant: "Ferries after midnight no longer sh…
+    "#);
+    assert_snapshot!(s.pisess("label ./tour.jsonl --color never").terminal(80).done(), @"
+    cause found  27d4c96f  2026-03-14 09:28  assistant: `departs_in` subtrac…
+    green        648dc1b3  2026-03-14 09:32  assistant: All 14 tests pass, a…
+    ");
+}
+
+#[test]
+fn no_row_is_wider_than_the_terminal() {
+    let s = Sandbox::with(&["tour.jsonl", "omp.jsonl", "draft-tree.jsonl", "hazards/hostile-text.jsonl"]);
+    s.run("label ./omp.jsonl @ 'a label that is rather long, longer than half of a terminal'");
+    for name in s.names() {
+        for command in ["tree", "tree --filter all --times", "path", "label"] {
+            for width in [1, 10, 24, 40, 80, 132] {
+                let done = s.pisess(&format!("{command} ./{name} --color never")).terminal(width).done();
+                for row in done.text().lines() {
+                    assert!(
+                        row.width() <= width.max(1),
+                        "{command} {name} {width}: {row:?} is {}",
+                        row.width()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn wide_characters_count_twice() {
+    let s = Sandbox::new();
+    s.put("a.jsonl", crate::tree::session(&[crate::tree::user("aaaa0001", None, &"日本".repeat(60))]));
+    let row = s.pisess("tree ./a.jsonl --color never").terminal(40).done().text();
+    assert!(row.trim_end().width() <= 40 && row.trim_end().width() >= 38, "{row}");
+    assert!(row.ends_with("…  ← active\n"), "{row}");
+}
+
+#[test]
+fn colours() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.pisess("tree ./two-branches.jsonl").terminal(80).done().text().replace('\u{1b}', "␛"), @"
+    ␛[2m1a2b3c01  ␛[0m␛[36m• ␛[0m␛[33m[start] ␛[0m␛[36;1muser: Which paper for a kite?␛[0m
+    ␛[2m1a2b3c02  ␛[0m␛[36m• ␛[0m␛[32massistant: Tissue paper is light, washi is strong.␛[0m
+    ␛[2m1a2b3c06  ␛[0m␛[2m├─ ␛[0m␛[36m• ␛[0m␛[36;1muser: Washi then. How big?␛[0m
+    ␛[2m1a2b3c07  ␛[0m␛[2m│     ␛[0m␛[36m• ␛[0m␛[32massistant: A metre and more, with a bamboo spar.␛[0m␛[36m  ← active␛[0m
+    ␛[2m1a2b3c04  ␛[0m␛[2m└─ ␛[0m␛[36;1muser: Tissue paper then. How big?␛[0m
+    ␛[2m1a2b3c05  ␛[0m␛[2m      ␛[0m␛[32massistant: Half a metre; larger ones tear.␛[0m
+    ");
+}
+
+#[test]
+fn colour_when_it_is_wanted() {
+    let s = Sandbox::with(&["two-branches.jsonl", "tour.jsonl"]);
+    let coloured = |call: crate::sandbox::Call| call.done().text().contains('\u{1b}');
+    for command in ["tree ./tour.jsonl", "path ./two-branches.jsonl"] {
+        let call = |options: &str| s.pisess(&format!("{command} {options}"));
+        assert!(coloured(call("").terminal(80)), "{command}");
+        assert!(!coloured(call("")), "{command}");
+        assert!(coloured(call("--color always")), "{command}");
+        assert!(coloured(call("--color=always").env("NO_COLOR", "1")), "{command}");
+        assert!(!coloured(call("--color never").terminal(80)), "{command}");
+        assert!(!coloured(call("").terminal(80).env("NO_COLOR", "1")), "{command}");
+        assert!(coloured(call("").terminal(80).env("NO_COLOR", "")), "{command}");
+    }
+    assert_eq!(s.unchanged("tree ./tour.jsonl --color sometimes").code, 2);
+}
+
+#[test]
+fn colours_change_no_text() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    for command in ["tree ./tour.jsonl --filter all --times", "path ./tour.jsonl", "label ./tour.jsonl"] {
+        let plain = s.run(command);
+        assert_eq!(without_colours(&s.run(&format!("{command} --color always"))), plain, "{command}");
+    }
+}
+
+#[test]
+fn a_notice_has_no_colours_in_a_pipe() {
+    let s = Sandbox::with(&["hazards/malformed-v3.jsonl"]);
+    let done = s.pisess("tree ./malformed-v3.jsonl").done();
+    assert!(!done.stderr.contains('\u{1b}'));
+}

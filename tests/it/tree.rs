@@ -65,7 +65,7 @@ fn user_only_is_laid_out_anew() {
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
     3de1b752  ├─ • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
     b5d60e41  │     • user: Good. Please add a test for exactly that evening.
-    86e2a1fb  │     • user: Now a line for the changelog, for people who don't read code.
+    86e2a1fb  │     • user: Now a line for the changelog, for people who don't read code.  ← active
     3ac9d7e4  └─ user: Just add a day when it comes out negative.
     ee2b93f5        user: Hm. What would you do instead?
     "#);
@@ -76,7 +76,7 @@ fn labeled_only() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --filter labeled-only"), @r#"
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  ← active
     "#);
 }
 
@@ -125,9 +125,9 @@ fn search_takes_all_words_in_any_case() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --search 'TESTS pass'"), @"
     fa39d058  • [bash: cargo test --quiet]
-    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  ← active
     ");
-    assert_snapshot!(s.run("tree ./tour.jsonl --search green"), @"648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.");
+    assert_snapshot!(s.run("tree ./tour.jsonl --search green"), @"648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  ← active");
     let none = s.pisess("tree ./tour.jsonl --search 'no such words'").done();
     assert_eq!((none.code, none.text().as_str(), none.stderr.as_str()), (1, "", ""));
 }
@@ -271,7 +271,7 @@ fn draft_tree() {
     e0181802     • [which language] assistant: In which language?
     07434132     ├─ • [branch summary]: Tried Node: cli.js came out fine but slow to start.
     5c4417ce     │     • user: Rust, then
-    b5936be4     │     • [rust] assistant: Here is main.rs.
+    b5936be4     │     • [rust] assistant: Here is main.rs.  ← active
     73434a73     ├─ user: Node
     ac2053f3     │     assistant: Here is cli.js.
     132ceec8     └─ [branch summary]: Rust works, too.
@@ -308,7 +308,7 @@ fn oh_my_pi_rows_and_filters() {
     5f607182  • assistant: One has no year in its path: c.jpg.
     60718293  • [skill-prompt]: Look at the EXIF data of c.jpg
     8293a4b5  • [bash: exiftool -CreateDate /home/u/photos/c.jpg]
-    93a4b5c6  • assistant: It is from 2021.
+    93a4b5c6  • assistant: It is from 2021.  ← active
     ");
     assert_snapshot!(s.run("tree ./omp.jsonl --filter all"), @"
     0a1b2c3d  • [model: anthropic/claude-sonnet-4-5]
@@ -328,7 +328,7 @@ fn oh_my_pi_rows_and_filters() {
     ");
     assert_snapshot!(s.run("tree ./omp.jsonl --filter user-only"), @"
     2c3d4e5f  • user: Sort the photos by year
-    60718293  • [skill-prompt]: Look at the EXIF data of c.jpg
+    60718293  • [skill-prompt]: Look at the EXIF data of c.jpg  ← active
     ");
     assert_snapshot!(s.run("tree ./omp-no-slot.jsonl --filter all"), @"
     0a1b2c3d  • [model: anthropic/claude-sonnet-4-5]

@@ -1,1 +1,198 @@
-//! TODO
+//! Where results go: links, folders, permissions, other writers.
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+use std::fs;
+
+#[cfg(unix)]
+mod unix {
+    use super::*;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    fn mode(s: &Sandbox, name: &str) -> u32 {
+        s.path(name).metadata().unwrap().permissions().mode() & 0o7777
+    }
+
+    #[test]
+    fn a_symbolic_link_is_followed() {
+        for (name, count) in [("two-branches.jsonl", 9), ("v1.jsonl", 11)] {
+            let s = Sandbox::new();
+            s.put("real/a.jsonl", fixture(name));
+            symlink("real/a.jsonl", s.path("link.jsonl")).unwrap();
+            s.run("label ./link.jsonl @ n");
+            assert!(s.path("link.jsonl").symlink_metadata().unwrap().is_symlink(), "{name}");
+            assert_eq!(s.text("real/a.jsonl").lines().count(), count, "{name}");
+            assert_eq!(s.names(), ["link.jsonl", "real/a.jsonl"], "{name}");
+        }
+    }
+
+    #[test]
+    fn a_hard_link_is_appended_to_and_not_rewritten() {
+        let s = Sandbox::with(&["v1.jsonl", "two-branches.jsonl"]);
+        fs::hard_link(s.path("v1.jsonl"), s.path("v1-too.jsonl")).unwrap();
+        fs::hard_link(s.path("two-branches.jsonl"), s.path("two-too.jsonl")).unwrap();
+        assert_snapshot!(s.unchanged("label ./v1.jsonl @ n").fails(2), @"cannot rewrite ./v1.jsonl: it has 2 hard links (hint: write the result elsewhere with -o, or remove the other names)");
+        s.unchanged("migrate ./v1.jsonl").fails(2);
+        s.run("label ./two-branches.jsonl @ n");
+        assert_eq!(s.bytes("two-too.jsonl"), s.bytes("two-branches.jsonl"));
+    }
+
+    #[test]
+    fn a_rewrite_keeps_the_mode() {
+        let s = Sandbox::with(&["v1.jsonl"]);
+        fs::set_permissions(s.path("v1.jsonl"), PermissionsExt::from_mode(0o600)).unwrap();
+        s.run("migrate ./v1.jsonl");
+        assert_eq!(mode(&s, "v1.jsonl"), 0o600);
+        s.put("v1.jsonl", fixture("v1.jsonl"));
+        fs::set_permissions(s.path("v1.jsonl"), PermissionsExt::from_mode(0o664)).unwrap();
+        s.run("label ./v1.jsonl @ n");
+        assert_eq!(mode(&s, "v1.jsonl"), 0o664);
+    }
+
+    #[test]
+    fn an_append_keeps_the_inode_and_a_rewrite_does_not() {
+        let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
+        let inode = |name: &str| s.path(name).metadata().unwrap().ino();
+        let before = (inode("two-branches.jsonl"), inode("v1.jsonl"));
+        s.run("label ./two-branches.jsonl @ n");
+        s.run("label ./v1.jsonl @ n");
+        assert_eq!(inode("two-branches.jsonl"), before.0);
+        assert_ne!(inode("v1.jsonl"), before.1);
+    }
+
+    #[test]
+    fn a_fifo_is_read() {
+        let s = Sandbox::new();
+        let made = std::process::Command::new("mkfifo").arg(s.path("fifo")).status().unwrap();
+        assert!(made.success());
+        let path = s.path("fifo");
+        let writer = std::thread::spawn(move || fs::write(path, fixture("two-branches.jsonl")).unwrap());
+        assert_eq!(s.run("tree ./fifo").lines().count(), 6);
+        writer.join().unwrap();
+    }
+
+    #[test]
+    fn an_output_to_a_fifo_is_written_through() {
+        let s = Sandbox::with(&["two-branches.jsonl"]);
+        assert!(std::process::Command::new("mkfifo").arg(s.path("fifo")).status().unwrap().success());
+        let path = s.path("fifo");
+        let reader = std::thread::spawn(move || fs::read(path).unwrap());
+        s.run("label ./two-branches.jsonl @ n -o ./fifo --force");
+        let read = reader.join().unwrap();
+        assert!(read.starts_with(&fixture("two-branches.jsonl")));
+        assert_eq!(s.names(), ["fifo", "two-branches.jsonl"]);
+    }
+}
+
+#[test]
+fn a_locked_session_is_busy() {
+    let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
+    for name in s.names() {
+        let file = fs::OpenOptions::new().append(true).open(s.path(&name)).unwrap();
+        file.lock().unwrap();
+        let said = s.unchanged(&format!("label ./{name} @ n --wait 0.1")).fails(3);
+        assert!(said.contains(&format!("./{name}")) && said.contains("hint: wait"), "{said}");
+        // Reading needs no lock.
+        s.run(&format!("tree ./{name}"));
+        drop(file);
+        s.run(&format!("label ./{name} @ n --wait 0.1"));
+    }
+}
+
+#[test]
+fn a_batch_with_a_busy_file_goes_on() {
+    let s = Sandbox::with(&["v1.jsonl", "v2.jsonl", "v4.jsonl"]);
+    let file = fs::OpenOptions::new().append(true).open(s.path("v1.jsonl")).unwrap();
+    file.lock().unwrap();
+    assert_eq!(s.pisess("migrate --wait 0 ./v1.jsonl ./v2.jsonl").done().code, 3);
+    assert!(s.text("v2.jsonl").contains("\"version\":3"));
+    assert_eq!(s.bytes("v1.jsonl"), fixture("v1.jsonl"));
+    // What cannot be is worse than what is busy.
+    assert_eq!(s.pisess("migrate --wait 0 ./v1.jsonl ./v4.jsonl").done().code, 2);
+}
+
+#[test]
+fn older_files_stay_when_the_operation_does_not_happen() {
+    let s = Sandbox::with(&["v1.jsonl", "v2.jsonl", "draft-tree.jsonl"]);
+    for name in s.names() {
+        for line in [
+            format!("label ./{name} gone n"),
+            format!("label ./{name} root n"),
+            format!("label ./{name} @ ''"),
+            format!("label --clear ./{name} @^{{user}}"),
+            format!("label -n ./{name} @ n"),
+            format!("label ./{name}"),
+            format!("compact ./{name}"),
+            format!("compact ./{name} --if-over 1000000 --first-kept none"),
+            format!("compact ./{name} --first-kept none --summarizer false"),
+            format!("compact ./{name} --first-kept none --summary ''"),
+            format!("compact ./{name} --prepare --first-kept none"),
+            format!("compact ./{name} --prompt --first-kept none"),
+            format!("summarize ./{name} @"),
+            format!("summarize ./{name} root --summarizer false"),
+            format!("summarize ./{name} root --prepare"),
+            format!("summarize ./{name} root --prompt"),
+            format!("fork ./{name} -n"),
+            format!("migrate -n ./{name}"),
+            format!("migrate --check ./{name}"),
+        ] {
+            s.unchanged(&line);
+        }
+    }
+}
+
+#[test]
+fn another_session_can_be_written_from_an_older_one() {
+    for name in ["v1.jsonl", "v2.jsonl", "draft-tree.jsonl"] {
+        let s = Sandbox::with(&[name]);
+        for line in [
+            format!("label ./{name} @ n -o ./a.jsonl"),
+            format!("compact ./{name} --first-kept none --summary s -o ./b.jsonl"),
+            format!("summarize ./{name} root --summary s -o ./c.jsonl"),
+        ] {
+            s.run(&line);
+        }
+        assert_eq!(s.bytes(name), fixture(name), "{name}");
+        for new in ["a.jsonl", "b.jsonl", "c.jsonl"] {
+            assert!(s.run(&format!("migrate --check ./{new}")).contains("is version 3"), "{name} {new}");
+            s.run(&format!("tree ./{new}"));
+        }
+    }
+}
+
+#[test]
+fn ids_skip_those_that_are_taken() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let ids: Vec<_> =
+        (0..5).map(|at| s.run(&format!("label ./two-branches.jsonl @^{{user}} n{at}"))).collect();
+    let different: std::collections::HashSet<_> = ids.iter().collect();
+    assert_eq!(different.len(), 5);
+}
+
+#[test]
+fn an_oh_my_pi_file_in_use_is_left_alone() {
+    let s = Sandbox::with(&["omp.jsonl", "omp-no-slot.jsonl"]);
+    s.run("label ./omp-no-slot.jsonl @ n --wait 0 -o ./copy.jsonl");
+    // Its last entry was written just now, and is no session_exit.
+    let line = crate::tree::user("aaaa0001", None, "still talking");
+    let line = line.replace("2026-01-01T00:00:01.000Z", &jiff::Timestamp::now().to_string());
+    s.put("live.jsonl", [fixture("omp-no-slot.jsonl"), line.into_bytes(), b"\n".to_vec()].concat());
+    let said = s.unchanged("label ./live.jsonl @ n --wait 0").fails(3);
+    assert!(said.starts_with("cannot write ./live.jsonl: "), "{said}");
+    assert!(
+        said.ends_with("(hint: end that oh-my-pi session first; --force writes in spite of it)"),
+        "{said}"
+    );
+    s.run("label ./live.jsonl @ n --wait 0 --force");
+    // It ends with a session_exit.
+    s.run("label ./omp.jsonl @ n --wait 0");
+}
+
+#[test]
+fn a_title_line_of_another_width_goes_back_as_it_is() {
+    let s = Sandbox::with(&["hazards/title-slot-too-short.jsonl"]);
+    s.run("label --force ./title-slot-too-short.jsonl @ n");
+    assert!(
+        s.bytes("title-slot-too-short.jsonl").starts_with(&fixture("hazards/title-slot-too-short.jsonl"))
+    );
+}

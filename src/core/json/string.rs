@@ -123,9 +123,10 @@ pub fn encoded(text: &Text) -> Vec<u8> {
 }
 
 fn repaired(bytes: &[u8]) -> Cow<'_, [u8]> {
-    match String::from_utf8_lossy(bytes) {
-        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
-        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    // Valid bytes, the rule, are told faster by this than by the lossy conversion.
+    match std::str::from_utf8(bytes) {
+        Ok(_) => Cow::Borrowed(bytes),
+        Err(_) => Cow::Owned(String::from_utf8_lossy(bytes).into_owned().into_bytes()),
     }
 }
 

@@ -54,10 +54,13 @@ pub fn link(
     index_ids(&mut session);
     match format {
         Format::V1 => chain(&mut session),
-        Format::Draft => link_draft(&mut session, &part.draft_links, &part.numbered_targets),
+        Format::Draft => link_draft(&mut session, &part.draft_links),
         Format::V2 | Format::V3 => link_by_id(&mut session),
     }
     cut_cycles(&mut session);
+    if format == Format::Draft {
+        link_draft_labels(&mut session, &part.draft_links, &part.numbered_targets);
+    }
     session.leaf = leaf(&session, part.leaf_record, &part.draft_links);
     session.problems.sort_by_key(|problem| problem.line);
     Ok(session)
@@ -162,7 +165,7 @@ fn link_by_id(session: &mut Session) {
 
 /// Draft links are record numbers: 0 and below are the header, that is no parent. An entry without
 /// a link follows the one before.
-fn link_draft(session: &mut Session, links: &[DraftLink], numbered_targets: &[(EntryIx, f64)]) {
+fn link_draft(session: &mut Session, links: &[DraftLink]) {
     chain(session);
     carry_times(session);
     for link in links {
@@ -176,18 +179,25 @@ fn link_draft(session: &mut Session, links: &[DraftLink], numbered_targets: &[(E
         }
         session.entries[link.entry.at()].parent = parent;
     }
+    give_timestamps(session);
+}
+
+/// Labels of the draft tree name their targets as migration stores them: a named head the entry it
+/// points to, others the record of their number.
+fn link_draft_labels(session: &mut Session, links: &[DraftLink], numbered_targets: &[(EntryIx, f64)]) {
     let heads: HashSet<_> = links.iter().filter(|link| link.head).map(|link| link.entry).collect();
     for at in 0..session.labels.len() {
         let entry = session.labels[at].entry;
-        let numbered = numbered_targets.binary_search_by_key(&entry, |&(entry, _)| entry);
-        // A named head labels the entry it points to.
-        let target = match numbered {
-            Ok(at) => session.record_entry(numbered_targets[at].1),
-            Err(_) => session.entry(entry).parent.filter(|_| heads.contains(&entry)),
+        let id = |ix: Option<EntryIx>| ix.map(|ix| session.entry(ix).id);
+        let target = match numbered_targets.binary_search_by_key(&entry, |&(entry, _)| entry) {
+            _ if heads.contains(&entry) => id(session.entry(entry).parent).unwrap_or_default(),
+            Ok(at) => match id(session.record_entry(numbered_targets[at].1)) {
+                Some(id) => id,
+                None => keep(session, "root"),
+            },
+            Err(_) => continue,
         };
-        if let Some(target) = target {
-            session.labels[at].target = session.entry(target).id;
-        }
+        session.labels[at].target = target;
     }
 }
 
@@ -201,6 +211,33 @@ fn carry_times(session: &mut Session) {
         }
         time = entry.time_ms;
     }
+}
+
+/// Where a timestamp is kept as text, an entry without one has that which migration gives it.
+fn give_timestamps(session: &mut Session) {
+    let missing: Vec<_> = session
+        .all()
+        .filter(|ix| session.timestamps.get(ix.at()).is_some_and(|slice| slice.is_empty()))
+        .collect();
+    for ix in missing {
+        session.timestamps[ix.at()] = keep_timestamp(session, ix);
+    }
+    for at in 0..session.labels.len() {
+        if session.labels[at].timestamp.is_empty() {
+            session.labels[at].timestamp = keep_timestamp(session, session.labels[at].entry);
+        }
+    }
+}
+
+fn keep_timestamp(session: &mut Session, ix: EntryIx) -> Slice {
+    let text = session.draft_timestamp(ix).to_string();
+    keep(session, &text)
+}
+
+fn keep(session: &mut Session, text: &str) -> Slice {
+    let start = session.arena.len() as u32;
+    session.arena.extend_from_slice(text.as_bytes());
+    Slice { start, len: text.len() as u32 }
 }
 
 /// Cuts each cycle of parents at its first entry in the file, which becomes a root, and marks its

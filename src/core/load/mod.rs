@@ -1,7 +1,7 @@
 //! The one pass over a file: chunks, workers, narrow envelopes, harvest.
 //!
 //! The file is cut into chunks at newlines; each worker reads a chunk into its own buffer, walks
-//! its lines once and makes a [`part::Part`]; parts are joined in file order. Nothing of a body is
+//! its lines once and makes a `Part`; parts are joined in file order. Nothing of a body is
 //! kept but what [`Options`] ask for, so memory grows with entries, plus the longest line for each
 //! worker.
 
@@ -80,7 +80,7 @@ pub enum WrongFile {
     #[error("its lines end with carriage returns alone")]
     CarriageReturns,
     /// The first value is something else.
-    #[error("the first line is no session header")]
+    #[error("another value stands where the session header should")]
     OtherFirst,
     /// A header whose id is no string.
     #[error("the session header has no id")]

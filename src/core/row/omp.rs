@@ -325,18 +325,16 @@ fn spaced<'a>(parts: impl IntoIterator<Item = Text<'a>>) -> Text<'static> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::core::entry::Flags;
     use crate::core::load::{Options, load};
     use crate::core::row::RowOptions;
-    use crate::core::session::Dialect;
 
     /// The row of an entry with these members, whether it is silent, and what a search sees.
     fn row(members: &str) -> (String, bool, String) {
         let title = r#"{"type":"title","v":1,"title":"","updatedAt":"","pad":""}"#;
         let header = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#;
         let file = format!("{title}\n{header}\n{{\"id\":\"a\",\"parentId\":null,{members}}}\n").into_bytes();
-        let rows = RowOptions { dialect: Dialect::OhMyPi, home: None, searchable: true };
+        let rows = RowOptions { home: None, searchable: true };
         let session = load(&file, &Options { rows: Some(rows), ..Options::default() }).unwrap();
         let entry = crate::core::entry::EntryIx(0);
         let silent = session.entry(entry).flags.has(Flags::SILENT);

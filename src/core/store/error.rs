@@ -223,7 +223,12 @@ impl StoreError {
     /// What to try, where there is something.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            StoreError::NotFound { .. } | StoreError::IsFolder { .. } => return None,
+            StoreError::NotFound { doing: "read", .. } => {
+                "look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions"
+            }
+            StoreError::NotFound { .. } => "make the folder first",
+            StoreError::IsFolder { doing: "read", .. } => "name a session in it; only migrate takes folders",
+            StoreError::IsFolder { .. } => "give the name of a file",
             StoreError::NotRegular { .. } => "give the path of a regular file, or - for a stream",
             StoreError::Permission { .. } => "look at the owner and mode of the file and its folder",
             StoreError::Io { source, .. } if is_full(source) => "free some space; the file is as it was",
