@@ -116,7 +116,7 @@ fn folders_are_walked_and_the_worst_wins() {
     assert_snapshot!(s.unchanged("check -q ./in ./none"), @r#"
     ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
     2> pisess: ./in/e.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
-    2> pisess: cannot read ./none: no such file or folder
+    2> pisess: cannot read ./none: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
     exit 2
     "#);
 }
@@ -271,7 +271,7 @@ fn every_hazard_is_told() {
     fused-lines: 1 3 error fused-line*
     garbage-then-header: 1 1 error malformed-line*
     header-only: 0 
-    header-second: 2 pisess: ./h.jsonl:1: the first line is no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    header-second: 2 pisess: ./h.jsonl:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     hostile-text: 1 2 warning bad-timestamp, 7 note unknown-role, 8 note unknown-type, 15 warning bad-timestamp
     ids-of-any-kind: 0 
     invalid-utf8: 1 4 warning invalid-utf8*
@@ -292,13 +292,13 @@ fn every_hazard_is_told() {
     missing-id: 1 4 warning missing-id*
     missing-id-last: 1 4 error missing-id*
     no-final-newline: 1 5 warning no-final-newline*
-    no-header: 2 pisess: ./h.jsonl:1: the first line is no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    no-header: 2 pisess: ./h.jsonl:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     nul: 1 4 note time-runs-backwards, 5 error nul-bytes*
     null-and-scalars: 1 4 warning null-line*, 5 warning not-an-entry*, 6 warning not-an-entry*, 7 warning not-an-entry*, 8 warning not-an-entry*
     numbers-v2: 0 1 note old-version
     numeric-header-id: 2 pisess: ./h.jsonl:1: the session header has no id (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     orphan: 1 4 warning missing-parent
-    pretty-printed: 2 pisess: ./h.jsonl:8: the first line is no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    pretty-printed: 2 pisess: ./h.jsonl:8: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     same-timestamps: 0 5 note time-runs-backwards
     second-header-last: 1 6 warning second-header*
     self-parent: 1 3 error self-parent*
