@@ -16,6 +16,7 @@ mod tree;
 mod references;
 
 mod errors;
+mod fuzz;
 mod hazards;
 mod hostile;
 mod pipes;
