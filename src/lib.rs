@@ -18,6 +18,7 @@
 
 pub mod core;
 
+pub mod guide;
 pub mod world;
 
 mod cli;

@@ -49,12 +49,4 @@ impl World<'_> {
     pub fn home(&self) -> Option<String> {
         (self.env)("HOME").or_else(|| (self.env)("USERPROFILE")).filter(|home| !home.is_empty())
     }
-
-    /// The person's time zone: UTC where the environment says so, else the system's.
-    pub fn time_zone(&self) -> jiff::tz::TimeZone {
-        match (self.env)("TZ").as_deref() {
-            Some("UTC") => jiff::tz::TimeZone::UTC,
-            _ => jiff::tz::TimeZone::system(),
-        }
-    }
 }

@@ -19,26 +19,58 @@ use crate::core::prepare::{FirstKept, Preparation};
 use crate::core::session::Session;
 use crate::core::summary::Kind as SummaryKind;
 use crate::core::text::Text;
+use crate::guide::{Example, Guide};
 use crate::world::World;
 use std::io;
 use std::path::PathBuf;
 
-/// Replace the older part of the context by a summary.
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "compact",
+    examples: &[
+        Example::new(
+            "With the built-in summary, which needs no model",
+            "pisess compact --keep-recent-tokens 100 session.jsonl",
+        ),
+        Example::new(
+            "With a model, and only when there are more than 100,000 tokens",
+            "pisess compact --if-over 100000 --summarizer 'llm -m small' session.jsonl",
+        ),
+        Example::new(
+            "With a summary of one's own, keeping the last question and what follows",
+            "pisess compact --first-kept '@^{user}' --summary 'We chose the second design.' session.jsonl",
+        ),
+        Example::new(
+            "What a summariser would be told",
+            "pisess compact --keep-recent-tokens 100 --prompt session.jsonl",
+        ),
+    ],
+    found: Some("there is nothing to compact, or the last entry is a compaction"),
+    writes: true,
+    refers: true,
+};
+
+/// Summarise the older part of the conversation and go on from there.
 ///
-/// Appends a compaction under the leaf: from then on a model sees the summary, the entries that are
-/// kept, and what follows. Nothing is deleted. The cut is chosen as the file's agent chooses it.
-/// Without a summary option the summary is the built-in extract, made without a model.
-#[derive(Debug, clap::Args)]
+/// A compaction is appended under the leaf: from then on a model sees the summary, the newest
+/// entries that are kept, and what follows. Nothing is deleted. Where the kept part begins is
+/// chosen as the file's agent chooses it.
+///
+/// Without a summary option the summary is extracted from the conversation itself, without a model:
+/// what was asked for, what was done in which files, what failed, what is open. The id of the new
+/// entry is printed.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// Keep about this many tokens of the newest messages
+    /// How much of the newest conversation to keep as it is
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub keep_recent_tokens: u64,
-    /// Keep from this entry on; "none" keeps nothing
+    /// Keep from this entry on instead; none keeps nothing
     #[arg(long, value_name = "REF", conflicts_with = "keep_recent_tokens")]
     pub first_kept: Option<String>,
-    /// Do nothing unless the context has more tokens than this
+    /// Do nothing unless the context has more tokens
     #[arg(long, value_name = "TOKENS")]
     pub if_over: Option<u64>,
     /// Where the summary comes from.
@@ -118,8 +150,12 @@ fn ends_in_compaction(session: &Session) -> bool {
     session.leaf.is_some_and(|leaf| session.entry(leaf).kind == Kind::Compaction)
 }
 
-fn first_kept(args: &Args, input: &Input, session: &Session) -> Result<Option<FirstKept>, Failure> {
-    let Some(reference) = args.first_kept.as_deref() else { return Ok(None) };
+fn first_kept(
+    reference: Option<&str>,
+    input: &Input,
+    session: &Session,
+) -> Result<Option<FirstKept>, Failure> {
+    let Some(reference) = reference else { return Ok(None) };
     if reference == "none" {
         return Ok(Some(FirstKept::Nothing));
     }
@@ -131,7 +167,7 @@ fn first_kept(args: &Args, input: &Input, session: &Session) -> Result<Option<Fi
 }
 
 fn prepared(args: &Args, input: &Input, session: &Session) -> Result<Option<Preparation>, Failure> {
-    let kept = first_kept(args, input, session)?;
+    let kept = first_kept(args.first_kept.as_deref(), input, session)?;
     let bodies = FileBodies::new(session, input.source());
     agent::prepare_compaction(session, &session.path(session.leaf), &bodies, args.keep_recent_tokens, kept)
         .map_err(|error| input.unreadable(error))
@@ -152,17 +188,30 @@ fn ready(
     given: Option<String>,
     now_ms: i64,
 ) -> Result<Ready, Failure> {
-    let preparation = prepare(args, input, session)?;
+    let mut args = args.clone();
+    let mut preparation = prepare(&args, input, session)?;
     let bodies = FileBodies::new(session, input.source());
     let unreadable = |error: io::Error| input.unreadable(error);
-    let files = agent::files(session, &preparation.file_ops);
-    let text = match text(args, session, &preparation, given, &bodies, &unreadable)? {
-        Source::Given(text) => text,
-        Source::Made(text) => agent::compaction_text(session, text, &preparation.file_ops),
+    let mut source = given.map(|given| Source::Given(Text::from(given)));
+    if source.is_none() {
+        let instructions = args.summary.instructions.clone();
+        let event = || event(session, &preparation, instructions.as_deref(), &bodies);
+        let answer = args.summary.ask_hook(event).map_err(|failure| failure.of(input))?;
+        if let Some(kept) = answer.first_kept {
+            args.first_kept = Some(format!("id:{kept}"));
+            preparation = prepare(&args, input, session)?;
+        }
+        source = answer.summary.map(|(text, details)| Source::Hooked(text, details));
+    }
+    let source = match source {
+        Some(source) => source,
+        None => Source::Made(made(&args, session, &preparation, &bodies, &unreadable)?),
     };
+    let files = details(&agent::files(session, &preparation.file_ops));
+    let around = |text| agent::compaction_text(session, text, &preparation.file_ops);
     let path = session.path(session.leaf);
     Ok(Ready {
-        summary: Summary { text, details: details(&files), from_hook: false },
+        summary: source.stored(files, around),
         compaction: Compaction {
             first_kept: preparation.first_kept,
             tokens_before: preparation.tokens_before,
@@ -171,17 +220,30 @@ fn ready(
     })
 }
 
-fn text(
+/// What a hook is told before a compaction (`session_before_compact`).
+fn event(
+    session: &Session,
+    preparation: &Preparation,
+    instructions: Option<&str>,
+    bodies: &dyn Bodies,
+) -> io::Result<Vec<u8>> {
+    let compactions = compactions_json(preparation, bodies)?;
+    Ok(Object::new()
+        .str("type", "session_before_compact")
+        .json("preparation", &preparation_json(session, preparation, instructions, bodies)?)
+        .json("previousCompactions", &compactions)
+        .text_or_null("customInstructions", instructions.map(Text::from).as_ref())
+        .finish())
+}
+
+/// The text of a summarizer, or the built-in extract.
+fn made(
     args: &Args,
     session: &Session,
     preparation: &Preparation,
-    given: Option<String>,
     bodies: &dyn Bodies,
     unreadable: &dyn Fn(io::Error) -> Failure,
-) -> Result<Source, Failure> {
-    if let Some(given) = given {
-        return Ok(Source::Given(Text::from(given)));
-    }
+) -> Result<Text<'static>, Failure> {
     if let Some(shell) = args.summary.shell() {
         let prompts = agent::compaction_prompts(session, preparation, &args.summary.prompt_of(), bodies)
             .map_err(unreadable)?;
@@ -189,7 +251,7 @@ fn text(
             .into_iter()
             .map(|prompt| args.summary.ask(&shell, prompt))
             .collect::<Result<Vec<_>, _>>()?;
-        return Ok(Source::Made(agent::merged_summary(preparation, answers)));
+        return Ok(agent::merged_summary(preparation, answers));
     }
     let previous = agent::previous_summary(session, preparation, bodies).map_err(unreadable)?;
     let wanted = Wanted {
@@ -199,7 +261,7 @@ fn text(
         previous: previous.as_ref().filter(|previous| !previous.is_empty()),
         files: &agent::files(session, &preparation.file_ops),
     };
-    extract(&wanted, args.summary.instructions.as_deref(), bodies).map(Source::Made).map_err(unreadable)
+    extract(&wanted, args.summary.instructions.as_deref(), bodies).map_err(unreadable)
 }
 
 fn print_preparation(
@@ -226,8 +288,6 @@ fn preparation_json(
     bodies: &dyn Bodies,
 ) -> io::Result<Vec<u8>> {
     let kept = preparation.first_kept.map(|ix| session.id(ix));
-    let compactions =
-        preparation.previous_compactions.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
     Ok(Object::new()
         .text_or_null("firstKeptEntryId", kept.as_ref())
         .bool("isSplitTurn", preparation.is_split_turn)
@@ -236,9 +296,14 @@ fn preparation_json(
         .json("messagesToSummarize", &messages_json(&preparation.messages_to_summarize, bodies)?)
         .json("turnPrefixMessages", &messages_json(&preparation.turn_prefix_messages, bodies)?)
         .json("fileOps", &agent::file_ops_json(&preparation.file_ops))
-        .json("previousCompactions", &array(compactions.collect::<io::Result<Vec<_>>>()?))
+        .json("previousCompactions", &compactions_json(preparation, bodies)?)
         .text_or_null("customInstructions", instructions.map(Text::from).as_ref())
         .finish())
+}
+
+fn compactions_json(preparation: &Preparation, bodies: &dyn Bodies) -> io::Result<Vec<u8>> {
+    let lines = preparation.previous_compactions.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
+    Ok(array(lines.collect::<io::Result<Vec<_>>>()?))
 }
 
 fn messages_json(messages: &[Message], bodies: &dyn Bodies) -> io::Result<Vec<u8>> {

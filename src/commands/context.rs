@@ -1,33 +1,68 @@
 //! `pisess context`: what the model would see.
 
 use super::failure::{Exit, Failure};
+use super::hook;
 use super::input::Input;
 use super::visible::verbatim;
 use crate::cli::Talk;
 use crate::core::agent;
-use crate::core::bodies::{Bodies, Context, FileBodies};
-use crate::core::json::write::push_valid;
+use crate::core::bodies::{Bodies, Body, Context, FileBodies, Message};
+use crate::core::entry::EntryIx;
+use crate::core::json::Raw;
+use crate::core::json::write::{Object, array, write_valid};
 use crate::core::load::Options;
 use crate::core::session::Session;
+use crate::guide::{Example, Guide};
 use crate::world::World;
 use clap::ValueEnum;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Print what the model would see.
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "context",
+    examples: &[
+        Example::new("What the model sees now, as JSON", "pisess context session.jsonl"),
+        Example::new(
+            "How many tokens that is, by the agent's estimate",
+            "pisess context --tokens session.jsonl",
+        ),
+        Example::new(
+            "What it saw when the last question was asked, in a model's own roles",
+            "pisess context --as llm session.jsonl '@^{user}'",
+        ),
+        Example::new(
+            "The conversation as text, for a pager or another program",
+            "pisess context --as text session.jsonl",
+        ),
+    ],
+    found: None,
+    writes: false,
+    refers: true,
+};
+
+/// Print what the model would see at an entry.
 ///
-/// The messages and settings that the file's own agent builds for its model at the leaf, or at REF.
+/// The messages and settings that the file's own agent would build there: what leads to REF, from
+/// the last compaction on, with summaries in place of what they stand for.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// Where the conversation stands
+    /// The entry at which the model would be asked
     #[arg(value_name = "REF", default_value = "@")]
     pub at: String,
-    /// In which form
+    /// What to print
     #[arg(long = "as", value_name = "FORM", default_value = "messages", conflicts_with = "tokens")]
     pub form: Form,
-    /// Print only the agent's estimate of its tokens
+    /// A shell command that gets the messages as a JSON event and may answer with others
+    #[arg(long, value_name = "CMD", conflicts_with = "tokens")]
+    pub hook: Option<String>,
+    /// How long that command may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 300.0, value_parser = crate::cli::seconds)]
+    pub timeout: f64,
+    /// Print how many tokens that is, by the agent's estimate
     #[arg(long)]
     pub tokens: bool,
     /// Print JSON (which the context is in any case)
@@ -49,7 +84,7 @@ pub enum Form {
 /// Runs the command.
 pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
     let input = Input::open(&args.session, world)?;
-    let options = Options { workers: world.processors, ..Options::default() };
+    let options = Options { workers: world.processors, messages: true, ..Options::default() };
     let session = input.load_noted(&options, talk, world)?;
     let path = session.path(input.resolve(&session, &args.at)?);
     let bodies = FileBodies::new(&session, input.source());
@@ -62,10 +97,16 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         writeln!(world.stdout, "{}", crate::core::json::js::number(tokens)).map_err(Failure::output)?;
         return Ok(Exit::Done);
     }
-    let context = agent::context(&session, &path, &bodies).map_err(unreadable)?;
+    let mut context = agent::context(&session, &path, &bodies).map_err(unreadable)?;
+    if let Some(command) = &args.hook {
+        let event = event(&context, &bodies).map_err(unreadable)?;
+        if let Some(messages) = hook::ask(command, args.timeout, event)?.messages {
+            context.messages = answered(&context.messages, Raw::checked(&messages));
+        }
+    }
     let mut out = verbatim(world);
     match args.form {
-        Form::Messages => messages(&context, &bodies, &mut out),
+        Form::Messages => messages(&context, &bodies, session.is_utf8(), &mut out),
         Form::Llm => for_model(&session, &context, &bodies, &mut out),
         Form::Text => agent::transcript(&session, &context.messages, &bodies, &mut out)
             .and_then(|()| out.write_all(b"\n")),
@@ -75,16 +116,26 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     Ok(Exit::Done)
 }
 
-fn messages(context: &Context, bodies: &dyn Bodies, out: &mut dyn Write) -> io::Result<()> {
+/// What a hook is told of a context: the documents' `context` event.
+fn event(context: &Context, bodies: &dyn Bodies) -> io::Result<Vec<u8>> {
+    let json = context.messages.iter().map(|message| message.with(bodies, |json| json.bytes().to_vec()));
+    let messages = array(json.collect::<io::Result<Vec<_>>>()?);
+    Ok(Object::new().str("type", "context").json("messages", &messages).finish())
+}
+
+/// A hook's messages in the place of the agent's.
+fn answered(before: &[Message], messages: Raw) -> Vec<Message> {
+    let entry = |at: usize| before.get(at).or(before.last()).map_or(EntryIx(0), |message| message.entry);
+    let message =
+        |(at, json): (usize, Raw)| Message { entry: entry(at), body: Body::Built(json.bytes().to_vec()) };
+    messages.items().enumerate().map(message).collect()
+}
+
+fn messages(context: &Context, bodies: &dyn Bodies, is_utf8: bool, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"{\"messages\":[")?;
-    let mut valid = Vec::new();
     for (at, message) in context.messages.iter().enumerate() {
         out.write_all(if at == 0 { b"" } else { b"," })?;
-        message.with(bodies, |json| {
-            valid.clear();
-            push_valid(&mut valid, json.bytes());
-            out.write_all(&valid)
-        })??;
+        message.with(bodies, |json| write_valid(out, json.bytes(), is_utf8))??;
     }
     out.write_all(b"]")?;
     for (name, value) in &context.settings {
@@ -102,13 +153,10 @@ fn for_model(
 ) -> io::Result<()> {
     out.write_all(b"[")?;
     let mut first = true;
-    let mut valid = Vec::new();
     agent::for_model(session, &context.messages, bodies, &mut |json| {
         out.write_all(if first { b"" } else { b"," })?;
         first = false;
-        valid.clear();
-        push_valid(&mut valid, json);
-        out.write_all(&valid)
+        write_valid(out, json, session.is_utf8())
     })?;
     out.write_all(b"]\n")
 }

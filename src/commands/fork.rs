@@ -12,30 +12,50 @@ use crate::core::load::Options;
 use crate::core::ops::fork::{ForkOptions, fork, fork_all};
 use crate::core::session::{Dialect, Session};
 use crate::core::text::Text;
+use crate::guide::{Example, Guide};
 use crate::world::World;
 use std::path::{Path, PathBuf};
 
-/// Make a new session from a path of another.
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "fork",
+    examples: &[
+        Example::new("The conversation so far, without its other branches", "pisess fork session.jsonl"),
+        Example::new(
+            "Up to the last question, whose text is printed to be asked anew",
+            "pisess fork --before session.jsonl '@^{user}'",
+        ),
+        Example::new("Everything, for another project", "pisess fork --all --cwd ~/other session.jsonl"),
+        Example::new("Into a pipe", "pisess fork -o - session.jsonl @^ | pisess context --tokens -"),
+    ],
+    found: None,
+    writes: true,
+    refers: true,
+};
+
+/// Copy the path to an entry, or the whole tree, into a new session.
 ///
-/// The new file lies beside the session and is named as the agent names files. It holds the path to
-/// REF, with the labels in effect on it made anew at the end. The session itself is not changed.
+/// The new session holds what leads to REF, in a file of its own beside the session, named as the
+/// agent names files. It has a new id and remembers where it came from. Labels in effect on its
+/// entries come with it. The session itself is not changed. The path of the new file is printed.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// Where the path ends
+    /// The last entry to copy
     #[arg(value_name = "REF", default_value = "@", conflicts_with = "all")]
     pub at: String,
-    /// REF is a user message: end before it and print its text to be edited again
+    /// End before REF, a user message, and print its text to be edited
     #[arg(long, conflicts_with = "all")]
     pub before: bool,
-    /// Take every entry and branch
+    /// Copy every entry and branch
     #[arg(long)]
     pub all: bool,
-    /// The working folder of the new session
+    /// The working folder of the new session, when it is to be another
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
-    /// The folder of the new file
+    /// The folder to put the new file in
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub dir: Option<PathBuf>,
     /// How to write.

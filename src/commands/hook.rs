@@ -98,14 +98,23 @@ mod tests {
             r#"{"compaction":{"summary":"S","details":[1],"firstKeptEntryId":"a"}}"#,
             r#"{"summary":{"summary":"S","details":[1]},"firstKeptEntryId":"a"}"#,
         ] {
-            let expected = Answer { summary: summary.clone(), first_kept: Some(Text::from("a")), ..Answer::default() };
+            let expected =
+                Answer { summary: summary.clone(), first_kept: Some(Text::from("a")), ..Answer::default() };
             assert_eq!(answer(json), Ok(expected), "{json}");
         }
     }
 
     #[test]
     fn nonsense_is_an_error() {
-        for json in ["x", "[]", "5", r#"{"summary":5}"#, r#"{"summary":" "}"#, r#"{"messages":[1]}"#, r#"{"label":1}"#] {
+        for json in [
+            "x",
+            "[]",
+            "5",
+            r#"{"summary":5}"#,
+            r#"{"summary":" "}"#,
+            r#"{"messages":[1]}"#,
+            r#"{"label":1}"#,
+        ] {
             assert!(answer(json).unwrap_err().contains("nothing was written"), "{json}");
         }
         assert!(answer(r#"{"cancel":true}"#).unwrap_err().contains("cancel"));

@@ -1,9 +1,10 @@
 //! `pisess label`: names an entry, takes its name off, lists the names.
 
+use super::clock::Clock;
 use super::failure::{Exit, Failure};
 use super::input::Input;
 use super::mint::Mint;
-use super::tree::{local_time, row_options};
+use super::tree::row_options;
 use super::visible::visible;
 use super::write::{Job, Made, change, print_json};
 use crate::cli::{Talk, Write};
@@ -13,29 +14,47 @@ use crate::core::labels::Labels;
 use crate::core::load::Options;
 use crate::core::ops::Stamp;
 use crate::core::ops::label::label;
-use crate::core::ops::tree::{Filter, draw};
+use crate::core::ops::tree::rows;
 use crate::core::session::{LabelChange, Session};
 use crate::core::text::Text;
+use crate::guide::{Example, Guide};
 use crate::world::World;
 use comfy_table::{ContentArrangement, Table, TableStyle};
 use std::path::PathBuf;
 
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "label",
+    examples: &[
+        Example::new("Name the leaf", "pisess label session.jsonl @ done"),
+        Example::new("Name the last question", "pisess label session.jsonl '@^{user}' asked"),
+        Example::new("List the names", "pisess label session.jsonl"),
+        Example::new("Take a name off", "pisess label --clear session.jsonl label:done"),
+    ],
+    found: None,
+    writes: true,
+    refers: true,
+};
+
 /// Name an entry, take its name off, or list the names.
 ///
-/// A label is an entry of its own under the leaf, as in both agents: it becomes the leaf. Of all
-/// labels of an entry the last in the file counts. Without NAME and --clear the labels in effect are
-/// listed; with REF only those of that entry.
+/// With NAME, names the entry; it can be called by that name from then on. Without NAME the labels
+/// in effect are listed: all, or that of REF. The same name again changes nothing.
+///
+/// A label is an entry of its own under the leaf, as in both agents, so it becomes the leaf. An
+/// entry has one label, the last in the file, whichever branch that stands on.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// The entry to name
+    /// The entry
     #[arg(value_name = "REF")]
     pub target: Option<String>,
-    /// Its new name
+    /// The name to give it
     #[arg(requires = "target", conflicts_with = "clear")]
     pub name: Option<String>,
-    /// Take the name off
+    /// Take its name off
     #[arg(long, requires = "target")]
     pub clear: bool,
     /// How to write.
@@ -93,7 +112,7 @@ fn list(args: &Args, input: &Input, talk: &Talk, world: &mut World) -> Result<Ex
         None => None,
     };
     let labels = Labels::new(&session);
-    let drawing = draw(&session, session.leaf, Filter::All, "");
+    let drawing = rows(&session, session.leaf);
     let of = |change: &LabelChange| session.find(&session.text(change.target));
     let listed: Vec<_> = labels
         .changes()
@@ -116,7 +135,7 @@ fn list(args: &Args, input: &Input, talk: &Talk, world: &mut World) -> Result<Ex
     if listed.is_empty() {
         return Ok(Exit::Done);
     }
-    let zone = world.time_zone();
+    let clock = Clock::new(world);
     let mut table = Table::new();
     table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
     if let Some(width) = world.terminals.width.filter(|_| world.terminals.stdout) {
@@ -130,7 +149,7 @@ fn list(args: &Args, input: &Input, talk: &Talk, world: &mut World) -> Result<Ex
         table.add_row([
             visible(&session.text(change.name).to_string_lossy()),
             visible(&session.text(change.target).to_string_lossy()),
-            local_time(time.unwrap_or(i64::MIN), &zone),
+            clock.text(time.unwrap_or(i64::MIN)),
             super::output::fitted(&text, room, "…"),
         ]);
     }

@@ -9,6 +9,7 @@ use crate::core::load::Options;
 use crate::core::plan::{Change, copy_all};
 use crate::core::session::{Dialect, Format, Session};
 use crate::core::store::{self, Batch, Found};
+use crate::guide::{Example, Guide};
 use crate::world::World;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -17,23 +18,48 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bring session files to version 3.
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "migrate",
+    examples: &[
+        Example::new(
+            "One file, and the old one stays beside it as old.jsonl.bak",
+            "pisess migrate --backup old.jsonl",
+        ),
+        Example::new("Every session below a folder, with a table at the end", "pisess migrate -r sessions"),
+        Example::answers_no(
+            "Is there work? Exit 1 says yes, and nothing is changed",
+            "pisess migrate --check old.jsonl",
+        ),
+        Example::new("In a pipe", "pisess migrate - < old.jsonl > new.jsonl"),
+    ],
+    found: Some("with --check: there are files to migrate"),
+    writes: true,
+    refers: false,
+};
+
+/// Bring old session files to version 3.
 ///
-/// Reads version 1, version 2 and the draft of the tree format. Only the lines that change are
-/// spliced; all others go back byte for byte. A file of version 3 stays as it is. A folder means its
-/// own *.jsonl files. Many files are migrated in parallel, and a summary is printed at the end.
+/// Version 1, version 2 and the draft of the tree format become version 3, the one that both agents
+/// read. Of a line only what has to change is changed; all others go back byte for byte, and a file
+/// of version 3 stays as it is. Ids that are given to old entries are the same every time.
+///
+/// A folder means its own *.jsonl files. Many files are migrated at once, and a table tells at the
+/// end what was done. The other commands read old files without migrating them; a command that
+/// changes one migrates it in the same write.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// Sessions and folders, or - for standard input
+    /// Session files, folders of them, or - for standard input
     #[arg(required = true, value_name = "SESSION")]
     pub sessions: Vec<PathBuf>,
-    /// Change nothing; tell whether there is work (exit 1)
+    /// Change nothing, only tell what is to be migrated (then exit 1)
     #[arg(long, conflicts_with_all = ["output", "backup"])]
     pub check: bool,
-    /// Keep the old file beside the new one, with SUFFIX behind its name
+    /// Keep the old file too, with SUFFIX behind its name
     #[arg(long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = ".bak", help_heading = "Writing")]
     pub backup: Option<String>,
-    /// Descend into folders
+    /// Look into folders of folders, too
     #[arg(short, long)]
     pub recursive: bool,
     /// How to write.

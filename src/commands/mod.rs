@@ -1,5 +1,6 @@
 //! Arguments → core → print. One file a command; what they share stands beside them.
 
+pub mod check;
 pub mod compact;
 pub mod context;
 pub mod fork;
@@ -9,7 +10,9 @@ pub mod path;
 pub mod summarize;
 pub mod tree;
 
+mod clock;
 mod failure;
+mod hook;
 mod input;
 mod mint;
 mod output;
@@ -50,6 +53,7 @@ fn dispatch(cli: Cli, world: &mut World) -> Result<Exit, Failure> {
         Verb::Compact(args) => compact::run(&args, talk, world),
         Verb::Summarize(args) => summarize::run(&args, talk, world),
         Verb::Context(args) => context::run(&args, talk, world),
+        Verb::Check(args) => check::run(&args, talk, world),
     }
 }
 

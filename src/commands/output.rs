@@ -1,8 +1,9 @@
 //! How rows for people look: colour, width, marks.
 
+use super::visible::is_plain;
 use crate::cli::{ColorChoice, Talk};
 use crate::world::World;
-use owo_colors::Style;
+use owo_colors::{OwoColorize, Style};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -78,9 +79,49 @@ impl Glyphs {
         Glyphs { tee: "|- ", corner: "`- ", bar: "|  ", bullet: "* ", leaf: "<- active", ellipsis: "..." };
 }
 
+/// A row being drawn.
+#[derive(Debug)]
+pub struct Row {
+    /// What it says so far.
+    pub text: String,
+    /// Columns of the terminal that are free; without a terminal the row is whole.
+    pub left: Option<usize>,
+    /// Stands for what was cut off.
+    pub ellipsis: &'static str,
+}
+
+impl Row {
+    /// Appends what fits of the text.
+    pub fn put(&mut self, text: &str, style: Style) {
+        match self.left {
+            None => push_styled(&mut self.text, text, style),
+            Some(left) => {
+                push_styled(&mut self.text, &fitted(text, left, self.ellipsis), style);
+                self.left = Some(left.saturating_sub(columns(text)));
+            }
+        }
+    }
+}
+
+fn push_styled(out: &mut String, text: &str, style: Style) {
+    if text.is_empty() {
+        return;
+    }
+    if style == Style::default() {
+        out.push_str(text);
+    } else {
+        *out += &text.style(style).to_string();
+    }
+}
+
+/// How many columns the text takes.
+pub fn columns(text: &str) -> usize {
+    if is_plain(text) { text.len() } else { text.width() }
+}
+
 /// The text cut to `columns`, with a mark where something was cut off.
 pub fn fitted(text: &str, columns: usize, ellipsis: &str) -> String {
-    if text.width() <= columns {
+    if self::columns(text) <= columns {
         return text.to_owned();
     }
     let room = columns.saturating_sub(ellipsis.width());

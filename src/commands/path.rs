@@ -1,31 +1,53 @@
 //! `pisess path`: the entries from the root to an entry.
 
+use super::clock::Clock;
 use super::failure::{Exit, Failure};
 use super::input::Input;
-use super::output::{Glyphs, Styles, fitted};
-use super::tree::{local_time, push_styled, row_options, row_style};
-use super::visible::{visible, visible_lines};
+use super::output::{Glyphs, Row, Styles, columns};
+use super::tree::{row_options, row_style};
+use super::visible::{push_visible, visible, visible_lines};
 use crate::cli::Talk;
 use crate::core::bodies::{Bodies, FileBodies};
+use crate::core::json::write::write_valid;
 use crate::core::load::Options;
-use crate::core::ops::tree::{Filter, draw};
+use crate::core::ops::tree::rows;
+use crate::guide::{Example, Guide};
 use crate::world::World;
+use std::fmt::Write as _;
 use std::path::PathBuf;
+
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "path",
+    examples: &[
+        Example::new("What leads to the leaf", "pisess path session.jsonl"),
+        Example::new(
+            "The ids of what leads to the last question",
+            "pisess path --ids session.jsonl '@^{user}'",
+        ),
+        Example::new("The same entries as they are stored", "pisess path --json session.jsonl '@^{user}'"),
+    ],
+    found: None,
+    writes: false,
+    refers: true,
+};
 
 /// List the entries from the root to an entry.
 ///
-/// Every entry of the path is listed, settings and bookkeeping too: line, id, time, text.
+/// Every entry of the path is listed, settings and bookkeeping too: its line in the file, its id,
+/// its time, its label, and what it says.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// Where the path ends
+    /// The entry the path leads to
     #[arg(value_name = "REF", default_value = "@")]
     pub to: String,
-    /// Print only the ids
+    /// Print the ids only
     #[arg(long, conflicts_with = "json")]
     pub ids: bool,
-    /// Print the entries themselves, as `migrate` would store them
+    /// Print the entries themselves, as version 3 stores them
     #[arg(long)]
     pub json: bool,
 }
@@ -42,16 +64,19 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     let path = session.path(end);
     if args.json {
         let bodies = FileBodies::new(&session, input.source());
+        let is_utf8 = session.is_utf8();
         for ix in path {
-            let line = bodies.line(ix).map_err(|error| input.unreadable(error))?;
-            let mut shown = Vec::with_capacity(line.len() + 1);
-            let line = line.trim_ascii();
-            match world.terminals.stdout {
-                true => shown.extend_from_slice(visible_lines(&String::from_utf8_lossy(line)).as_bytes()),
-                false => crate::core::json::write::push_valid(&mut shown, line),
-            }
-            shown.push(b'\n');
-            world.stdout.write_all(&shown).map_err(Failure::output)?;
+            let mut written = Ok(());
+            let mut write = |line: &[u8]| {
+                let line = line.trim_ascii();
+                written = match world.terminals.stdout {
+                    true => world.stdout.write_all(visible_lines(&String::from_utf8_lossy(line)).as_bytes()),
+                    false => write_valid(world.stdout, line, is_utf8),
+                }
+                .and_then(|()| world.stdout.write_all(b"\n"));
+            };
+            bodies.with_line(ix, &mut write).map_err(|error| input.unreadable(error))?;
+            written.map_err(Failure::output)?;
         }
         return Ok(Exit::Done);
     }
@@ -63,39 +88,41 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         return Ok(Exit::Done);
     }
     // Rows read as in the tree, where a tool result is told by its call.
-    let drawing = draw(&session, end, Filter::All, "");
+    let drawing = rows(&session, end);
     let styles = Styles::of(talk, world);
-    let zone = world.time_zone();
+    let clock = Clock::new(world);
     let width = world.terminals.width.filter(|_| world.terminals.stdout);
     let line_width =
         path.last().map_or(1, |_| session.entries.last().map_or(1, |last| last.line.0.to_string().len()));
     let id_width = path.iter().map(|&ix| session.entry(ix).id.len as usize).max().unwrap_or(0).min(12);
+    let mut row = Row { text: String::new(), left: width, ellipsis: Glyphs::UNICODE.ellipsis };
+    let mut part = String::new();
     for ix in path {
         let entry = session.entry(ix);
-        let id = visible(&session.id(ix).to_string_lossy());
-        let columns =
-            format!("{:>line_width$}  {id:<id_width$}  {}  ", entry.line.0, local_time(entry.time_ms, &zone));
-        let label = drawing
-            .label(ix)
-            .map(|label| format!("[{}] ", visible(&label.to_string_lossy())))
-            .unwrap_or_default();
-        let text = visible(&drawing.text(ix).to_string_lossy());
-        let (columns, label, text) = match width {
-            None => (columns, label, text),
-            Some(width) => {
-                use unicode_width::UnicodeWidthStr;
-                let mark = Glyphs::UNICODE.ellipsis;
-                let columns = fitted(&columns, width, mark);
-                let label = fitted(&label, width.saturating_sub(columns.width()), mark);
-                let text = fitted(&text, width.saturating_sub(columns.width() + label.width()), mark);
-                (columns, label, text)
-            }
-        };
-        let mut row = String::new();
-        push_styled(&mut row, &columns, styles.dim);
-        push_styled(&mut row, &label, styles.label);
-        push_styled(&mut row, &text, row_style(&session, ix, &styles));
-        writeln!(world.stdout, "{}", row.trim_end()).map_err(Failure::output)?;
+        row.text.clear();
+        row.left = width;
+        part.clear();
+        // Writing to a string cannot fail.
+        let _ = write!(part, "{:>line_width$}  ", entry.line.0);
+        push_visible(&mut part, &session.id(ix).to_string_lossy());
+        let pad = (line_width + 2 + id_width).saturating_sub(columns(&part)) + 2;
+        part.extend(std::iter::repeat_n(' ', pad));
+        clock.push(&mut part, entry.time_ms);
+        part.push_str("  ");
+        row.put(&part, styles.dim);
+        if let Some(label) = drawing.label(ix) {
+            part.clear();
+            part.push('[');
+            push_visible(&mut part, &label.to_string_lossy());
+            part.push_str("] ");
+            row.put(&part, styles.label);
+        }
+        part.clear();
+        push_visible(&mut part, &drawing.text(ix).to_string_lossy());
+        row.put(&part, row_style(&session, ix, &styles));
+        row.text.truncate(row.text.trim_end().len());
+        row.text.push('\n');
+        world.stdout.write_all(row.text.as_bytes()).map_err(Failure::output)?;
     }
     Ok(Exit::Done)
 }

@@ -19,26 +19,54 @@ use crate::core::reference::Position;
 use crate::core::session::Session;
 use crate::core::summary::Kind;
 use crate::core::text::Text;
+use crate::guide::{Example, Guide};
 use crate::world::World;
 use std::io;
 use std::path::PathBuf;
 
-/// Leave a branch for another place, with a summary of what is left.
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "summarize",
+    examples: &[
+        Example::new(
+            "Back to an entry, with the built-in summary of what was tried since",
+            "pisess summarize session.jsonl '@~4'",
+        ),
+        Example::new(
+            "Back before the last question, with a summary by a model; the question is printed",
+            "pisess summarize --summarizer 'llm -m small' session.jsonl '@^{user}'",
+        ),
+        Example::new(
+            "With a summary and a name of one's own",
+            "pisess summarize --summary 'The cache made it slower.' --label tried session.jsonl '@~2'",
+        ),
+        Example::new("What would be left behind, as JSON", "pisess summarize --prepare session.jsonl '@~4'"),
+    ],
+    found: Some("nothing is left behind on the way, and no summary is given"),
+    writes: true,
+    refers: true,
+};
+
+/// Go to another entry and leave a summary of the branch behind.
 ///
-/// Goes to REF and appends there a summary of the entries from the old leaf back to the common
-/// ancestor of both. A user message or custom message as REF means the place before it; its text is
-/// printed to be edited again. Without a summary option the summary is the built-in extract.
-#[derive(Debug, clap::Args)]
+/// The conversation goes on from REF, where a summary is appended of what is left behind: the
+/// entries from the leaf back to where the way to REF branches off. With a user message as REF the
+/// conversation goes on before it, and its text is printed to be edited and asked again.
+///
+/// Without a summary option the summary is extracted from the conversation itself, without a model.
+/// The id of the new entry is printed.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// Where to go
+    /// The entry to go on from
     #[arg(value_name = "REF")]
     pub to: String,
-    /// Leave this entry instead of the leaf
+    /// The entry to leave, when it is not the leaf
     #[arg(long, value_name = "REF", default_value = "@")]
     pub from: String,
-    /// Name the summary
+    /// Label the summary
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
     /// Where the summary comes from.
@@ -78,7 +106,16 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         nothing_left(&input, &navigation)?;
     }
     let mut mint = Mint::new(world)?;
-    let summary = summary(args, &session, &navigation, given, &bodies, &unreadable)?;
+    let mut args = args.clone();
+    let mut source = given.map(|given| Source::Given(Text::from(given)));
+    if source.is_none() {
+        let asked = args.clone();
+        let event = || event(&asked, &session, &navigation, &bodies);
+        let answer = args.summary.ask_hook(event).map_err(|failure| failure.of(&input))?;
+        args.label = answer.label.map(|label| label.to_string()).or(args.label);
+        source = answer.summary.map(|(text, details)| Source::Hooked(text, details));
+    }
+    let summary = summary(&args, &session, &navigation, source, &bodies, &unreadable)?;
     let draft = match navigation.target.filter(|_| navigation.edits_target) {
         Some(target) => Some(agent::draft_text(&session, &bodies, target).map_err(unreadable)?),
         None => None,
@@ -115,15 +152,15 @@ fn summary(
     args: &Args,
     session: &Session,
     navigation: &Navigation,
-    given: Option<String>,
+    source: Option<Source>,
     bodies: &dyn Bodies,
     unreadable: &dyn Fn(io::Error) -> Failure,
 ) -> Result<Summary, Failure> {
     let (messages, file_ops) =
         agent::prepare_branch(session, &navigation.abandoned, bodies).map_err(unreadable)?;
     let files = agent::files(session, &file_ops);
-    let source = match (given, args.summary.shell()) {
-        (Some(given), _) => Source::Given(Text::from(given)),
+    let source = match (source, args.summary.shell()) {
+        (Some(source), _) => source,
         (None, Some(shell)) => {
             let prompt = agent::branch_prompt(session, &messages, &args.summary.prompt_of(), bodies)
                 .map_err(unreadable)?;
@@ -137,14 +174,22 @@ fn summary(
                 previous: None,
                 files: &files,
             };
-            Source::Made(extract(&wanted, args.summary.instructions.as_deref(), bodies).map_err(unreadable)?)
+            let text = extract(&wanted, args.summary.instructions.as_deref(), bodies);
+            Source::Made(text.map_err(unreadable)?)
         }
     };
-    let text = match source {
-        Source::Given(text) => text,
-        Source::Made(text) => agent::branch_text(session, &text, &file_ops),
-    };
-    Ok(Summary { text, details: details(&files), from_hook: false })
+    Ok(source.stored(details(&files), |text| agent::branch_text(session, &text, &file_ops)))
+}
+
+/// What a hook is told before a move (`session_before_tree`).
+fn event(
+    args: &Args,
+    session: &Session,
+    navigation: &Navigation,
+    bodies: &dyn Bodies,
+) -> io::Result<Vec<u8>> {
+    let preparation = preparation_json(args, session, navigation, bodies)?;
+    Ok(Object::new().str("type", "session_before_tree").json("preparation", &preparation).finish())
 }
 
 fn preparation_json(

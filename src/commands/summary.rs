@@ -1,10 +1,13 @@
 //! Where the text of a summary comes from: given, a command, or the built-in extract.
 
 use super::failure::Failure;
+use super::hook::{self, Answer};
+use super::input::Input;
 use super::shell::Shell;
 use super::visible::visible;
 use crate::core::agent::Prompt;
 use crate::core::bodies::{Bodies, Message};
+use crate::core::ops::summary::Summary;
 use crate::core::prepare::FileLists;
 use crate::core::summary::{Extract, Kind, Material};
 use crate::core::text::Text;
@@ -17,28 +20,31 @@ use std::time::Duration;
 /// The summary options.
 #[derive(Args, Clone, Debug)]
 pub struct SummaryArgs {
-    /// The summary itself, stored as it is
+    /// The summary, stored as it is
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["summary_file", "summarizer"], help_heading = "Summary")]
     pub summary: Option<String>,
-    /// A file with the summary ("-" for standard input), stored as it is
+    /// A file that holds the summary; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "summarizer", help_heading = "Summary")]
     pub summary_file: Option<PathBuf>,
-    /// A command that reads the prompt and prints the summary, run by sh -c
+    /// A shell command that gets a JSON event and may answer with a summary, or cancel
+    #[arg(long, value_name = "CMD", help_heading = "Summary")]
+    pub hook: Option<String>,
+    /// A shell command that reads the prompt and prints the summary
     #[arg(long, value_name = "CMD", help_heading = "Summary")]
     pub summarizer: Option<String>,
-    /// Seconds the command may take
+    /// How long such a command may take
     #[arg(long, value_name = "SECONDS", default_value_t = 300.0, value_parser = crate::cli::seconds, help_heading = "Summary")]
     pub timeout: f64,
-    /// What the summary should look at above all
+    /// What the summary should pay attention to
     #[arg(long, value_name = "TEXT", help_heading = "Summary")]
     pub instructions: Option<String>,
-    /// Let --instructions stand alone in the prompt
+    /// Tell the summarizer these instructions instead of the agent's
     #[arg(long, requires = "instructions", help_heading = "Summary")]
     pub replace_instructions: bool,
-    /// Print what the summary would be made from, as JSON
+    /// Print what would be summarised, as JSON, and write nothing
     #[arg(long, conflicts_with = "prompt", help_heading = "Summary")]
     pub prepare: bool,
-    /// Print the bytes that a summarizer would get
+    /// Print what a summarizer would be told, and write nothing
     #[arg(long, help_heading = "Summary")]
     pub prompt: bool,
 }
@@ -57,12 +63,55 @@ pub struct Wanted<'a> {
     pub files: &'a FileLists,
 }
 
+/// Why a hook was not heard.
+pub enum HookFailure {
+    /// The event cannot be made.
+    Event(io::Error),
+    /// The hook failed, or said no.
+    Hook(Failure),
+}
+
+impl From<io::Error> for HookFailure {
+    fn from(error: io::Error) -> Self {
+        HookFailure::Event(error)
+    }
+}
+
+impl From<Failure> for HookFailure {
+    fn from(failure: Failure) -> Self {
+        HookFailure::Hook(failure)
+    }
+}
+
+impl HookFailure {
+    /// As an error about a session.
+    pub fn of(self, input: &Input) -> Failure {
+        match self {
+            HookFailure::Event(error) => input.unreadable(error),
+            HookFailure::Hook(failure) => failure,
+        }
+    }
+}
+
 /// Text for a summary, and whether it is stored as it is.
 pub enum Source {
     /// From the person: no preamble, no files.
     Given(Text<'static>),
+    /// From a hook, with its `details`: as it is, and the agents note where it is from.
+    Hooked(Text<'static>, Option<Vec<u8>>),
     /// From a command or the extract: the agent's preamble and files go around it.
     Made(Text<'static>),
+}
+
+impl Source {
+    /// The summary to be stored: `details` are the agent's, `around` puts its preamble and files.
+    pub fn stored(self, details: Vec<u8>, around: impl FnOnce(Text<'static>) -> Text<'static>) -> Summary {
+        match self {
+            Source::Given(text) => Summary { text, details, from_hook: false },
+            Source::Hooked(text, own) => Summary { text, details: own.unwrap_or(details), from_hook: true },
+            Source::Made(text) => Summary { text: around(text), details, from_hook: false },
+        }
+    }
 }
 
 impl SummaryArgs {
@@ -79,6 +128,17 @@ impl SummaryArgs {
             );
         }
         Ok(Some(text))
+    }
+
+    /// Asks the hook, where there is one; what it says of the instructions is taken over.
+    pub fn ask_hook(&mut self, event: impl FnOnce() -> io::Result<Vec<u8>>) -> Result<Answer, HookFailure> {
+        let Some(command) = &self.hook else { return Ok(Answer::default()) };
+        let answer = hook::ask(command, self.timeout, event()?)?;
+        if answer.instructions.is_some() {
+            self.instructions.clone_from(&answer.instructions);
+        }
+        self.replace_instructions = answer.replace_instructions.unwrap_or(self.replace_instructions);
+        Ok(answer)
     }
 
     /// The instructions for a prompt.

@@ -1,9 +1,10 @@
 //! `pisess tree`: draws the tree.
 
+use super::clock::Clock;
 use super::failure::{Exit, Failure};
 use super::input::Input;
-use super::output::{Glyphs, Styles, fitted};
-use super::visible::visible;
+use super::output::{Glyphs, Row, Styles, columns};
+use super::visible::push_visible;
 use super::write::print_json;
 use crate::cli::Talk;
 use crate::core::entry::{EntryIx, Flags, Kind, Role};
@@ -15,24 +16,52 @@ use crate::core::row::RowOptions;
 use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::Place;
+use crate::guide::{Example, Guide};
 use crate::world::World;
 use clap::ValueEnum;
-use owo_colors::{OwoColorize, Style};
+use owo_colors::Style;
 use std::path::PathBuf;
-use unicode_width::UnicodeWidthStr;
 
-/// Draw the tree of a session.
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "tree",
+    examples: &[
+        Example::new("The conversation, the branch with the leaf first", "pisess tree session.jsonl"),
+        Example::new(
+            "What the person said, and when",
+            "pisess tree --filter user-only --times session.jsonl",
+        ),
+        Example::new(
+            "Where something was talked about, in entries of every type",
+            "pisess tree --filter all --search midnight session.jsonl",
+        ),
+        Example::new(
+            "As it would be drawn with the conversation at an earlier place",
+            "pisess tree --at '@~3' session.jsonl",
+        ),
+        Example::new("Rows for a script", "pisess tree --json session.jsonl"),
+    ],
+    found: Some("a search found nothing"),
+    writes: false,
+    refers: true,
+};
+
+/// Draw the conversation as a tree.
 ///
-/// A chain of single children stays flat; it is indented only where it branches. The branch with
-/// the leaf comes first. What is shown and how it reads follows the agent whose file it is.
+/// A row is an entry: its id, a dot where it lies on the path to the leaf, its label in brackets,
+/// and what it says. Rows are indented only where the conversation branches. The branch with the
+/// leaf comes first, the others by age.
+///
+/// Which entries are shown and how they read follows the agent whose file it is.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// Which entries to show
+    /// Which entries to show: their kind
     #[arg(long, value_name = "MODE", default_value = "default")]
     pub filter: Mode,
-    /// Show only entries whose text holds all these words
+    /// Which entries to show: those that hold all these words
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub search: String,
     /// Draw as if this entry were the leaf
@@ -47,7 +76,7 @@ pub struct Args {
     /// Show when each entry was written, in local time
     #[arg(long)]
     pub times: bool,
-    /// Print a JSON object for each row
+    /// Print a JSON object a row
     #[arg(long)]
     pub json: bool,
 }
@@ -149,7 +178,7 @@ struct Painter<'a> {
     id_width: usize,
     show_ids: bool,
     marked: Position,
-    times: Option<jiff::tz::TimeZone>,
+    times: Option<Clock>,
 }
 
 impl<'a> Painter<'a> {
@@ -168,21 +197,23 @@ impl<'a> Painter<'a> {
             id_width: ids.max().unwrap_or(0).min(12),
             show_ids: !args.no_ids,
             marked: drawing.marked(),
-            times: args.times.then(|| world.time_zone()),
+            times: args.times.then(|| Clock::new(world)),
         }
     }
 
     fn paint(&self, world: &mut World) -> Result<(), Failure> {
         // Whether a bar passes at each level above the row being drawn.
         let mut bars: Vec<bool> = Vec::new();
-        let mut row = String::new();
+        let mut row = Row { text: String::new(), left: self.width, ellipsis: self.glyphs.ellipsis };
+        let mut scratch = String::new();
         for place in &self.drawing.places {
             let depth = place.depth as usize;
             bars.resize(if place.connector { depth - 1 } else { depth }, false);
-            row.clear();
-            self.row(place, &bars, &mut row);
-            row.push('\n');
-            world.stdout.write_all(row.as_bytes()).map_err(Failure::output)?;
+            row.text.clear();
+            row.left = self.width;
+            self.row(place, &bars, &mut row, &mut scratch);
+            row.text.push('\n');
+            world.stdout.write_all(row.text.as_bytes()).map_err(Failure::output)?;
             if place.connector {
                 bars.push(!place.last);
             }
@@ -190,52 +221,56 @@ impl<'a> Painter<'a> {
         Ok(())
     }
 
-    fn row(&self, place: &Place, bars: &[bool], row: &mut String) {
+    /// Draws one row; `scratch` is used again for each of its parts.
+    fn row(&self, place: &Place, bars: &[bool], row: &mut Row, scratch: &mut String) {
         let ix = place.entry;
-        let mut left = self.width.unwrap_or(usize::MAX);
-        let mut put = |text: &str, style: Style, row: &mut String| {
-            let fitting =
-                if left == usize::MAX { text.to_owned() } else { fitted(text, left, self.glyphs.ellipsis) };
-            left = left.saturating_sub(text.width());
-            push_styled(row, &fitting, style);
-        };
         let dim = self.styles.dim;
         if self.show_ids {
-            let id = visible(&self.session.id(ix).to_string_lossy());
-            let pad = self.id_width.saturating_sub(id.width());
-            put(&format!("{id}{}  ", " ".repeat(pad)), dim, row);
+            scratch.clear();
+            push_visible(scratch, &self.session.id(ix).to_string_lossy());
+            let pad = self.id_width.saturating_sub(columns(scratch)) + 2;
+            scratch.extend(std::iter::repeat_n(' ', pad));
+            row.put(scratch, dim);
         }
-        if let Some(zone) = &self.times {
-            put(&format!("{}  ", local_time(self.session.entry(ix).time_ms, zone)), dim, row);
+        if let Some(clock) = &self.times {
+            scratch.clear();
+            clock.push(scratch, self.session.entry(ix).time_ms);
+            scratch.push_str("  ");
+            row.put(scratch, dim);
         }
-        put(&self.prefix(place, bars), dim, row);
+        scratch.clear();
+        self.prefix(place, bars, scratch);
+        row.put(scratch, dim);
         if self.drawing.is_active(ix) {
-            put(self.glyphs.bullet, self.styles.active, row);
+            row.put(self.glyphs.bullet, self.styles.active);
         }
         if let Some(label) = self.drawing.label(ix) {
-            put(&format!("[{}] ", visible(&label.to_string_lossy())), self.styles.label, row);
+            scratch.clear();
+            scratch.push('[');
+            push_visible(scratch, &label.to_string_lossy());
+            scratch.push_str("] ");
+            row.put(scratch, self.styles.label);
         }
         let mark = if self.marked == Some(ix) { format!("  {}", self.glyphs.leaf) } else { String::new() };
         let cycle =
             if self.session.entry(ix).flags.has(Flags::IN_CYCLE) { "  (cycle of parents)" } else { "" };
-        let marks = mark.width() + cycle.width();
-        let text = visible(&self.drawing.text(ix).to_string_lossy());
+        let marks = columns(&mark) + columns(cycle);
+        scratch.clear();
+        push_visible(scratch, &self.drawing.text(ix).to_string_lossy());
         // The leaf's mark stays in sight when the text does not fit.
-        let text = match self.width {
-            Some(_) if left > marks => fitted(&text, left - marks, self.glyphs.ellipsis),
-            Some(_) => fitted(&text, left, self.glyphs.ellipsis),
-            None => text,
-        };
-        push_styled(row, &text, row_style(self.session, ix, &self.styles));
-        if self.width.is_none() || left > marks {
-            push_styled(row, &mark, self.styles.active);
-            push_styled(row, cycle, self.styles.error);
+        let marked = row.left.is_none_or(|left| left > marks);
+        row.left = row.left.map(|left| if marked { left - marks } else { left });
+        row.put(scratch, row_style(self.session, ix, &self.styles));
+        if marked {
+            row.left = None;
+            row.put(&mark, self.styles.active);
+            row.put(cycle, self.styles.error);
         }
-        row.truncate(row.trim_end_matches(' ').len());
+        row.text.truncate(row.text.trim_end_matches(' ').len());
     }
 
     /// Bars and connector. Levels beyond the most that are shown become one mark.
-    fn prefix(&self, place: &Place, bars: &[bool]) -> String {
+    fn prefix(&self, place: &Place, bars: &[bool], out: &mut String) {
         let depth = place.depth as usize;
         let connector = match (place.connector, place.last) {
             (true, true) => self.glyphs.corner,
@@ -244,34 +279,13 @@ impl<'a> Painter<'a> {
         };
         let above = depth - usize::from(place.connector);
         let shown = above.min(self.most_levels - usize::from(place.connector));
-        let mut prefix = String::with_capacity(3 * depth.min(self.most_levels) + 8);
         for &bar in bars.iter().take(shown) {
-            prefix += if bar { self.glyphs.bar } else { "   " };
+            *out += if bar { self.glyphs.bar } else { "   " };
         }
         if shown < above {
-            prefix += self.glyphs.ellipsis;
-            prefix.push(' ');
+            *out += self.glyphs.ellipsis;
+            out.push(' ');
         }
-        prefix + connector
-    }
-}
-
-/// Appends text in a style; plain text stays plain.
-pub fn push_styled(out: &mut String, text: &str, style: Style) {
-    if text.is_empty() {
-        return;
-    }
-    if style == Style::default() {
-        out.push_str(text);
-    } else {
-        *out += &text.style(style).to_string();
-    }
-}
-
-/// A time for people: date and minute where they are.
-pub fn local_time(time_ms: i64, zone: &jiff::tz::TimeZone) -> String {
-    match jiff::Timestamp::from_millisecond(time_ms) {
-        Ok(time) => time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
-        Err(_) => format!("{:16}", "?"),
+        *out += connector;
     }
 }

@@ -11,10 +11,30 @@ use std::io::{self, Write};
 /// The text with every character that would act instead of being shown made visible: control
 /// characters as their pictures (`␛`), the others by number (`<U+202E>`).
 pub fn visible(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
-        push(&mut out, c);
-        out
-    })
+    let mut out = String::with_capacity(text.len());
+    push_visible(&mut out, text);
+    out
+}
+
+/// Appends the text made [`visible`]. Most of what is shown needs no change and is copied as it is.
+pub fn push_visible(out: &mut String, text: &str) {
+    if is_plain(text) {
+        out.push_str(text);
+        return;
+    }
+    let mut copied = 0;
+    for (at, c) in text.char_indices().filter(|&(_, c)| acts(c)) {
+        out.push_str(&text[copied..at]);
+        push(out, c);
+        copied = at + c.len_utf8();
+    }
+    out.push_str(&text[copied..]);
+}
+
+/// Whether all of the text is printable ASCII: then each byte is a column, too.
+pub fn is_plain(text: &str) -> bool {
+    // Without an early end, so that many bytes are compared at once.
+    text.bytes().fold(true, |plain, byte| plain & (byte.wrapping_sub(b' ') < 0x5f))
 }
 
 /// The same, but newlines and tabs stay: for text of several lines on a terminal.

@@ -16,6 +16,22 @@ pub trait Bodies {
     /// # Errors
     /// Where reading fails, or the file is no longer the one that was loaded.
     fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>>;
+
+    /// Calls `see` with the line of an entry: for who only looks at it.
+    ///
+    /// # Errors
+    /// As [`Bodies::line`].
+    fn with_line(&self, ix: EntryIx, see: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        self.line(ix).map(|line| see(&line))
+    }
+
+    /// Calls `see` with the `message` of an entry's line, `null` where it has none.
+    ///
+    /// # Errors
+    /// As [`Bodies::line`].
+    fn with_message(&self, ix: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
+        message_of(self, ix, see)
+    }
 }
 
 /// Bodies from the file a session was loaded from.
@@ -40,39 +56,73 @@ impl<'a> FileBodies<'a> {
     /// # Errors
     /// Where reading fails, or the file is shorter than it was.
     pub fn stored(&self, span: Span) -> io::Result<Vec<u8>> {
-        let mut window = self.window.borrow_mut();
-        let (start, bytes) = &mut *window;
-        if span.start < *start || span.end() > *start + bytes.len() as u64 {
-            if span.end() > self.source.len() {
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter"));
-            }
-            // Who walks back will want the lines before this one, not those behind it.
-            let walks_back = span.start < *start;
-            *start = if walks_back { span.end().saturating_sub(WINDOW).min(span.start) } else { span.start };
-            let end = (*start + WINDOW).min(self.source.len()).max(span.end());
-            bytes.clear();
-            bytes.resize((end - *start) as usize, 0);
-            if let Err(error) = self.source.read_exact_at(bytes, *start) {
-                bytes.clear();
-                return Err(error);
-            }
+        self.with_stored(span, <[u8]>::to_vec)
+    }
+
+    /// Calls `see` with bytes of the file. They stay in the window: nothing is copied.
+    fn with_stored<T>(&self, span: Span, see: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
+        // Taken out, so that `see` may ask for another line.
+        let mut window = self.window.take();
+        let filled = self.fill(&mut window, span);
+        let seen = filled.map(|()| {
+            let from = (span.start - window.0) as usize;
+            see(&window.1[from..from + span.len as usize])
+        });
+        self.window.replace(window);
+        seen
+    }
+
+    /// Reads on where the window does not hold the bytes.
+    fn fill(&self, window: &mut (u64, Vec<u8>), span: Span) -> io::Result<()> {
+        let (start, bytes) = window;
+        if span.start >= *start && span.end() <= *start + bytes.len() as u64 {
+            return Ok(());
         }
-        let from = (span.start - *start) as usize;
-        Ok(bytes[from..from + span.len as usize].to_vec())
+        if span.end() > self.source.len() {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter"));
+        }
+        // Who walks back will want the lines before this one, not those behind it.
+        let walks_back = span.start < *start;
+        *start = if walks_back { span.end().saturating_sub(WINDOW).min(span.start) } else { span.start };
+        let end = (*start + WINDOW).min(self.source.len()).max(span.end());
+        bytes.resize((end - *start) as usize, 0);
+        let read = self.source.read_exact_at(bytes, *start);
+        if read.is_err() {
+            bytes.clear();
+        }
+        read
     }
 }
 
 impl Bodies for FileBodies<'_> {
     fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>> {
-        let line = self.stored(self.session.entry(ix).span)?;
-        match self.session.upgraded(ix, &line) {
-            Ok(Cow::Owned(upgraded)) => Ok(Cow::Owned(upgraded)),
-            Ok(Cow::Borrowed(_)) => Ok(Cow::Owned(line)),
-            Err(_) => {
-                Err(io::Error::new(io::ErrorKind::InvalidData, "the file is no longer the one that was read"))
-            }
+        let line = self.with_stored(self.session.entry(ix).span, |line| {
+            self.session.upgraded(ix, line).map(Cow::into_owned)
+        })?;
+        line.map(Cow::Owned).map_err(|_| changed())
+    }
+
+    fn with_line(&self, ix: EntryIx, see: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        let seen = self.with_stored(self.session.entry(ix).span, |line| {
+            self.session.upgraded(ix, line).map(|line| see(&line))
+        })?;
+        seen.map_err(|_| changed())
+    }
+
+    fn with_message(&self, ix: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
+        match self.session.message_span(ix).filter(|_| !self.session.is_upgraded(ix)) {
+            Some(span) => self.with_stored(span, |message| see(Raw::checked(message))),
+            None => message_of(self, ix, see),
         }
     }
+}
+
+fn changed() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the file is no longer the one that was read")
+}
+
+fn message_of(bodies: &(impl Bodies + ?Sized), ix: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
+    bodies.with_line(ix, &mut |line| see(Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL)))
 }
 
 /// A message of a context: what a model is told, and the entry it comes from.
@@ -102,8 +152,9 @@ impl Message {
         match &self.body {
             Body::Built(json) => Ok(see(Raw::checked(json))),
             Body::Stored => {
-                let line = bodies.line(self.entry)?;
-                Ok(see(Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL)))
+                let (mut see, mut seen) = (Some(see), None);
+                bodies.with_message(self.entry, &mut |json| seen = see.take().map(|see| see(json)))?;
+                seen.ok_or_else(|| io::Error::other("the message was not shown"))
             }
         }
     }

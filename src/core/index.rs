@@ -1,8 +1,9 @@
 //! Ids to entries, without keeping the ids a second time.
 
 use super::entry::EntryIx;
+use foldhash::quality::RandomState;
 use hashbrown::HashTable;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 
 /// A table from id to entry number; the ids themselves lie in the session's arena. The hash is keyed
 /// at random, so that no file can be made to collide; nothing that is printed depends on it.
@@ -15,7 +16,7 @@ pub struct IdIndex {
 impl IdIndex {
     /// With room for `entries`.
     pub fn with_capacity(entries: usize) -> Self {
-        IdIndex { table: HashTable::with_capacity(entries), hasher: RandomState::new() }
+        IdIndex { table: HashTable::with_capacity(entries), hasher: RandomState::default() }
     }
 
     /// Lets `id` name `ix`; the entry it named before, if any. `id_of` gives the id of an entry that

@@ -211,7 +211,7 @@ pub fn copy_all(source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
     copy(source, Span { start: 0, len: source.len() }, out)
 }
 
-fn copy(source: &dyn ReadAt, span: Span, out: &mut dyn Write) -> io::Result<()> {
+pub(in crate::core) fn copy(source: &dyn ReadAt, span: Span, out: &mut dyn Write) -> io::Result<()> {
     let mut buffer = vec![0; span.len.min(COPY) as usize];
     let mut at = span.start;
     while at < span.end() {

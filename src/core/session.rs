@@ -80,6 +80,15 @@ pub struct ToolResult {
     pub call: Slice,
 }
 
+/// Where a value stands in the line of its entry; empty where that is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InLine {
+    /// Bytes of the line before it.
+    pub start: u32,
+    /// Its length in bytes.
+    pub len: u32,
+}
+
 /// The names of an entry whose type or role is none of the known.
 #[derive(Clone, Copy, Debug)]
 pub struct OtherName {
@@ -156,6 +165,8 @@ pub struct Session {
     pub timestamps: Vec<Slice>,
     /// What a search looks through in each entry, where asked for.
     pub searchable: Vec<Slice>,
+    /// Where each entry's `message` stands in its line, where asked for.
+    pub messages: Vec<InLine>,
     /// The length of the file in bytes.
     pub len: u64,
     /// Whether the last line has its newline.
@@ -217,6 +228,17 @@ impl Session {
     /// The `timestamp` of an entry as written, where timestamps were kept and it has one.
     pub fn timestamp(&self, ix: EntryIx) -> Option<Text<'_>> {
         self.timestamps.get(ix.at()).filter(|slice| !slice.is_empty()).map(|&slice| self.text(slice))
+    }
+
+    /// Where the `message` of an entry stands in the file, where that was asked for and there is one.
+    pub fn message_span(&self, ix: EntryIx) -> Option<Span> {
+        let place = self.messages.get(ix.at()).filter(|place| place.len > 0)?;
+        Some(Span { start: self.entry(ix).span.start + u64::from(place.start), len: u64::from(place.len) })
+    }
+
+    /// Whether every entry's line is valid UTF-8.
+    pub fn is_utf8(&self) -> bool {
+        self.problems.iter().all(|problem| problem.kind != ProblemKind::InvalidUtf8)
     }
 
     /// From the root to `leaf`; empty for `None`. Parents are acyclic here, so it ends.

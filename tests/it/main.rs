@@ -3,6 +3,7 @@
 
 mod sandbox;
 
+mod check;
 mod compact;
 mod context;
 mod fork;
@@ -21,5 +22,10 @@ mod pipes;
 mod properties;
 mod terminal;
 mod writing;
+
+#[cfg(target_os = "linux")]
+mod documents;
+mod generated;
+mod tidy;
 
 mod store;

@@ -3,6 +3,7 @@
 use super::raw::Raw;
 use super::{js, string};
 use crate::core::text::Text;
+use std::io::{self, Write};
 
 /// An object being written.
 #[derive(Clone, Debug)]
@@ -101,7 +102,22 @@ pub fn texts<'a>(items: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<u8> {
 /// What we print or write anew is valid UTF-8, as JSON must be; invalid bytes of a session become
 /// U+FFFD, which is how its agent reads them.
 pub fn push_valid(out: &mut Vec<u8>, value: &[u8]) {
-    out.extend_from_slice(String::from_utf8_lossy(value).as_bytes());
+    match std::str::from_utf8(value) {
+        Ok(_) => out.extend_from_slice(value),
+        Err(_) => out.extend_from_slice(String::from_utf8_lossy(value).as_bytes()),
+    }
+}
+
+/// Writes what [`push_valid`] would append; `known` says that the value is valid, as the pass over
+/// its file has found.
+///
+/// # Errors
+/// Where writing fails.
+pub fn write_valid(out: &mut (impl Write + ?Sized), value: &[u8], known: bool) -> io::Result<()> {
+    match known || std::str::from_utf8(value).is_ok() {
+        true => out.write_all(value),
+        false => out.write_all(String::from_utf8_lossy(value).as_bytes()),
+    }
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ fn without_mark<'a>(line: &'a [u8], problems: &mut Vec<Problem>) -> &'a [u8] {
 }
 
 /// oh-my-pi's `parseTitleSlotObject`; the width is not checked on reading.
-fn is_title_slot(value: Raw) -> bool {
+pub fn is_title_slot(value: Raw) -> bool {
     let is_text = |key: &str| value.get(key).is_some_and(Raw::is_string);
     let source_fits = value.get("source").is_none_or(|source| source.is("auto") || source.is("user"));
     value.get("type").is_some_and(|kind| kind.is("title"))

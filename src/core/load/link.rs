@@ -40,6 +40,7 @@ pub fn link(
         other_names: part.other_names,
         timestamps: part.timestamps,
         searchable: part.searchable,
+        messages: part.messages,
         len: source.len(),
         ends_with_newline: ends_with_newline(source)?,
         ids: IdIndex::with_capacity(part.entries.len()),
@@ -105,11 +106,17 @@ fn short_id(namespace: &Uuid, record: u32, again: u32) -> u32 {
 impl Session {
     /// The id that an entry appended by migration gets: that of the record number behind the last.
     pub(in crate::core) fn next_migration_id(&self) -> String {
+        self.deterministic_id(self.records, |_| false)
+    }
+
+    /// The id that record `number` gets where it needs one: the same on every machine, and none that an
+    /// entry has already or that is taken.
+    pub(in crate::core) fn deterministic_id(&self, number: u32, is_taken: impl Fn(&str) -> bool) -> String {
         let namespace = namespace(&self.header.id);
-        let free = |id: &String| self.find(&Text::from(id.as_str())).is_none();
+        let is_free = |id: &String| self.find(&Text::from(id.as_str())).is_none() && !is_taken(id);
         (0..)
-            .map(|again| format!("{:08x}", short_id(&namespace, self.records, again)))
-            .find(free)
+            .map(|again| format!("{:08x}", short_id(&namespace, number, again)))
+            .find(is_free)
             .unwrap_or_default()
     }
 }

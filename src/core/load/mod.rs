@@ -35,11 +35,13 @@ pub struct Options {
     pub timestamps: bool,
     /// Whose rows and rules: that of the session itself, whatever is given here.
     pub dialect: Dialect,
+    /// Keep where each entry's message stands, for who will read them all.
+    pub messages: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { workers: 1, rows: None, timestamps: false, dialect: Dialect::Pi }
+        Options { workers: 1, rows: None, timestamps: false, messages: false, dialect: Dialect::Pi }
     }
 }
 

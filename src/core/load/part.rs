@@ -8,7 +8,9 @@ use crate::core::json::scan::RawString;
 use crate::core::json::string::decode;
 use crate::core::json::{Raw, Scanner};
 use crate::core::row;
-use crate::core::session::{Dialect, LabelChange, OtherName, Problem, ProblemKind, ToolCall, ToolResult};
+use crate::core::session::{
+    Dialect, InLine, LabelChange, OtherName, Problem, ProblemKind, ToolCall, ToolResult,
+};
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
 use memchr::memchr;
@@ -25,6 +27,7 @@ pub struct Part {
     pub other_names: Vec<OtherName>,
     pub timestamps: Vec<Slice>,
     pub searchable: Vec<Slice>,
+    pub messages: Vec<InLine>,
     pub problems: Vec<Problem>,
     pub draft_links: Vec<DraftLink>,
     /// Labels that name their target by record number.
@@ -106,6 +109,10 @@ impl Part {
                     }
                     let span = Span { start: window.start + pos as u64, len: (end - pos) as u64 };
                     self.push(&record, &blocks, span, options, version);
+                    if options.messages {
+                        // One more, if there is one entry more.
+                        self.messages.resize(self.entries.len(), message_place(&bytes[pos..end], &record));
+                    }
                 }
                 Some(Ok(_)) => self.problems.push(Problem { line, kind: ProblemKind::Fused }),
                 Some(Err(_)) => {
@@ -130,7 +137,7 @@ impl Part {
         }
         let number = self.records;
         self.records += 1;
-        let kind = record.kind.map_or(Kind::Missing, |kind| Kind::named(&decoded(kind)));
+        let kind = record.kind.map_or(Kind::Missing, |kind| Kind::named(decode(kind.bytes).as_bytes()));
         if record.kind.is_some_and(|kind| kind.is("session")) {
             self.problems.push(Problem { line, kind: ProblemKind::SecondHeader });
             return;
@@ -145,11 +152,11 @@ impl Part {
         let parent_id = self.parent_id(record.parent_id);
         let flags = flags(kind, role, record, blocks, options.dialect);
         let row = self.rows(entry, kind, role, record, blocks, options);
-        let timestamp = record.timestamp.map(decoded).unwrap_or_default();
+        let timestamp = record.timestamp.map(|time| decode(time.bytes)).unwrap_or_default();
         self.side_tables(entry, kind, role, record, &timestamp, options);
         self.entries.push(Entry {
             span,
-            time_ms: parse_js_date(&timestamp).unwrap_or(Entry::NO_TIME),
+            time_ms: parse_js_date(timestamp.as_bytes()).unwrap_or(Entry::NO_TIME),
             id,
             parent_id,
             row,
@@ -245,11 +252,11 @@ impl Part {
         kind: Kind,
         role: Role,
         record: &Record,
-        timestamp: &[u8],
+        timestamp: &Text,
         options: &Options,
     ) {
         if options.timestamps {
-            let kept = self.keep(&Text::from_wtf8(timestamp));
+            let kept = self.keep(timestamp);
             self.timestamps.push(kept);
         }
         if kind == Kind::Label {
@@ -262,7 +269,7 @@ impl Part {
                 entry,
                 target: self.keep(&target),
                 name: self.keep(&name),
-                timestamp: self.keep(&Text::from_wtf8(timestamp)),
+                timestamp: self.keep(timestamp),
             };
             self.labels.push(change);
         }
@@ -342,6 +349,7 @@ impl Part {
         self.other_names.append(&mut next.other_names);
         self.timestamps.append(&mut next.timestamps);
         self.searchable.append(&mut next.searchable);
+        self.messages.append(&mut next.messages);
         self.problems.append(&mut next.problems);
         self.draft_links.append(&mut next.draft_links);
         self.numbered_targets.append(&mut next.numbered_targets);
@@ -350,6 +358,16 @@ impl Part {
         self.lines += next.lines;
         self.records += next.records;
         true
+    }
+}
+
+/// Where the message stands in its line.
+fn message_place(line: &[u8], record: &Record) -> InLine {
+    let Some(message) = record.message else { return InLine::default() };
+    let start = message.bytes.as_ptr() as usize - line.as_ptr() as usize;
+    match (u32::try_from(start), u32::try_from(message.bytes.len())) {
+        (Ok(start), Ok(len)) => InLine { start, len },
+        _ => InLine::default(),
     }
 }
 
@@ -365,7 +383,7 @@ fn decoded(string: RawString) -> Vec<u8> {
 
 fn role_of(kind: Kind, record: &Record, version: Version) -> Role {
     let role = record.message.filter(|_| kind == Kind::Message).and_then(|message| message.role);
-    match role.map_or(Role::Missing, |role| Role::named(&decoded(role))) {
+    match role.map_or(Role::Missing, |role| Role::named(decode(role.bytes).as_bytes())) {
         Role::HookMessage if version != Version::Three => Role::Custom,
         role => role,
     }

@@ -30,6 +30,8 @@ pub struct Record<'a> {
 /// What the walk over a message found.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MessageFacts<'a> {
+    /// The object's bytes.
+    pub bytes: &'a [u8],
     pub role: Option<RawString<'a>>,
     pub content: Content<'a>,
     pub stop_reason: Option<Raw<'a>>,
@@ -114,6 +116,7 @@ fn message<'a>(
         return Ok(None);
     }
     blocks.clear();
+    let start = scanner.pos();
     let mut facts = MessageFacts::default();
     scanner.object(|scanner, key| {
         match plain_key(key, &mut [0; 16]) {
@@ -130,6 +133,7 @@ fn message<'a>(
         }
         Ok(())
     })?;
+    facts.bytes = &scanner.bytes()[start..scanner.pos()];
     Ok(Some(facts))
 }
 

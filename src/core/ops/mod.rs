@@ -1,5 +1,6 @@
 //! The operations: each takes a session and gives a plan, or says why not.
 
+pub mod check;
 pub mod fork;
 pub mod label;
 pub mod navigate;

@@ -7,7 +7,7 @@ use crate::core::row::search::Query;
 use crate::core::session::{Dialect, Session};
 use crate::core::text::Text;
 use crate::core::tree::{Place, Tree, active, layout};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The agents' filter modes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,10 +33,13 @@ pub struct Drawing<'a> {
     /// What each row's place is.
     pub places: Vec<Place>,
     is_active: Vec<bool>,
+    is_visible: Vec<bool>,
     leaf: Position,
-    /// What the row of a result says, by its call's id.
-    calls: HashMap<&'a [u8], Slice>,
+    calls: Calls<'a>,
 }
+
+/// What the row of a result says, by its call's id.
+type Calls<'a> = HashMap<&'a [u8], Slice, foldhash::quality::RandomState>;
 
 /// Filters and lays out the tree as if `leaf` were the leaf. Rows must have been kept by loading;
 /// with a `search` the searchable texts as well.
@@ -50,8 +53,16 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, search: &s
         .map(|ix| passes(session, &labels, leaf, filter, ix) && search.finds(session, &labels, ix))
         .collect();
     let places = layout(session, &tree, &is_active, &is_visible);
-    let calls = calls(session, &tree, &is_active);
-    Drawing { session, labels, places, is_active, leaf, calls }
+    let calls = calls(session, &is_active);
+    Drawing { session, labels, places, is_active, is_visible, leaf, calls }
+}
+
+/// The same without any place: for who lists entries in another order.
+pub fn rows<'a>(session: &'a Session, leaf: Position) -> Drawing<'a> {
+    let is_active = active(session, leaf);
+    let calls = calls(session, &is_active);
+    let is_visible = vec![false; session.entries.len()];
+    Drawing { session, labels: Labels::new(session), places: Vec::new(), is_active, is_visible, leaf, calls }
 }
 
 impl<'a> Drawing<'a> {
@@ -79,8 +90,8 @@ impl<'a> Drawing<'a> {
     /// The entry whose row is marked as where the conversation stands: the leaf, or its nearest
     /// ancestor that is shown (where the agents' selectors stand, too).
     pub fn marked(&self) -> Position {
-        let shown: HashSet<EntryIx> = self.places.iter().map(|place| place.entry).collect();
-        std::iter::successors(self.leaf, |&ix| self.session.entry(ix).parent).find(|ix| shown.contains(ix))
+        std::iter::successors(self.leaf, |&ix| self.session.entry(ix).parent)
+            .find(|ix| self.is_visible[ix.at()])
     }
 
     /// Whether the entry is the leaf.
@@ -163,15 +174,15 @@ impl Search {
 }
 
 /// Calls by id; of calls with the same id the one drawn last counts, as in the agents.
-fn calls<'a>(session: &'a Session, tree: &Tree, is_active: &[bool]) -> HashMap<&'a [u8], Slice> {
-    let mut calls: HashMap<&[u8], Slice> = HashMap::with_capacity(session.tool_calls.len());
+fn calls<'a>(session: &'a Session, is_active: &[bool]) -> Calls<'a> {
+    let mut calls = Calls::with_capacity_and_hasher(session.tool_calls.len(), Default::default());
     let mut repeated = false;
     for call in &session.tool_calls {
         repeated |= calls.insert(session.bytes(call.id), call.row).is_some();
     }
     if repeated {
         let mut rank = vec![0_u32; session.entries.len()];
-        for (at, ix) in tree.walk(is_active).enumerate() {
+        for (at, ix) in Tree::new(session).walk(is_active).enumerate() {
             rank[ix.at()] = at as u32;
         }
         let mut in_order: Vec<_> = session.tool_calls.iter().collect();

@@ -5,6 +5,7 @@ use crate::core::entry::{Kind, Role};
 use crate::core::json::string::{decode, decode_head};
 use crate::core::json::{Raw, js};
 use crate::core::load::record::{Block, Content, MessageFacts, Record};
+use crate::core::omp::{number, string};
 use crate::core::text::Text;
 
 const SILENT_ABORT: u32 = 0x0200_0000;
@@ -23,7 +24,7 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
         }
         Kind::CustomMessage => custom_message(entry),
         Kind::Compaction => {
-            let tokens = crate::core::omp::number(entry.get("tokensBefore"));
+            let tokens = number(entry.get("tokensBefore"));
             // JavaScript's Math.round takes halves up.
             let thousands = (tokens / 1000.0 + 0.5).floor();
             let thousands = if thousands.is_finite() { js::number(thousands) } else { "NaN".to_owned() };
@@ -68,7 +69,8 @@ fn message_text(role: Role, message: &MessageFacts, blocks: &[Block]) -> Text<'s
         }
         Role::BashExecution => {
             let command = message.command.filter(|command| command.is_string());
-            joined(&["[bash]: "], &normalize(&command.map(|c| display(Some(c))).unwrap_or_default()))
+            let command = command.map(|command| display(Some(command))).unwrap_or_default();
+            joined(&["[bash]: "], &normalize(&command).head(ROW_UNITS))
         }
         _ => bracketed("", &role_name(role, message)),
     }
@@ -129,8 +131,10 @@ fn custom_message(entry: Raw) -> Text<'static> {
     }
     let content = whole_text(entry.get("content"));
     let mut row = bracketed("", &display(entry.get("customType")));
-    row.push_str(": ");
-    row.push(&normalize(&omp_note::unwrapped(&content)).head(ROW_UNITS));
+    if row.as_bytes().ends_with(b"]") {
+        row.push_str(": ");
+        row.push(&normalize(&omp_note::unwrapped(&content)).head(ROW_UNITS));
+    }
     row
 }
 
@@ -169,7 +173,7 @@ fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
         let letters = letters.chars().enumerate();
         return letters.map(|(at, c)| (Text::from(at.to_string()), Text::from(c.to_string()))).collect();
     }
-    js::entries(tier).into_iter().map(|(family, tier)| (family.into_owned(), display(Some(tier)))).collect()
+    js::entries(tier).into_iter().map(|(family, tier)| (family.into_owned(), string(Some(tier)))).collect()
 }
 
 /// Whether the tree hides the message unless it is the leaf: an assistant's without text, dots aside,
@@ -197,7 +201,7 @@ pub fn is_user_request(kind: Kind, role: Role, record: &Record) -> bool {
 /// What a search looks through, without the label.
 pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
     let entry = Raw::checked(record.bytes);
-    let member = |key: &str| entry.get_some(key).map(|value| display(Some(value))).unwrap_or_default();
+    let member = |key: &str| entry.get_some(key).map(|value| string(Some(value))).unwrap_or_default();
     let named = |name: &'static str, key: &str| vec![Text::from(name), member(key)];
     let parts: Vec<Text> = match kind {
         Kind::Message => {
@@ -224,7 +228,7 @@ pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> 
             std::iter::once(Text::from("model usage")).chain(fields).collect()
         }
         Kind::ThinkingLevelChange => {
-            let level = entry.get_some("thinkingLevel").map(|level| display(Some(level)));
+            let level = entry.get_some("thinkingLevel").map(|level| string(Some(level)));
             vec![Text::from("thinking"), level.unwrap_or(Text::from("off"))]
         }
         Kind::Custom => named("custom", "customType"),
@@ -240,7 +244,7 @@ pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> 
         Kind::CredentialPin => named("credential pin", "provider"),
         Kind::TtsrInjection => {
             let rules =
-                entry.get("injectedRules").into_iter().flat_map(Raw::items).map(|rule| display(Some(rule)));
+                entry.get("injectedRules").into_iter().flat_map(Raw::items).map(|rule| string(Some(rule)));
             std::iter::once(Text::from("ttsr injection")).chain(rules).collect()
         }
         Kind::ResetBoundary => vec![Text::from("reset boundary")],
@@ -252,7 +256,7 @@ pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> 
 
 /// The first [`ROW_UNITS`] of a message's text: its text blocks one behind the other.
 fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(2 * ROW_UNITS);
     match message.content {
         Content::Text(text) => {
             decode_head(text.bytes, ROW_UNITS, &mut out);
@@ -280,27 +284,33 @@ fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
     block.text.filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
 }
 
-/// `String(value)`, cut to a row's length.
+/// `String(value)`, cut where a row would cut it too: [`bracketed`] tells that there was more.
 pub(super) fn display(value: Option<Raw>) -> Text<'static> {
     match value.and_then(Raw::raw_string) {
         Some(raw) => {
             let mut out = Vec::new();
-            decode_head(raw, ROW_UNITS, &mut out);
+            decode_head(raw, ROW_UNITS + 1, &mut out);
             Text::from_wtf8(out)
         }
-        None => crate::core::omp::string(value).head(ROW_UNITS),
+        None => string(value).head(ROW_UNITS + 1),
     }
 }
 
 pub(super) fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
-    let mut row = Text::from(prefix.concat());
+    let length = prefix.iter().map(|part| part.len()).sum::<usize>() + text.as_bytes().len();
+    // Room for a closing bracket, too.
+    let mut row = Vec::with_capacity(length + 1);
+    prefix.iter().for_each(|part| row.extend_from_slice(part.as_bytes()));
+    let mut row = Text::from_wtf8(row);
     row.push(text);
     row
 }
 
+/// A text in brackets; of a long one the beginning.
 pub(super) fn bracketed(prefix: &str, text: &Text) -> Text<'static> {
-    let mut row = joined(&["[", prefix], text);
-    row.push_str("]");
+    let cut = text.utf16_len() > ROW_UNITS;
+    let mut row = joined(&["[", prefix], &text.head(ROW_UNITS));
+    row.push_str(if cut { "…" } else { "]" });
     row
 }
 
@@ -311,4 +321,94 @@ fn spaced<'a>(parts: impl IntoIterator<Item = Text<'a>>) -> Text<'static> {
         text.push(&part);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::core::entry::Flags;
+    use crate::core::load::{Options, load};
+    use crate::core::row::RowOptions;
+
+    /// The row of an entry with these members, whether it is silent, and what a search sees.
+    fn row(members: &str) -> (String, bool, String) {
+        let title = r#"{"type":"title","v":1,"title":"","updatedAt":"","pad":""}"#;
+        let header = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#;
+        let file = format!("{title}\n{header}\n{{\"id\":\"a\",\"parentId\":null,{members}}}\n").into_bytes();
+        let rows = RowOptions { home: None, searchable: true };
+        let session = load(&file, &Options { rows: Some(rows), ..Options::default() }).unwrap();
+        let entry = crate::core::entry::EntryIx(0);
+        let silent = session.entry(entry).flags.has(Flags::SILENT);
+        (session.row(entry).to_string(), silent, session.text(session.searchable[0]).to_string())
+    }
+
+    fn turn(members: &str) -> (String, bool) {
+        let (row, silent, _) =
+            row(&format!(r#""type":"message","message":{{"role":"assistant",{members}}}"#));
+        (row, silent)
+    }
+
+    #[test]
+    fn turns_tell_how_they_ended() {
+        let cases = [
+            (r#""content":[{"type":"text","text":" a\nb "}]"#, "a b", false),
+            (r#""content":[{"type":"text","text":"…"}],"stopReason":"stop""#, "…", true),
+            (r#""content":[],"stopReason":"aborted""#, "Operation aborted", false),
+            (r#""content":[],"stopReason":"aborted","errorMessage":"why""#, "why", false),
+            (r#""content":[],"stopReason":"aborted","errorId":67108864"#, "(aborted)", false),
+            (r#""content":[],"stopReason":"error""#, "Error", false),
+            (r#""content":[],"retryRecovery":{"status":"recovered","note":"a\n b"}"#, "a b", true),
+            (r#""content":[],"stopReason":"toolUse""#, "(no content)", true),
+        ];
+        for (members, text, silent) in cases {
+            assert_eq!(turn(members), (format!("assistant: {text}"), silent), "{members}");
+        }
+    }
+
+    #[test]
+    fn bookkeeping_is_named() {
+        let cases = [
+            (r#""type":"model_change","model":"a/b""#, "[model: a/b]", "model a/b"),
+            (r#""type":"thinking_level_change","thinkingLevel":null"#, "[thinking: off]", "thinking off"),
+            (
+                r#""type":"service_tier_change","serviceTier":{"openai":"flex"}"#,
+                "[service tier: openai:flex]",
+                "service tier openai flex",
+            ),
+            (
+                r#""type":"service_tier_change","serviceTier":null"#,
+                "[service tier: (default)]",
+                "service tier",
+            ),
+            (r#""type":"label","targetId":"x""#, "[label: (cleared)]", "label "),
+            (r#""type":"compaction","tokensBefore":1500"#, "[compaction: 2k tokens]", "compaction"),
+            (r#""type":"reset_boundary""#, "[reset boundary]", "reset boundary"),
+            (r#""type":"brand_new_type""#, "[brand new type]", ""),
+            (
+                r#""type":"model_usage","purpose":"p","provider":"o","model":"m""#,
+                "[model usage: p o/m]",
+                "model usage p  o m",
+            ),
+        ];
+        for (members, text, searchable) in cases {
+            let (row, _, search) = row(members);
+            assert_eq!((row.as_str(), search.as_str()), (text, searchable), "{members}");
+        }
+    }
+
+    #[test]
+    fn extensions_and_advisors_speak_plainly() {
+        let notes = r#"{"notes":[{"note":"n","advisor":"sec","severity":"blocker"},{"note":"o","advisor":"default"}]}"#;
+        let advisor =
+            format!(r#""type":"custom_message","customType":"advisor","content":"x","details":{notes}"#);
+        assert_eq!(row(&advisor).0, "advisor (sec, blocker): n o");
+        let wrapped =
+            r#""type":"custom_message","customType":"t","content":"<system-notice>hi</system-notice>""#;
+        assert_eq!(row(wrapped).0, "[t]: hi");
+    }
+
+    #[test]
+    fn long_names_are_cut() {
+        let (row, ..) = row(&format!(r#""type":"custom","customType":"{}""#, "x".repeat(300)));
+        assert_eq!(row, format!("[custom: {}…", "x".repeat(200)));
+    }
 }

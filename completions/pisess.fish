@@ -1,0 +1,162 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_pisess_global_optspecs
+    string join \n color= q/quiet h/help V/version
+end
+
+function __fish_pisess_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_pisess_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_pisess_using_subcommand
+    set -l cmd (__fish_pisess_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c pisess -n "__fish_pisess_needs_command" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_needs_command" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_needs_command" -s V -l version -d 'Print version'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "migrate" -d 'Bring old session files to version 3'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "tree" -d 'Draw the conversation as a tree'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "path" -d 'List the entries from the root to an entry'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "label" -d 'Name an entry, take its name off, or list the names'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "context" -d 'Print what the model would see at an entry'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l backup -d 'Keep the old file too, with SUFFIX behind its name' -r
+complete -c pisess -n "__fish_pisess_using_subcommand migrate" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l check -d 'Change nothing, only tell what is to be migrated (then exit 1)'
+complete -c pisess -n "__fish_pisess_using_subcommand migrate" -s r -l recursive -d 'Look into folders of folders, too'
+complete -c pisess -n "__fish_pisess_using_subcommand migrate" -s n -l dry-run -d 'Write nothing, print what would be written'
+complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l force -d 'Write what is refused otherwise, as onto an existing file'
+complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand migrate" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand migrate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand tree" -l filter -d 'Which entries to show: their kind' -r -f -a "default\t'Without settings and bookkeeping'
+no-tools\t'Without tool results, too'
+user-only\t'Only what the person said'
+labeled-only\t'Only what has a label'
+all\t'Every entry'"
+complete -c pisess -n "__fish_pisess_using_subcommand tree" -l search -d 'Which entries to show: those that hold all these words' -r
+complete -c pisess -n "__fish_pisess_using_subcommand tree" -l at -d 'Draw as if this entry were the leaf' -r
+complete -c pisess -n "__fish_pisess_using_subcommand tree" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand tree" -l ascii -d 'Draw with ASCII characters only'
+complete -c pisess -n "__fish_pisess_using_subcommand tree" -l no-ids -d 'Leave the ids out'
+complete -c pisess -n "__fish_pisess_using_subcommand tree" -l times -d 'Show when each entry was written, in local time'
+complete -c pisess -n "__fish_pisess_using_subcommand tree" -l json -d 'Print a JSON object a row'
+complete -c pisess -n "__fish_pisess_using_subcommand tree" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand tree" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand path" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand path" -l ids -d 'Print the ids only'
+complete -c pisess -n "__fish_pisess_using_subcommand path" -l json -d 'Print the entries themselves, as version 3 stores them'
+complete -c pisess -n "__fish_pisess_using_subcommand path" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand path" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand label" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand label" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand label" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand label" -l clear -d 'Take its name off'
+complete -c pisess -n "__fish_pisess_using_subcommand label" -s n -l dry-run -d 'Write nothing, print what would be written'
+complete -c pisess -n "__fish_pisess_using_subcommand label" -l force -d 'Write what is refused otherwise, as onto an existing file'
+complete -c pisess -n "__fish_pisess_using_subcommand label" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand label" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand label" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l cwd -d 'The working folder of the new session, when it is to be another' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l dir -d 'The folder to put the new file in' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l before -d 'End before REF, a user message, and print its text to be edited'
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l all -d 'Copy every entry and branch'
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -s n -l dry-run -d 'Write nothing, print what would be written'
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l force -d 'Write what is refused otherwise, as onto an existing file'
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l keep-recent-tokens -d 'How much of the newest conversation to keep as it is' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l first-kept -d 'Keep from this entry on instead; none keeps nothing' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l if-over -d 'Do nothing unless the context has more tokens' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summary -d 'The summary, stored as it is' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l timeout -d 'How long that command may take' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l instructions -d 'What the summary should pay attention to' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l replace-instructions -d 'Tell the summarizer these instructions instead of the agent\'s'
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l prepare -d 'Print what would be summarised, as JSON, and write nothing'
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l prompt -d 'Print what a summarizer would be told, and write nothing'
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -s n -l dry-run -d 'Write nothing, print what would be written'
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l force -d 'Write what is refused otherwise, as onto an existing file'
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l from -d 'The entry to leave, when it is not the leaf' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l label -d 'Label the summary' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summary -d 'The summary, stored as it is' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l timeout -d 'How long that command may take' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l instructions -d 'What the summary should pay attention to' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l replace-instructions -d 'Tell the summarizer these instructions instead of the agent\'s'
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l prepare -d 'Print what would be summarised, as JSON, and write nothing'
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l prompt -d 'Print what a summarizer would be told, and write nothing'
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s n -l dry-run -d 'Write nothing, print what would be written'
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l force -d 'Write what is refused otherwise, as onto an existing file'
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand context" -l as -d 'What to print' -r -f -a "messages\t'The agent\'s messages and settings, as JSON'
+llm\t'The messages as a model\'s API knows them, as JSON'
+text\t'The transcript that the agent\'s summariser reads'"
+complete -c pisess -n "__fish_pisess_using_subcommand context" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand context" -l tokens -d 'Print how many tokens that is, by the agent\'s estimate'
+complete -c pisess -n "__fish_pisess_using_subcommand context" -l json -d 'Print JSON (which the context is in any case)'
+complete -c pisess -n "__fish_pisess_using_subcommand context" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand context" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "migrate" -d 'Bring old session files to version 3'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "tree" -d 'Draw the conversation as a tree'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "path" -d 'List the entries from the root to an entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "label" -d 'Name an entry, take its name off, or list the names'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "context" -d 'Print what the model would see at an entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

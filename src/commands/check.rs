@@ -1,0 +1,423 @@
+//! `pisess check`: what is wrong with session files, what that means, and its repair.
+
+use super::failure::{Exit, Failure};
+use super::input::Input;
+use super::output::Styles;
+use super::visible::visible;
+use super::write::{print_json, store_options, troubles};
+use crate::cli::{Talk, Write};
+use crate::core::json::write::Object;
+use crate::core::load::Options;
+use crate::core::ops::check::{Checkup, Finding, Severity, check};
+use crate::core::store::{self, Committed, Found, StoreError};
+use crate::core::text::Text;
+use crate::guide::{Example, Guide};
+use crate::world::World;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "check",
+    examples: &[
+        Example::new("Is all well with a session?", "pisess check session.jsonl"),
+        Example::new("With all sessions below a folder", "pisess check -r sessions"),
+        Example::answers_no("What is wrong, for a program", "pisess check --json broken.jsonl"),
+        Example::new("What can be repaired, into another file", "pisess check --repair -o mended.jsonl broken.jsonl"),
+    ],
+    found: Some("something is wrong: a warning or an error"),
+    writes: true,
+    refers: false,
+};
+
+/// Tell what is wrong with session files, and repair it.
+///
+/// One finding a line: file, line, severity, what is wrong, what it means for the agent that opens
+/// the session, and whether it can be repaired. An error loses data, hangs an agent or keeps the
+/// session from opening; a warning opens it short or shows it wrong; a note is worth knowing, and
+/// no reason for exit code 1. A folder means its own *.jsonl files.
+///
+/// With --repair, what is certain is fixed, into another file with -o, or in place with --backup.
+/// What is taken out is kept beside the file in FILE.rejected. The exit code is then that of a check
+/// of the result.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
+pub struct Args {
+    /// Session files, folders of them, or - for standard input
+    #[arg(required = true, value_name = "SESSION")]
+    pub sessions: Vec<PathBuf>,
+    /// Look into folders of folders, too
+    #[arg(short, long)]
+    pub recursive: bool,
+    /// Fix what is certain; needs -o or --backup
+    #[arg(long)]
+    pub repair: bool,
+    /// Repair in place, and keep the old file with SUFFIX behind its name
+    #[arg(long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = ".bak", requires = "repair", conflicts_with = "output", help_heading = "Writing")]
+    pub backup: Option<String>,
+    /// How to write.
+    #[command(flatten)]
+    pub write: Write,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
+    if args.repair {
+        return match &args.sessions[..] {
+            [session] => repair(session, args, talk, world),
+            _ => Err(Failure::cannot("--repair takes one session")),
+        };
+    }
+    if args.write.output.is_some() {
+        return Err(
+            Failure::cannot("-o is for --repair").hint("a check changes nothing; redirect its output")
+        );
+    }
+    let mut report = Report::new(args, talk, world);
+    for path in &args.sessions {
+        report.path(path, world)?;
+    }
+    report.summary(world);
+    Ok(report.exit)
+}
+
+/// What was found so far.
+struct Report<'a> {
+    args: &'a Args,
+    talk: &'a Talk,
+    styles: Styles,
+    counts: [usize; 3],
+    repairable: usize,
+    files: usize,
+    exit: Exit,
+}
+
+impl<'a> Report<'a> {
+    fn new(args: &'a Args, talk: &'a Talk, world: &World) -> Self {
+        let styles = Styles::of(talk, world);
+        Report { args, talk, styles, counts: [0; 3], repairable: 0, files: 0, exit: Exit::Done }
+    }
+
+    /// A session, standard input, or the sessions of a folder.
+    fn path(&mut self, path: &Path, world: &mut World) -> Result<(), Failure> {
+        if path == Path::new("-") {
+            return self.session(path, world);
+        }
+        match store::list_sessions(path, self.args.recursive) {
+            Ok(listing) => {
+                listing.problems.into_iter().for_each(|problem| self.failed(&problem.into(), world));
+                listing.sessions.iter().try_for_each(|session| self.session(session, world))
+            }
+            Err(error) => {
+                self.failed(&error.into(), world);
+                Ok(())
+            }
+        }
+    }
+
+    /// One file. What is wrong with reading it does not stop the others; standard output does.
+    fn session(&mut self, path: &Path, world: &mut World) -> Result<(), Failure> {
+        let input = match Input::open(path, world) {
+            Ok(input) => input,
+            Err(failure) => {
+                self.failed(&failure, world);
+                return Ok(());
+            }
+        };
+        let checked = check(input.source(), &Options { workers: world.processors, ..Options::default() });
+        match checked {
+            Ok(checkup) => {
+                self.files += 1;
+                self.findings(path, checkup.findings(), false, world)
+            }
+            Err(error) => {
+                self.failed(&Failure::load(&input.name, error), world);
+                Ok(())
+            }
+        }
+    }
+
+    fn failed(&mut self, failure: &Failure, world: &mut World) {
+        self.exit = self.exit.max(failure.report(world));
+    }
+
+    fn findings(
+        &mut self,
+        path: &Path,
+        findings: &[Finding],
+        is_repair: bool,
+        world: &mut World,
+    ) -> Result<(), Failure> {
+        for finding in findings {
+            let is_done = self.count(finding, is_repair);
+            if self.args.write.json {
+                print_json(world, &row(path, finding, is_repair.then_some(is_done)))?;
+                continue;
+            }
+            let line = self.line(path, finding, is_done);
+            world.stdout.write_all(line.as_bytes()).map_err(Failure::output)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a finding into account; whether the repair took care of it.
+    fn count(&mut self, finding: &Finding, is_repair: bool) -> bool {
+        if is_repair && finding.is_repairable() {
+            return true;
+        }
+        self.counts[finding.severity as usize] += 1;
+        self.repairable += usize::from(finding.is_repairable());
+        if finding.severity > Severity::Note {
+            self.exit = self.exit.max(Exit::Found);
+        }
+        false
+    }
+
+    /// `file:line: severity: what (entry id) — consequence [repairable]`
+    fn line(&self, path: &Path, finding: &Finding, is_done: bool) -> String {
+        let style = match finding.severity {
+            _ if is_done => self.styles.assistant,
+            Severity::Error => self.styles.error,
+            Severity::Warning => self.styles.label,
+            Severity::Note => self.styles.dim,
+        };
+        let severity = if is_done { "repaired" } else { finding.severity.name() };
+        let entry = match &finding.entry {
+            Some(id) => format!(" (entry {})", visible(&short(id))),
+            None => String::new(),
+        };
+        let rest = match &finding.fix {
+            Some(fix) if is_done => format!(" — {fix}"),
+            Some(_) => format!("{} [repairable]", dashed(finding.consequence)),
+            None => dashed(finding.consequence),
+        };
+        format!(
+            "{}:{}: {}: {}{entry}{}\n",
+            visible(&path.to_string_lossy()),
+            finding.line.0,
+            style.style(severity),
+            visible(&short(&Text::from(finding.message.as_str()))),
+            visible(&rest)
+        )
+    }
+
+    /// How much was found, as talk.
+    fn summary(&self, world: &mut World) {
+        if self.talk.quiet || self.files == 0 {
+            return;
+        }
+        let [notes, warnings, errors] = self.counts;
+        let counted = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+        let found = match notes + warnings + errors {
+            0 => "nothing wrong".to_owned(),
+            _ => format!(
+                "{}, {}, {}",
+                counted(errors, "error"),
+                counted(warnings, "warning"),
+                counted(notes, "note")
+            ),
+        };
+        let hint = match self.repairable {
+            0 => String::new(),
+            n => format!("; {n} repairable (hint: pisess check --repair -o FILE)"),
+        };
+        let _ = writeln!(world.stderr, "pisess: {} checked: {found}{hint}", counted(self.files, "session"));
+    }
+}
+
+fn dashed(consequence: &str) -> String {
+    if consequence.is_empty() { String::new() } else { format!(" — {consequence}") }
+}
+
+/// Ids and messages can be as long as a line; a person needs their start.
+fn short(text: &Text) -> String {
+    let head = text.head_whole(200);
+    let mark = if head.utf16_len() < text.utf16_len() { "…" } else { "" };
+    format!("{head}{mark}")
+}
+
+fn row(path: &Path, finding: &Finding, repaired: Option<bool>) -> Vec<u8> {
+    Object::new()
+        .str("path", &path.to_string_lossy())
+        .number("line", f64::from(finding.line.0))
+        .text_or_null("entry", finding.entry.as_ref())
+        .str("severity", finding.severity.name())
+        .str("kind", finding.kind.name())
+        .str("message", &finding.message)
+        .str("consequence", finding.consequence)
+        .bool("repairable", finding.is_repairable())
+        .text_or_null("fix", finding.fix.as_deref().map(Text::from).as_ref())
+        .with(repaired, |row, repaired| row.bool("repaired", repaired))
+        .finish()
+}
+
+/// Repairs one session.
+fn repair(path: &Path, args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
+    if args.write.output.is_none() && args.backup.is_none() && !args.write.dry_run && path != Path::new("-") {
+        return Err(Failure::cannot("--repair: where should the repaired session go?")
+            .hint("give a new file with -o FILE, or --backup to repair in place"));
+    }
+    if path.is_dir() {
+        return Err(Failure::cannot(format_args!(
+            "{}: --repair takes one session, not a folder",
+            path.display()
+        )));
+    }
+    let input = Input::open(path, world)?;
+    let options = Options { workers: world.processors, ..Options::default() };
+    let checkup = checked(&input, &options)?;
+    if args.write.dry_run {
+        return report(path, &checkup, args, talk, world, true);
+    }
+    match (&args.write.output, input.file()) {
+        (Some(output), _) if output != Path::new("-") => {
+            let mut rejected = None;
+            let committed = store::create(output, input.file(), args.write.force, &mut |out| {
+                rejected = write_both(&checkup, output, &input, out)?;
+                Ok(())
+            })?;
+            troubles(&committed, talk, world);
+            done(path, &checkup, rejected.as_ref(), args, talk, world)
+        }
+        (None, Some(file)) if args.backup.is_some() => {
+            if !checkup.is_repairable() {
+                return done(path, &checkup, None, args, talk, world);
+            }
+            let mut locked = store::lock(file, &store_options(&args.write, checkup.session()))?;
+            match locked.found() {
+                Found::Same => in_place(path, &checkup, &input, locked, args, talk, world),
+                Found::Grown => {
+                    let input = input.reopened(locked.reopen()?);
+                    in_place(path, &checked(&input, &options)?, &input, locked, args, talk, world)
+                }
+            }
+        }
+        _ => to_stdout(path, &checkup, &input, args, talk, world),
+    }
+}
+
+fn checked<'a>(input: &'a Input, options: &Options) -> Result<Checkup<'a>, Failure> {
+    check(input.source(), options).map_err(|error| Failure::load(&input.name, error))
+}
+
+fn in_place(
+    path: &Path,
+    checkup: &Checkup,
+    input: &Input,
+    locked: store::Locked,
+    args: &Args,
+    talk: &Talk,
+    world: &mut World,
+) -> Result<Exit, Failure> {
+    if !checkup.is_repairable() {
+        return done(path, checkup, None, args, talk, world);
+    }
+    let backup = args.backup.as_ref().map(|suffix| with_suffix(path, suffix));
+    let mut rejected = None;
+    let committed = locked.rewrite(backup.as_deref(), &mut |out| {
+        rejected = write_both(checkup, path, input, out)?;
+        Ok(())
+    })?;
+    troubles(&committed, talk, world);
+    done(path, checkup, rejected.as_ref(), args, talk, world)
+}
+
+fn to_stdout(
+    path: &Path,
+    checkup: &Checkup,
+    input: &Input,
+    args: &Args,
+    talk: &Talk,
+    world: &mut World,
+) -> Result<Exit, Failure> {
+    if args.write.json {
+        return Err(Failure::cannot("--json: standard output carries the session")
+            .hint("give a path with -o, or leave --json out"));
+    }
+    if !checkup.rejected().is_empty() {
+        return Err(Failure::cannot("--repair: what is taken out has no place beside standard output")
+            .hint("give a path with -o"));
+    }
+    checkup.write_repaired(world.stdout).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => Failure::reading(&input.name, error),
+        _ => Failure::output(error),
+    })?;
+    // Standard output is taken, so what was done is talk.
+    let mut report = Report::new(args, talk, world);
+    for finding in checkup.findings() {
+        let is_done = report.count(finding, true);
+        if !talk.quiet {
+            let _ = world.stderr.write_all(report.line(path, finding, is_done).as_bytes());
+        }
+    }
+    Ok(report.exit)
+}
+
+/// The repaired session, and beside it what was taken out: that is on disk before the session is in
+/// place (rule 6).
+fn write_both(
+    checkup: &Checkup,
+    output: &Path,
+    input: &Input,
+    out: &mut dyn io::Write,
+) -> io::Result<Option<Committed>> {
+    checkup.write_repaired(out)?;
+    if checkup.rejected().is_empty() {
+        return Ok(None);
+    }
+    let mut number = 0;
+    loop {
+        let suffix = if number == 0 { ".rejected".to_owned() } else { format!(".rejected.{number}") };
+        let beside = with_suffix(output, &suffix);
+        match store::create(&beside, input.file(), false, &mut |out| checkup.write_rejected(out)) {
+            Err(StoreError::Exists { .. }) => number += 1,
+            made => return made.map(Some).map_err(io::Error::other),
+        }
+    }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn done(
+    path: &Path,
+    checkup: &Checkup,
+    rejected: Option<&Committed>,
+    args: &Args,
+    talk: &Talk,
+    world: &mut World,
+) -> Result<Exit, Failure> {
+    let exit = report(path, checkup, args, talk, world, false)?;
+    if let Some(rejected) = rejected {
+        troubles(rejected, talk, world);
+        if !talk.quiet {
+            let name = visible(&rejected.path.to_string_lossy());
+            let _ = writeln!(world.stderr, "pisess: what was taken out is in {name}");
+        }
+    }
+    Ok(exit)
+}
+
+/// What was repaired, or would be, and what is left; the exit code is that of a check of the result.
+fn report(
+    path: &Path,
+    checkup: &Checkup,
+    args: &Args,
+    talk: &Talk,
+    world: &mut World,
+    is_plan: bool,
+) -> Result<Exit, Failure> {
+    let mut report = Report::new(args, talk, world);
+    report.files = 1;
+    report.findings(path, checkup.findings(), true, world)?;
+    if !talk.quiet {
+        let repaired = checkup.findings().iter().filter(|finding| finding.is_repairable()).count();
+        let left = checkup.findings().len() - repaired;
+        let done = if is_plan { "to repair" } else { "repaired" };
+        let _ = writeln!(world.stderr, "pisess: {repaired} {done}, {left} left");
+    }
+    Ok(report.exit)
+}

@@ -1,0 +1,198 @@
+//! What the entries say: times, summaries, labels, tool calls.
+
+use super::finding::{Draft, FindingKind as K};
+use crate::core::bodies::{Bodies, FileBodies};
+use crate::core::entry::{Entry, EntryIx, Flags, Kind, Role};
+use crate::core::json::Raw;
+use crate::core::session::{Dialect, Format, Session};
+use crate::core::text::Text;
+use crate::core::tree::Tree;
+use std::collections::HashMap;
+use std::io;
+
+/// Looks at all entries of a file whose lines are mended.
+pub(super) fn check(
+    session: &Session,
+    bodies: &FileBodies,
+    active: &[bool],
+    findings: &mut Vec<Draft>,
+) -> io::Result<()> {
+    for ix in session.all() {
+        envelope(session, ix, active, findings);
+    }
+    labels(session, findings);
+    summaries(session, bodies, active, findings)?;
+    tools(session, bodies, findings)
+}
+
+fn found(session: &Session, ix: EntryIx, kind: K, message: impl Into<String>) -> Draft {
+    Draft::new(session.entry(ix).line, kind, message).entry(session.id(ix))
+}
+
+fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<Draft>) {
+    let entry = session.entry(ix);
+    let mut note =
+        |kind, message: String| findings.push(found(session, ix, kind, message).grave(active[ix.at()]));
+    match entry.kind {
+        Kind::Missing => note(K::UnknownType, "the entry has no type".to_owned()),
+        Kind::Other => {
+            note(K::UnknownType, format!("the type {:?} is not known", session.kind_name(ix).to_string()))
+        }
+        Kind::Message => match session.role_name(ix) {
+            None => note(K::UnknownRole, "the message has no role".to_owned()),
+            Some(role) if entry.role == Role::Other => {
+                note(K::UnknownRole, format!("the role {:?} is not known", role.to_string()));
+            }
+            Some(_) if entry.flags.has(Flags::NO_CONTENT) && needs_content(entry.role) => {
+                note(K::NoContent, "the message has no content".to_owned());
+            }
+            Some(_) => {}
+        },
+        _ => {}
+    }
+    let is_dated = session.format != Format::Draft;
+    if is_dated && entry.time_ms == Entry::NO_TIME {
+        note(K::BadTimestamp, "its timestamp is missing or no date".to_owned());
+    }
+    let parent = entry.parent.map(|parent| session.entry(parent).time_ms);
+    // oh-my-pi gives such an entry the time of what started it.
+    let may_be_older = session.dialect == Dialect::OhMyPi && entry.kind == Kind::CustomMessage;
+    let runs_back = parent.is_some_and(|parent| entry.time_ms < parent);
+    if runs_back && entry.time_ms != Entry::NO_TIME && !may_be_older {
+        note(K::TimeRunsBackwards, "it is older than its parent".to_owned());
+    }
+}
+
+fn needs_content(role: Role) -> bool {
+    matches!(role, Role::User | Role::Assistant | Role::ToolResult | Role::Custom | Role::Developer)
+}
+
+fn labels(session: &Session, findings: &mut Vec<Draft>) {
+    for change in &session.labels {
+        let target = session.text(change.target);
+        if session.find(&target).is_none() && !change.name.is_empty() {
+            let message = format!("the label names {:?}, which is not in the file", target.to_string());
+            findings.push(found(session, change.entry, K::LabelOnNothing, message));
+        }
+    }
+}
+
+fn summaries(
+    session: &Session,
+    bodies: &FileBodies,
+    active: &[bool],
+    findings: &mut Vec<Draft>,
+) -> io::Result<()> {
+    let is_summary = |ix: &EntryIx| matches!(session.entry(*ix).kind, Kind::Compaction | Kind::BranchSummary);
+    let summaries: Vec<_> = session.all().filter(is_summary).collect();
+    let ancestry = (!summaries.is_empty()).then(|| Ancestry::new(session));
+    for ix in summaries {
+        let line = bodies.line(ix)?;
+        let body = Raw::checked(line.trim_ascii());
+        let is_compaction = session.entry(ix).kind == Kind::Compaction;
+        let is_blank = body.get_text("summary").is_none_or(|summary| summary.is_blank());
+        if is_blank && !(is_compaction && has_other_form(body)) && !is_discarding(body) {
+            let what = if is_compaction { "the compaction" } else { "the branch summary" };
+            findings.push(
+                found(session, ix, K::EmptySummary, format!("{what} has no text")).grave(active[ix.at()]),
+            );
+        }
+        if is_compaction && let Some(ancestry) = &ancestry {
+            kept(session, ix, body, ancestry, findings);
+        }
+    }
+    Ok(())
+}
+
+/// oh-my-pi stores what a provider made of the context beside the summary.
+fn has_other_form(body: Raw) -> bool {
+    body.get_some("preserveData").is_some_and(|data| data.members().next().is_some())
+}
+
+/// oh-my-pi's mark for an entry that was discarded has no text on purpose.
+fn is_discarding(body: Raw) -> bool {
+    let kind = body.get("details").and_then(|details| details.get("kind"));
+    kind.is_some_and(|kind| kind.is("discarded-entry-branch"))
+}
+
+fn kept(session: &Session, ix: EntryIx, body: Raw, ancestry: &Ancestry, findings: &mut Vec<Draft>) {
+    let message = match body.get_text("firstKeptEntryId") {
+        None => "it does not say which entry is the first kept".to_owned(),
+        Some(id) => match session.find(&id) {
+            // Its own id: nothing is to be kept.
+            Some(kept) if kept == ix || ancestry.is_above(kept, ix) => return,
+            Some(kept) => {
+                format!("its first kept entry, on line {}, is not on its path", session.entry(kept).line.0)
+            }
+            None => format!("its first kept entry {:?} is not in the file", id.to_string()),
+        },
+    };
+    findings.push(found(session, ix, K::KeptEntryUnknown, message));
+}
+
+/// Who is above whom, in constant time: entries in drawing order with the size of their subtrees.
+struct Ancestry {
+    place: Vec<u32>,
+    size: Vec<u32>,
+}
+
+impl Ancestry {
+    fn new(session: &Session) -> Ancestry {
+        let count = session.entries.len();
+        let order: Vec<_> = Tree::new(session).walk(&vec![false; count]).collect();
+        let (mut place, mut size) = (vec![0; count], vec![1; count]);
+        for (at, ix) in order.iter().enumerate() {
+            place[ix.at()] = at as u32;
+        }
+        for ix in order.iter().rev() {
+            if let Some(parent) = session.entry(*ix).parent {
+                size[parent.at()] += size[ix.at()];
+            }
+        }
+        Ancestry { place, size }
+    }
+
+    fn is_above(&self, above: EntryIx, below: EntryIx) -> bool {
+        let first = self.place[above.at()];
+        (first..first + self.size[above.at()]).contains(&self.place[below.at()])
+    }
+}
+
+/// Calls and results on the active path.
+fn tools(session: &Session, bodies: &FileBodies, findings: &mut Vec<Draft>) -> io::Result<()> {
+    // What was called and not answered yet, and whether it matters.
+    let mut open: HashMap<Text<'static>, (EntryIx, bool)> = HashMap::new();
+    let mut called: std::collections::HashSet<Text<'static>> = std::collections::HashSet::new();
+    for ix in session.path(session.leaf) {
+        let entry = session.entry(ix);
+        if entry.kind != Kind::Message || !matches!(entry.role, Role::Assistant | Role::ToolResult) {
+            continue;
+        }
+        let line = bodies.line(ix)?;
+        let message = Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL);
+        if entry.role == Role::ToolResult {
+            let id = message.get_text("toolCallId").unwrap_or_default().into_owned();
+            if open.remove(&id).is_none() && !called.contains(&id) {
+                let what = format!("no tool call on the path to it has the id {:?}", id.to_string());
+                findings.push(found(session, ix, K::ResultWithoutCall, what));
+            }
+            continue;
+        }
+        // The agents leave out a message that ended so.
+        let stopped = message.get("stopReason");
+        let is_left_out = stopped.is_some_and(|reason| reason.is("error") || reason.is("aborted"));
+        let blocks = message.get("content").into_iter().flat_map(Raw::items);
+        for block in blocks.filter(|block| block.get("type").is_some_and(|kind| kind.is("toolCall"))) {
+            let id = block.get_text("id").unwrap_or_default().into_owned();
+            called.insert(id.clone());
+            open.insert(id, (ix, is_left_out));
+        }
+    }
+    let mut unanswered: Vec<_> = open.into_iter().filter(|(_, (_, left_out))| !left_out).collect();
+    unanswered.sort_by(|(a, (a_ix, _)), (b, (b_ix, _))| (a_ix, a.as_bytes()).cmp(&(b_ix, b.as_bytes())));
+    for (id, (ix, _)) in unanswered {
+        let what = format!("the tool call {:?} has no result on the active path", id.to_string());
+        findings.push(found(session, ix, K::CallWithoutResult, what));
+    }
+    Ok(())
+}

@@ -1,0 +1,290 @@
+//! What can be wrong with a session file, and what that means for the agent that opens it.
+
+use crate::core::entry::LineNo;
+use crate::core::session::{Dialect, Format};
+use crate::core::text::Text;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// An agent opens the session short, or shows something wrong.
+    Warning,
+    /// An agent loses data, hangs, or does not open the session.
+    Error,
+}
+
+impl Severity {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The physical line.
+    pub line: LineNo,
+    /// The id of the entry, where it has one.
+    pub entry: Option<Text<'static>>,
+    /// What it is.
+    pub kind: FindingKind,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong.
+    pub message: String,
+    /// What it means for the agent that opens the session; empty where it means nothing.
+    pub consequence: &'static str,
+    /// What a repair does about it, where it can.
+    pub fix: Option<String>,
+}
+
+impl Finding {
+    /// Whether a repair takes care of it.
+    pub fn is_repairable(&self) -> bool {
+        self.fix.is_some()
+    }
+}
+
+/// A finding before it is known whose file it is in.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub line: LineNo,
+    pub entry: Option<Text<'static>>,
+    pub kind: FindingKind,
+    /// It is where it does most harm: on the active path, at the leaf, in a cycle.
+    pub grave: bool,
+    pub message: String,
+    pub fix: Option<String>,
+}
+
+impl Draft {
+    pub fn new(line: LineNo, kind: FindingKind, message: impl Into<String>) -> Draft {
+        Draft { line, entry: None, kind, grave: false, message: message.into(), fix: None }
+    }
+
+    pub fn entry(mut self, id: Text) -> Draft {
+        self.entry = (!id.is_empty()).then(|| id.into_owned());
+        self
+    }
+
+    pub fn grave(mut self, grave: bool) -> Draft {
+        self.grave = grave;
+        self
+    }
+
+    pub fn fix(mut self, fix: impl Into<String>) -> Draft {
+        self.fix = Some(fix.into());
+        self
+    }
+
+    pub fn weighed(self, dialect: Dialect, format: Format) -> Finding {
+        let (severity, consequence) = self.kind.weight(dialect, format, self.grave);
+        let Draft { line, entry, kind, message, fix, .. } = self;
+        Finding { line, entry, kind, severity, message, consequence, fix }
+    }
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal),* $(,)?) => {
+        /// The kinds of [`Finding`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum FindingKind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl FindingKind {
+            /// All of them.
+            pub const ALL: &'static [FindingKind] = &[$(FindingKind::$kind),*];
+
+            /// Its name, as `--json` tells it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(FindingKind::$kind => $name,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A byte order mark before the first line.
+    ByteOrderMark = "byte-order-mark",
+    /// oh-my-pi's title line is not 256 bytes wide.
+    TitleWidth = "title-width",
+    /// The header's version is no number.
+    OddVersion = "odd-version",
+    /// The file is of version 1, version 2 or the draft tree.
+    OldVersion = "old-version",
+    /// A header behind the first.
+    SecondHeader = "second-header",
+    /// A line that is not JSON.
+    MalformedLine = "malformed-line",
+    /// A line of NUL bytes, or with some in it, that is not JSON.
+    NulBytes = "nul-bytes",
+    /// Several values, or a value and something else, on one line.
+    FusedLine = "fused-line",
+    /// The last line is cut.
+    TornTail = "torn-tail",
+    /// The last line is whole, and has no newline.
+    NoFinalNewline = "no-final-newline",
+    /// The line is `null`.
+    NullLine = "null-line",
+    /// The line is a value that is no entry.
+    NotAnEntry = "not-an-entry",
+    /// Bytes that are not UTF-8.
+    InvalidUtf8 = "invalid-utf8",
+    /// Some lines end with a carriage return, others do not.
+    MixedLineEnds = "mixed-line-ends",
+    /// A value is nested so deep that an agent cannot write it.
+    DeepNesting = "deep-nesting",
+    /// The entry has no id.
+    MissingId = "missing-id",
+    /// The entry's id is not a string.
+    OddId = "odd-id",
+    /// Another entry has the same id.
+    DuplicateId = "duplicate-id",
+    /// The parent is not in the file.
+    MissingParent = "missing-parent",
+    /// `parentId` is neither a string nor `null`.
+    OddParent = "odd-parent",
+    /// The parent stands behind its child.
+    ForwardParent = "forward-parent",
+    /// The entry is its own parent.
+    SelfParent = "self-parent",
+    /// The entry is its own ancestor.
+    ParentCycle = "parent-cycle",
+    /// The conversation has more than one beginning.
+    SeveralRoots = "several-roots",
+    /// The entry has a type that is not known here, or none.
+    UnknownType = "unknown-type",
+    /// The message has a role that is not known here, or none.
+    UnknownRole = "unknown-role",
+    /// The message has no content.
+    NoContent = "no-content",
+    /// The timestamp is missing or no date.
+    BadTimestamp = "bad-timestamp",
+    /// The entry is older than its parent.
+    TimeRunsBackwards = "time-runs-backwards",
+    /// A label on an entry that is not in the file.
+    LabelOnNothing = "label-on-nothing",
+    /// `firstKeptEntryId` names no entry on the path to the compaction.
+    KeptEntryUnknown = "kept-entry-unknown",
+    /// A summary without text.
+    EmptySummary = "empty-summary",
+    /// A tool result on the active path without its call.
+    ResultWithoutCall = "result-without-call",
+    /// A tool call on the active path without a result.
+    CallWithoutResult = "call-without-result",
+    /// The entry refers to a blob outside the file.
+    BlobReference = "blob-reference",
+}
+
+use FindingKind as K;
+use Severity::{Error, Note, Warning};
+
+impl FindingKind {
+    /// How bad it is in a file of this agent, and what happens there. `grave`: it stands where it does
+    /// most harm. What the agents do was observed; see `docs/format.md`.
+    pub fn weight(self, dialect: Dialect, format: Format, grave: bool) -> (Severity, &'static str) {
+        let omp = dialect == Dialect::OhMyPi;
+        let old = format != Format::V3;
+        match self {
+            K::ByteOrderMark if omp => (Error, "oh-my-pi opens it, but every later rewrite fails"),
+            K::ByteOrderMark => (Error, "pi does not open the session"),
+            K::TitleWidth => {
+                (Error, "renaming the session overwrites its header, and oh-my-pi never opens it again")
+            }
+            K::OddVersion => (Note, "both agents take the file for current"),
+            K::OldVersion if omp => (Note, "oh-my-pi writes the whole file anew at the first change"),
+            K::OldVersion => {
+                (Note, "pi writes the whole file anew in place when it opens it; a crash then loses it")
+            }
+            K::SecondHeader if omp && grave => {
+                (Error, "oh-my-pi takes it for the leaf and opens the session empty")
+            }
+            K::SecondHeader if omp => (Warning, "oh-my-pi takes it for an entry"),
+            K::SecondHeader => (Warning, "pi ignores it; oh-my-pi takes it for an entry"),
+            K::MalformedLine | K::NulBytes | K::TornTail if omp => {
+                (Error, "what it held is lost to oh-my-pi, which deletes the line at its next write")
+            }
+            K::MalformedLine | K::NulBytes if old => {
+                (Error, "what it held is lost to pi, which deletes the line when it opens the session")
+            }
+            K::MalformedLine | K::NulBytes => {
+                (Error, "what it held is lost to pi, and the session opens short where entries hang below it")
+            }
+            K::TornTail => {
+                (Error, "what it held is lost; an older pi also loses the next message, glued to it")
+            }
+            K::FusedLine if omp => {
+                (Error, "oh-my-pi reads the first value and deletes the rest at its next write")
+            }
+            K::FusedLine => (Error, "everything on the line is lost to pi"),
+            K::NoFinalNewline if omp => (Error, "oh-my-pi glues the next entry to this line and loses it"),
+            K::NoFinalNewline => (
+                Warning,
+                "pi adds the newline; pi before 0.87 glues the next entry to this line and loses both",
+            ),
+            K::NullLine if omp => (Error, "oh-my-pi does not open the session"),
+            K::NullLine => (Warning, "pi skips it; pi before 0.87 and oh-my-pi do not open the session"),
+            K::NotAnEntry if grave => (Error, "the agent takes it for the leaf and opens the session empty"),
+            K::NotAnEntry => (Warning, "the agent shows it as an empty entry beside the conversation"),
+            K::InvalidUtf8 if omp => {
+                (Error, "oh-my-pi shows U+FFFD, and every rewrite fails: later entries stay in memory only")
+            }
+            K::InvalidUtf8 => (Warning, "pi shows U+FFFD, and writes that when it writes the file anew"),
+            K::MixedLineEnds => (Note, "the agents read both"),
+            K::DeepNesting if old && !omp => {
+                (Error, "pi fails to write the file anew when it opens it and leaves it cut")
+            }
+            K::DeepNesting => (Note, "pi cannot write the value again"),
+            K::MissingId | K::OddId if grave => {
+                (Error, "the agent has no leaf to go on from: the session opens short")
+            }
+            K::MissingId | K::OddId => (Warning, "the agent cannot reach the entry"),
+            K::DuplicateId if grave => (Error, "drawing the tree never ends"),
+            K::DuplicateId => {
+                (Warning, "the later one counts; the tree shows it twice, and this one not at all")
+            }
+            K::MissingParent if grave => {
+                (Warning, "the session opens short: the path ends here, and what came before is not seen")
+            }
+            K::MissingParent => (Warning, "the tree shows the entry as another beginning"),
+            K::OddParent => (Warning, "the agent finds no parent, and the path ends here"),
+            K::ForwardParent => (Note, "the agents read it"),
+            K::SelfParent if grave && omp => (Error, "the tree selector of oh-my-pi hangs"),
+            K::ParentCycle if grave && omp => {
+                (Error, "oh-my-pi stops where the cycle closes; what came before is not seen")
+            }
+            K::SelfParent | K::ParentCycle if grave => {
+                (Error, "pi walks round until its memory is full, and does not open the session")
+            }
+            K::SelfParent => (Warning, "the agent hangs when it goes there"),
+            K::ParentCycle => {
+                (Warning, "the tree does not show the entry, and the agent hangs when it goes there")
+            }
+            K::SeveralRoots => (Note, "the agents draw them side by side"),
+            K::UnknownType => (Note, "the agents carry it along and show an empty row"),
+            K::UnknownRole => (Note, "no model is sent the message"),
+            K::NoContent if omp => (Warning, "oh-my-pi passes it on without content"),
+            K::NoContent => (Note, "pi takes it for empty; older ones pass it on without content"),
+            K::BadTimestamp => (Warning, "the tree may show it out of order"),
+            K::TimeRunsBackwards => (Note, "the agents go by the parents, not by the time"),
+            K::LabelOnNothing => (Note, "the label shows nowhere"),
+            K::KeptEntryUnknown => (Warning, "nothing before the compaction is kept: the context is short"),
+            K::EmptySummary => (Warning, "the model is told nothing of what was summarised"),
+            K::ResultWithoutCall => (Warning, "a model provider may refuse the conversation"),
+            K::CallWithoutResult => (Note, "the agent tells the model that there was no result"),
+            K::BlobReference => {
+                (Note, "the content is in oh-my-pi's blob store; without that the model gets the reference")
+            }
+        }
+    }
+}

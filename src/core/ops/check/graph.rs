@@ -1,0 +1,318 @@
+//! Ids and parents: what is wrong with them, and how a repair makes one tree of them again.
+//!
+//! What is certain is what the file itself tells: an earlier twin gets an id of its own, since the
+//! agents resolve to the last; a cycle is cut where loading cuts it, at its first entry in the file;
+//! what hung on an unreadable line hangs on that line's parent, or on the entry before it. An entry
+//! that loses its parent by this goes on from the entry before it in the file, as it was written:
+//! then the conversation stays whole.
+
+use super::finding::{Draft, FindingKind as K};
+use super::lines::{Mending, OddIds};
+use crate::core::entry::{EntryIx, Flags, LineNo};
+use crate::core::session::{Format, Session};
+use crate::core::text::Text;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Changes of ids and parents.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    /// New ids.
+    pub ids: HashMap<EntryIx, String>,
+    /// New parents; `None` inside makes a root.
+    pub parents: BTreeMap<EntryIx, Option<EntryIx>>,
+    taken: HashSet<String>,
+}
+
+impl Links {
+    /// The id an entry has after the repair.
+    pub fn id<'a>(&'a self, session: &'a Session, ix: EntryIx) -> Text<'a> {
+        self.ids.get(&ix).map_or_else(|| session.id(ix), |id| Text::from(id.as_str()))
+    }
+
+    /// The entries whose lines change, in file order.
+    pub fn entries(&self) -> Vec<EntryIx> {
+        let mut entries: Vec<_> = self.ids.keys().chain(self.parents.keys()).copied().collect();
+        entries.sort_unstable();
+        entries.dedup();
+        entries
+    }
+}
+
+/// Looks at all ids and parents of a file whose lines are mended.
+pub(super) fn check(
+    session: &Session,
+    mending: &Mending,
+    active: &[bool],
+    findings: &mut Vec<Draft>,
+) -> Links {
+    if matches!(session.format, Format::V1 | Format::Draft) {
+        return Links::default();
+    }
+    let odd = mending.odd_ids.iter().map(|odd| (odd.line, odd)).collect();
+    let mut graph = Graph {
+        session,
+        active,
+        findings,
+        odd,
+        trees: Trees::new(session),
+        links: Links::default(),
+        wanted: wanted(session),
+    };
+    graph.ids();
+    graph.parents(mending);
+    graph.links
+}
+
+/// Parents that entries name and the file does not have: no new id may be one of these.
+fn wanted(session: &Session) -> HashSet<&[u8]> {
+    let missing = |&ix: &EntryIx| session.entry(ix).parent.is_none();
+    session.all().filter(missing).map(|ix| session.bytes(session.entry(ix).parent_id)).collect()
+}
+
+struct Graph<'s, 'f> {
+    session: &'s Session,
+    active: &'s [bool],
+    findings: &'f mut Vec<Draft>,
+    odd: HashMap<LineNo, &'s OddIds>,
+    trees: Trees,
+    links: Links,
+    wanted: HashSet<&'s [u8]>,
+}
+
+impl<'s> Graph<'s, '_> {
+    /// Entries without an id, and earlier twins, get ids of their own.
+    fn ids(&mut self) {
+        let session = self.session;
+        for ix in session.all() {
+            let entry = session.entry(ix);
+            let draft = if entry.id.is_empty() {
+                let is_odd = self.odd(ix).is_some_and(|odd| odd.id.is_some());
+                let is_last = ix.at() + 1 == session.entries.len();
+                match is_odd {
+                    true => Draft::new(entry.line, K::OddId, "the entry's id is not a string"),
+                    false => Draft::new(entry.line, K::MissingId, "the entry has no id"),
+                }
+                .grave(is_last)
+            } else if entry.flags.has(Flags::SUPERSEDED) {
+                let twin = session.find(&session.id(ix)).unwrap_or(ix);
+                let in_cycle = |ix: EntryIx| session.entry(ix).flags.has(Flags::IN_CYCLE);
+                let message = format!("the entry on line {} has the same id", session.entry(twin).line.0);
+                Draft::new(entry.line, K::DuplicateId, message)
+                    .entry(session.id(ix))
+                    .grave(in_cycle(ix) || in_cycle(twin))
+            } else {
+                continue;
+            };
+            let id = self.new_id(ix);
+            self.findings.push(draft.fix(format!("it gets the id {id}")));
+        }
+    }
+
+    fn new_id(&mut self, ix: EntryIx) -> String {
+        let is_taken = |id: &str| self.links.taken.contains(id) || self.wanted.contains(id.as_bytes());
+        let id = self.session.deterministic_id(self.session.entry(ix).record, is_taken);
+        self.links.taken.insert(id.clone());
+        self.links.ids.insert(ix, id.clone());
+        id
+    }
+
+    fn parents(&mut self, mending: &Mending) {
+        let session = self.session;
+        let replaced = replaced(session, mending);
+        let by_odd_id = self.odd_ids();
+        for ix in session.all() {
+            let entry = session.entry(ix);
+            let resolved =
+                session.find(&session.text(entry.parent_id)).filter(|_| !entry.parent_id.is_empty());
+            if entry.flags.has(Flags::IN_CYCLE) {
+                self.cycle(ix, resolved);
+            } else if let Some(parent) = entry.parent {
+                if parent > ix {
+                    let message =
+                        format!("its parent stands behind it, on line {}", session.entry(parent).line.0);
+                    self.note(ix, K::ForwardParent, message);
+                }
+            } else if !entry.parent_id.is_empty() {
+                self.missing(ix, replaced.get(session.bytes(entry.parent_id)).copied());
+            } else if let Some(parent) = self.odd(ix).and_then(|odd| odd.parent.clone()) {
+                let parent = by_odd_id.get(&parent[..]).copied();
+                self.odd_parent(ix, parent);
+            } else if entry.id.is_empty() && entry.flags.has(Flags::NO_PARENT_KEY) {
+                self.attach(ix, before(ix));
+            }
+        }
+        self.several_roots();
+    }
+
+    fn cycle(&mut self, ix: EntryIx, resolved: Option<EntryIx>) {
+        let session = self.session;
+        let entry = session.entry(ix);
+        let is_cut = entry.parent.is_none();
+        let is_grave = session.leaf.is_some_and(|leaf| self.trees.started(leaf) == self.trees.started(ix));
+        let draft = match resolved == Some(ix) {
+            true => Draft::new(entry.line, K::SelfParent, "the entry is its own parent"),
+            false => Draft::new(entry.line, K::ParentCycle, "the entry is its own ancestor"),
+        };
+        let fix = if is_cut {
+            let parent = before(ix).filter(|&parent| self.attach(ix, Some(parent)));
+            if parent.is_none() {
+                self.links.parents.insert(ix, None);
+            }
+            self.under(parent)
+        } else {
+            "the cycle is cut at its first entry".to_owned()
+        };
+        self.findings.push(draft.entry(session.id(ix)).grave(is_grave).fix(fix));
+    }
+
+    fn missing(&mut self, ix: EntryIx, replaced: Option<Option<EntryIx>>) {
+        let session = self.session;
+        let entry = session.entry(ix);
+        let parent = session.text(entry.parent_id).to_string();
+        let mut draft =
+            Draft::new(entry.line, K::MissingParent, format!("its parent {parent:?} is not in the file"))
+                .entry(session.id(ix))
+                .grave(self.active[ix.at()]);
+        if let Some(parent) = replaced.filter(|&parent| self.attach(ix, parent)) {
+            draft = draft.fix(self.under(parent));
+        }
+        self.findings.push(draft);
+    }
+
+    fn odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
+        let entry = self.session.entry(ix);
+        let mut draft = Draft::new(entry.line, K::OddParent, "its parentId is neither a string nor null")
+            .entry(self.session.id(ix))
+            .grave(self.active[ix.at()]);
+        if parent.is_some() && self.attach(ix, parent) {
+            draft = draft.fix(self.under(parent));
+        }
+        self.findings.push(draft);
+    }
+
+    /// Entries whose id is no string, by what stands there; of several the last, as in the agents.
+    fn odd_ids(&self) -> HashMap<&'s [u8], EntryIx> {
+        let id = |ix| self.odd(ix).and_then(|odd| odd.id.as_deref()).map(|id| (id, ix));
+        self.session.all().filter_map(id).collect()
+    }
+
+    fn odd(&self, ix: EntryIx) -> Option<&'s OddIds> {
+        self.odd.get(&self.session.entry(ix).line).copied()
+    }
+
+    /// Hangs a root of the cut tree under `parent`, unless it is above that.
+    fn attach(&mut self, ix: EntryIx, parent: Option<EntryIx>) -> bool {
+        let fits = parent.is_none_or(|parent| self.trees.join(ix, parent));
+        if fits {
+            self.links.parents.insert(ix, parent);
+        }
+        fits
+    }
+
+    fn under(&self, parent: Option<EntryIx>) -> String {
+        match parent {
+            Some(parent) => format!("it hangs under {} now", self.links.id(self.session, parent)),
+            None => "it becomes a root".to_owned(),
+        }
+    }
+
+    fn several_roots(&mut self) {
+        let session = self.session;
+        let is_root = |&ix: &EntryIx| {
+            let entry = session.entry(ix);
+            entry.parent_id.is_empty() && entry.parent.is_none() && !entry.id.is_empty()
+        };
+        let roots: Vec<_> = session.all().filter(is_root).filter(|&ix| self.odd(ix).is_none()).collect();
+        if let [_, second, ..] = roots[..] {
+            self.note(second, K::SeveralRoots, format!("the conversation has {} beginnings", roots.len()));
+        }
+    }
+
+    fn note(&mut self, ix: EntryIx, kind: K, message: String) {
+        let draft = Draft::new(self.session.entry(ix).line, kind, message);
+        self.findings.push(draft.entry(self.session.id(ix)).grave(self.active[ix.at()]));
+    }
+}
+
+/// The entry before in the file.
+fn before(ix: EntryIx) -> Option<EntryIx> {
+    ix.0.checked_sub(1).map(EntryIx)
+}
+
+/// Where the children of entries that are no longer there belong now, by the ids they name.
+fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<EntryIx>> {
+    let mut replaced: HashMap<Vec<u8>, Option<EntryIx>> = HashMap::new();
+    let known: HashSet<&[u8]> =
+        mending.gone.iter().filter_map(|gone| gone.id.as_ref()).map(Text::as_bytes).collect();
+    for gone in &mending.gone {
+        let behind = session.entries.partition_point(|entry| entry.line.0 <= gone.after);
+        let nearest = behind.checked_sub(1).map(|at| EntryIx(at as u32));
+        let id = match &gone.id {
+            Some(id) => Some(id.as_bytes().to_vec()),
+            // The first entry behind an unreadable line hung on it, if its parent is nowhere else.
+            None => session
+                .entries
+                .get(behind)
+                .filter(|entry| entry.parent.is_none() && !entry.parent_id.is_empty())
+                .map(|entry| session.bytes(entry.parent_id).to_vec())
+                .filter(|id| !known.contains(&id[..])),
+        };
+        let parent = match &gone.parent {
+            Some(None) => None,
+            Some(Some(parent)) => session
+                .find(parent)
+                .or_else(|| replaced.get(parent.as_bytes()).copied().flatten())
+                .or(nearest),
+            None => nearest,
+        };
+        if let Some(id) = id {
+            replaced.insert(id, parent);
+        }
+    }
+    replaced
+}
+
+/// Which tree of the forest an entry is in, while trees are joined: union-find over the parents.
+struct Trees {
+    above: Vec<u32>,
+    /// The root of each entry before anything was joined.
+    started: Vec<u32>,
+}
+
+impl Trees {
+    fn new(session: &Session) -> Trees {
+        let parent = |(at, entry): (usize, &crate::core::entry::Entry)| {
+            entry.parent.map_or(at as u32, |parent| parent.0)
+        };
+        let above = session.entries.iter().enumerate().map(parent).collect();
+        let mut trees = Trees { above, started: Vec::new() };
+        trees.started = (0..session.entries.len() as u32).map(|at| trees.root(at)).collect();
+        trees
+    }
+
+    fn root(&mut self, mut at: u32) -> u32 {
+        loop {
+            let above = self.above[at as usize];
+            if above == at {
+                return at;
+            }
+            let next = self.above[above as usize];
+            self.above[at as usize] = next;
+            at = next;
+        }
+    }
+
+    fn started(&self, ix: EntryIx) -> u32 {
+        self.started[ix.at()]
+    }
+
+    /// Joins the tree of a root under `parent`; false where `parent` is in that tree.
+    fn join(&mut self, root: EntryIx, parent: EntryIx) -> bool {
+        let parent = self.root(parent.0);
+        if parent == root.0 {
+            return false;
+        }
+        self.above[root.at()] = parent;
+        true
+    }
+}

@@ -1,0 +1,417 @@
+//! The lines as they stand: what is wrong with each, and the file as it would be with that mended.
+//!
+//! A line goes back as it is, or its values are split onto lines of their own, or it is taken out. A
+//! value is only found again on a broken line where it is an entry beyond doubt; see
+//! [`resync::values`].
+
+use super::finding::{Draft, FindingKind as K};
+use super::mended::Mended;
+use super::reader::{Line, Lines};
+use super::resync;
+use crate::core::entry::{LineNo, Span};
+use crate::core::json::edit::Edit;
+use crate::core::json::scan::RawString;
+use crate::core::json::string::decode;
+use crate::core::json::{Raw, Scanner};
+use crate::core::load::header::{Version, is_title_slot, read as read_header};
+use crate::core::load::record::{Record, scan};
+use crate::core::store::ReadAt;
+use crate::core::text::Text;
+use std::io;
+
+/// Bytes of oh-my-pi's title line, its newline among them.
+const TITLE_LINE: usize = 256;
+
+/// Nesting from which pi's `JSON.stringify` runs out of stack.
+const DEEP: usize = 3000;
+
+/// What the lines gave.
+pub(super) struct Mending<'a> {
+    /// The file with its lines mended.
+    pub file: Mended<'a>,
+    pub findings: Vec<Draft>,
+    /// What was taken out, in the order of the source.
+    pub rejected: Vec<Span>,
+    /// Entries that were taken out, or cannot be read.
+    pub gone: Vec<Gone>,
+    pub odd_ids: Vec<OddIds>,
+    /// A line of the mended file and the line of the source it comes from, where the two part.
+    lines: Vec<(u32, u32)>,
+    /// Lines of the mended file so far.
+    made: u32,
+    /// Entries of the older formats name each other by their number: nothing that counts may come or go.
+    by_number: bool,
+    has_header: bool,
+    old: bool,
+    ends: [bool; 2],
+    /// The last line that is not blank.
+    last: LineNo,
+}
+
+/// An entry that is no longer there.
+#[derive(Clone, Debug)]
+pub(super) struct Gone {
+    /// Lines of the mended file before it.
+    pub after: u32,
+    /// Its id, where that could still be read.
+    pub id: Option<Text<'static>>,
+    /// Its parent's; `Some(None)` where it was a root.
+    pub parent: Option<Option<Text<'static>>>,
+}
+
+/// The ids of an entry as they stand, where one is not as it should be.
+#[derive(Clone, Debug)]
+pub(super) struct OddIds {
+    /// The line of the mended file.
+    pub line: LineNo,
+    /// `id`, where it is there and no string.
+    pub id: Option<Vec<u8>>,
+    /// `parentId`, where it is there and neither a string nor `null`.
+    pub parent: Option<Vec<u8>>,
+}
+
+impl Mending<'_> {
+    /// Whether entries name each other by their number.
+    pub fn is_by_number(&self) -> bool {
+        self.by_number
+    }
+
+    /// The line of the source that a line of the mended file comes from.
+    pub fn source_line(&self, line: LineNo) -> LineNo {
+        let at = self.lines.partition_point(|&(made, _)| made <= line.0);
+        let (made, source) = at.checked_sub(1).map_or((1, 1), |at| self.lines[at]);
+        LineNo(line.0 - made + source)
+    }
+}
+
+/// Reads all lines.
+pub(super) fn mend<'a>(source: &'a dyn ReadAt) -> io::Result<Mending<'a>> {
+    let version = read_header(source).ok().map(|preamble| preamble.version);
+    let mut mending = Mending {
+        file: Mended::new(source),
+        findings: Vec::new(),
+        rejected: Vec::new(),
+        gone: Vec::new(),
+        odd_ids: Vec::new(),
+        lines: Vec::new(),
+        made: 0,
+        by_number: version == Some(Version::One),
+        has_header: false,
+        old: version.is_some_and(|version| version != Version::Three),
+        ends: [false; 2],
+        last: LineNo(0),
+    };
+    let mut lines = Lines::new(source);
+    let mut number = LineNo(0);
+    while let Some(line) = lines.next()? {
+        number.0 += 1;
+        mending.line(number, &line);
+    }
+    // Which value stands last decides the leaf.
+    let last = mending.last;
+    let ends_with =
+        |draft: &&mut Draft| draft.line == last && matches!(draft.kind, K::NotAnEntry | K::SecondHeader);
+    mending.findings.iter_mut().filter(ends_with).for_each(|draft| draft.grave = true);
+    if mending.ends == [true, true] {
+        mending.findings.push(Draft::new(
+            LineNo(1),
+            K::MixedLineEnds,
+            "some lines end with CR LF, some with LF",
+        ));
+    }
+    Ok(mending)
+}
+
+/// A value, and whether it has its line to itself.
+#[derive(Clone, Copy)]
+struct Place<'l> {
+    number: LineNo,
+    /// The value's bytes (with the white space around it where it is alone), and where they start.
+    bytes: &'l [u8],
+    start: u64,
+    alone: bool,
+    newline: bool,
+    /// Whether bytes that are not UTF-8 may be among them.
+    non_ascii: bool,
+}
+
+impl Place<'_> {
+    fn span(&self) -> Span {
+        Span { start: self.start, len: self.bytes.len() as u64 }
+    }
+}
+
+impl Mending<'_> {
+    fn line(&mut self, number: LineNo, line: &Line) {
+        let (mut bytes, mut start) = (line.bytes, line.span.start);
+        if let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf").filter(|_| number.0 == 1) {
+            let draft =
+                Draft::new(number, K::ByteOrderMark, "a byte order mark stands before the first line");
+            self.findings.push(draft.fix("it is taken out"));
+            self.rejected.push(Span { start, len: 3 });
+            (bytes, start) = (rest, start + 3);
+        }
+        if line.newline {
+            self.ends[usize::from(bytes.ends_with(b"\r"))] = true;
+        }
+        let mut scanner = Scanner::new(bytes);
+        if scanner.at_end() {
+            self.made += u32::from(line.newline);
+            return self.file.keep(Span { start, len: bytes.len() as u64 + u64::from(line.newline) });
+        }
+        self.last = number;
+        let scanned = scan(&mut scanner, &mut Vec::new());
+        let non_ascii = scanner.take_non_ascii();
+        let place = Place { number, bytes, start, alone: true, newline: line.newline, non_ascii };
+        match scanned {
+            Ok(record) if scanner.at_end() => self.value(&place, &record),
+            _ => self.broken(&place),
+        }
+    }
+
+    /// A line that is not one value.
+    fn broken(&mut self, place: &Place) {
+        let values = resync::values(place.bytes, place.number.0 == 1);
+        if values.is_empty() {
+            return self.unreadable(place);
+        }
+        let between = resync::gaps(place.bytes, &values);
+        let junk: usize = between.iter().map(|gap| gap.len()).sum();
+        let message = match (values.len(), junk) {
+            (1, _) => format!("an entry and {junk} bytes that are none stand on one line"),
+            (n, 0) if place.bytes.contains(&b'\r') && place.number.0 == 1 => {
+                format!("lines end with carriage returns alone: {n} values stand on one line")
+            }
+            (n, 0) => format!("{n} values stand on one line"),
+            (n, _) => format!("{n} values and {junk} bytes that are none stand on one line"),
+        };
+        let draft = Draft::new(place.number, K::FusedLine, message);
+        if self.by_number {
+            self.findings.push(draft);
+            return self.keep(place);
+        }
+        self.findings.push(draft.fix(if junk == 0 {
+            "each gets a line of its own"
+        } else {
+            "what is an entry gets a line of its own, the rest is taken out"
+        }));
+        // Gaps and values in the order they stand in.
+        let mut at = 0;
+        let mut gaps = between.into_iter().peekable();
+        for value in values {
+            while let Some(gap) = gaps.next_if(|gap| gap.start < value.start) {
+                self.take_out(place, gap, true);
+            }
+            at = at.max(value.end);
+            let bytes = &place.bytes[value.clone()];
+            let mut scanner = Scanner::new(bytes);
+            if let Ok(record) = scan(&mut scanner, &mut Vec::new()) {
+                let part = Place {
+                    bytes,
+                    start: place.start + value.start as u64,
+                    alone: false,
+                    non_ascii: scanner.take_non_ascii(),
+                    ..*place
+                };
+                self.value(&part, &record);
+            }
+        }
+        gaps.for_each(|gap| self.take_out(place, gap, true));
+    }
+
+    /// A line without anything that can be told to be an entry.
+    fn unreadable(&mut self, place: &Place) {
+        let (kind, what) = if place.bytes.contains(&0) {
+            (K::NulBytes, "the line is not JSON: it holds NUL bytes, as a crash of the machine leaves them")
+        } else if place.newline {
+            (K::MalformedLine, "the line is not JSON")
+        } else {
+            (K::TornTail, "the last line is cut: its write was not finished")
+        };
+        self.take_out(place, 0..place.bytes.len(), true);
+        let mut draft = Draft::new(place.number, kind, what).fix("it is taken out");
+        if let Some(id) = self.gone.last().and_then(|gone| gone.id.clone()) {
+            draft = draft.entry(id);
+        }
+        self.findings.push(draft);
+    }
+
+    /// One value.
+    fn value(&mut self, place: &Place, record: &Record) {
+        let value = Raw::checked(record.bytes);
+        if self.made == 0 && is_title_slot(value) {
+            return self.title(place, value);
+        }
+        let is_entry = record.is_object && (record.kind.is_some() || record.id.is_some());
+        if !is_entry {
+            return self.no_entry(place, value);
+        }
+        if record.kind.is_some_and(|kind| kind.is("session")) {
+            return self.header(place, record);
+        }
+        self.note_body(place, record);
+        self.note_ids(record);
+        self.keep_valid(place, record);
+    }
+
+    fn no_entry(&mut self, place: &Place, value: Raw) {
+        let draft = match value.is_null() {
+            true => Draft::new(place.number, K::NullLine, "the line is null"),
+            false => Draft::new(place.number, K::NotAnEntry, "the line is a value that is no entry"),
+        };
+        if self.by_number && value.is_truthy() {
+            self.findings.push(draft);
+            return self.keep(place);
+        }
+        self.findings.push(draft.fix("it is taken out"));
+        self.take_out(place, 0..place.bytes.len(), false);
+    }
+
+    fn header(&mut self, place: &Place, record: &Record) {
+        if self.has_header {
+            let draft = named(Draft::new(place.number, K::SecondHeader, "a second header"), record);
+            if self.by_number {
+                self.findings.push(draft);
+                return self.keep(place);
+            }
+            self.findings.push(draft.fix("it is taken out"));
+            return self.take_out(place, 0..place.bytes.len(), true);
+        }
+        self.has_header = true;
+        let version = Raw::checked(record.bytes).get_some("version");
+        self.old |= version.and_then(Raw::number).is_some_and(|version| version < 3.0);
+        let Some(odd) = version.filter(|version| !version.is_number()) else {
+            return self.keep_valid(place, record);
+        };
+        let draft = Draft::new(place.number, K::OddVersion, "the header's version is not a number");
+        match Edit::new(place.bytes).ok().filter(|_| odd.is("3")) {
+            Some(mut edit) => {
+                self.findings.push(draft.fix("it becomes the number 3"));
+                edit.set("version", b"3");
+                self.make(place, edit.finish());
+            }
+            None => {
+                self.findings.push(draft);
+                self.keep_valid(place, record);
+            }
+        }
+    }
+
+    /// oh-my-pi's title line: 256 bytes with its newline, neither more nor less.
+    fn title(&mut self, place: &Place, slot: Raw) {
+        let width = place.bytes.len() + 1;
+        let is_right = width == TITLE_LINE && place.newline && place.alone;
+        if is_right {
+            return self.keep(place);
+        }
+        let message = format!("the title line is {width} bytes wide, not {TITLE_LINE}");
+        let draft = Draft::new(place.number, K::TitleWidth, message);
+        match padded(place.bytes, slot) {
+            Some(line) => {
+                self.findings.push(draft.fix("it is padded"));
+                self.make(place, line);
+            }
+            None => {
+                self.findings.push(draft);
+                self.keep(place);
+            }
+        }
+    }
+
+    /// What the bytes of a whole entry tell.
+    fn note_body(&mut self, place: &Place, record: &Record) {
+        let blobs = resync::count_blobs(record.bytes);
+        if blobs > 0 {
+            let message = match blobs {
+                1 => "a blob outside the file is referred to".to_owned(),
+                n => format!("{n} blobs outside the file are referred to"),
+            };
+            self.findings.push(named(Draft::new(place.number, K::BlobReference, message), record));
+        }
+        if self.old && resync::depth(record.bytes) > DEEP {
+            let message = format!("a value is nested more than {DEEP} deep");
+            self.findings.push(named(Draft::new(place.number, K::DeepNesting, message), record));
+        }
+    }
+
+    /// Ids that are no strings; the line is about to be kept.
+    fn note_ids(&mut self, record: &Record) {
+        let parent = record.parent_id.filter(|parent| !parent.is_string() && !parent.is_null());
+        let id = match record.id {
+            Some(_) => None,
+            None => Raw::checked(record.bytes).get_some("id"),
+        };
+        if id.is_some() || parent.is_some() {
+            let bytes = |value: Option<Raw>| value.map(|value| value.bytes().to_vec());
+            self.odd_ids.push(OddIds { line: LineNo(self.made + 1), id: bytes(id), parent: bytes(parent) });
+        }
+    }
+
+    /// Keeps the value; bytes that are not UTF-8 become what the agents read there.
+    fn keep_valid(&mut self, place: &Place, record: &Record) {
+        if !place.non_ascii || std::str::from_utf8(place.bytes).is_ok() {
+            return self.keep(place);
+        }
+        let draft = named(
+            Draft::new(place.number, K::InvalidUtf8, "the line holds bytes that are not UTF-8"),
+            record,
+        );
+        self.findings.push(draft.fix("they become U+FFFD, and the line as it was is kept aside"));
+        self.rejected.push(place.span());
+        self.make(place, String::from_utf8_lossy(place.bytes).into_owned());
+    }
+
+    fn keep(&mut self, place: &Place) {
+        self.start_line(place);
+        let newline = place.alone && place.newline;
+        self.file.keep(Span { len: place.span().len + u64::from(newline), ..place.span() });
+        if !newline {
+            self.file.make(*b"\n");
+        }
+    }
+
+    fn make(&mut self, place: &Place, line: impl Into<Vec<u8>>) {
+        self.start_line(place);
+        let mut line = line.into();
+        line.push(b'\n');
+        self.file.make(line);
+    }
+
+    /// A line of the mended file comes from here.
+    fn start_line(&mut self, place: &Place) {
+        self.made += 1;
+        let (made, line) = self.lines.last().copied().unwrap_or((1, 1));
+        if self.made + line != place.number.0 + made {
+            self.lines.push((self.made, place.number.0));
+        }
+        if place.alone && !place.newline {
+            let draft = Draft::new(place.number, K::NoFinalNewline, "the last line has no newline");
+            self.findings.push(draft.fix("it gets one"));
+        }
+    }
+
+    fn take_out(&mut self, place: &Place, part: std::ops::Range<usize>, was_entry: bool) {
+        let bytes = &place.bytes[part.clone()];
+        self.rejected.push(Span { start: place.start + part.start as u64, len: part.len() as u64 });
+        if was_entry {
+            let (id, parent) = resync::salvaged(bytes);
+            self.gone.push(Gone { after: self.made, id, parent });
+        }
+    }
+}
+
+/// With the record's id.
+fn named(draft: Draft, record: &Record) -> Draft {
+    let id = record.id.map(|id: RawString| decode(id.bytes));
+    id.into_iter().fold(draft, Draft::entry)
+}
+
+/// The title line with as much padding as it takes; `None` where it is too long without.
+fn padded(line: &[u8], slot: Raw) -> Option<Vec<u8>> {
+    let pad = slot.get("pad")?.raw_string()?;
+    let rest = line.len() + 1 - pad.len();
+    let spaces = TITLE_LINE.checked_sub(rest)?;
+    let mut edit = Edit::new(line).ok()?;
+    edit.set("pad", format!("\"{}\"", " ".repeat(spaces)).as_bytes());
+    Some(edit.finish())
+}

@@ -1,0 +1,172 @@
+//! The doctor: what is wrong with a session file, what that means, and what can be repaired.
+//!
+//! A file is looked at in two steps. [`lines`] reads it line by line and gives the file as it would
+//! be with its lines mended, without building it ([`mended`]); that file is loaded like any other,
+//! and [`graph`] and [`conversation`] look at its entries. What a finding calls repairable is what
+//! the plan of the repair does, since both are made in the same walk.
+//!
+//! ```text
+//!   source ── lines ──> mended file ── load ──> session ── graph, conversation ──> findings
+//!                │                                 │                                  │
+//!                └── taken out ──────────────── new ids, new parents ──> Repair <─────┘
+//! ```
+
+mod conversation;
+mod finding;
+mod graph;
+mod lines;
+mod mended;
+mod reader;
+mod resync;
+
+pub use finding::{Finding, FindingKind, Severity};
+
+use self::finding::Draft;
+use self::graph::Links;
+use self::lines::{Mending, mend};
+use self::mended::Mended;
+use crate::core::bodies::FileBodies;
+use crate::core::entry::{LineNo, Span};
+use crate::core::json::edit::Edit;
+use crate::core::json::string::encoded;
+use crate::core::load::{LoadError, Options, load};
+use crate::core::plan::copy_all;
+use crate::core::session::{Dialect, Format, Session};
+use crate::core::store::ReadAt;
+use crate::core::tree::active;
+use std::io::{self, Write};
+
+/// What the doctor found in a file, and what a repair would do.
+pub struct Checkup<'a> {
+    source: &'a dyn ReadAt,
+    mending: Mending<'a>,
+    session: Session,
+    links: Links,
+    findings: Vec<Finding>,
+}
+
+/// Looks at a session file.
+///
+/// # Errors
+/// Where it cannot be read, or is no session even with its lines mended.
+pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a>, LoadError> {
+    let mut mending = mend(source)?;
+    let session = match load(&mending.file, options) {
+        Ok(session) => session,
+        // The file as it is tells better what it is instead.
+        Err(error) => return Err(load(source, options).err().unwrap_or(error)),
+    };
+    if matches!(session.format, Format::V1 | Format::Draft) && !mending.is_by_number() {
+        // Its header was only found by mending; entries that are named by their number forbid that.
+        return Err(load(source, options).err().unwrap_or(LoadError::Io(io::ErrorKind::InvalidData.into())));
+    }
+    let is_active = active(&session, session.leaf);
+    let bodies = FileBodies::new(&session, &mending.file);
+    let mut drafts = Vec::new();
+    old_version(&session, &mut drafts);
+    let links = graph::check(&session, &mending, &is_active, &mut drafts);
+    conversation::check(&session, &bodies, &is_active, &mut drafts)?;
+    for draft in &mut drafts {
+        draft.line = mending.source_line(draft.line);
+    }
+    let mut findings: Vec<_> = std::mem::take(&mut mending.findings)
+        .into_iter()
+        .chain(drafts)
+        .map(|draft| draft.weighed(session.dialect, session.format))
+        .collect();
+    findings.sort_by_key(|finding| (finding.line, finding.kind));
+    Ok(Checkup { source, mending, session, links, findings })
+}
+
+fn old_version(session: &Session, drafts: &mut Vec<Draft>) {
+    let what = match session.format {
+        Format::V1 => "the file is of version 1",
+        Format::Draft => "the file is a draft tree, which no agent reads",
+        Format::V2 => "the file is of version 2",
+        Format::V3 => return,
+    };
+    drafts.push(Draft::new(
+        session.header.line,
+        FindingKind::OldVersion,
+        format!("{what}; see pisess migrate"),
+    ));
+}
+
+impl Checkup<'_> {
+    /// What was found, by line.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Whose file it is.
+    pub fn dialect(&self) -> Dialect {
+        self.session.dialect
+    }
+
+    /// The session as it loads with its lines mended.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Whether a repair would change anything.
+    pub fn is_repairable(&self) -> bool {
+        self.findings.iter().any(Finding::is_repairable)
+    }
+
+    /// What a repair takes out, in the order of the file.
+    pub fn rejected(&self) -> &[Span] {
+        &self.mending.rejected
+    }
+
+    /// Writes the repaired file.
+    ///
+    /// # Errors
+    /// Where reading or writing fails.
+    pub fn write_repaired(&self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.is_repairable() {
+            return copy_all(self.source, out);
+        }
+        let session = &self.session;
+        let bodies = FileBodies::new(session, &self.mending.file);
+        let mut repaired = Mended::new(&self.mending.file);
+        let mut at = 0;
+        for ix in self.links.entries() {
+            let span = session.entry(ix).span;
+            let line = bodies.stored(span)?;
+            let mut edit =
+                Edit::new(&line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            if self.links.ids.contains_key(&ix) {
+                edit.set("id", &encoded(&self.links.id(session, ix)));
+            }
+            if let Some(parent) = self.links.parents.get(&ix) {
+                let parent = parent.map(|parent| encoded(&self.links.id(session, parent)));
+                edit.set("parentId", &parent.unwrap_or_else(|| b"null".to_vec()));
+            }
+            repaired.keep(Span { start: at, len: span.start - at });
+            repaired.make(edit.finish());
+            at = span.end();
+        }
+        repaired.keep(Span { start: at, len: self.mending.file.len() - at });
+        copy_all(&repaired, out)
+    }
+
+    /// Writes what a repair takes out, byte for byte, a newline behind each piece.
+    ///
+    /// # Errors
+    /// Where reading or writing fails.
+    pub fn write_rejected(&self, out: &mut dyn Write) -> io::Result<()> {
+        for &span in self.rejected() {
+            crate::core::plan::copy(self.source, span, out)?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    /// The line of the source that an entry stands on.
+    pub fn source_line(&self, line: LineNo) -> LineNo {
+        self.mending.source_line(line)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! The physical lines of a source, one after the other, through one buffer.
+
+use crate::core::entry::Span;
+use crate::core::store::ReadAt;
+use std::io;
+
+/// Bytes read at a time.
+const STEP: usize = 256 * 1024;
+
+/// A physical line.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'b> {
+    /// Where it stands, without its newline.
+    pub span: Span,
+    /// Its bytes, without its newline.
+    pub bytes: &'b [u8],
+    /// Whether it has one.
+    pub newline: bool,
+}
+
+/// See [`Lines::next`].
+pub struct Lines<'a> {
+    source: &'a dyn ReadAt,
+    buffer: Vec<u8>,
+    /// Where the buffer starts in the source.
+    start: u64,
+    /// Where the next line starts in the buffer.
+    next: usize,
+}
+
+impl<'a> Lines<'a> {
+    pub fn new(source: &'a dyn ReadAt) -> Self {
+        Lines { source, buffer: Vec::new(), start: 0, next: 0 }
+    }
+
+    /// The next line; the memory is that of the longest.
+    pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        let mut searched = self.next;
+        let (len, newline) = loop {
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[searched..]) {
+                break (searched + at - self.next, true);
+            }
+            searched = self.buffer.len() - self.next;
+            self.buffer.drain(..self.next);
+            self.start += self.next as u64;
+            self.next = 0;
+            if !self.read_more()? {
+                break (searched, false);
+            }
+        };
+        if len == 0 && !newline {
+            return Ok(None);
+        }
+        let from = self.next;
+        self.next += len + usize::from(newline);
+        let span = Span { start: self.start + from as u64, len: len as u64 };
+        Ok(Some(Line { span, bytes: &self.buffer[from..from + len], newline }))
+    }
+
+    fn read_more(&mut self) -> io::Result<bool> {
+        let had = self.buffer.len();
+        let left = self.source.len().saturating_sub(self.start + had as u64);
+        let step = STEP.max(had).min(usize::try_from(left).unwrap_or(usize::MAX));
+        self.buffer.resize(had + step, 0);
+        self.source.read_exact_at(&mut self.buffer[had..], self.start + had as u64)?;
+        Ok(step > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_whole_and_in_order() {
+        let long = "x".repeat(STEP + 17);
+        let text = format!("a\n\n{long}\n{long}b\nc").into_bytes();
+        let mut lines = Lines::new(&text);
+        let mut seen = Vec::new();
+        while let Some(line) = lines.next().unwrap() {
+            assert_eq!(line.bytes, &text[line.span.start as usize..line.span.end() as usize]);
+            seen.push((line.span.len as usize, line.newline));
+        }
+        let long = long.len();
+        assert_eq!(seen, [(1, true), (0, true), (long, true), (long + 1, true), (1, false)]);
+    }
+}

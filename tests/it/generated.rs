@@ -1,0 +1,58 @@
+//! The man pages and completions are made from the one definition of the command line, and
+//! committed. `PISESS_BLESS=1 cargo test --test it generated` writes them anew.
+
+mod man;
+
+use clap_complete::Shell;
+use std::path::{Path, PathBuf};
+
+/// Every generated file, by its path from the root of the project.
+fn files() -> Vec<(PathBuf, String)> {
+    let mut files = Vec::new();
+    for (name, page) in man::pages() {
+        files.push((Path::new("man").join(name), page));
+    }
+    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::PowerShell, Shell::Elvish] {
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut pisess::command(), "pisess", &mut script);
+        let name = clap_complete::Generator::file_name(&shell, "pisess");
+        let script = String::from_utf8(script).unwrap();
+        // Some shells' scripts end lines with blanks, which editors and git take ill.
+        let lines: String = script.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        files.push((Path::new("completions").join(name), lines));
+    }
+    files
+}
+
+#[test]
+fn man_pages_and_completions_are_what_the_definition_makes() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let bless = std::env::var_os("PISESS_BLESS").is_some_and(|bless| !bless.is_empty());
+    let files = files();
+    let mut drifted = Vec::new();
+    for (path, wanted) in &files {
+        if std::fs::read_to_string(root.join(path)).ok().as_ref() == Some(wanted) {
+            continue;
+        }
+        if bless {
+            std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            std::fs::write(root.join(path), wanted).unwrap();
+        } else {
+            drifted.push(path.display().to_string());
+        }
+    }
+    for folder in ["man", "completions"] {
+        for file in std::fs::read_dir(root.join(folder)).into_iter().flatten() {
+            let path = Path::new(folder).join(file.unwrap().file_name());
+            match files.iter().any(|(made, _)| *made == path) {
+                true => {}
+                false if bless => std::fs::remove_file(root.join(path)).unwrap(),
+                false => drifted.push(format!("{} (nothing makes it)", path.display())),
+            }
+        }
+    }
+    assert!(
+        drifted.is_empty(),
+        "these drifted from src/: {drifted:#?}\nwrite them anew with PISESS_BLESS=1 cargo test --test it generated"
+    );
+}

@@ -1,0 +1,283 @@
+//! Man pages: options from the clap definition, all else from [`pisess::guide`].
+
+use clap::{Arg, Command};
+use pisess::guide::{self, Example, Guide, Row, Section};
+use std::fmt::Write as _;
+
+/// Name and text of each page.
+pub fn pages() -> Vec<(String, String)> {
+    let mut command = pisess::command();
+    command.build();
+    let verbs = guide::guides().map(|guide| {
+        let verb = command.find_subcommand(guide.verb).expect("each guide has its command");
+        (format!("pisess-{}.1", guide.verb), of_command(verb, &guide))
+    });
+    let main = ("pisess.1".to_owned(), of_all(&command));
+    std::iter::once(main).chain(verbs).collect()
+}
+
+fn of_all(command: &Command) -> String {
+    let mut page = Page::new("pisess", command);
+    page.heading("SYNOPSIS");
+    page.line(r"\fBpisess\fR \fICOMMAND\fR [\fIOPTIONS\fR] \fISESSION\fR [\fI...\fR]");
+    page.heading("DESCRIPTION");
+    page.paragraph(
+        "pisess works on the session files of the pi coding agents, pi and oh-my-pi, from a shell: it draws \
+         the tree of a conversation, names places in it, and makes new branches, sessions and summaries. It \
+         is to such a file what git's plumbing is to a repository: one process, one operation, plain pipes.",
+    );
+    page.paragraph("Each command has a page of its own: see `pisess-tree(1)` and the others below.");
+    page.heading("COMMANDS");
+    let verbs: Vec<_> = command.get_subcommands().filter(|verb| verb.get_name() != "help").collect();
+    for verb in &verbs {
+        page.item(&format!(r"\fBpisess\-{}\fR(1)", escaped(verb.get_name())), &about(verb));
+    }
+    page.options(command);
+    page.heading("REFERENCES");
+    page.paragraph(guide::REFERENCE_RULES);
+    page.table(guide::REFERENCES);
+    page.section(&guide::SESSIONS);
+    page.section(&guide::STREAMS);
+    page.section(&guide::WRITING);
+    page.section(&guide::AGENTS);
+    page.heading("EXIT STATUS");
+    page.paragraph("Of several files the worst counts: 2 before 3 before 1.");
+    page.table(guide::EXIT_CODES);
+    page.heading("ENVIRONMENT");
+    page.table(guide::ENVIRONMENT);
+    page.examples(&guide::EXAMPLES);
+    let names = verbs.iter().map(|verb| format!("pisess-{}", verb.get_name()));
+    page.see_also(names.chain(["jq".to_owned()]));
+    page.text
+}
+
+fn of_command(command: &Command, guide: &Guide) -> String {
+    let name = format!("pisess-{}", guide.verb);
+    let mut page = Page::new(&name, command);
+    page.heading("SYNOPSIS");
+    let usage = command.clone().render_usage().to_string();
+    let words = usage.trim_start_matches("Usage: ").split_whitespace();
+    let synopsis: Vec<String> = words.map(synopsis_word).collect();
+    page.line(&synopsis.join(" "));
+    page.heading("DESCRIPTION");
+    for paragraph in command.get_long_about().map(ToString::to_string).unwrap_or_default().split("\n\n") {
+        page.paragraph(paragraph);
+    }
+    page.options(command);
+    page.examples(guide.examples);
+    if guide.refers {
+        page.heading("REFERENCES");
+        page.table(guide::REFERENCES);
+    }
+    page.heading("EXIT STATUS");
+    page.table(guide.exit_codes());
+    page.paragraph(match guide.writes {
+        true => "How files are written, and what to know while an agent runs, is told in `pisess(1)`.",
+        false => "This command writes no file. Older formats are read as if they were migrated.",
+    });
+    let others = guide::guides().into_iter().map(|guide| format!("pisess-{}", guide.verb));
+    page.see_also(std::iter::once("pisess".to_owned()).chain(others.filter(|other| *other != name)));
+    page.text
+}
+
+/// `pisess fork [OPTIONS] <SESSION> [REF]`: names bold, what is to be put in italic.
+fn synopsis_word(word: &str) -> String {
+    let inner: &str = word.trim_matches(|c| "[]<>.".contains(c));
+    let slanted = format!(r"\fI{}\fR", escaped(inner));
+    match word.as_bytes().first() {
+        Some(b'[') => format!("[{slanted}]{}", if word.ends_with("...") { " ..." } else { "" }),
+        Some(b'<') => format!("{slanted}{}", if word.ends_with("...") { " ..." } else { "" }),
+        _ => format!(r"\fB{}\fR", escaped(word)),
+    }
+}
+
+fn about(command: &Command) -> String {
+    command.get_about().map(ToString::to_string).unwrap_or_default()
+}
+
+/// A page in the making, in the man macros.
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn new(name: &str, command: &Command) -> Page {
+        let version = env!("CARGO_PKG_VERSION");
+        let mut page = Page { text: String::new() };
+        page.line(r#".\" Made from src/ by tests/it/generated.rs; do not edit."#);
+        page.line(&format!(
+            r#".TH {} 1 "" "pisess {version}" "pisess manual""#,
+            escaped(&name.to_uppercase())
+        ));
+        // No hyphens and no stretched blanks: names and options stay whole in a narrow terminal.
+        page.line(".nh\n.ad l");
+        page.heading("NAME");
+        page.line(&format!(r"{} \- {}", escaped(name), escaped(&lowercase(&about(command)))));
+        page
+    }
+
+    fn line(&mut self, line: &str) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.text, "{line}");
+    }
+
+    fn heading(&mut self, title: &str) {
+        self.line(&format!(".SH {}", escaped(title)));
+    }
+
+    fn paragraph(&mut self, text: &str) {
+        self.line(&format!(".PP\n{}", marked(text)));
+    }
+
+    fn section(&mut self, section: &Section) {
+        self.heading(section.title);
+        for paragraph in section.paragraphs {
+            self.paragraph(paragraph);
+        }
+    }
+
+    /// A term in roff, and what it means.
+    fn item(&mut self, term: &str, meaning: &str) {
+        self.line(&format!(".TP\n{term}\n{}", marked(meaning)));
+    }
+
+    fn table(&mut self, rows: impl IntoIterator<Item = Row>) {
+        for (index, (form, meaning)) in rows.into_iter().enumerate() {
+            if index == 1 {
+                self.line(".PD 0");
+            }
+            self.line(&format!(".TP 14\n\\fB{}\\fR\n{}", escaped(form), marked(meaning)));
+        }
+        self.line(".PD");
+    }
+
+    fn examples(&mut self, examples: &[Example]) {
+        self.heading("EXAMPLES");
+        for example in examples {
+            self.paragraph(&format!("{}:", example.what));
+            self.line(&format!(".RS 4\n.nf\n{}\n.fi\n.RE", guarded(&escaped(example.line))));
+        }
+    }
+
+    fn options(&mut self, command: &Command) {
+        let shown = |arg: &&Arg| !arg.is_hide_set();
+        let positionals: Vec<&Arg> = command.get_positionals().filter(shown).collect();
+        if !positionals.is_empty() {
+            self.heading("ARGUMENTS");
+            for arg in positionals {
+                self.argument(arg);
+            }
+        }
+        let mut headings: Vec<Option<&str>> = Vec::new();
+        for arg in options(command) {
+            if !headings.contains(&arg.get_help_heading()) {
+                headings.push(arg.get_help_heading());
+            }
+        }
+        // What every command has comes last.
+        headings.sort_by_key(|heading| *heading == Some("Common options"));
+        for heading in headings {
+            self.heading(&heading.unwrap_or("Options").to_uppercase());
+            for arg in options(command).filter(|arg| arg.get_help_heading() == heading) {
+                if shown(&arg) {
+                    self.argument(arg);
+                }
+            }
+        }
+    }
+
+    fn argument(&mut self, arg: &Arg) {
+        let mut term = Vec::new();
+        if let Some(short) = arg.get_short() {
+            term.push(format!(r"\fB\-{short}\fR"));
+        }
+        if let Some(long) = arg.get_long() {
+            term.push(format!(r"\fB\-\-{}\fR", escaped(long)));
+        }
+        let mut term = term.join(", ");
+        if arg.is_positional() || arg.get_action().takes_values() {
+            let names = arg.get_value_names().map(|names| names.join(" ")).unwrap_or_default();
+            let value = format!(r"\fI{}\fR", escaped(&names));
+            let optional = arg.get_num_args().is_some_and(|range| range.min_values() == 0);
+            term += &match (arg.is_positional(), optional) {
+                (true, _) => value,
+                (false, true) => format!("[={value}]"),
+                (false, false) => format!(" {value}"),
+            };
+        }
+        let mut help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        if arg.get_id() == "help" {
+            help = "Print help: a summary with -h, all of it with --help".to_owned();
+        }
+        let defaults = arg.get_default_values();
+        if let [default] = defaults
+            && arg.get_action().takes_values()
+            && !default.is_empty()
+        {
+            let _ = write!(help, " (default: {})", default.to_string_lossy());
+        }
+        self.item(&term, &format!("{}.", help.trim_end_matches('.')));
+        let values: Vec<_> =
+            arg.get_possible_values().into_iter().filter(|value| value.get_help().is_some()).collect();
+        if !arg.get_action().takes_values() || arg.is_hide_possible_values_set() || values.is_empty() {
+            return;
+        }
+        self.line(".RS 7");
+        for value in values {
+            let meaning = value.get_help().map(ToString::to_string).unwrap_or_default();
+            self.line(&format!(
+                ".TP 14\n\\fB{}\\fR\n{}",
+                escaped(value.get_name()),
+                marked(&lowercase(&meaning))
+            ));
+        }
+        self.line(".RE");
+    }
+
+    fn see_also(&mut self, names: impl Iterator<Item = String>) {
+        self.heading("SEE ALSO");
+        let names: Vec<_> = names.map(|name| format!(r"\fB{}\fR(1)", escaped(&name))).collect();
+        self.line(&names.join(",\n"));
+    }
+}
+
+fn options(command: &Command) -> impl Iterator<Item = &Arg> {
+    command.get_arguments().filter(|arg| !arg.is_positional() && !arg.is_hide_set())
+}
+
+fn lowercase(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// Prose: escaped, what stands in backticks bold.
+fn marked(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let parts = text.split('`').enumerate().map(|(index, part)| match index % 2 {
+        0 => escaped(part),
+        _ => format!(r"\fB{}\fR", escaped(part)),
+    });
+    guarded(&parts.collect::<String>())
+}
+
+/// Characters that roff would take for its own, or would draw as something else.
+fn escaped(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len() + 8), |mut out, c| {
+        match c {
+            '\\' => out.push_str(r"\e"),
+            '-' => out.push_str(r"\-"),
+            '^' => out.push_str(r"\(ha"),
+            '~' => out.push_str(r"\(ti"),
+            '\'' => out.push_str(r"\(aq"),
+            '"' => out.push_str(r"\(dq"),
+            '`' => out.push_str(r"\(ga"),
+            c => out.push(c),
+        }
+        out
+    })
+}
+
+/// A line that begins with a point would be a command.
+fn guarded(line: &str) -> String {
+    if line.starts_with('.') { format!(r"\&{line}") } else { line.to_owned() }
+}
