@@ -16,6 +16,9 @@ _pisess() {
             ",$1")
                 cmd="pisess"
                 ;;
+            pisess,check)
+                cmd="pisess__subcmd__check"
+                ;;
             pisess,compact)
                 cmd="pisess__subcmd__compact"
                 ;;
@@ -42,6 +45,9 @@ _pisess() {
                 ;;
             pisess,tree)
                 cmd="pisess__subcmd__tree"
+                ;;
+            pisess__subcmd__help,check)
+                cmd="pisess__subcmd__help__subcmd__check"
                 ;;
             pisess__subcmd__help,compact)
                 cmd="pisess__subcmd__help__subcmd__compact"
@@ -77,7 +83,7 @@ _pisess() {
 
     case "${cmd}" in
         pisess)
-            opts="-q -h -V --color --quiet --help --version migrate tree path label fork compact summarize context help"
+            opts="-q -h -V --color --quiet --help --version migrate tree path label fork compact summarize context check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -94,8 +100,42 @@ _pisess() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        pisess__subcmd__check)
+            opts="-r -o -n -q -h --recursive --repair --backup --output --dry-run --force --wait --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --backup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         pisess__subcmd__compact)
-            opts="-o -n -q -h --keep-recent-tokens --first-kept --if-over --summary --summary-file --summarizer --timeout --instructions --replace-instructions --prepare --prompt --output --dry-run --force --wait --json --color --quiet --help"
+            opts="-o -n -q -h --keep-recent-tokens --first-kept --if-over --summary --summary-file --hook --summarizer --timeout --instructions --replace-instructions --prepare --prompt --output --dry-run --force --wait --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -118,6 +158,10 @@ _pisess() {
                     return 0
                     ;;
                 --summary-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hook)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -157,7 +201,7 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__context)
-            opts="-q -h --as --tokens --json --color --quiet --help"
+            opts="-q -h --as --hook --timeout --tokens --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -165,6 +209,14 @@ _pisess() {
             case "${prev}" in
                 --as)
                     COMPREPLY=($(compgen -W "messages llm text" -- "${cur}"))
+                    return 0
+                    ;;
+                --hook)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -217,8 +269,22 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__help)
-            opts="migrate tree path label fork compact summarize context help"
+            opts="migrate tree path label fork compact summarize context check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pisess__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -439,7 +505,7 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__summarize)
-            opts="-o -n -q -h --from --label --summary --summary-file --summarizer --timeout --instructions --replace-instructions --prepare --prompt --output --dry-run --force --wait --json --color --quiet --help"
+            opts="-o -n -q -h --from --label --summary --summary-file --hook --summarizer --timeout --instructions --replace-instructions --prepare --prompt --output --dry-run --force --wait --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -458,6 +524,10 @@ _pisess() {
                     return 0
                     ;;
                 --summary-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hook)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

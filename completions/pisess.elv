@@ -33,6 +33,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand compact 'Summarise the older part of the conversation and go on from there'
             cand summarize 'Go to another entry and leave a summary of the branch behind'
             cand context 'Print what the model would see at an entry'
+            cand check 'Tell what is wrong with session files, and repair it'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'pisess;migrate'= {
@@ -115,8 +116,9 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --if-over 'Do nothing unless the context has more tokens'
             cand --summary 'The summary, stored as it is'
             cand --summary-file 'A file that holds the summary; - is standard input'
+            cand --hook 'A shell command that gets a JSON event and may answer with a summary, or cancel'
             cand --summarizer 'A shell command that reads the prompt and prints the summary'
-            cand --timeout 'How long that command may take'
+            cand --timeout 'How long such a command may take'
             cand --instructions 'What the summary should pay attention to'
             cand -o 'Write the result to PATH (- is standard output), not to the session'
             cand --output 'Write the result to PATH (- is standard output), not to the session'
@@ -139,8 +141,9 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --label 'Label the summary'
             cand --summary 'The summary, stored as it is'
             cand --summary-file 'A file that holds the summary; - is standard input'
+            cand --hook 'A shell command that gets a JSON event and may answer with a summary, or cancel'
             cand --summarizer 'A shell command that reads the prompt and prints the summary'
-            cand --timeout 'How long that command may take'
+            cand --timeout 'How long such a command may take'
             cand --instructions 'What the summary should pay attention to'
             cand -o 'Write the result to PATH (- is standard output), not to the session'
             cand --output 'Write the result to PATH (- is standard output), not to the session'
@@ -160,9 +163,29 @@ set edit:completion:arg-completer[pisess] = {|@words|
         }
         &'pisess;context'= {
             cand --as 'What to print'
+            cand --hook 'A shell command that gets the messages as a JSON event and may answer with others'
+            cand --timeout 'How long that command may take'
             cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand --tokens 'Print how many tokens that is, by the agent''s estimate'
             cand --json 'Print JSON (which the context is in any case)'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;check'= {
+            cand --backup 'Repair in place, and keep the old file with SUFFIX behind its name'
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'How long to wait for another process that holds the session'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand -r 'Look into folders of folders, too'
+            cand --recursive 'Look into folders of folders, too'
+            cand --repair 'Fix what is certain; needs -o or --backup'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Write what is refused otherwise, as onto an existing file'
+            cand --json 'Print JSON: what was written, or with -n what would be'
             cand -q 'Print no notes, only errors'
             cand --quiet 'Print no notes, only errors'
             cand -h 'Print help (see more with ''--help'')'
@@ -177,6 +200,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand compact 'Summarise the older part of the conversation and go on from there'
             cand summarize 'Go to another entry and leave a summary of the branch behind'
             cand context 'Print what the model would see at an entry'
+            cand check 'Tell what is wrong with session files, and repair it'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'pisess;help;migrate'= {
@@ -194,6 +218,8 @@ set edit:completion:arg-completer[pisess] = {|@words|
         &'pisess;help;summarize'= {
         }
         &'pisess;help;context'= {
+        }
+        &'pisess;help;check'= {
         }
         &'pisess;help;help'= {
         }

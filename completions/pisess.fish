@@ -38,6 +38,7 @@ complete -c pisess -n "__fish_pisess_needs_command" -f -a "fork" -d 'Copy the pa
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "context" -d 'Print what the model would see at an entry'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "check" -d 'Tell what is wrong with session files, and repair it'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l backup -d 'Keep the old file too, with SUFFIX behind its name' -r
 complete -c pisess -n "__fish_pisess_using_subcommand migrate" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
@@ -105,8 +106,9 @@ complete -c pisess -n "__fish_pisess_using_subcommand compact" -l first-kept -d 
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l if-over -d 'Do nothing unless the context has more tokens' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l hook -d 'A shell command that gets a JSON event and may answer with a summary, or cancel' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
-complete -c pisess -n "__fish_pisess_using_subcommand compact" -l timeout -d 'How long that command may take' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l timeout -d 'How long such a command may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l instructions -d 'What the summary should pay attention to' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l wait -d 'How long to wait for another process that holds the session' -r
@@ -125,8 +127,9 @@ complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l from -d 'The
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l label -d 'Label the summary' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l hook -d 'A shell command that gets a JSON event and may answer with a summary, or cancel' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
-complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l timeout -d 'How long that command may take' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l timeout -d 'How long such a command may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l instructions -d 'What the summary should pay attention to' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l wait -d 'How long to wait for another process that holds the session' -r
@@ -144,6 +147,8 @@ complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s h -l help -d
 complete -c pisess -n "__fish_pisess_using_subcommand context" -l as -d 'What to print' -r -f -a "messages\t'The agent\'s messages and settings, as JSON'
 llm\t'The messages as a model\'s API knows them, as JSON'
 text\t'The transcript that the agent\'s summariser reads'"
+complete -c pisess -n "__fish_pisess_using_subcommand context" -l hook -d 'A shell command that gets the messages as a JSON event and may answer with others' -r
+complete -c pisess -n "__fish_pisess_using_subcommand context" -l timeout -d 'How long that command may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand context" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
@@ -151,12 +156,26 @@ complete -c pisess -n "__fish_pisess_using_subcommand context" -l tokens -d 'Pri
 complete -c pisess -n "__fish_pisess_using_subcommand context" -l json -d 'Print JSON (which the context is in any case)'
 complete -c pisess -n "__fish_pisess_using_subcommand context" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand context" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "migrate" -d 'Bring old session files to version 3'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "tree" -d 'Draw the conversation as a tree'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "path" -d 'List the entries from the root to an entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "label" -d 'Name an entry, take its name off, or list the names'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "context" -d 'Print what the model would see at an entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c pisess -n "__fish_pisess_using_subcommand check" -l backup -d 'Repair in place, and keep the old file with SUFFIX behind its name' -r
+complete -c pisess -n "__fish_pisess_using_subcommand check" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand check" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand check" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand check" -s r -l recursive -d 'Look into folders of folders, too'
+complete -c pisess -n "__fish_pisess_using_subcommand check" -l repair -d 'Fix what is certain; needs -o or --backup'
+complete -c pisess -n "__fish_pisess_using_subcommand check" -s n -l dry-run -d 'Write nothing, print what would be written'
+complete -c pisess -n "__fish_pisess_using_subcommand check" -l force -d 'Write what is refused otherwise, as onto an existing file'
+complete -c pisess -n "__fish_pisess_using_subcommand check" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand check" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context check help" -f -a "migrate" -d 'Bring old session files to version 3'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context check help" -f -a "tree" -d 'Draw the conversation as a tree'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context check help" -f -a "path" -d 'List the entries from the root to an entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context check help" -f -a "label" -d 'Name an entry, take its name off, or list the names'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context check help" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context check help" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context check help" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context check help" -f -a "context" -d 'Print what the model would see at an entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context check help" -f -a "check" -d 'Tell what is wrong with session files, and repair it'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize context check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -28,6 +28,24 @@ pub enum Shape {
     V1,
 }
 
+impl Shape {
+    /// The one with this name on the command line.
+    pub fn named(name: &str) -> Option<Shape> {
+        Some(match name {
+            "turns" => Shape::Turns { percent: 100 },
+            "small" => Shape::Turns { percent: 10 },
+            "big" => Shape::Turns { percent: 1000 },
+            "chain" => Shape::Chain,
+            "fan" => Shape::Fan,
+            "comb" => Shape::Comb,
+            "labels" => Shape::Labels,
+            "line" => Shape::Line,
+            "v1" => Shape::V1,
+            _ => return None,
+        })
+    }
+}
+
 /// What a tool must answer.
 #[derive(Debug, Default)]
 pub struct Facts {
@@ -187,7 +205,9 @@ impl<'a> Maker<'a> {
             self.field_row(kind, None, None, &time);
         } else {
             let quoted = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
-            self.line += &format!("{{\"type\":\"{kind}\",\"id\":\"{id}\",\"parentId\":{quoted},\"timestamp\":\"{time}\",");
+            self.line += &format!(
+                "{{\"type\":\"{kind}\",\"id\":\"{id}\",\"parentId\":{quoted},\"timestamp\":\"{time}\","
+            );
             self.line += rest;
             self.line += "}\n";
             self.field_row(kind, Some(&id), parent, &time);
@@ -222,7 +242,9 @@ impl<'a> Maker<'a> {
         for turn in std::mem::take(&mut self.left).iter().rev() {
             turn.iter().for_each(|id| self.row(id));
         }
-        let model = self.model.map_or("null".to_owned(), |id| format!("{{\"provider\":\"anthropic\",\"modelId\":\"{id}\"}}"));
+        let model = self
+            .model
+            .map_or("null".to_owned(), |id| format!("{{\"provider\":\"anthropic\",\"modelId\":\"{id}\"}}"));
         self.context.add(format!("],\"thinkingLevel\":\"off\",\"model\":{model}}}\n").as_bytes());
         self.facts.context = self.context;
         self.facts.leaf = self.leaf.clone().unwrap_or_default();
@@ -238,8 +260,10 @@ impl Maker<'_> {
         while self.count < entries {
             let steps = self.random.below(9);
             // The last turn is never left: it holds the leaf.
-            let is_left =
-                self.shape != Shape::V1 && parent.is_some() && self.count + 40 < entries && self.random.below(100) == 0;
+            let is_left = self.shape != Shape::V1
+                && parent.is_some()
+                && self.count + 40 < entries
+                && self.random.below(100) == 0;
             let mut rows = Vec::new();
             let mut at = parent.clone();
             for step in 0..2 * steps + 2 {
@@ -355,7 +379,9 @@ impl Maker<'_> {
     fn user(&mut self) -> String {
         let text = self.text(600);
         let time = 1_763_681_581_544_u64 + u64::from(self.count);
-        format!("{{\"role\":\"user\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}],\"timestamp\":{time}}}")
+        format!(
+            "{{\"role\":\"user\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}],\"timestamp\":{time}}}"
+        )
     }
 
     fn assistant(&mut self, with_text: bool, with_call: bool) -> String {
@@ -384,15 +410,26 @@ impl Maker<'_> {
     fn call(&mut self) -> String {
         let number = self.random.below(1000);
         let (name, arguments) = match self.random.below(4) {
-            0 => ("read", format!("{{\"path\":\"/home/dev/project/src/part{number}.ts\",\"offset\":{number}}}")),
-            1 => ("bash", format!("{{\"command\":\"grep -rn part{number} src | head -{number}\",\"timeout\":30}}")),
+            0 => (
+                "read",
+                format!("{{\"path\":\"/home/dev/project/src/part{number}.ts\",\"offset\":{number}}}"),
+            ),
+            1 => (
+                "bash",
+                format!("{{\"command\":\"grep -rn part{number} src | head -{number}\",\"timeout\":30}}"),
+            ),
             2 => ("edit", {
                 let (old, new) = (self.text(300), self.text(300));
-                format!("{{\"path\":\"/home/dev/project/src/part{number}.ts\",\"oldText\":\"{old}\",\"newText\":\"{new}\"}}")
+                format!(
+                    "{{\"path\":\"/home/dev/project/src/part{number}.ts\",\"oldText\":\"{old}\",\"newText\":\"{new}\"}}"
+                )
             }),
             _ => ("grep", format!("{{\"pattern\":\"part{number}\",\"path\":\"/home/dev/project\"}}")),
         };
-        format!("{{\"type\":\"toolCall\",\"id\":\"toolu_{:08x}\",\"name\":\"{name}\",\"arguments\":{arguments}}}", self.count + 1)
+        format!(
+            "{{\"type\":\"toolCall\",\"id\":\"toolu_{:08x}\",\"name\":\"{name}\",\"arguments\":{arguments}}}",
+            self.count + 1
+        )
     }
 
     fn result(&mut self) -> String {
@@ -438,8 +475,9 @@ impl Maker<'_> {
 /// or tabs.
 fn pooled(random: &mut Random) -> String {
     const WORDS: [&str; 24] = [
-        "the", "session", "tree", "branch", "entry", "return", "const", "await", "of", "file", "line", "parse",
-        "value", "summary", "model", "if", "context", "read", "write", "error", "a", "to", "from", "index",
+        "the", "session", "tree", "branch", "entry", "return", "const", "await", "of", "file", "line",
+        "parse", "value", "summary", "model", "if", "context", "read", "write", "error", "a", "to", "from",
+        "index",
     ];
     const FOREIGN: [&str; 6] = ["naïve", "größer", "日本語", "—", "✓", "😀"];
     let mut line = String::new();
@@ -476,6 +514,6 @@ impl Random {
 
     /// Below `bound`, evenly enough.
     fn below(&mut self, bound: u32) -> u32 {
-        ((self.next() >> 32) * u64::from(bound) >> 32) as u32
+        (((self.next() >> 32) * u64::from(bound)) >> 32) as u32
     }
 }

@@ -23,7 +23,10 @@ pub const GUIDE: Guide = Guide {
         Example::new("Is all well with a session?", "pisess check session.jsonl"),
         Example::new("With all sessions below a folder", "pisess check -r sessions"),
         Example::answers_no("What is wrong, for a program", "pisess check --json broken.jsonl"),
-        Example::new("What can be repaired, into another file", "pisess check --repair -o mended.jsonl broken.jsonl"),
+        Example::new(
+            "What can be repaired, into another file",
+            "pisess check --repair -o mended.jsonl broken.jsonl",
+        ),
     ],
     found: Some("something is wrong: a warning or an error"),
     writes: true,

@@ -1,6 +1,6 @@
 //! A loaded session: its header, its entries, what was noted on the way.
 //!
-//! Loading ([`crate::core::log`]) never fails on content; what is wrong with a file is told in
+//! Loading ([`crate::core::load`]) never fails on content; what is wrong with a file is told in
 //! [`Session::problems`], and each command decides what stops it. Older formats are understood here
 //! as if migrated: every entry has its id and its parent.
 

@@ -39,7 +39,12 @@ fn kinds(done: &Done) -> String {
     let row = |line: &str| {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();
         let star = if row["repairable"] == true { "*" } else { "" };
-        format!("{} {} {}{star}", row["line"], row["severity"].as_str().unwrap(), row["kind"].as_str().unwrap())
+        format!(
+            "{} {} {}{star}",
+            row["line"],
+            row["severity"].as_str().unwrap(),
+            row["kind"].as_str().unwrap()
+        )
     };
     rows.map(row).collect::<Vec<_>>().join(", ")
 }

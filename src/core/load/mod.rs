@@ -1,7 +1,7 @@
 //! The one pass over a file: chunks, workers, narrow envelopes, harvest.
 //!
 //! The file is cut into chunks at newlines; each worker reads a chunk into its own buffer, walks
-//! its lines once and makes a [`part::Part`]; parts are joined in file order. Nothing of a body is
+//! its lines once and makes a `Part`; parts are joined in file order. Nothing of a body is
 //! kept but what [`Options`] ask for, so memory grows with entries, plus the longest line for each
 //! worker.
 

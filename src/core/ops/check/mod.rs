@@ -1,8 +1,8 @@
 //! The doctor: what is wrong with a session file, what that means, and what can be repaired.
 //!
-//! A file is looked at in two steps. [`lines`] reads it line by line and gives the file as it would
-//! be with its lines mended, without building it ([`mended`]); that file is loaded like any other,
-//! and [`graph`] and [`conversation`] look at its entries. What a finding calls repairable is what
+//! A file is looked at in two steps. `lines` reads it line by line and gives the file as it would
+//! be with its lines mended, without building it (`mended`); that file is loaded like any other,
+//! and `graph` and `conversation` look at its entries. What a finding calls repairable is what
 //! the plan of the repair does, since both are made in the same walk.
 //!
 //! ```text

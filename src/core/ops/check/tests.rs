@@ -39,8 +39,7 @@ fn repaired(bytes: &[u8]) -> (String, String) {
 }
 
 fn repaired_bytes(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
-    let bytes = bytes.to_vec();
-    let (once, rejected) = repaired_once(&bytes);
+    let (once, rejected) = repaired_once(bytes);
     let again = check(&once, &Options::default()).unwrap();
     assert!(!again.is_repairable(), "left: {:?}", again.findings());
     let (twice, nothing) = repaired_once(&once);
@@ -49,8 +48,9 @@ fn repaired_bytes(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     (once, rejected)
 }
 
-fn repaired_once(bytes: &Vec<u8>) -> (Vec<u8>, Vec<u8>) {
-    let checkup = check(bytes, &Options::default()).unwrap();
+fn repaired_once(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let bytes = bytes.to_vec();
+    let checkup = check(&bytes, &Options::default()).unwrap();
     let (mut file, mut rejected) = (Vec::new(), Vec::new());
     checkup.write_repaired(&mut file).unwrap();
     checkup.write_rejected(&mut rejected).unwrap();

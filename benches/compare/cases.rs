@@ -1,0 +1,327 @@
+//! The cases: a session is made, each tool's answer is checked, then the tools take turns.
+
+use super::USAGE;
+use super::generate::{Facts, Hash, Shape, write};
+use super::measure::{Run, warm};
+use super::tools::{Tools, pi_told};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What was asked for on the command line.
+#[derive(Debug)]
+pub struct Plan {
+    percent: u32,
+    runs: u32,
+    folder: Option<PathBuf>,
+    only: Vec<String>,
+}
+
+/// The cases that read one session: name, shape, entries, and whether slow tools run beside.
+const READING: [(&str, Shape, u32, bool); 8] = [
+    ("session", Shape::Turns { percent: 100 }, 100_000, true),
+    ("tenth", Shape::Turns { percent: 10 }, 100_000, false),
+    ("tenfold", Shape::Turns { percent: 1000 }, 100_000, false),
+    ("chain", Shape::Chain, 1_000_000, true),
+    ("fan", Shape::Fan, 200_000, false),
+    ("comb", Shape::Comb, 20_000, false),
+    ("labels", Shape::Labels, 20_000, false),
+    ("line", Shape::Line, 200, false),
+];
+const OTHERS: [&str; 4] = ["append", "folder", "v1", "start"];
+
+impl Plan {
+    /// `None` where a list was asked for.
+    pub fn parse(args: &[String]) -> Result<Option<Plan>, String> {
+        let mut plan = Plan { percent: 100, runs: 5, folder: None, only: Vec::new() };
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().ok_or(USAGE);
+            let number = |text: &String| text.parse().map_err(|_| USAGE);
+            match &**arg {
+                "--percent" => plan.percent = number(value()?)?,
+                "--runs" => plan.runs = number(value()?)?,
+                "--dir" => plan.folder = Some(value()?.into()),
+                "--list" => {
+                    READING.iter().for_each(|case| println!("{}", case.0));
+                    OTHERS.iter().for_each(|case| println!("{case}"));
+                    return Ok(None);
+                }
+                case if !case.starts_with('-') => plan.only.push(case.to_owned()),
+                _ => return Err(USAGE.to_owned()),
+            }
+        }
+        Ok(Some(plan))
+    }
+
+    /// Runs the cases.
+    pub fn run(&self) -> Result<(), String> {
+        let tools = Tools::find();
+        tools.missing().iter().for_each(|missing| println!("note: {missing}"));
+        let made = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let bench =
+            Bench { tools, folder: self.folder.as_deref().unwrap_or(made.path()), runs: self.runs.max(1) };
+        for (name, shape, entries, beside) in READING.into_iter().filter(|case| self.wants(case.0)) {
+            let entries = (u64::from(entries) * u64::from(self.percent) / 100).max(20) as u32;
+            bench.reading(name, shape, entries, beside)?;
+        }
+        let thousand = (10 * self.percent).max(2);
+        for name in OTHERS.into_iter().filter(|name| self.wants(name)) {
+            match name {
+                "append" => bench.append(1000 * self.percent)?,
+                "folder" => bench.migrate(name, thousand, 330)?,
+                "v1" => bench.migrate(name, 1, 1000 * self.percent)?,
+                _ => bench.start()?,
+            }
+        }
+        Ok(())
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
+}
+
+struct Bench<'a> {
+    tools: Tools,
+    folder: &'a Path,
+    runs: u32,
+}
+
+/// A row of a table: the command, its fastest time, its peak memory.
+struct Row {
+    name: String,
+    took: Duration,
+    peak: Option<u64>,
+}
+
+impl Bench<'_> {
+    fn make(&self, name: &str, shape: Shape, count: u32, seed: u64) -> Result<(String, Facts), String> {
+        let path = self.folder.join(name);
+        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+        let file = std::fs::File::create(&path).map_err(failed)?;
+        let mut out = std::io::BufWriter::with_capacity(1 << 20, file);
+        let facts = write(shape, count, seed, &mut out).map_err(failed)?;
+        warm(&path)?;
+        Ok((path.display().to_string(), facts))
+    }
+
+    /// Each command in turn, as often as asked for; the fastest run of each counts.
+    fn rows(&self, runs: &[Run]) -> Result<Vec<Row>, String> {
+        let mut rows: Vec<_> = runs
+            .iter()
+            .map(|run| Row { name: run.name.clone(), took: Duration::MAX, peak: run.peak(self.folder) })
+            .collect();
+        for _ in 0..self.runs {
+            for (run, row) in runs.iter().zip(&mut rows) {
+                row.took = row.took.min(run.time()?);
+            }
+        }
+        Ok(rows)
+    }
+
+    fn reading(&self, name: &str, shape: Shape, entries: u32, beside: bool) -> Result<(), String> {
+        let (session, facts) = self.make(&format!("{name}.jsonl"), shape, entries, 1)?;
+        let pisess = |words: &[&str]| {
+            let arguments: Vec<&str> =
+                [words[0], &session].into_iter().chain(words[1..].iter().copied()).collect();
+            self.tools.pisess(&words.join(" "), &arguments)
+        };
+        let shown = ["tree", "path", "path --json", "label", "context"];
+        let mut runs = vec![Run::new("wc -l", &["wc", "-l", &session])];
+        runs.extend(shown.map(|words| pisess(&words.split(' ').collect::<Vec<_>>())));
+        self.check(&session, &facts)?;
+        if beside {
+            for run in self.tools.four_fields(&session) {
+                expect(&run.name, Hash::of(&run.output()?), facts.fields)?;
+                runs.push(run);
+            }
+        }
+        let mut rows = self.rows(&runs)?;
+        if let Some(run) = self.tools.pi(&[&session]).filter(|_| beside) {
+            // Its own time, without the start of Node; it has no short run.
+            let (took, entries, leaf) = pi_told(&run.output()?)?;
+            expect("pi's leaf", leaf, facts.leaf)?;
+            expect("pi's entries", entries, facts.lines - 1)?;
+            rows.push(Row {
+                name: run.name.clone(),
+                took: Duration::from_secs_f64(took / 1e3),
+                peak: run.peak(self.folder),
+            });
+        }
+        println!("\n{name}: {} entries, {} MB", facts.lines - 1, facts.bytes / 1_000_000);
+        print(&rows);
+        std::fs::remove_file(session).map_err(|error| error.to_string())
+    }
+
+    /// Every answer of pisess against what the generator knows.
+    fn check(&self, session: &str, facts: &Facts) -> Result<(), String> {
+        let output = |words: &[&str]| self.tools.pisess(words[0], words).output();
+        let lines = Run::new("wc -l", &["wc", "-l", session]).output()?;
+        expect(
+            "wc -l",
+            String::from_utf8_lossy(&lines).split_whitespace().next(),
+            Some(&*facts.lines.to_string()),
+        )?;
+        expect("path --ids", Hash::of(&output(&["path", session, "--ids"])?), facts.path)?;
+        let path = output(&["path", session])?;
+        expect("path", column(&path, 1), facts.path)?;
+        expect("path --json", count(&output(&["path", session, "--json"])?), facts.path_entries)?;
+        let tree = output(&["tree", session])?;
+        expect("rows of the tree", count(&tree), facts.tree_rows)?;
+        expect("tree", column(&tree, 0), facts.tree)?;
+        expect("context", Hash::of(&output(&["context", session])?), facts.context)?;
+        expect("labels", count(&output(&["label", session])?), facts.labels)
+    }
+
+    /// One entry behind a large session: one line is written.
+    fn append(&self, entries: u32) -> Result<(), String> {
+        let (session, facts) = self.make("append.jsonl", Shape::Turns { percent: 100 }, entries, 2)?;
+        let label = self.tools.pisess("label @ name", &["label", &session, "@", "name", "--force"]);
+        let before = facts.bytes;
+        let id = String::from_utf8_lossy(&label.output()?).trim().to_owned();
+        let bytes = std::fs::read(&session).map_err(|error| error.to_string())?;
+        let line = &bytes[before as usize..];
+        expect("lines written", count(line), 1)?;
+        expect("the label", String::from_utf8_lossy(line).contains(&format!("\"id\":\"{id}\"")), true)?;
+        println!("\nappend: one entry behind {} MB writes {} bytes", before / 1_000_000, line.len());
+        drop(bytes);
+        // Another name each time, for one that is there is not set again.
+        let mut rows = self.rows(&[Run::new("wc -l", &["wc", "-l", &session])])?;
+        let mut took = Duration::MAX;
+        for at in 0..self.runs {
+            took = took
+                .min(self.tools.pisess("", &["label", &session, "@^", &format!("n{at}"), "--force"]).time()?);
+        }
+        rows.push(Row { name: label.name.clone(), took, peak: label.peak(self.folder) });
+        print(&rows);
+        std::fs::remove_file(session).map_err(|error| error.to_string())
+    }
+
+    /// Files of version 1, migrated in place; each run finds them as they were.
+    fn migrate(&self, name: &str, files: u32, entries: u32) -> Result<(), String> {
+        let failed = |error: std::io::Error| error.to_string();
+        let (source, folder) = (self.folder.join("v1"), self.folder.join("sessions"));
+        std::fs::create_dir_all(&source).map_err(failed)?;
+        let mut bytes = 0;
+        for at in 0..files {
+            bytes += self.make(&format!("v1/{at:05}.jsonl"), Shape::V1, entries, 3 + u64::from(at))?.1.bytes;
+        }
+        let restore = || -> Result<(), String> {
+            let _ = std::fs::remove_dir_all(&folder);
+            std::fs::create_dir_all(&folder).map_err(failed)?;
+            for file in std::fs::read_dir(&source).map_err(failed)? {
+                let file = file.map_err(failed)?;
+                std::fs::copy(file.path(), folder.join(file.file_name())).map_err(failed)?;
+            }
+            Ok(())
+        };
+        let place = folder.display().to_string();
+        let run = self.tools.pisess("migrate", &["migrate", &place]);
+        restore()?;
+        run.output()?;
+        for at in 0..files {
+            check_migrated(&folder.join(format!("{at:05}.jsonl")), &source.join(format!("{at:05}.jsonl")))?;
+        }
+        let mut rows = vec![Row { name: run.name.clone(), took: Duration::MAX, peak: None }];
+        for _ in 0..self.runs {
+            restore()?;
+            rows[0].took = rows[0].took.min(run.time()?);
+        }
+        restore()?;
+        rows[0].peak = run.peak(self.folder);
+        restore()?;
+        let paths: Vec<_> =
+            (0..files).map(|at| folder.join(format!("{at:05}.jsonl")).display().to_string()).collect();
+        if let Some(run) = self.tools.pi(&paths.iter().map(String::as_str).collect::<Vec<_>>()) {
+            let (took, entries, _) = pi_told(&run.output()?)?;
+            expect("pi's entries", entries > 0, true)?;
+            rows.push(Row {
+                name: "pi: open, one by one".to_owned(),
+                took: Duration::from_secs_f64(took / 1e3),
+                peak: None,
+            });
+        }
+        println!("\n{name}: {files} files of version 1, {} MB", bytes / 1_000_000);
+        print(&rows);
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::remove_dir_all(&source).map_err(failed)
+    }
+
+    /// A session of 2 KB: what the start of the process costs.
+    fn start(&self) -> Result<(), String> {
+        let (session, facts) = self.make("start.jsonl", Shape::Turns { percent: 10 }, 1, 9)?;
+        self.check(&session, &facts)?;
+        let mut runs = vec![
+            self.tools.pisess("tree", &["tree", &session]),
+            self.tools.pisess("path", &["path", &session]),
+        ];
+        runs.extend(self.tools.jaq.as_ref().map(|jaq| Run::new("jaq -n 1", &[jaq, "-n", "1"])));
+        let many = Bench { tools: Tools::find(), folder: self.folder, runs: 40 * self.runs };
+        let rows = many.rows(&runs)?;
+        println!("\nstart: a session of {} bytes", facts.bytes);
+        print(&rows);
+        Ok(())
+    }
+}
+
+/// Each line holds its entry's id behind the one before, and all else is as it was.
+fn check_migrated(new: &Path, old: &Path) -> Result<(), String> {
+    let read =
+        |path: &Path| std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()));
+    let (new, old) = (read(new)?, read(old)?);
+    expect("lines", new.lines().count(), old.lines().count())?;
+    let mut parent = "null".to_owned();
+    for (at, (new, old)) in new.lines().zip(old.lines()).enumerate() {
+        let rest =
+            new.strip_prefix(old.strip_suffix('}').unwrap_or(old)).ok_or("a line lost what it held")?;
+        if at == 0 {
+            expect("the header", rest, ",\"version\":3}")?;
+            continue;
+        }
+        let id = rest.strip_prefix(",\"id\":").and_then(|rest| rest.get(..10)).unwrap_or_default();
+        expect("an entry", rest, &format!(",\"id\":{id},\"parentId\":{parent}}}"))?;
+        parent = id.to_owned();
+    }
+    Ok(())
+}
+
+fn expect<T: PartialEq + std::fmt::Debug>(what: &str, is: T, should: T) -> Result<(), String> {
+    if is == should { Ok(()) } else { Err(format!("wrong answer: {what} is {is:?}, not {should:?}")) }
+}
+
+/// The words in one column of every line, one on each line.
+fn column(text: &[u8], at: usize) -> Hash {
+    let mut hash = Hash::default();
+    for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        let mut words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
+        hash.add(words.nth(at).unwrap_or_default());
+        hash.add(b"\n");
+    }
+    hash
+}
+
+fn count(text: &[u8]) -> u64 {
+    text.iter().filter(|&&byte| byte == b'\n').count() as u64
+}
+
+/// Times, and how often each fits into those of the others.
+fn print(rows: &[Row]) {
+    let of =
+        |start: &str| rows.iter().find(|row| row.name.starts_with(start)).map(|row| row.took.as_secs_f64());
+    let beside = ["jaq", "jq", "pi:"].map(|start| (start.trim_end_matches(':'), of(start)));
+    let floor = of("wc");
+    for Row { name, took, peak } in rows {
+        let seconds = took.as_secs_f64();
+        let memory = peak.map_or("-".to_owned(), |kib| format!("{:.1} MB", kib as f64 / 1024.0));
+        let mut line = format!("  {name:22} {:9.1} ms {memory:>10}", seconds * 1e3);
+        if let Some(floor) = floor.filter(|_| name != "wc -l") {
+            line += &format!("   {:5.1} x wc", seconds / floor);
+        }
+        if name.starts_with("pisess") {
+            for (other, time) in beside {
+                line += &time.map(|time| format!("   {other} / {:.1}", time / seconds)).unwrap_or_default();
+            }
+        }
+        println!("{line}");
+    }
+}

