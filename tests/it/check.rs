@@ -107,9 +107,18 @@ fn folders_are_walked_and_the_worst_wins() {
     2> pisess: 2 sessions checked: 0 errors, 1 warning, 0 notes; 1 repairable (hint: pisess check --repair -o FILE)
     exit 1
     ");
-    assert_snapshot!(s.unchanged("check -q -r ./in"), @"");
+    assert_snapshot!(s.unchanged("check -q -r ./in"), @"
+    ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
+    ./in/deep/c.jsonl:2: error: the line is a value that is no entry — the agent takes it for the leaf and opens the session empty [repairable]
+    exit 1
+    ");
     s.put("in/e.jsonl", "no session\n");
-    assert_snapshot!(s.unchanged("check -q ./in ./none"), @"");
+    assert_snapshot!(s.unchanged("check -q ./in ./none"), @r#"
+    ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
+    2> pisess: ./in/e.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    2> pisess: cannot read ./none: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
+    exit 2
+    "#);
 }
 
 #[test]
@@ -125,7 +134,7 @@ fn standard_input_is_checked_and_repaired() {
     assert_eq!(done.quiet(), session(&[&user("a", ""), &user("b", "a")]));
     // What is taken out would have no place.
     let torn = session(&[&user("a", ""), "torn"]);
-    assert_snapshot!(s.pisess("check --repair -").stdin(torn).done().fails(2), @"");
+    assert_snapshot!(s.pisess("check --repair -").stdin(torn).done().fails(2), @"--repair: what is taken out has no place beside standard output (hint: give a path with -o)");
     assert_eq!(s.names(), [""; 0]);
 }
 
@@ -147,9 +156,26 @@ fn repairs_into_another_file() {
     "#);
     assert_eq!(s.names(), ["out.jsonl", "out.jsonl.rejected", "s.jsonl"]);
     assert_eq!(s.text("s.jsonl"), damaged());
-    assert_snapshot!(s.text("out.jsonl"), @"");
-    assert_snapshot!(s.text("out.jsonl.rejected"), @"");
-    assert_snapshot!(s.unchanged("check ./out.jsonl"), @"");
+    assert_snapshot!(s.text("out.jsonl"), @r#"
+    {"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}
+    {"type":"message","id":"53be4503","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"said aaaa0001"}}
+    {"type":"message","id":"aaaa0003","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"said aaaa0003"}}
+    {"type":"message","id":"aaaa0004","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"said aaaa0004"}}
+    {"type":"message","id":"aaaa0001","parentId":"aaaa0004","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"said aaaa0001"}}
+    {"type":"message","id":"aaaa0005","parentId":"gone","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"said aaaa0005"}}
+    "#);
+    assert_snapshot!(s.text("out.jsonl.rejected"), @r#"
+    {"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:01.0
+    null
+    {"type":"mess
+    "#);
+    assert_snapshot!(s.unchanged("check ./out.jsonl"), @r#"
+    ./out.jsonl:3: note: its parent stands behind it, on line 5 (entry aaaa0003) — the agents read it
+    ./out.jsonl:4: note: the conversation has 2 beginnings (entry aaaa0004) — the agents draw them side by side
+    ./out.jsonl:6: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens short: the path ends here, and what came before is not seen
+    2> pisess: 1 session checked: 0 errors, 1 warning, 2 notes
+    exit 1
+    "#);
 }
 
 #[test]
@@ -172,12 +198,15 @@ fn in_place_only_with_a_backup() {
     s.put("s.jsonl", session(&[&user("a", "a")]));
     assert_snapshot!(s.unchanged("check --repair ./s.jsonl").fails(2), @"--repair: where should the repaired session go? (hint: give a new file with -o FILE, or --backup to repair in place)");
     s.put("s.jsonl.old", "mine");
-    assert_snapshot!(s.unchanged("check --repair --backup=.old ./s.jsonl").fails(2), @"");
-    assert_snapshot!(s.pisess("check --repair --backup ./s.jsonl").done(), @"");
+    assert_snapshot!(s.unchanged("check --repair --backup=.old ./s.jsonl").fails(2), @"cannot back up to ./s.jsonl.old: it exists already (hint: choose another name; --force replaces an output)");
+    assert_snapshot!(s.pisess("check --repair --backup ./s.jsonl").done(), @"
+    ./s.jsonl:2: repaired: the entry is its own parent (entry a) — it becomes a root
+    2> pisess: 1 repaired, 0 left
+    ");
     assert_eq!(s.text("s.jsonl"), session(&[&user("a", "")]));
     assert_eq!(s.text("s.jsonl.bak"), session(&[&user("a", "a")]));
     // Nothing is left to do, so no second backup is made or asked for.
-    assert_snapshot!(s.unchanged("check --repair --backup ./s.jsonl"), @"");
+    assert_snapshot!(s.unchanged("check --repair --backup ./s.jsonl"), @"2> pisess: 0 repaired, 0 left");
 }
 
 #[test]
@@ -185,8 +214,8 @@ fn a_dry_run_changes_nothing() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&[&user("a", "a"), "torn"]));
     assert_snapshot!(s.unchanged("check --repair -n ./s.jsonl"), @"
-    ./s.jsonl:2: repaired: the entry is its own parent (entry a) — it becomes a root
-    ./s.jsonl:3: repaired: the line is not JSON — it is taken out
+    ./s.jsonl:2: to repair: the entry is its own parent (entry a) — it becomes a root
+    ./s.jsonl:3: to repair: the line is not JSON — it is taken out
     2> pisess: 2 to repair, 0 left
     ");
 }
@@ -197,10 +226,10 @@ fn what_does_not_fit_together_is_refused() {
     s.put("s.jsonl", session(&["torn"]));
     s.put("there.jsonl", "mine");
     assert_snapshot!(s.unchanged("check --repair -o ./there.jsonl ./s.jsonl").fails(2), @"cannot create ./there.jsonl: it exists already (hint: choose another name; --force replaces an output)");
-    assert_snapshot!(s.unchanged("check --repair -o ./s.jsonl ./s.jsonl").fails(2), @"");
-    assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./s.jsonl ./there.jsonl").fails(2), @"");
-    assert_snapshot!(s.unchanged("check -o ./x.jsonl ./s.jsonl").fails(2), @"");
-    assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./there.jsonl").fails(2), @"");
+    assert_snapshot!(s.unchanged("check --repair -o ./s.jsonl ./s.jsonl").fails(2), @"cannot write ./s.jsonl: it is the input itself (hint: leave the output out to change the file itself)");
+    assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./s.jsonl ./there.jsonl").fails(2), @"--repair takes one session");
+    assert_snapshot!(s.unchanged("check -o ./x.jsonl ./s.jsonl").fails(2), @"-o is for --repair (hint: a check changes nothing; redirect its output)");
+    assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./there.jsonl").fails(2), @r#"./there.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }
 
 #[test]
@@ -259,7 +288,7 @@ fn every_hazard_is_told() {
     lone-surrogate-v2: 0 1 note old-version
     malformed-v2: 1 1 note old-version, 3 error malformed-line*, 4 warning missing-parent*
     malformed-v3: 1 3 error malformed-line*, 4 warning missing-parent*
-    message-without-content: 0 3 note no-content, 4 note no-content, 5 note unknown-role
+    message-without-content: 1 3 note no-content, 4 note no-content, 5 error no-message*
     missing-id: 1 4 warning missing-id*
     missing-id-last: 1 4 error missing-id*
     no-final-newline: 1 5 warning no-final-newline*

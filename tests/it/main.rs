@@ -17,6 +17,7 @@ mod hook;
 mod references;
 
 mod errors;
+mod fuzz;
 mod hazards;
 mod hostile;
 mod pipes;
