@@ -205,10 +205,8 @@ fn a_read_only_folder() {
         if rustix::process::geteuid().is_root() {
             command.uid(65_534).gid(65_534);
         }
-        let Ok(output) = command.args(line).current_dir(s.path("")).output() else {
-            eprintln!("nobody may not run the binary here; not tested");
-            break;
-        };
+        // Where nobody may not run the binary, this is not tested.
+        let Ok(output) = command.args(line).current_dir(s.path("")).output() else { break };
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{line:?}: {said}");
         assert!(said.starts_with("pisess: cannot ") && said.contains(" ro/"), "{line:?}: {said}");
