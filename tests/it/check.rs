@@ -293,7 +293,7 @@ fn every_hazard_is_told() {
     missing-id-last: 1 4 error missing-id*
     no-final-newline: 1 5 warning no-final-newline*
     no-header: 2 pisess: ./h.jsonl:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
-    nul: 1 4 note time-runs-backwards, 5 error nul-bytes*
+    nul-bytes: 1 4 note time-runs-backwards, 5 error nul-bytes*
     null-and-scalars: 1 4 warning null-line*, 5 warning not-an-entry*, 6 warning not-an-entry*, 7 warning not-an-entry*, 8 warning not-an-entry*
     numbers-v2: 0 1 note old-version
     numeric-header-id: 2 pisess: ./h.jsonl:1: the session header has no id (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
