@@ -56,6 +56,7 @@ pub enum Verb {
     Label(commands::label::Args),
     Fork(commands::fork::Args),
     Compact(commands::compact::Args),
+    #[command(alias = "summarise")]
     Summarize(commands::summarize::Args),
     Context(commands::context::Args),
     Check(commands::check::Args),

@@ -94,6 +94,26 @@ pub const STREAMS: Section = Section {
     ],
 };
 
+/// Where the text of a summary comes from.
+pub const SUMMARIES: Section = Section {
+    title: "SUMMARIES",
+    paragraphs: &[
+        "`compact` and `summarize` take the first of these that is given: a text (`--summary`, \
+         `--summary-file`), the answer of a hook (`--hook`), the output of a command (`--summarizer`). With \
+         none of them they extract a summary from the conversation itself, without a model and without a \
+         network, the same every time.",
+        "A summarizer gets the prompt that the file's agent would send (`--prompt` prints it) on its \
+         standard input and prints the summary. A hook gets a JSON event with what `--prepare` prints, and \
+         answers with a JSON object, which may hold a `summary`, another `firstKeptEntryId`, \
+         `customInstructions`, a `label`, or `\"cancel\":true` (exit 1); no answer means to go on.",
+        "Such commands run as `sh -c`. What a session holds reaches them on standard input only, never in an \
+         argument or the environment. A summarizer that prints nothing, and a command that fails or takes \
+         longer than `--timeout`, is an error (exit 2), and nothing is written.",
+        "Lists of files that were read and changed are stored beside each summary, as the agents do, so that \
+         their later summaries go on from them.",
+    ],
+};
+
 /// The rules of writing in short.
 pub const WRITING: Section = Section {
     title: "WRITING",

@@ -154,7 +154,10 @@ impl<'a> Report<'a> {
         for finding in findings {
             let is_done = self.count(finding, is_repair);
             if self.args.write.json {
-                print_json(world, &row(path, finding, is_repair.then_some(is_done)))?;
+                print_json(
+                    world,
+                    &row(path, finding, is_repair.then_some(is_done && !self.args.write.dry_run)),
+                )?;
                 continue;
             }
             let line = self.line(path, finding, is_done);
@@ -184,7 +187,11 @@ impl<'a> Report<'a> {
             Severity::Warning => self.styles.label,
             Severity::Note => self.styles.dim,
         };
-        let severity = if is_done { "repaired" } else { finding.severity.name() };
+        let severity = match (is_done, self.args.write.dry_run) {
+            (true, false) => "repaired",
+            (true, true) => "to repair",
+            (false, _) => finding.severity.name(),
+        };
         let entry = match &finding.entry {
             Some(id) => format!(" (entry {})", visible(&short(id))),
             None => String::new(),

@@ -37,30 +37,9 @@ pub struct Made {
     pub draft: Option<Text<'static>>,
 }
 
-/// A change of a session, to be decided on what is in the file at the time of the commit.
-pub trait Decide {
-    /// The change, and what to tell of it; `None` where it is so already.
-    fn decide(
-        &mut self,
-        input: &Input,
-        session: &Session,
-        stamp: &mut Stamp,
-    ) -> Result<Option<(Change, Made)>, Failure>;
-}
-
-impl<F> Decide for F
-where
-    F: FnMut(&Input, &Session, &mut Stamp) -> Result<Option<(Change, Made)>, Failure>,
-{
-    fn decide(
-        &mut self,
-        input: &Input,
-        session: &Session,
-        stamp: &mut Stamp,
-    ) -> Result<Option<(Change, Made)>, Failure> {
-        self(input, session, stamp)
-    }
-}
+/// Decides on a change of a session, and what to tell of it, on what is in the file at the time of the
+/// commit; `None` where it is so already.
+pub type Decide<'a> = dyn FnMut(&Input, &Session, &mut Stamp) -> Result<Option<(Change, Made)>, Failure> + 'a;
 
 /// Everything that writing needs to know of a command.
 pub struct Job<'a> {
@@ -82,7 +61,7 @@ pub fn change(
     session: &Session,
     mint: &mut Mint,
     world: &mut World,
-    decide: &mut dyn Decide,
+    decide: &mut Decide,
 ) -> Result<Exit, Failure> {
     let target = target(job.write, job.input);
     if job.write.json && matches!(target, Target::Stdout) && !job.write.dry_run {
@@ -90,18 +69,18 @@ pub fn change(
             .hint("give a path with -o, or leave --json out"));
     }
     if let (Target::Session, false, Some(file)) = (&target, job.write.dry_run, job.input.file()) {
-        let options = write_options(job.write, session);
+        let options = store_options(job.write, session);
         let mut locked = store::lock(file, &options)?;
         if locked.found() == Found::Grown {
             let input = job.input.reopened(locked.reopen()?);
             let session = input.load(job.options)?;
-            let decided = mint.stamp(world, |stamp| decide.decide(&input, &session, stamp))?;
+            let decided = mint.stamp(world, |stamp| decide(&input, &session, stamp))?;
             return commit(job, &input, &session, decided, locked, world);
         }
-        let decided = mint.stamp(world, |stamp| decide.decide(job.input, session, stamp))?;
+        let decided = mint.stamp(world, |stamp| decide(job.input, session, stamp))?;
         return commit(job, job.input, session, decided, locked, world);
     }
-    let decided = mint.stamp(world, |stamp| decide.decide(job.input, session, stamp))?;
+    let decided = mint.stamp(world, |stamp| decide(job.input, session, stamp))?;
     if job.write.dry_run {
         return dry_run(job, &target, session, decided.as_ref().map(|(change, _)| change), world);
     }
@@ -177,7 +156,8 @@ pub fn create(
     tell(job, path, &head, made, world, true)
 }
 
-fn write_options(write: &Write, session: &Session) -> WriteOptions {
+/// The options of the store for a session.
+pub fn store_options(write: &Write, session: &Session) -> WriteOptions {
     WriteOptions {
         force: write.force,
         wait: Duration::from_secs_f64(write.wait),
@@ -186,11 +166,6 @@ fn write_options(write: &Write, session: &Session) -> WriteOptions {
             Dialect::OhMyPi => Agent::OhMyPi,
         },
     }
-}
-
-/// The options of the store for a session that is rewritten elsewhere than by [`change`].
-pub fn store_options(write: &Write, session: &Session) -> WriteOptions {
-    write_options(write, session)
 }
 
 fn target(write: &Write, input: &Input) -> Target {

@@ -39,7 +39,12 @@ fn kinds(done: &Done) -> String {
     let row = |line: &str| {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();
         let star = if row["repairable"] == true { "*" } else { "" };
-        format!("{} {} {}{star}", row["line"], row["severity"].as_str().unwrap(), row["kind"].as_str().unwrap())
+        format!(
+            "{} {} {}{star}",
+            row["line"],
+            row["severity"].as_str().unwrap(),
+            row["kind"].as_str().unwrap()
+        )
     };
     rows.map(row).collect::<Vec<_>>().join(", ")
 }
@@ -48,7 +53,17 @@ fn kinds(done: &Done) -> String {
 fn tells_what_is_wrong_and_what_it_means() {
     let s = Sandbox::new();
     s.put("s.jsonl", damaged());
-    assert_snapshot!(s.unchanged("check ./s.jsonl"), @"");
+    assert_snapshot!(s.unchanged("check ./s.jsonl"), @r#"
+    ./s.jsonl:2: warning: the entry on line 5 has the same id (entry aaaa0001) — the later one counts; the tree shows it twice, and this one not at all [repairable]
+    ./s.jsonl:3: error: an entry and 90 bytes that are none stand on one line — everything on the line is lost to pi [repairable]
+    ./s.jsonl:3: warning: its parent "aaaa0002" is not in the file (entry aaaa0003) — the tree shows the entry as another beginning [repairable]
+    ./s.jsonl:4: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
+    ./s.jsonl:5: warning: the entry is its own parent (entry aaaa0004) — the agent hangs when it goes there [repairable]
+    ./s.jsonl:7: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens short: the path ends here, and what came before is not seen
+    ./s.jsonl:8: error: the last line is cut: its write was not finished — what it held is lost; an older pi also loses the next message, glued to it [repairable]
+    2> pisess: 1 session checked: 2 errors, 5 warnings, 0 notes; 6 repairable (hint: pisess check --repair -o FILE)
+    exit 1
+    "#);
 }
 
 #[test]
@@ -56,21 +71,28 @@ fn a_sound_session_has_no_findings() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl", "omp.jsonl"]);
     let done = s.unchanged("check ./two-branches.jsonl");
     assert_eq!((done.text().as_str(), done.code), ("", 0));
-    assert_snapshot!(s.unchanged("check ."), @"");
+    assert_snapshot!(s.unchanged("check ."), @"2> pisess: 3 sessions checked: nothing wrong");
     assert_snapshot!(s.unchanged("check --quiet ./two-branches.jsonl"), @"");
 }
 
 #[test]
 fn notes_alone_are_no_reason_to_fail() {
     let s = Sandbox::with(&["v1.jsonl"]);
-    assert_snapshot!(s.unchanged("check ./v1.jsonl"), @"");
+    assert_snapshot!(s.unchanged("check ./v1.jsonl"), @"
+    ./v1.jsonl:1: note: the file is of version 1; see pisess migrate — pi writes the whole file anew in place when it opens it; a crash then loses it
+    2> pisess: 1 session checked: 0 errors, 0 warnings, 1 note
+    ");
 }
 
 #[test]
 fn a_row_for_each_finding() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&[&user("a", ""), &user("b", "gone")]));
-    assert_snapshot!(s.unchanged("check --json ./s.jsonl"), @"");
+    assert_snapshot!(s.unchanged("check --json ./s.jsonl"), @r#"
+    {"path":"./s.jsonl","line":3,"entry":"b","severity":"warning","kind":"missing-parent","message":"its parent \"gone\" is not in the file","consequence":"the session opens short: the path ends here, and what came before is not seen","repairable":false,"fix":null}
+    2> pisess: 1 session checked: 0 errors, 1 warning, 0 notes
+    exit 1
+    "#);
 }
 
 #[test]
@@ -80,22 +102,39 @@ fn folders_are_walked_and_the_worst_wins() {
     s.put("in/b.jsonl", session(&["null"]));
     s.put("in/deep/c.jsonl", session(&["5"]));
     s.put("in/d.txt", "no session");
-    assert_snapshot!(s.unchanged("check ./in"), @"");
-    assert_snapshot!(s.unchanged("check -q -r ./in"), @"");
+    assert_snapshot!(s.unchanged("check ./in"), @"
+    ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
+    2> pisess: 2 sessions checked: 0 errors, 1 warning, 0 notes; 1 repairable (hint: pisess check --repair -o FILE)
+    exit 1
+    ");
+    assert_snapshot!(s.unchanged("check -q -r ./in"), @"
+    ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
+    ./in/deep/c.jsonl:2: error: the line is a value that is no entry — the agent takes it for the leaf and opens the session empty [repairable]
+    exit 1
+    ");
     s.put("in/e.jsonl", "no session\n");
-    assert_snapshot!(s.unchanged("check -q ./in ./none"), @"");
+    assert_snapshot!(s.unchanged("check -q ./in ./none"), @r#"
+    ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
+    2> pisess: ./in/e.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    2> pisess: cannot read ./none: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
+    exit 2
+    "#);
 }
 
 #[test]
 fn standard_input_is_checked_and_repaired() {
     let s = Sandbox::new();
     let fused = session(&[&format!("{}{}", user("a", ""), user("b", "a"))]);
-    assert_snapshot!(s.pisess("check -").stdin(fused.clone()).done(), @"");
+    assert_snapshot!(s.pisess("check -").stdin(fused.clone()).done(), @"
+    -:2: error: 2 values stand on one line — everything on the line is lost to pi [repairable]
+    2> pisess: 1 session checked: 1 error, 0 warnings, 0 notes; 1 repairable (hint: pisess check --repair -o FILE)
+    exit 1
+    ");
     let done = s.pisess("check --repair -q -").stdin(fused).done();
     assert_eq!(done.quiet(), session(&[&user("a", ""), &user("b", "a")]));
     // What is taken out would have no place.
     let torn = session(&[&user("a", ""), "torn"]);
-    assert_snapshot!(s.pisess("check --repair -").stdin(torn).done().fails(2), @"");
+    assert_snapshot!(s.pisess("check --repair -").stdin(torn).done().fails(2), @"--repair: what is taken out has no place beside standard output (hint: give a path with -o)");
     assert_eq!(s.names(), [""; 0]);
 }
 
@@ -103,12 +142,40 @@ fn standard_input_is_checked_and_repaired() {
 fn repairs_into_another_file() {
     let s = Sandbox::new();
     s.put("s.jsonl", damaged());
-    assert_snapshot!(s.pisess("check --repair -o ./out.jsonl ./s.jsonl").done(), @"");
+    assert_snapshot!(s.pisess("check --repair -o ./out.jsonl ./s.jsonl").done(), @r#"
+    ./s.jsonl:2: repaired: the entry on line 5 has the same id (entry aaaa0001) — it gets the id 53be4503
+    ./s.jsonl:3: repaired: an entry and 90 bytes that are none stand on one line — what is an entry gets a line of its own, the rest is taken out
+    ./s.jsonl:3: repaired: its parent "aaaa0002" is not in the file (entry aaaa0003) — it hangs under aaaa0001 now
+    ./s.jsonl:4: repaired: the line is null — it is taken out
+    ./s.jsonl:5: repaired: the entry is its own parent (entry aaaa0004) — it becomes a root
+    ./s.jsonl:7: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens short: the path ends here, and what came before is not seen
+    ./s.jsonl:8: repaired: the last line is cut: its write was not finished — it is taken out
+    2> pisess: 6 repaired, 1 left
+    2> pisess: what was taken out is in ./out.jsonl.rejected
+    exit 1
+    "#);
     assert_eq!(s.names(), ["out.jsonl", "out.jsonl.rejected", "s.jsonl"]);
     assert_eq!(s.text("s.jsonl"), damaged());
-    assert_snapshot!(s.text("out.jsonl"), @"");
-    assert_snapshot!(s.text("out.jsonl.rejected"), @"");
-    assert_snapshot!(s.unchanged("check ./out.jsonl"), @"");
+    assert_snapshot!(s.text("out.jsonl"), @r#"
+    {"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}
+    {"type":"message","id":"53be4503","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"said aaaa0001"}}
+    {"type":"message","id":"aaaa0003","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"said aaaa0003"}}
+    {"type":"message","id":"aaaa0004","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"said aaaa0004"}}
+    {"type":"message","id":"aaaa0001","parentId":"aaaa0004","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"said aaaa0001"}}
+    {"type":"message","id":"aaaa0005","parentId":"gone","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"said aaaa0005"}}
+    "#);
+    assert_snapshot!(s.text("out.jsonl.rejected"), @r#"
+    {"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:01.0
+    null
+    {"type":"mess
+    "#);
+    assert_snapshot!(s.unchanged("check ./out.jsonl"), @r#"
+    ./out.jsonl:3: note: its parent stands behind it, on line 5 (entry aaaa0003) — the agents read it
+    ./out.jsonl:4: note: the conversation has 2 beginnings (entry aaaa0004) — the agents draw them side by side
+    ./out.jsonl:6: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens short: the path ends here, and what came before is not seen
+    2> pisess: 1 session checked: 0 errors, 1 warning, 2 notes
+    exit 1
+    "#);
 }
 
 #[test]
@@ -129,21 +196,28 @@ fn what_was_taken_out_is_never_overwritten() {
 fn in_place_only_with_a_backup() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&[&user("a", "a")]));
-    assert_snapshot!(s.unchanged("check --repair ./s.jsonl").fails(2), @"");
+    assert_snapshot!(s.unchanged("check --repair ./s.jsonl").fails(2), @"--repair: where should the repaired session go? (hint: give a new file with -o FILE, or --backup to repair in place)");
     s.put("s.jsonl.old", "mine");
-    assert_snapshot!(s.unchanged("check --repair --backup=.old ./s.jsonl").fails(2), @"");
-    assert_snapshot!(s.pisess("check --repair --backup ./s.jsonl").done(), @"");
+    assert_snapshot!(s.unchanged("check --repair --backup=.old ./s.jsonl").fails(2), @"cannot back up to ./s.jsonl.old: it exists already (hint: choose another suffix with --backup=SUFFIX)");
+    assert_snapshot!(s.pisess("check --repair --backup ./s.jsonl").done(), @"
+    ./s.jsonl:2: repaired: the entry is its own parent (entry a) — it becomes a root
+    2> pisess: 1 repaired, 0 left
+    ");
     assert_eq!(s.text("s.jsonl"), session(&[&user("a", "")]));
     assert_eq!(s.text("s.jsonl.bak"), session(&[&user("a", "a")]));
     // Nothing is left to do, so no second backup is made or asked for.
-    assert_snapshot!(s.unchanged("check --repair --backup ./s.jsonl"), @"");
+    assert_snapshot!(s.unchanged("check --repair --backup ./s.jsonl"), @"2> pisess: 0 repaired, 0 left");
 }
 
 #[test]
 fn a_dry_run_changes_nothing() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&[&user("a", "a"), "torn"]));
-    assert_snapshot!(s.unchanged("check --repair -n ./s.jsonl"), @"");
+    assert_snapshot!(s.unchanged("check --repair -n ./s.jsonl"), @"
+    ./s.jsonl:2: to repair: the entry is its own parent (entry a) — it becomes a root
+    ./s.jsonl:3: to repair: the line is not JSON — it is taken out
+    2> pisess: 2 to repair, 0 left
+    ");
 }
 
 #[test]
@@ -151,11 +225,11 @@ fn what_does_not_fit_together_is_refused() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&["torn"]));
     s.put("there.jsonl", "mine");
-    assert_snapshot!(s.unchanged("check --repair -o ./there.jsonl ./s.jsonl").fails(2), @"");
-    assert_snapshot!(s.unchanged("check --repair -o ./s.jsonl ./s.jsonl").fails(2), @"");
-    assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./s.jsonl ./there.jsonl").fails(2), @"");
-    assert_snapshot!(s.unchanged("check -o ./x.jsonl ./s.jsonl").fails(2), @"");
-    assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./there.jsonl").fails(2), @"");
+    assert_snapshot!(s.unchanged("check --repair -o ./there.jsonl ./s.jsonl").fails(2), @"cannot create ./there.jsonl: it exists already (hint: choose another name; --force replaces an output)");
+    assert_snapshot!(s.unchanged("check --repair -o ./s.jsonl ./s.jsonl").fails(2), @"cannot write ./s.jsonl: it is the input itself (hint: leave the output out to change the file itself)");
+    assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./s.jsonl ./there.jsonl").fails(2), @"--repair takes one session");
+    assert_snapshot!(s.unchanged("check -o ./x.jsonl ./s.jsonl").fails(2), @"-o is for --repair (hint: a check changes nothing; redirect its output)");
+    assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./there.jsonl").fails(2), @r#"./there.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }
 
 #[test]
@@ -179,7 +253,64 @@ fn every_hazard_is_told() {
         let what = if done.code == 2 { done.stderr.trim_end().to_owned() } else { kinds(&done) };
         told += &format!("{name}: {} {what}\n", done.code);
     }
-    assert_snapshot!(told, @"");
+    assert_snapshot!(told, @r#"
+    blank: 2 pisess: ./h.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    blank-lines: 0 
+    byte-order-mark: 1 1 error byte-order-mark*
+    cr-only: 1 1 error fused-line*
+    crlf: 0 
+    cycle-of-two: 1 3 error parent-cycle*, 4 error parent-cycle*
+    cycle-off-path: 1 2 warning parent-cycle*, 3 warning parent-cycle*
+    duplicate-id: 1 3 warning duplicate-id*, 4 note forward-parent, 4 note time-runs-backwards
+    duplicate-id-cycle: 1 2 error duplicate-id*, 3 error parent-cycle*, 4 error parent-cycle*
+    duplicate-keys-v2: 0 1 note old-version
+    empty: 2 pisess: ./h.jsonl: the file is empty (hint: an agent writes the header with the first message)
+    empty-header-id: 0 
+    empty-parent: 0 3 note several-roots
+    forward-parent: 0 3 note forward-parent
+    fused-lines: 1 3 error fused-line*
+    garbage-then-header: 1 1 error malformed-line*
+    header-only: 0 
+    header-second: 2 pisess: ./h.jsonl:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    hostile-text: 1 2 warning bad-timestamp, 7 note unknown-role, 8 note unknown-type, 15 warning bad-timestamp
+    ids-of-any-kind: 0 
+    invalid-utf8: 1 4 warning invalid-utf8*
+    invalid-utf8-v2: 1 1 note old-version, 2 warning invalid-utf8*, 3 warning invalid-utf8*
+    kept-itself: 0 
+    kept-label: 0 
+    kept-missing: 1 6 warning kept-entry-unknown
+    kept-unknown: 1 6 warning kept-entry-unknown
+    label-as-parent: 0 5 note time-runs-backwards
+    label-cleared: 0 
+    label-on-nothing: 0 4 note label-on-nothing
+    line-separators: 0 
+    lone-surrogate: 0 
+    lone-surrogate-v2: 0 1 note old-version
+    malformed-v2: 1 1 note old-version, 3 error malformed-line*, 4 warning missing-parent*
+    malformed-v3: 1 3 error malformed-line*, 4 warning missing-parent*
+    message-without-content: 1 3 note no-content, 4 note no-content, 5 error no-message*
+    missing-id: 1 4 warning missing-id*
+    missing-id-last: 1 4 error missing-id*
+    no-final-newline: 1 5 warning no-final-newline*
+    no-header: 2 pisess: ./h.jsonl:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    nul-bytes: 1 4 note time-runs-backwards, 5 error nul-bytes*
+    null-and-scalars: 1 4 warning null-line*, 5 warning not-an-entry*, 6 warning not-an-entry*, 7 warning not-an-entry*, 8 warning not-an-entry*
+    numbers-v2: 0 1 note old-version
+    numeric-header-id: 2 pisess: ./h.jsonl:1: the session header has no id (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    orphan: 1 4 warning missing-parent
+    pretty-printed: 2 pisess: ./h.jsonl:8: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    same-timestamps: 0 5 note time-runs-backwards
+    second-header-last: 1 6 warning second-header*
+    self-parent: 1 3 error self-parent*
+    string-version: 0 1 note odd-version*
+    title-slot-alone: 2 pisess: ./h.jsonl: a title line without a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    title-slot-too-short: 1 1 error title-width*
+    torn-tail: 1 5 error torn-tail*
+    trailing-leaf-record: 0 
+    two-headers: 1 4 warning second-header*
+    unknown-type: 0 4 note unknown-type
+    version-99: 2 pisess: ./h.jsonl:1: the session has the newer format version 99, which pisess does not know (hint: nothing was written; use a newer pisess for it)
+    "#);
 }
 
 #[test]

@@ -332,11 +332,11 @@ fn encodings() {
     u0000001  • user: line<U+2028>separator<U+2029>here
     a0000002  • assistant: del ␡ here  ← active
     ");
-    assert_snapshot!(tree("nul"), @"
+    assert_snapshot!(tree("nul-bytes"), @"
     u0000001  • user: one
     a0000002  • assistant: two
     u0000003  • user: escaped ␀ nul  ← active
-    2> pisess: note: ./nul.jsonl: malformed line on line 5; read past (hint: pisess check ./nul.jsonl)
+    2> pisess: note: ./nul-bytes.jsonl: malformed line on line 5; read past (hint: pisess check ./nul-bytes.jsonl)
     ");
     assert_snapshot!(tree("blank-lines"), @"
     u0000001  • user: one

@@ -13,9 +13,11 @@ mod path;
 mod summarize;
 mod tree;
 
+mod hook;
 mod references;
 
 mod errors;
+mod fuzz;
 mod hazards;
 mod hostile;
 mod pipes;

@@ -106,7 +106,7 @@ export const KINDS = {
       // oh-my-pi drops labels without chaining their children again, and keeps a parent that is not in
       // the file; pisess does both as pi does.
       const chained =
-        world.dialect === "pi" || !(path[0]?.parentId || path.some((entry) => entry.type === "label"));
+        world.dialect === "pi" || !((path[0]?.parentId ?? null) !== null || path.some((entry) => entry.type === "label"));
       return sameEntries(expected, actual.value, { dialect: world.dialect, chained });
     },
   },

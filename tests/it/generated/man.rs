@@ -38,6 +38,7 @@ fn of_all(command: &Command) -> String {
     page.table(guide::REFERENCES);
     page.section(&guide::SESSIONS);
     page.section(&guide::STREAMS);
+    page.section(&guide::SUMMARIES);
     page.section(&guide::WRITING);
     page.section(&guide::AGENTS);
     page.heading("EXIT STATUS");
@@ -60,7 +61,9 @@ fn of_command(command: &Command, guide: &Guide) -> String {
     let synopsis: Vec<String> = words.map(synopsis_word).collect();
     page.line(&synopsis.join(" "));
     page.heading("DESCRIPTION");
-    for paragraph in command.get_long_about().map(ToString::to_string).unwrap_or_default().split("\n\n") {
+    // Its first paragraph is said by the name already.
+    let about = command.get_long_about().map(ToString::to_string).unwrap_or_default();
+    for paragraph in about.split("\n\n").skip(1) {
         page.paragraph(paragraph);
     }
     page.options(command);

@@ -166,6 +166,8 @@ kinds! {
     UnknownType = "unknown-type",
     /// The message has a role that is not known here, or none.
     UnknownRole = "unknown-role",
+    /// The message entry holds no message.
+    NoMessage = "no-message",
     /// The message has no content.
     NoContent = "no-content",
     /// The timestamp is missing or no date.
@@ -210,6 +212,9 @@ impl FindingKind {
                 (Error, "oh-my-pi takes it for the leaf and opens the session empty")
             }
             K::SecondHeader if omp => (Warning, "oh-my-pi takes it for an entry"),
+            K::SecondHeader if grave => {
+                (Warning, "pi ignores it; oh-my-pi takes it for the leaf and opens the session empty")
+            }
             K::SecondHeader => (Warning, "pi ignores it; oh-my-pi takes it for an entry"),
             K::MalformedLine | K::NulBytes | K::TornTail if omp => {
                 (Error, "what it held is lost to oh-my-pi, which deletes the line at its next write")
@@ -273,6 +278,7 @@ impl FindingKind {
             K::SeveralRoots => (Note, "the agents draw them side by side"),
             K::UnknownType => (Note, "the agents carry it along and show an empty row"),
             K::UnknownRole => (Note, "no model is sent the message"),
+            K::NoMessage => (Error, "the agent opens the session and fails when it builds the context"),
             K::NoContent if omp => (Warning, "oh-my-pi passes it on without content"),
             K::NoContent => (Note, "pi takes it for empty; older ones pass it on without content"),
             K::BadTimestamp => (Warning, "the tree may show it out of order"),

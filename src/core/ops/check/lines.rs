@@ -249,6 +249,10 @@ impl Mending<'_> {
         if record.kind.is_some_and(|kind| kind.is("session")) {
             return self.header(place, record);
         }
+        let is_message = record.kind.is_some_and(|kind| kind.is("message"));
+        if is_message && record.message.is_none() && value.get_some("message").is_none() {
+            return self.no_message(place, record);
+        }
         self.note_body(place, record);
         self.note_ids(record);
         self.keep_valid(place, record);
@@ -265,6 +269,18 @@ impl Mending<'_> {
         }
         self.findings.push(draft.fix("it is taken out"));
         self.take_out(place, 0..place.bytes.len(), false);
+    }
+
+    /// A message entry that says nothing, and that no agent gets past.
+    fn no_message(&mut self, place: &Place, record: &Record) {
+        let draft =
+            named(Draft::new(place.number, K::NoMessage, "the message entry holds no message"), record);
+        if self.by_number {
+            self.findings.push(draft);
+            return self.keep(place);
+        }
+        self.findings.push(draft.fix("it is taken out, and what hung on it hangs on its parent"));
+        self.take_out(place, 0..place.bytes.len(), true);
     }
 
     fn header(&mut self, place: &Place, record: &Record) {

@@ -127,12 +127,12 @@ impl Checkup<'_> {
             return copy_all(self.source, out);
         }
         let session = &self.session;
-        let bodies = FileBodies::new(session, &self.mending.file);
         let mut repaired = Mended::new(&self.mending.file);
         let mut at = 0;
         for ix in self.links.entries() {
             let span = session.entry(ix).span;
-            let line = bodies.stored(span)?;
+            let mut line = vec![0; span.len as usize];
+            self.mending.file.read_exact_at(&mut line, span.start)?;
             let mut edit =
                 Edit::new(&line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
             if self.links.ids.contains_key(&ix) {

@@ -173,6 +173,15 @@ fn second_headers_go_and_what_hung_on_them_stays() {
 }
 
 #[test]
+fn a_message_entry_without_a_message_goes() {
+    let empty =
+        r#"{"type":"message","id":"b","parentId":"a","timestamp":"2026-01-01T00:00:01.000Z","message":null}"#;
+    let bytes = file(&[&message("a", ""), &message("z", "a"), empty, &message("c", "b")]);
+    assert!(found(&bytes).starts_with("4:error:no-message*"));
+    assert_eq!(tree(&bytes), "a< z<a c<a");
+}
+
+#[test]
 fn duplicate_ids_are_told_apart() {
     let bytes = file(&[&message("a", ""), &message("b", "a"), &message("b", "a"), &message("c", "b")]);
     assert_eq!(found(&bytes), "3:warning:duplicate-id*");

@@ -1,0 +1,134 @@
+//! What must hold for any bytes. The fuzz targets call these, and so do the tests, with what the
+//! fuzzer found and with the hazards.
+
+use pisess::core::json::edit::Edit;
+use pisess::core::json::string::{decode, encoded};
+use pisess::core::json::{Raw, Scanner};
+use pisess::core::load::{Options, load};
+use pisess::core::reference::resolve;
+use pisess::core::row::RowOptions;
+use pisess::core::session::Session;
+use pisess::world::{Terminals, World};
+use std::io::Cursor;
+
+const HEADER: &[u8] = b"{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
+
+/// The scanner accepts what another parser accepts, and its answers stay within the bytes.
+pub fn lines(data: &[u8]) {
+    let mut scanner = Scanner::new(data);
+    let value = scanner.value();
+    let whole = value.is_ok() && scanner.at_end() && scanner.pos() == data.len();
+    assert!(scanner.pos() <= data.len());
+    if !data.contains(&b'\n') && serde_json::from_slice::<serde::de::IgnoredAny>(data).is_ok() {
+        assert!(whole, "not accepted: {}", String::from_utf8_lossy(data));
+    }
+    if let Ok(value) = value {
+        let value = Raw::checked(value);
+        assert_eq!(Raw::parse(value.bytes()).map(Raw::bytes), Ok(value.bytes()));
+        value.members().for_each(|(key, _)| drop(decode(key.bytes)));
+        assert!(value.items().count() <= data.len());
+        if let Some(text) = value.text() {
+            assert_eq!(decode(&encoded(&text)[1..encoded(&text).len() - 1]), text);
+        }
+    }
+    if let Ok(edit) = Edit::new(data) {
+        assert_eq!(edit.finish(), data);
+    }
+}
+
+/// Any lines behind a header load; each entry is one line, and each walk ends.
+pub fn entries(data: &[u8]) {
+    let rows = RowOptions { home: None, searchable: true };
+    let options = Options { rows: Some(rows), timestamps: true, ..Options::default() };
+    let bytes = [HEADER, data].concat();
+    let session = load(&bytes, &options).expect("a header stands first");
+    for ix in session.all() {
+        let span = session.entry(ix).span;
+        let line = &bytes[span.start as usize..span.end() as usize];
+        assert!(Raw::parse(line).is_ok_and(Raw::is_object));
+        assert!(session.entry(ix).parent.is_none_or(|parent| parent.at() < session.entries.len()));
+    }
+    assert!(session.path(session.leaf).len() <= session.entries.len());
+}
+
+/// A reference names an entry of the session, or says why not.
+pub fn references(data: &[u8]) {
+    let entries = concat!(
+        r#"{"type":"message","id":"aaaa1111","parentId":null,"message":{"role":"user","content":"x"}}"#,
+        "\n",
+        r#"{"type":"message","id":"aaaa2222","parentId":"aaaa1111","message":{"role":"assistant","content":[]}}"#,
+        "\n",
+        r#"{"type":"label","id":"a^~{}@:","parentId":"aaaa2222","targetId":"aaaa1111","label":"root"}"#,
+        "\n",
+    );
+    let session = loaded(&[HEADER, entries.as_bytes()].concat());
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match resolve(&session, text) {
+        Ok(position) => assert!(position.is_none_or(|ix| ix.at() < session.entries.len())),
+        Err(error) => {
+            let _ = (error.to_string(), error.hint());
+        }
+    }
+}
+
+fn loaded(bytes: &[u8]) -> Session {
+    load(&bytes.to_vec(), &Options::default()).expect("a header stands first")
+}
+
+/// A whole round over any bytes: check, repair, and the commands that read.
+pub fn round(data: &[u8]) {
+    for bytes in [data.to_vec(), [HEADER, data].concat()] {
+        for line in ["check -", "tree --filter all -", "path -", "label -"] {
+            let (code, said) = run(line, &bytes);
+            assert!(code <= 2, "{line}: {code}");
+            assert!(is_tame(&said), "{line}: {:?}", String::from_utf8_lossy(&said));
+        }
+        run("context -", &bytes);
+        let (code, forked) = run("fork -o - -", &bytes);
+        if code == 0 {
+            assert_ne!(run("tree -", &forked).0, 2, "what fork made does not load");
+        }
+        repaired(&bytes);
+    }
+}
+
+/// A repair leaves nothing to repair, and a second one changes nothing.
+fn repaired(bytes: &[u8]) {
+    use pisess::core::ops::check::check;
+    let bytes = bytes.to_vec();
+    let Ok(checkup) = check(&bytes, &Options::default()) else { return };
+    let mut once = Vec::new();
+    checkup.write_repaired(&mut once).expect("memory");
+    let again = check(&once, &Options::default()).expect("a repaired session loads");
+    assert!(!again.is_repairable(), "left: {:?}", again.findings());
+    let mut twice = Vec::new();
+    again.write_repaired(&mut twice).expect("memory");
+    assert_eq!(once, twice);
+    assert!(load(&once, &Options::default()).is_ok());
+}
+
+/// Nothing in it acts on a terminal.
+fn is_tame(said: &[u8]) -> bool {
+    String::from_utf8_lossy(said)
+        .chars()
+        .all(|c| c == '\n' || !(c.is_control() || matches!(c, '\u{202a}'..='\u{202e}')))
+}
+
+/// A command over a session on standard input: its exit code, and what it said.
+fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let args = std::iter::once("pisess").chain(line.split(' ')).map(Into::into);
+    let mut world = World {
+        stdin: &mut Cursor::new(stdin),
+        stdout: &mut stdout,
+        stderr: &mut stderr,
+        terminals: Terminals::default(),
+        env: &|_| None,
+        now_ms: &|| 0,
+        random: &|| [7; 16],
+        stdout_is: &|_| false,
+        folder: std::path::PathBuf::new(),
+        processors: 1,
+    };
+    (pisess::run(args, &mut world), stdout)
+}
