@@ -127,7 +127,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
                 .and_then(|leaf| session.find(leaf))
                 .is_some_and(|old| session.path(session.leaf).contains(&old));
             if !still_on_path || ends_in_compaction(session) {
-                return Err(Failure::cannot(format_args!(
+                return Err(Failure::busy(format_args!(
                     "{}: the conversation went elsewhere meanwhile",
                     input.name
                 ))
