@@ -31,20 +31,26 @@ fn found(session: &Session, ix: EntryIx, kind: K, message: impl Into<String>) ->
 
 fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<Draft>) {
     let entry = session.entry(ix);
-    let mut note =
-        |kind, message: String| findings.push(found(session, ix, kind, message).grave(active[ix.at()]));
+    let note = |findings: &mut Vec<Draft>, kind, message: String| {
+        findings.push(found(session, ix, kind, message).grave(active[ix.at()]));
+    };
     match entry.kind {
-        Kind::Missing => note(K::UnknownType, "the entry has no type".to_owned()),
-        Kind::Other => {
-            note(K::UnknownType, format!("the type {:?} is not known", session.kind_name(ix).to_string()))
-        }
+        Kind::Missing => note(findings, K::UnknownType, "the entry has no type".to_owned()),
+        Kind::Other => note(
+            findings,
+            K::UnknownType,
+            format!("the type {:?} is not known", session.kind_name(ix).to_string()),
+        ),
         Kind::Message => match session.role_name(ix) {
-            None => note(K::UnknownRole, "the message has no role".to_owned()),
+            None => note(findings, K::UnknownRole, "the message has no role".to_owned()),
             Some(role) if entry.role == Role::Other => {
-                note(K::UnknownRole, format!("the role {:?} is not known", role.to_string()));
+                note(findings, K::UnknownRole, format!("the role {:?} is not known", role.to_string()));
             }
             Some(_) if entry.flags.has(Flags::NO_CONTENT) && needs_content(entry.role) => {
-                note(K::NoContent, "the message has no content".to_owned());
+                // oh-my-pi gets past all others.
+                let is_grave = entry.role == Role::Assistant && active[ix.at()];
+                let draft = found(session, ix, K::NoContent, "the message has no content");
+                findings.push(draft.grave(is_grave));
             }
             Some(_) => {}
         },
@@ -52,14 +58,14 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
     }
     let is_dated = session.format != Format::Draft;
     if is_dated && entry.time_ms == Entry::NO_TIME {
-        note(K::BadTimestamp, "its timestamp is missing or no date".to_owned());
+        note(findings, K::BadTimestamp, "its timestamp is missing or no date".to_owned());
     }
     let parent = entry.parent.map(|parent| session.entry(parent).time_ms);
     // oh-my-pi gives such an entry the time of what started it.
     let may_be_older = session.dialect == Dialect::OhMyPi && entry.kind == Kind::CustomMessage;
     let runs_back = parent.is_some_and(|parent| entry.time_ms < parent);
     if runs_back && entry.time_ms != Entry::NO_TIME && !may_be_older {
-        note(K::TimeRunsBackwards, "it is older than its parent".to_owned());
+        note(findings, K::TimeRunsBackwards, "it is older than its parent".to_owned());
     }
 }
 
