@@ -238,7 +238,7 @@ mod tests {
             assert!(binding(sentence) >= 3, "{sentence}");
         }
         for sentence in [
-            "make muted a little brighter",
+            "make the border a little wider",
             "ok",
             "what do you think?",
             "i don't understand this",
