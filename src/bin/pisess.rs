@@ -1,7 +1,7 @@
 //! Hands the real world to the library.
 
 use pisess::world::{Terminals, World};
-use std::io::{BufWriter, IsTerminal, Write, stderr, stdin, stdout};
+use std::io::{BufWriter, IsTerminal, LineWriter, Write, stderr, stdin, stdout};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -23,7 +23,8 @@ fn main() -> ExitCode {
     let mut world = World {
         stdin: &mut stdin().lock(),
         stdout: &mut out,
-        stderr: &mut stderr().lock(),
+        // A line goes out in one write, so that processes do not mix theirs.
+        stderr: &mut LineWriter::new(stderr().lock()),
         terminals,
         env: &|name| std::env::var(name).ok(),
         now_ms: &|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64),

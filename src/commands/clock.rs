@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use std::cell::{Cell, OnceCell};
 
 /// The machine's time zone, looked up with the first time that is shown.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Clock {
     zone: OnceCell<TimeZone>,
     /// The stretch between two changes of the clocks that was asked for last.

@@ -117,7 +117,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     let given = args.summary.given(input.file().is_none(), world)?;
     // The summary may take minutes, so it is made before the session is locked. Where the session
     // grew meanwhile, what was summarised still lies before the new entries.
-    let ready = ready(args, &input, &session, given, mint.now_ms())?;
+    let ready = ready(args, &input, &session, given)?;
     let leaf = session.leaf.map(|leaf| session.id(leaf).into_owned());
     let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
         if session.leaf.map(|leaf| session.id(leaf).into_owned()) != leaf {
@@ -127,7 +127,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
                 .and_then(|leaf| session.find(leaf))
                 .is_some_and(|old| session.path(session.leaf).contains(&old));
             if !still_on_path || ends_in_compaction(session) {
-                return Err(Failure::cannot(format_args!(
+                return Err(Failure::busy(format_args!(
                     "{}: the conversation went elsewhere meanwhile",
                     input.name
                 ))
@@ -181,13 +181,7 @@ fn prepare(args: &Args, input: &Input, session: &Session) -> Result<Preparation,
     })
 }
 
-fn ready(
-    args: &Args,
-    input: &Input,
-    session: &Session,
-    given: Option<String>,
-    now_ms: i64,
-) -> Result<Ready, Failure> {
+fn ready(args: &Args, input: &Input, session: &Session, given: Option<String>) -> Result<Ready, Failure> {
     let mut args = args.clone();
     let mut preparation = prepare(&args, input, session)?;
     let bodies = FileBodies::new(session, input.source());
@@ -215,7 +209,7 @@ fn ready(
         compaction: Compaction {
             first_kept: preparation.first_kept,
             tokens_before: preparation.tokens_before,
-            system_message: agent::checkpoint(session, &path, &bodies, now_ms).map_err(unreadable)?,
+            system_message: agent::checkpoint(session, &path, &bodies).map_err(unreadable)?,
         },
     })
 }

@@ -52,6 +52,11 @@ impl Failure {
         Failure { exit: Exit::Found, ..Self::cannot(message) }
     }
 
+    /// Another process is in the way (exit 3).
+    pub fn busy(message: impl Display) -> Self {
+        Failure { exit: Exit::Busy, ..Self::cannot(message) }
+    }
+
     /// Standard output cannot be written. A reader that went away is success.
     pub fn output(error: io::Error) -> Self {
         let exit = if error.kind() == io::ErrorKind::BrokenPipe { Exit::Done } else { Exit::Cannot };

@@ -94,7 +94,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
 }
 
 /// The dialogs of both agents trim a name; one of several lines could not be listed.
-fn checked(name: &str) -> Result<Text<'_>, Failure> {
+pub fn checked(name: &str) -> Result<Text<'_>, Failure> {
     let trimmed = name.trim();
     if trimmed.is_empty() {
         return Err(Failure::cannot("the name is empty").hint("take a label off with --clear"));

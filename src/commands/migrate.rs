@@ -90,6 +90,9 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     {
         return convert(session, args, talk, world);
     }
+    if args.sessions.iter().any(|session| session == Path::new("-")) {
+        return Err(Failure::cannot("standard input is migrated by itself").hint("give - alone"));
+    }
     if args.write.output.is_some() {
         return Err(Failure::cannot("-o takes one session").hint("without -o each file is migrated in place"));
     }
@@ -104,6 +107,10 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
 
 /// One session to standard output, or into another file.
 fn convert(session: &Path, args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
+    if args.backup.is_some() {
+        return Err(Failure::cannot("--backup: the session itself stays as it is")
+            .hint("--backup is for a migration in place"));
+    }
     let input = Input::open(session, world)?;
     let options = Options { workers: world.processors, ..Options::default() };
     let loaded = input.load_noted(&options, talk, world)?;

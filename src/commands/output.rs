@@ -1,9 +1,12 @@
 //! How rows for people look: colour, width, marks.
 
+use super::clock::Clock;
 use super::visible::is_plain;
 use crate::cli::{ColorChoice, Talk};
 use crate::world::World;
 use owo_colors::{OwoColorize, Style};
+use std::io::{self, Write};
+use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -79,18 +82,51 @@ impl Glyphs {
         Glyphs { tee: "|- ", corner: "`- ", bar: "|  ", bullet: "* ", leaf: "<- active", ellipsis: "..." };
 }
 
-/// A row being drawn.
-#[derive(Debug)]
-pub struct Row {
-    /// What it says so far.
+/// Rows being drawn, one behind the other.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    /// What they say so far.
     pub text: String,
-    /// Columns of the terminal that are free; without a terminal the row is whole.
+    /// Columns of the terminal, where there is one.
+    pub width: Option<usize>,
+    /// Columns that are free in the row being drawn; without a terminal the row is whole.
     pub left: Option<usize>,
     /// Stands for what was cut off.
     pub ellipsis: &'static str,
+    start: usize,
+    /// Room to make the parts of a row in, used again and again.
+    pub part: String,
+    /// Tells the times of the rows, where they have any.
+    pub clock: Option<Clock>,
 }
 
-impl Row {
+impl Rows {
+    /// None yet.
+    pub fn new(width: Option<usize>, ellipsis: &'static str, clock: Option<Clock>) -> Rows {
+        Rows { text: String::new(), width, left: width, ellipsis, start: 0, part: String::new(), clock }
+    }
+
+    /// Starts a row.
+    pub fn begin(&mut self) {
+        self.start = self.text.len();
+        self.left = self.width;
+    }
+
+    /// Ends the row, without spaces at its end.
+    pub fn end(&mut self) {
+        let row = &self.text[self.start..];
+        self.text.truncate(self.start + row.trim_end_matches(' ').len());
+        self.text.push('\n');
+    }
+
+    /// Appends the part, as far as it fits, and makes room for the next.
+    pub fn put_part(&mut self, style: Style) {
+        let part = std::mem::take(&mut self.part);
+        self.put(&part, style);
+        self.part = part;
+        self.part.clear();
+    }
+
     /// Appends what fits of the text.
     pub fn put(&mut self, text: &str, style: Style) {
         match self.left {
@@ -101,6 +137,45 @@ impl Row {
             }
         }
     }
+}
+
+/// Rows that one thread draws at a time.
+pub const STRETCH: usize = 8192;
+
+/// Draws stretches of `count` rows on as many threads as there are `pens`, and writes them in order.
+///
+/// # Errors
+/// Where writing fails.
+pub fn draw_stretches(
+    pens: &mut [Rows],
+    count: usize,
+    draw: &(dyn Fn(&mut Rows, Range<usize>) + Sync),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let round = STRETCH * pens.len();
+    for start in (0..count).step_by(round) {
+        let stretch = |at: usize| start + at * STRETCH..count.min(start + (at + 1) * STRETCH);
+        std::thread::scope(|scope| {
+            let mut jobs = pens.iter_mut().enumerate().filter(|(at, _)| !stretch(*at).is_empty());
+            let mine = jobs.next();
+            for (at, pen) in jobs {
+                scope.spawn(move || draw(pen, stretch(at)));
+            }
+            if let Some((at, pen)) = mine {
+                draw(pen, stretch(at));
+            }
+        });
+        for pen in &mut *pens {
+            out.write_all(pen.text.as_bytes())?;
+            pen.text.clear();
+        }
+    }
+    Ok(())
+}
+
+/// A pen for each processor, one where there is little to draw.
+pub fn pens(pen: Rows, count: usize, world: &World) -> Vec<Rows> {
+    vec![pen; if count > STRETCH { world.processors.max(1) } else { 1 }]
 }
 
 fn push_styled(out: &mut String, text: &str, style: Style) {

@@ -3,7 +3,7 @@
 use super::clock::Clock;
 use super::failure::{Exit, Failure};
 use super::input::Input;
-use super::output::{Glyphs, Row, Styles, columns};
+use super::output::{Glyphs, Rows, Styles, columns, draw_stretches, pens};
 use super::tree::{row_options, row_style};
 use super::visible::{push_visible, visible, visible_lines};
 use crate::cli::Talk;
@@ -14,6 +14,7 @@ use crate::core::ops::tree::rows;
 use crate::guide::{Example, Guide};
 use crate::world::World;
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// How it is used, behind the options of the help and in the man page.
@@ -90,39 +91,37 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     // Rows read as in the tree, where a tool result is told by its call.
     let drawing = rows(&session, end);
     let styles = Styles::of(talk, world);
-    let clock = Clock::new(world);
     let width = world.terminals.width.filter(|_| world.terminals.stdout);
     let line_width =
         path.last().map_or(1, |_| session.entries.last().map_or(1, |last| last.line.0.to_string().len()));
     let id_width = path.iter().map(|&ix| session.entry(ix).id.len as usize).max().unwrap_or(0).min(12);
-    let mut row = Row { text: String::new(), left: width, ellipsis: Glyphs::UNICODE.ellipsis };
-    let mut part = String::new();
-    for ix in path {
-        let entry = session.entry(ix);
-        row.text.clear();
-        row.left = width;
-        part.clear();
-        // Writing to a string cannot fail.
-        let _ = write!(part, "{:>line_width$}  ", entry.line.0);
-        push_visible(&mut part, &session.id(ix).to_string_lossy());
-        let pad = (line_width + 2 + id_width).saturating_sub(columns(&part)) + 2;
-        part.extend(std::iter::repeat_n(' ', pad));
-        clock.push(&mut part, entry.time_ms);
-        part.push_str("  ");
-        row.put(&part, styles.dim);
-        if let Some(label) = drawing.label(ix) {
-            part.clear();
-            part.push('[');
-            push_visible(&mut part, &label.to_string_lossy());
-            part.push_str("] ");
-            row.put(&part, styles.label);
+    let draw = |rows: &mut Rows, stretch: Range<usize>| {
+        for &ix in &path[stretch] {
+            let entry = session.entry(ix);
+            rows.begin();
+            // Writing to a string cannot fail.
+            let _ = write!(rows.part, "{:>line_width$}  ", entry.line.0);
+            push_visible(&mut rows.part, &session.id(ix).to_string_lossy());
+            let pad = (line_width + 2 + id_width).saturating_sub(columns(&rows.part)) + 2;
+            rows.part.extend(std::iter::repeat_n(' ', pad));
+            if let Some(clock) = &rows.clock {
+                clock.push(&mut rows.part, entry.time_ms);
+            }
+            rows.part.push_str("  ");
+            rows.put_part(styles.dim);
+            if let Some(label) = drawing.label(ix) {
+                rows.part.push('[');
+                push_visible(&mut rows.part, &label.to_string_lossy());
+                rows.part.push_str("] ");
+                rows.put_part(styles.label);
+            }
+            push_visible(&mut rows.part, &drawing.text(ix).to_string_lossy());
+            rows.put_part(row_style(&session, ix, &styles));
+            rows.end();
         }
-        part.clear();
-        push_visible(&mut part, &drawing.text(ix).to_string_lossy());
-        row.put(&part, row_style(&session, ix, &styles));
-        row.text.truncate(row.text.trim_end().len());
-        row.text.push('\n');
-        world.stdout.write_all(row.text.as_bytes()).map_err(Failure::output)?;
-    }
+    };
+    let pen = Rows::new(width, Glyphs::UNICODE.ellipsis, Some(Clock::new(world)));
+    let mut pens = pens(pen, path.len(), world);
+    draw_stretches(&mut pens, path.len(), &draw, world.stdout).map_err(Failure::output)?;
     Ok(Exit::Done)
 }

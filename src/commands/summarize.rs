@@ -2,6 +2,7 @@
 
 use super::failure::{Exit, Failure};
 use super::input::Input;
+use super::label::checked;
 use super::mint::Mint;
 use super::summary::{Source, SummaryArgs, Wanted, extract};
 use super::visible::verbatim;
@@ -101,6 +102,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         verbatim(world).write_all(&prompt).map_err(Failure::output)?;
         return Ok(Exit::Done);
     }
+    args.label.as_deref().map(checked).transpose()?;
     let given = args.summary.given(input.file().is_none(), world)?;
     if given.is_none() {
         nothing_left(&input, &navigation)?;
@@ -120,7 +122,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         Some(target) => Some(agent::draft_text(&session, &bodies, target).map_err(unreadable)?),
         None => None,
     };
-    let name = args.label.as_deref().map(Text::from);
+    let name = args.label.as_deref().map(checked).transpose()?;
     let id_of = |session: &Session, place: Position| place.map(|ix| session.id(ix).into_owned());
     let (old, new) = (id_of(&session, navigation.old_leaf), id_of(&session, navigation.new_leaf));
     let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
@@ -129,7 +131,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         let same = args.from != "@" || id_of(session, session.leaf) == old;
         let place = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| session.find(id));
         if !same {
-            return Err(Failure::cannot(format_args!("{}: the conversation went on meanwhile", input.name))
+            return Err(Failure::busy(format_args!("{}: the conversation went on meanwhile", input.name))
                 .hint("run the command again"));
         }
         let change = branch(session, place(&old), place(&new), &summary, name.as_ref(), stamp);

@@ -3,7 +3,7 @@
 use super::clock::Clock;
 use super::failure::{Exit, Failure};
 use super::input::Input;
-use super::output::{Glyphs, Row, Styles, columns};
+use super::output::{Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, pens};
 use super::visible::push_visible;
 use super::write::print_json;
 use crate::cli::Talk;
@@ -20,6 +20,7 @@ use crate::guide::{Example, Guide};
 use crate::world::World;
 use clap::ValueEnum;
 use owo_colors::Style;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// How it is used, behind the options of the help and in the man page.
@@ -123,7 +124,8 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
             print_json(world, &json_row(&session, &drawing, place))?;
         }
     } else {
-        Painter::new(args, talk, world, &session, &drawing).paint(world)?;
+        let clock = args.times.then(|| Clock::new(world));
+        Painter::new(args, talk, world, &session, &drawing).paint(clock, world)?;
     }
     let found_none = drawing.places.is_empty() && !args.search.trim().is_empty();
     Ok(if found_none { Exit::Found } else { Exit::Done })
@@ -166,6 +168,30 @@ pub fn row_style(session: &Session, ix: EntryIx, styles: &Styles) -> Style {
     }
 }
 
+/// Whether a bar passes at each of the levels above the row being drawn, of which only the first
+/// [`MOST_LEVELS`] are ever shown.
+#[derive(Clone, Copy, Default)]
+struct Bars(u32);
+
+impl Bars {
+    fn pass(self, level: usize) -> bool {
+        self.0 >> level & 1 == 1
+    }
+
+    /// What stood deeper than the row has ended.
+    fn enter(&mut self, place: &Place) {
+        let levels = place.depth as usize - usize::from(place.connector);
+        self.0 &= !u32::MAX.checked_shl(levels as u32).unwrap_or(0);
+    }
+
+    /// Siblings that follow are led to past the rows between.
+    fn leave(&mut self, place: &Place) {
+        if place.connector && !place.last {
+            self.0 |= 1_u32.checked_shl(place.depth - 1).unwrap_or(0);
+        }
+    }
+}
+
 /// Draws rows, one after the other.
 struct Painter<'a> {
     session: &'a Session,
@@ -178,7 +204,6 @@ struct Painter<'a> {
     id_width: usize,
     show_ids: bool,
     marked: Position,
-    times: Option<Clock>,
 }
 
 impl<'a> Painter<'a> {
@@ -197,80 +222,78 @@ impl<'a> Painter<'a> {
             id_width: ids.max().unwrap_or(0).min(12),
             show_ids: !args.no_ids,
             marked: drawing.marked(),
-            times: args.times.then(|| Clock::new(world)),
         }
     }
 
-    fn paint(&self, world: &mut World) -> Result<(), Failure> {
-        // Whether a bar passes at each level above the row being drawn.
-        let mut bars: Vec<bool> = Vec::new();
-        let mut row = Row { text: String::new(), left: self.width, ellipsis: self.glyphs.ellipsis };
-        let mut scratch = String::new();
-        for place in &self.drawing.places {
-            let depth = place.depth as usize;
-            bars.resize(if place.connector { depth - 1 } else { depth }, false);
-            row.text.clear();
-            row.left = self.width;
-            self.row(place, &bars, &mut row, &mut scratch);
-            row.text.push('\n');
-            world.stdout.write_all(row.text.as_bytes()).map_err(Failure::output)?;
-            if place.connector {
-                bars.push(!place.last);
+    fn paint(&self, times: Option<Clock>, world: &mut World) -> Result<(), Failure> {
+        let places = &self.drawing.places;
+        // Each stretch of rows is drawn by itself, so the bars at its start must be known.
+        let mut bars = Bars::default();
+        let mut starts = Vec::new();
+        for (at, place) in places.iter().enumerate() {
+            if at % STRETCH == 0 {
+                starts.push(bars);
             }
+            bars.enter(place);
+            bars.leave(place);
         }
-        Ok(())
+        let draw = |rows: &mut Rows, stretch: Range<usize>| {
+            let mut bars = starts[stretch.start / STRETCH];
+            for place in &places[stretch] {
+                bars.enter(place);
+                self.row(place, bars, rows);
+                bars.leave(place);
+            }
+        };
+        let mut pens = pens(Rows::new(self.width, self.glyphs.ellipsis, times), places.len(), world);
+        draw_stretches(&mut pens, places.len(), &draw, world.stdout).map_err(Failure::output)
     }
 
-    /// Draws one row; `scratch` is used again for each of its parts.
-    fn row(&self, place: &Place, bars: &[bool], row: &mut Row, scratch: &mut String) {
+    fn row(&self, place: &Place, bars: Bars, rows: &mut Rows) {
         let ix = place.entry;
         let dim = self.styles.dim;
+        rows.begin();
         if self.show_ids {
-            scratch.clear();
-            push_visible(scratch, &self.session.id(ix).to_string_lossy());
-            let pad = self.id_width.saturating_sub(columns(scratch)) + 2;
-            scratch.extend(std::iter::repeat_n(' ', pad));
-            row.put(scratch, dim);
+            push_visible(&mut rows.part, &self.session.id(ix).to_string_lossy());
+            let pad = self.id_width.saturating_sub(columns(&rows.part)) + 2;
+            rows.part.extend(std::iter::repeat_n(' ', pad));
+            rows.put_part(dim);
         }
-        if let Some(clock) = &self.times {
-            scratch.clear();
-            clock.push(scratch, self.session.entry(ix).time_ms);
-            scratch.push_str("  ");
-            row.put(scratch, dim);
+        if let Some(clock) = &rows.clock {
+            clock.push(&mut rows.part, self.session.entry(ix).time_ms);
+            rows.part.push_str("  ");
+            rows.put_part(dim);
         }
-        scratch.clear();
-        self.prefix(place, bars, scratch);
-        row.put(scratch, dim);
+        self.prefix(place, bars, &mut rows.part);
+        rows.put_part(dim);
         if self.drawing.is_active(ix) {
-            row.put(self.glyphs.bullet, self.styles.active);
+            rows.put(self.glyphs.bullet, self.styles.active);
         }
         if let Some(label) = self.drawing.label(ix) {
-            scratch.clear();
-            scratch.push('[');
-            push_visible(scratch, &label.to_string_lossy());
-            scratch.push_str("] ");
-            row.put(scratch, self.styles.label);
+            rows.part.push('[');
+            push_visible(&mut rows.part, &label.to_string_lossy());
+            rows.part.push_str("] ");
+            rows.put_part(self.styles.label);
         }
         let mark = if self.marked == Some(ix) { format!("  {}", self.glyphs.leaf) } else { String::new() };
         let cycle =
             if self.session.entry(ix).flags.has(Flags::IN_CYCLE) { "  (cycle of parents)" } else { "" };
         let marks = columns(&mark) + columns(cycle);
-        scratch.clear();
-        push_visible(scratch, &self.drawing.text(ix).to_string_lossy());
         // The leaf's mark stays in sight when the text does not fit.
-        let marked = row.left.is_none_or(|left| left > marks);
-        row.left = row.left.map(|left| if marked { left - marks } else { left });
-        row.put(scratch, row_style(self.session, ix, &self.styles));
+        let marked = rows.left.is_none_or(|left| left > marks);
+        rows.left = rows.left.map(|left| if marked { left - marks } else { left });
+        push_visible(&mut rows.part, &self.drawing.text(ix).to_string_lossy());
+        rows.put_part(row_style(self.session, ix, &self.styles));
         if marked {
-            row.left = None;
-            row.put(&mark, self.styles.active);
-            row.put(cycle, self.styles.error);
+            rows.left = None;
+            rows.put(&mark, self.styles.active);
+            rows.put(cycle, self.styles.error);
         }
-        row.text.truncate(row.text.trim_end_matches(' ').len());
+        rows.end();
     }
 
     /// Bars and connector. Levels beyond the most that are shown become one mark.
-    fn prefix(&self, place: &Place, bars: &[bool], out: &mut String) {
+    fn prefix(&self, place: &Place, bars: Bars, out: &mut String) {
         let depth = place.depth as usize;
         let connector = match (place.connector, place.last) {
             (true, true) => self.glyphs.corner,
@@ -279,8 +302,8 @@ impl<'a> Painter<'a> {
         };
         let above = depth - usize::from(place.connector);
         let shown = above.min(self.most_levels - usize::from(place.connector));
-        for &bar in bars.iter().take(shown) {
-            *out += if bar { self.glyphs.bar } else { "   " };
+        for level in 0..shown {
+            *out += if bars.pass(level) { self.glyphs.bar } else { "   " };
         }
         if shown < above {
             *out += self.glyphs.ellipsis;

@@ -107,18 +107,14 @@ pub fn prepare_branch(
     }
 }
 
-/// The system message that a compaction at the end of `path` carries, where the agent has one.
+/// The system message that a compaction at the end of `path` carries, where the agent has one; its
+/// time is that of the compaction and still to be set.
 ///
 /// # Errors
 /// Where a line cannot be read.
-pub fn checkpoint(
-    session: &Session,
-    path: &[EntryIx],
-    bodies: &dyn Bodies,
-    now_ms: i64,
-) -> io::Result<Option<Vec<u8>>> {
+pub fn checkpoint(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Option<Vec<u8>>> {
     match session.dialect {
-        Dialect::Pi => pi::system::checkpoint(session, path, bodies, now_ms),
+        Dialect::Pi => pi::system::checkpoint(session, path, bodies, 0),
         Dialect::OhMyPi => Ok(None),
     }
 }

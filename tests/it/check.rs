@@ -198,7 +198,7 @@ fn in_place_only_with_a_backup() {
     s.put("s.jsonl", session(&[&user("a", "a")]));
     assert_snapshot!(s.unchanged("check --repair ./s.jsonl").fails(2), @"--repair: where should the repaired session go? (hint: give a new file with -o FILE, or --backup to repair in place)");
     s.put("s.jsonl.old", "mine");
-    assert_snapshot!(s.unchanged("check --repair --backup=.old ./s.jsonl").fails(2), @"cannot back up to ./s.jsonl.old: it exists already (hint: choose another name; --force replaces an output)");
+    assert_snapshot!(s.unchanged("check --repair --backup=.old ./s.jsonl").fails(2), @"cannot back up to ./s.jsonl.old: it exists already (hint: choose another suffix with --backup=SUFFIX)");
     assert_snapshot!(s.pisess("check --repair --backup ./s.jsonl").done(), @"
     ./s.jsonl:2: repaired: the entry is its own parent (entry a) — it becomes a root
     2> pisess: 1 repaired, 0 left

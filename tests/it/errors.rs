@@ -49,7 +49,8 @@ fn a_folder() {
     for line in &COMMANDS[1..] {
         let said = s.unchanged(line).fails(2);
         assert_eq!(
-            said, "cannot read ./x: it is a folder (hint: name a session in it; only migrate takes folders)",
+            said,
+            "cannot read ./x: it is a folder (hint: name a session in it; migrate and check take folders)",
             "{line}"
         );
     }
@@ -181,24 +182,38 @@ fn json_and_the_session_cannot_both_be_on_stdout() {
 #[test]
 fn a_read_only_folder() {
     use std::os::unix::fs::PermissionsExt;
-    // root writes everywhere.
-    if rustix::process::geteuid().is_root() {
-        return;
-    }
+    use std::os::unix::process::CommandExt;
     let s = Sandbox::new();
     s.put("ro/v1.jsonl", fixture("v1.jsonl"));
     s.put("ro/two.jsonl", fixture("two-branches.jsonl"));
-    fs::set_permissions(s.path("ro"), PermissionsExt::from_mode(0o555)).unwrap();
-    for line in [
-        "migrate ./ro/v1.jsonl",
-        "label ./ro/v1.jsonl @ n",
-        "fork ./ro/two.jsonl",
-        "label ./ro/two.jsonl @ n -o ./ro/new",
-    ] {
-        let said = s.unchanged(line).fails(2);
-        assert!(said.contains("./ro") && said.contains("hint:"), "{line}: {said}");
+    let allow = |name: &str, mode: u32| {
+        fs::set_permissions(s.path(name), PermissionsExt::from_mode(mode)).unwrap();
+    };
+    for (name, mode) in [("", 0o755), ("ro/v1.jsonl", 0o444), ("ro/two.jsonl", 0o444), ("ro", 0o555)] {
+        allow(name, mode);
     }
-    fs::set_permissions(s.path("ro"), PermissionsExt::from_mode(0o755)).unwrap();
+    let before = s.files();
+    for line in [
+        &["migrate", "ro/v1.jsonl"][..],
+        &["label", "ro/v1.jsonl", "@", "n"],
+        &["label", "ro/two.jsonl", "@", "n"],
+        &["fork", "ro/two.jsonl"],
+        &["label", "ro/two.jsonl", "@", "n", "-o", "ro/new"],
+    ] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pisess"));
+        // root may write everywhere; nobody may not.
+        if rustix::process::geteuid().is_root() {
+            command.uid(65_534).gid(65_534);
+        }
+        // Where nobody may not run the binary, this is not tested.
+        let Ok(output) = command.args(line).current_dir(s.path("")).output() else { break };
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{line:?}: {said}");
+        assert!(said.starts_with("pisess: cannot ") && said.contains(" ro/"), "{line:?}: {said}");
+        assert!(said.contains("(hint: ") && said.lines().count() == 1, "{line:?}: {said}");
+        assert!(s.files() == before, "{line:?}");
+    }
+    allow("ro", 0o755);
 }
 
 #[test]
@@ -221,6 +236,9 @@ fn usage_is_told_on_stderr() {
         "migrate",
         "migrate --check --backup ./two-branches.jsonl",
         "migrate ./two-branches.jsonl ./two-branches.jsonl -o ./out",
+        "migrate - ./two-branches.jsonl",
+        "migrate - --backup",
+        "migrate ./two-branches.jsonl --backup -o ./out",
         "summarize ./two-branches.jsonl",
     ] {
         let done = s.unchanged(line);

@@ -13,6 +13,7 @@ mod path;
 mod summarize;
 mod tree;
 
+mod hook;
 mod references;
 
 mod errors;

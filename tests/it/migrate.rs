@@ -183,8 +183,10 @@ fn a_backup_never_overwrites() {
     s.put("v1.jsonl.bak", "mine");
     let done = s.pisess("migrate --backup ./v1.jsonl").done();
     assert_eq!(s.text("v1.jsonl.bak"), "mine");
+    assert_eq!(s.pisess("migrate --backup --force ./v1.jsonl").done().code, 2);
+    assert_eq!((s.text("v1.jsonl.bak").as_str(), s.bytes("v1.jsonl")), ("mine", fixture("v1.jsonl")));
     assert_snapshot!(done, @"
-    2> pisess: cannot back up to ./v1.jsonl.bak: it exists already (hint: choose another name; --force replaces an output)
+    2> pisess: cannot back up to ./v1.jsonl.bak: it exists already (hint: choose another suffix with --backup=SUFFIX)
     exit 2
     ");
 }

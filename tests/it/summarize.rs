@@ -368,3 +368,35 @@ fn to_standard_output() {
     let quiet = s.unchanged("summarize -q ./two-branches.jsonl 1a2b3c04 --summary s -o -");
     assert_eq!(quiet.stderr, "");
 }
+
+#[test]
+fn a_label_that_is_none() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for name in ["''", "' '", "'a\nb'", "'a\u{1b}[2J'"] {
+        for source in ["--summary s", "--summarizer 'touch ./ran; echo s'"] {
+            let line = format!("summarize ./two-branches.jsonl 1a2b3c05 {source} --label {name}");
+            assert!(s.unchanged(&line).fails(2).starts_with("the name "), "{line}");
+        }
+    }
+    s.run("summarize ./two-branches.jsonl 1a2b3c05 --summary s --label ' back '");
+    assert!(s.lines_from("two-branches.jsonl", 10).contains("\"label\":\"back\""));
+}
+
+#[test]
+fn what_is_appended_meanwhile_is_not_lost_from_sight() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let more = crate::tree::user("aaaa0001", Some("1a2b3c07"), "one thing more");
+    s.put("more", format!("{more}\n"));
+    let append =
+        format!("cat {} >> {}; echo s", s.path("more").display(), s.path("two-branches.jsonl").display());
+    let said = s.pisess(&format!("summarize ./two-branches.jsonl 1a2b3c05 --summarizer '{append}'")).done();
+    assert_snapshot!(said.fails(3), @"./two-branches.jsonl: the conversation went on meanwhile (hint: run the command again)");
+    assert_eq!(s.lines_from("two-branches.jsonl", 9), format!("{more}\n"));
+    // A compaction still stands for what it was made of: it goes below what came.
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.put("more", format!("{more}\n"));
+    let append =
+        format!("cat {} >> {}; echo s", s.path("more").display(), s.path("two-branches.jsonl").display());
+    s.run(&format!("compact ./two-branches.jsonl --first-kept 1a2b3c06 --summarizer '{append}'"));
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 10), @r#"{"type":"compaction","id":"226b1b5c","parentId":"aaaa0001","timestamp":"2026-05-04T12:00:00.000Z","summary":"s","firstKeptEntryId":"1a2b3c06","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}"#);
+}

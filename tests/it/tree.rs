@@ -341,6 +341,13 @@ fn oh_my_pi_rows_and_filters() {
 }
 
 #[test]
+fn search_in_an_oh_my_pi_file_is_fuzzy_within_words() {
+    let s = Sandbox::with(&["omp.jsonl"]);
+    assert_snapshot!(s.run("tree ./omp.jsonl --search 'phtos sort'"), @"2c3d4e5f  • user: Sort the photos by year  ← active");
+    assert_eq!(s.unchanged("tree ./omp.jsonl --search phtsyr").code, 1);
+}
+
+#[test]
 fn a_row_holds_at_most_200_units_of_text() {
     let s = Sandbox::new();
     let long = "x".repeat(1_000);

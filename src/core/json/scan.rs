@@ -43,12 +43,22 @@ pub struct Scanner<'a> {
     /// Open containers of [`Scanner::skip_value`], `true` for objects; kept to be used again.
     open: Vec<bool>,
     non_ascii: bool,
+    #[cfg(target_arch = "x86_64")]
+    has_avx2: bool,
 }
 
 impl<'a> Scanner<'a> {
     /// Over a line, or a buffer of lines: `\n` is no white space.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Scanner { bytes, pos: 0, newline_is_space: false, open: Vec::new(), non_ascii: false }
+        Scanner {
+            bytes,
+            pos: 0,
+            newline_is_space: false,
+            open: Vec::new(),
+            non_ascii: false,
+            #[cfg(target_arch = "x86_64")]
+            has_avx2: has_avx2(),
+        }
     }
 
     /// Over a document from elsewhere (a hook's answer) that may span lines.
@@ -298,6 +308,55 @@ impl<'a> Scanner<'a> {
     /// From behind the opening quote to behind the closing one; whether there was an escape.
     #[inline]
     fn string_end(&mut self) -> Result<bool> {
+        #[cfg(target_arch = "x86_64")]
+        if self.has_avx2 {
+            // SAFETY: the one precondition is AVX2, which was found when the scanner was made.
+            #[allow(unsafe_code)]
+            return unsafe { self.string_end_avx2() };
+        }
+        self.string_end_sse2()
+    }
+
+    /// Without a branch on where quotes and backslashes stand, which nothing could predict: only the
+    /// end of the string, an escape of several letters and what is malformed leave the straight way.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn string_end_avx2(&mut self) -> Result<bool> {
+        let (mut any_backslash, mut any_high) = (0, 0);
+        // Whether the block's first byte stands behind a backslash that is not escaped itself.
+        let mut carry = false;
+        while let Some(block) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
+            let masks = Masks::of(block);
+            let (escaped, carries) = escaped(masks.backslash, carry);
+            let stop = (masks.quote & !escaped) | masks.control | (escaped & !masks.letter);
+            any_high |= masks.high;
+            if stop == 0 {
+                any_backslash |= masks.backslash;
+                carry = carries;
+                self.pos += BLOCK;
+                continue;
+            }
+            let at = stop.trailing_zeros();
+            any_backslash |= masks.backslash & !(u32::MAX << at);
+            let place = self.pos + at as usize;
+            if escaped >> at & 1 == 1 {
+                any_backslash |= 1;
+                carry = false;
+                self.pos = self.escape_end(place - 1)?;
+            } else if masks.quote >> at & 1 == 1 {
+                self.pos = place + 1;
+                self.non_ascii |= any_high != 0;
+                return Ok(any_backslash != 0);
+            } else {
+                return Err(Malformed { at: place });
+            }
+        }
+        self.non_ascii |= any_high != 0;
+        self.pos -= usize::from(carry);
+        self.string_tail(any_backslash != 0)
+    }
+
+    fn string_end_sse2(&mut self) -> Result<bool> {
         let mut escaped = false;
         while let Some(block) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
             let (mut special, high) = special_masks(block);
@@ -349,7 +408,6 @@ impl<'a> Scanner<'a> {
     }
 
     /// Where the escape that starts at `at` ends.
-    #[inline]
     fn escape_end(&self, at: usize) -> Result<usize> {
         match self.bytes.get(at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
@@ -364,6 +422,72 @@ impl<'a> Scanner<'a> {
 
 /// Bytes looked at together in a string.
 const BLOCK: usize = 32;
+
+/// Whether this processor has AVX2; asked once, which the standard library remembers.
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    std::arch::is_x86_feature_detected!("avx2")
+}
+
+/// A bit for each byte of a block that is one of these.
+#[cfg(target_arch = "x86_64")]
+struct Masks {
+    quote: u32,
+    backslash: u32,
+    control: u32,
+    /// Makes an escape of one letter with a backslash before it.
+    letter: u32,
+    /// Above 0x7f.
+    high: u32,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Masks {
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn of(block: &[u8; BLOCK]) -> Masks {
+        use std::arch::x86_64::{
+            _mm_set_epi8, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8,
+            _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_set1_epi8,
+            _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
+        };
+        // SAFETY: 32 bytes are read from where 32 bytes are borrowed; they need no alignment.
+        #[allow(unsafe_code)]
+        let bytes = unsafe { _mm256_loadu_si256(block.as_ptr().cast()) };
+        let is =
+            |byte: u8| _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8))) as u32;
+        let control = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
+        // The letters are 22 2f 5c 62 66 6e 72 74: a bit stands for each high digit, each table gives
+        // the bits that go with a digit, and a letter is where both have one in common.
+        let low = _mm256_broadcastsi128_si256(_mm_set_epi8(1, 4, 0, 2, 0, 0, 0, 0, 0, 4, 0, 8, 0, 13, 0, 0));
+        let high = _mm256_broadcastsi128_si256(_mm_set_epi8(0, 0, 0, 0, 0, 0, 0, 0, 8, 4, 2, 0, 0, 1, 0, 0));
+        let high_digits = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), _mm256_set1_epi8(0x0f));
+        let common =
+            _mm256_and_si256(_mm256_shuffle_epi8(low, bytes), _mm256_shuffle_epi8(high, high_digits));
+        let other = _mm256_cmpeq_epi8(common, _mm256_setzero_si256());
+        Masks {
+            quote: is(b'"'),
+            backslash: is(b'\\'),
+            control: _mm256_movemask_epi8(control) as u32,
+            letter: !_mm256_movemask_epi8(other) as u32,
+            high: _mm256_movemask_epi8(bytes) as u32,
+        }
+    }
+}
+
+/// Which bytes stand behind a backslash that is not escaped itself, and whether the byte behind the
+/// block does. Adding to a run of backslashes that starts at an odd place carries to its end and so
+/// tells the runs of odd length apart (simdjson's way).
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn escaped(backslash: u32, carry: bool) -> (u32, bool) {
+    const EVEN: u32 = 0x5555_5555;
+    let backslash = backslash & !u32::from(carry);
+    let behind = backslash << 1 | u32::from(carry);
+    let odd_starts = backslash & !EVEN & !behind;
+    let (even_runs, carries) = odd_starts.overflowing_add(backslash);
+    ((EVEN ^ (even_runs << 1)) & behind, carries)
+}
 
 /// A bit for each quote, backslash and control character of the block, and one for each byte above
 /// 0x7f.
@@ -462,6 +586,55 @@ mod tests {
             "'a'",
         ] {
             assert!(!accepts(text), "{text}");
+        }
+    }
+
+    /// Every way through a string gives the same answer.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn both_ways_through_a_string_agree() {
+        let walk = |text: &[u8], has_avx2: bool| {
+            let mut scanner = Scanner::new(text);
+            scanner.has_avx2 &= has_avx2;
+            let end = scanner.string_end();
+            (end, if end.is_ok() { scanner.pos } else { 0 }, end.is_ok() && scanner.non_ascii)
+        };
+        let pieces: [&[u8]; 14] = [
+            b"\\",
+            b"\\\\",
+            b"\\\"",
+            b"\"",
+            b"\\n",
+            b"\\u00e9",
+            b"\\u12g4",
+            b"\\x",
+            b"u",
+            b"n",
+            b"\n",
+            "é".as_bytes(),
+            b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            b"\xff",
+        ];
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        for _ in 0..200_000 {
+            let mut text = Vec::new();
+            for _ in 0..24 {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                // What ends the walk is rare, so that it goes far.
+                let piece = match random % 61 {
+                    0..=13 => pieces[random as usize % 61],
+                    14..=30 => pieces[1],
+                    31..=45 => pieces[4],
+                    _ => pieces[9],
+                };
+                text.extend_from_slice(piece);
+            }
+            let (fast, slow) = (walk(&text, true), walk(&text, false));
+            // More may be taken for non-ASCII than is: bytes behind the end of the string.
+            let holds = !text[..fast.1].is_ascii();
+            assert!(!holds || fast.2 && slow.2);
         }
     }
 

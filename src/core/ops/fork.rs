@@ -44,7 +44,7 @@ pub fn fork(
     let timestamp = stamp.timestamp();
     let path: Vec<_> = session.path(end);
     let mut pieces = without_labels(session, bodies, &path)?;
-    let kept: HashSet<_> = path.iter().copied().filter(|&ix| session.entry(ix).kind != Kind::Label).collect();
+    let kept: HashSet<_> = path.iter().copied().filter(|&ix| !is_left_out(session.entry(ix).kind)).collect();
     let mut parent = path.iter().rev().find(|ix| kept.contains(ix)).map(|&ix| session.id(ix).into_owned());
     let mut ids = Vec::new();
     let labels = Labels::new(session);
@@ -86,7 +86,7 @@ fn without_labels(session: &Session, bodies: &dyn Bodies, path: &[EntryIx]) -> i
     let mut parent: Option<EntryIx> = None;
     for &ix in path {
         let entry = session.entry(ix);
-        if entry.kind == Kind::Label {
+        if is_left_out(entry.kind) {
             pending.push(ix);
             continue;
         }
@@ -105,6 +105,11 @@ fn without_labels(session: &Session, bodies: &dyn Bodies, path: &[EntryIx]) -> i
         parent = Some(ix);
     }
     Ok(pieces)
+}
+
+/// Labels are made anew; a record of the leaf would decide the leaf of the new file.
+fn is_left_out(kind: Kind) -> bool {
+    matches!(kind, Kind::Label | Kind::Leaf)
 }
 
 /// The entry behind the label that a compaction keeps from, where it keeps from one.

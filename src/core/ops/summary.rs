@@ -2,6 +2,7 @@
 
 use super::{Stamp, label, parent_id};
 use crate::core::entry::EntryIx;
+use crate::core::json::edit::Edit;
 use crate::core::json::write::{Object, texts};
 use crate::core::plan::Change;
 use crate::core::prepare::FileLists;
@@ -46,8 +47,21 @@ pub fn compaction(
         .number("tokensBefore", compaction.tokens_before)
         .json("details", &summary.details);
     let entry = flagged(entry, session.dialect, summary)
-        .with(compaction.system_message.as_ref(), |entry, message| entry.json("systemMessage", message));
+        .with(compaction.system_message.as_ref(), |entry, message| {
+            entry.json("systemMessage", &timed(message, stamp))
+        });
     Change { lines: vec![entry.finish()] }
+}
+
+/// The message with the time of the compaction.
+fn timed(message: &[u8], stamp: &Stamp) -> Vec<u8> {
+    match Edit::new(message) {
+        Ok(mut edit) => {
+            edit.set("timestamp", stamp.now_ms.to_string().as_bytes());
+            edit.finish()
+        }
+        Err(_) => message.to_vec(),
+    }
 }
 
 /// Appends a branch summary under `new_leaf`, and a label on it where one is given. `fromId` is the

@@ -226,13 +226,17 @@ impl StoreError {
             StoreError::NotFound { doing: "read", .. } => {
                 "look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions"
             }
-            StoreError::NotFound { .. } => "make the folder first",
-            StoreError::IsFolder { doing: "read", .. } => "name a session in it; only migrate takes folders",
+            StoreError::NotFound { doing: "create", .. } => "make the folder first",
+            StoreError::NotFound { .. } => return None,
+            StoreError::IsFolder { doing: "read", .. } => {
+                "name a session in it; migrate and check take folders"
+            }
             StoreError::IsFolder { .. } => "give the name of a file",
             StoreError::NotRegular { .. } => "give the path of a regular file, or - for a stream",
             StoreError::Permission { .. } => "look at the owner and mode of the file and its folder",
             StoreError::Io { source, .. } if is_full(source) => "free some space; the file is as it was",
             StoreError::Io { .. } => return None,
+            StoreError::Exists { doing: "back up to", .. } => "choose another suffix with --backup=SUFFIX",
             StoreError::Exists { .. } => "choose another name; --force replaces an output",
             StoreError::SameAsInput { .. } => "leave the output out to change the file itself",
             StoreError::HardLinked { .. } => "write the result elsewhere with -o, or remove the other names",

@@ -9,6 +9,7 @@ use pisess::core::reference::resolve;
 use pisess::core::row::RowOptions;
 use pisess::core::session::Session;
 use pisess::world::{Terminals, World};
+use std::cell::Cell;
 use std::io::Cursor;
 
 const HEADER: &[u8] = b"{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
@@ -117,6 +118,8 @@ fn is_tame(said: &[u8]) -> bool {
 /// A command over a session on standard input: its exit code, and what it said.
 fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    // Ids that are taken are asked for again, so no two may be the same.
+    let count = Cell::new(0_u128);
     let args = std::iter::once("pisess").chain(line.split(' ')).map(Into::into);
     let mut world = World {
         stdin: &mut Cursor::new(stdin),
@@ -125,7 +128,7 @@ fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
         terminals: Terminals::default(),
         env: &|_| None,
         now_ms: &|| 0,
-        random: &|| [7; 16],
+        random: &|| count.replace(count.get() + 1).to_le_bytes(),
         stdout_is: &|_| false,
         folder: std::path::PathBuf::new(),
         processors: 1,

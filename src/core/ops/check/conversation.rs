@@ -31,20 +31,25 @@ fn found(session: &Session, ix: EntryIx, kind: K, message: impl Into<String>) ->
 
 fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<Draft>) {
     let entry = session.entry(ix);
-    let mut note =
-        |kind, message: String| findings.push(found(session, ix, kind, message).grave(active[ix.at()]));
+    let is_active = active[ix.at()];
+    let mut note = |kind, grave: bool, message: &str| {
+        findings.push(found(session, ix, kind, message).grave(grave));
+    };
     match entry.kind {
-        Kind::Missing => note(K::UnknownType, "the entry has no type".to_owned()),
+        Kind::Missing => note(K::UnknownType, is_active, "the entry has no type"),
         Kind::Other => {
-            note(K::UnknownType, format!("the type {:?} is not known", session.kind_name(ix).to_string()))
+            let name = session.kind_name(ix).to_string();
+            note(K::UnknownType, is_active, &format!("the type {name:?} is not known"));
         }
         Kind::Message => match session.role_name(ix) {
-            None => note(K::UnknownRole, "the message has no role".to_owned()),
+            None => note(K::UnknownRole, is_active, "the message has no role"),
             Some(role) if entry.role == Role::Other => {
-                note(K::UnknownRole, format!("the role {:?} is not known", role.to_string()));
+                note(K::UnknownRole, is_active, &format!("the role {:?} is not known", role.to_string()));
             }
             Some(_) if entry.flags.has(Flags::NO_CONTENT) && needs_content(entry.role) => {
-                note(K::NoContent, "the message has no content".to_owned());
+                // oh-my-pi gets past all others.
+                let stops = entry.role == Role::Assistant && is_active;
+                note(K::NoContent, stops, "the message has no content");
             }
             Some(_) => {}
         },
@@ -52,14 +57,14 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
     }
     let is_dated = session.format != Format::Draft;
     if is_dated && entry.time_ms == Entry::NO_TIME {
-        note(K::BadTimestamp, "its timestamp is missing or no date".to_owned());
+        note(K::BadTimestamp, is_active, "its timestamp is missing or no date");
     }
     let parent = entry.parent.map(|parent| session.entry(parent).time_ms);
     // oh-my-pi gives such an entry the time of what started it.
     let may_be_older = session.dialect == Dialect::OhMyPi && entry.kind == Kind::CustomMessage;
     let runs_back = parent.is_some_and(|parent| entry.time_ms < parent);
     if runs_back && entry.time_ms != Entry::NO_TIME && !may_be_older {
-        note(K::TimeRunsBackwards, "it is older than its parent".to_owned());
+        note(K::TimeRunsBackwards, is_active, "it is older than its parent");
     }
 }
 

@@ -1,0 +1,104 @@
+//! The parts of a read, each by itself: the scan of lines, the pass with and without rows, the index
+//! of ids, the layout of a tree. `cargo bench --bench micro`.
+
+#[path = "compare/generate.rs"]
+#[allow(dead_code, reason = "shared with the other benchmark, which uses more of it")]
+mod generate;
+
+use divan::counter::{BytesCount, ItemsCount};
+use divan::{Bencher, black_box};
+use generate::Shape;
+use pisess::core::json::Scanner;
+use pisess::core::load::{Options, load};
+use pisess::core::ops::tree::{Filter, draw};
+use pisess::core::row::RowOptions;
+use pisess::core::session::Session;
+use pisess::core::store::ReadAt;
+
+fn main() {
+    divan::main();
+}
+
+fn turns() -> Vec<u8> {
+    made(Shape::Turns { percent: 100 }, 2_000)
+}
+
+fn chain() -> Vec<u8> {
+    made(Shape::Chain, 50_000)
+}
+
+fn made(shape: Shape, entries: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    generate::write(shape, entries, 1, &mut bytes).expect("memory takes everything");
+    bytes
+}
+
+fn with_rows() -> Options {
+    Options { rows: Some(RowOptions { home: None, searchable: false }), ..Options::default() }
+}
+
+fn loaded(bytes: &dyn ReadAt, options: &Options) -> Session {
+    load(bytes, options).expect("the generator makes sessions")
+}
+
+/// Newlines alone: what no reading of lines can be faster than.
+#[divan::bench]
+fn newlines(bencher: Bencher) {
+    let bytes = turns();
+    bencher
+        .counter(BytesCount::new(bytes.len()))
+        .bench(|| memchr::memchr_iter(b'\n', black_box(&bytes)).count());
+}
+
+/// Every value checked, nothing kept.
+#[divan::bench]
+fn scan(bencher: Bencher) {
+    let bytes = turns();
+    bencher.counter(BytesCount::new(bytes.len())).bench(|| {
+        let mut scanner = Scanner::new(black_box(&bytes));
+        while scanner.pos() < bytes.len() {
+            scanner.skip_value().expect("the generator writes JSON");
+            scanner.seek(scanner.pos() + 1);
+        }
+        scanner.pos()
+    });
+}
+
+/// The pass for envelopes alone.
+#[divan::bench]
+fn envelopes(bencher: Bencher) {
+    let bytes = turns();
+    bencher.counter(BytesCount::new(bytes.len())).bench(|| loaded(black_box(&bytes), &Options::default()));
+}
+
+/// The pass that keeps rows, too.
+#[divan::bench]
+fn rows(bencher: Bencher) {
+    let bytes = turns();
+    bencher.counter(BytesCount::new(bytes.len())).bench(|| loaded(black_box(&bytes), &with_rows()));
+}
+
+/// Tiny entries: what an entry costs, its id in the index included.
+#[divan::bench]
+fn index(bencher: Bencher) {
+    let bytes = chain();
+    bencher.counter(ItemsCount::new(50_000_usize)).bench(|| loaded(black_box(&bytes), &Options::default()));
+}
+
+/// Looking up every id.
+#[divan::bench]
+fn find(bencher: Bencher) {
+    let session = loaded(&chain(), &Options::default());
+    bencher
+        .counter(ItemsCount::new(session.entries.len()))
+        .bench(|| session.all().filter(|&ix| session.find(&session.id(ix)) == Some(ix)).count());
+}
+
+/// Filter and layout, without printing.
+#[divan::bench]
+fn layout(bencher: Bencher) {
+    let session = loaded(&turns(), &with_rows());
+    bencher
+        .counter(ItemsCount::new(session.entries.len()))
+        .bench(|| draw(black_box(&session), session.leaf, Filter::Default, "").places.len());
+}

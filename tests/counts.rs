@@ -1,0 +1,144 @@
+//! What can be held of the speed without a clock: bytes allocated and written, and stack.
+//!
+//! A binary of its own, for its allocator counts.
+
+#[path = "../benches/compare/generate.rs"]
+#[allow(dead_code, reason = "the benchmarks use more of it")]
+mod generate;
+
+use generate::Shape;
+use pisess::core::load::{Options, load};
+use pisess::core::ops::tree::{Filter, draw};
+use pisess::core::row::RowOptions;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::process::Command;
+
+struct Counting;
+
+thread_local! {
+    /// Bytes held by this thread, and the most it has held.
+    static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
+}
+
+fn count(bytes: isize) {
+    // A thread that ends has nothing left to count with.
+    let _ = HELD.try_with(|held| {
+        let now = held.get().0 + bytes;
+        held.set((now, held.get().1.max(now)));
+    });
+}
+
+// SAFETY: every call goes to the system's allocator as it came; counting allocates nothing.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        // SAFETY: the caller keeps the promises of this trait, which are the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(-(layout.size() as isize));
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// The most bytes that are held at once while `run` runs, beyond those before.
+fn peak<T>(run: impl FnOnce() -> T) -> usize {
+    let before = HELD.get().0;
+    HELD.set((before, before));
+    drop(run());
+    (HELD.get().1 - before) as usize
+}
+
+fn made(shape: Shape, entries: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    generate::write(shape, entries, 1, &mut bytes).unwrap();
+    bytes
+}
+
+fn with_rows() -> Options {
+    Options { rows: Some(RowOptions { home: None, searchable: false }), ..Options::default() }
+}
+
+#[test]
+fn memory_does_not_grow_with_bytes() {
+    let [once, tenfold] = [100, 1000].map(|percent| made(Shape::Turns { percent }, 2000));
+    assert!(tenfold.len() > 7 * once.len());
+    let [once, tenfold] = [once, tenfold].map(|bytes| peak(|| load(&bytes, &with_rows()).unwrap()));
+    assert!(tenfold < once + once / 2, "{once} bytes held, then {tenfold}");
+}
+
+#[test]
+fn an_entry_takes_less_than_200_bytes() {
+    let [some, more] = [20_000, 60_000].map(|entries| made(Shape::Chain, entries)).map(|bytes| {
+        peak(|| {
+            let session = load(&bytes, &with_rows()).unwrap();
+            draw(&session, session.leaf, Filter::Default, "").places.len()
+        })
+    });
+    assert!(more - some < 200 * 40_000, "{some} bytes held, then {more}");
+}
+
+#[test]
+fn deep_chains_and_deep_values_need_no_stack() {
+    let shallow = std::thread::Builder::new().stack_size(128 * 1024);
+    let run = || {
+        for shape in [Shape::Chain, Shape::Comb, Shape::Fan] {
+            let session = load(&made(shape, 50_000), &with_rows()).unwrap();
+            assert!(draw(&session, session.leaf, Filter::All, "").places.len() >= 50_000);
+        }
+        let deep = format!(
+            "{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{{\"type\":\"custom\",\"id\":\"a\",\"data\":{}{}}}\n",
+            "[".repeat(500_000),
+            "]".repeat(500_000)
+        );
+        let session = load(&deep.into_bytes(), &with_rows()).unwrap();
+        assert_eq!((session.entries.len(), session.problems.len()), (1, 0));
+    };
+    shallow.spawn(run).unwrap().join().unwrap();
+}
+
+#[test]
+fn one_entry_more_is_one_line_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("session.jsonl");
+    let before = made(Shape::Turns { percent: 100 }, 1000);
+    std::fs::write(&path, &before).unwrap();
+    let identity = |path: &std::path::Path| {
+        let file = std::fs::metadata(path).unwrap();
+        #[cfg(unix)]
+        return std::os::unix::fs::MetadataExt::ino(&file);
+        #[cfg(not(unix))]
+        return file.is_file();
+    };
+    let same = identity(&path);
+    let label = [path.as_os_str(), "@".as_ref(), "name".as_ref(), "--force".as_ref()];
+    let done = Command::new(env!("CARGO_BIN_EXE_pisess")).arg("label").args(label).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let after = std::fs::read(&path).unwrap();
+    assert!(after.starts_with(&before));
+    assert_eq!(memchr::memchr_iter(b'\n', &after[before.len()..]).count(), 1);
+    assert!(after.len() < before.len() + 300);
+    // Not written anew: it is the same file.
+    assert_eq!(identity(&path), same);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn output_grows_with_rows_not_with_depth() {
+    let folder = tempfile::tempdir().unwrap();
+    let [some, twice] = [1500, 3000].map(|branch_points| {
+        let path = folder.path().join("comb.jsonl");
+        std::fs::write(&path, made(Shape::Comb, branch_points)).unwrap();
+        let drawn = Command::new(env!("CARGO_BIN_EXE_pisess")).arg("tree").arg(&path).output().unwrap();
+        assert!(drawn.status.success());
+        drawn.stdout.len()
+    });
+    assert!(twice < 2 * some + some / 10, "{some} bytes, then {twice}");
+}
