@@ -13,6 +13,7 @@ use pisess::core::load::{Options, load};
 use pisess::core::ops::tree::{Filter, draw};
 use pisess::core::row::RowOptions;
 use pisess::core::session::Session;
+use pisess::core::store::ReadAt;
 
 fn main() {
     divan::main();
@@ -36,7 +37,7 @@ fn with_rows() -> Options {
     Options { rows: Some(RowOptions { home: None, searchable: false }), ..Options::default() }
 }
 
-fn loaded(bytes: &Vec<u8>, options: &Options) -> Session {
+fn loaded(bytes: &dyn ReadAt, options: &Options) -> Session {
     load(bytes, options).expect("the generator makes sessions")
 }
 

@@ -152,7 +152,7 @@ pub(super) fn bare(text: &str) -> &str {
     loop {
         let start = rest;
         rest = rest.trim_start_matches(['>', '|', '=', '•']).trim_start();
-        // A heading has a space behind its marks, a colour (#b5bd68) has not.
+        // A heading has a space behind its marks, a colour (#708090) has not.
         let unmarked = rest.trim_start_matches('#');
         if unmarked.is_empty() || unmarked.starts_with(char::is_whitespace) {
             rest = unmarked.trim_start();

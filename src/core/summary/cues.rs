@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn commands_bind_in_several_languages() {
         for sentence in [
-            "invalid themes must NEVER explode",
-            "no conosle logs, don't print!",
+            "a broken config must NEVER crash it",
+            "no debug output, don't print!",
             "不要改动数据库的结构。",
             "テストを必ず実行してください。",
             "لا تغير قاعدة البيانات أبدا",
@@ -238,7 +238,7 @@ mod tests {
             assert!(binding(sentence) >= 3, "{sentence}");
         }
         for sentence in [
-            "make muted a little brighter",
+            "make the border a little wider",
             "ok",
             "what do you think?",
             "i don't understand this",

@@ -207,7 +207,7 @@ fn plain(text: &str) -> String {
     text.replace("**", "").replace("__", "")
 }
 
-/// A short message that gives values (`accent #8abeb7`, `port 8080`): they must not be lost.
+/// A short message that gives values (`border #708090`, `port 8080`): they must not be lost.
 pub(super) fn gives_values(text: &str) -> bool {
     let text = spoken_lines(text)
         .into_iter()
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn values_and_addresses_are_found() {
-        assert!(gives_values("green diff is #b5bd68\nred diff #283228\naccent #8abeb7"));
+        assert!(gives_values("header is #102030\nfooter #405060\nborder #708090"));
         assert!(!gives_values("make it a little brighter please"));
         assert_eq!(
             addresses("see https://x.org/a?b=1, and (http://y.z/abc)."),
