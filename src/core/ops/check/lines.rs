@@ -17,6 +17,7 @@ use crate::core::load::header::{Version, is_title_slot, read as read_header};
 use crate::core::load::record::{Record, scan};
 use crate::core::store::ReadAt;
 use crate::core::text::Text;
+use std::borrow::Cow;
 use std::io;
 
 /// Bytes of oh-my-pi's title line, its newline among them.
@@ -240,7 +241,7 @@ impl Mending<'_> {
     fn value(&mut self, place: &Place, record: &Record) {
         let value = Raw::checked(record.bytes);
         if self.made == 0 && is_title_slot(value) {
-            return self.title(place, value);
+            return self.title(place, record);
         }
         let is_entry = record.is_object && (record.kind.is_some() || record.id.is_some());
         if !is_entry {
@@ -300,36 +301,39 @@ impl Mending<'_> {
             return self.keep_valid(place, record);
         };
         let draft = Draft::new(place.number, K::OddVersion, "the header's version is not a number");
-        match Edit::new(place.bytes).ok().filter(|_| odd.is("3")) {
-            Some(mut edit) => {
-                self.findings.push(draft.fix("it becomes the number 3"));
+        if !odd.is("3") {
+            self.findings.push(draft);
+            return self.keep_valid(place, record);
+        }
+        self.findings.push(draft.fix("it becomes the number 3"));
+        let valid = self.valid(place, record);
+        match Edit::new(&valid) {
+            Ok(mut edit) => {
                 edit.set("version", b"3");
                 self.make(place, edit.finish());
             }
-            None => {
-                self.findings.push(draft);
-                self.keep_valid(place, record);
-            }
+            Err(_) => self.make(place, valid.into_owned()),
         }
     }
 
     /// oh-my-pi's title line: 256 bytes with its newline, neither more nor less.
-    fn title(&mut self, place: &Place, slot: Raw) {
-        let width = place.bytes.len() + 1;
+    fn title(&mut self, place: &Place, record: &Record) {
+        let line = self.valid(place, record);
+        let width = line.len() + 1;
         let is_right = width == TITLE_LINE && place.newline && place.alone;
         if is_right {
-            return self.keep(place);
+            return self.put(place, line);
         }
         let message = format!("the title line is {width} bytes wide, not {TITLE_LINE}");
         let draft = Draft::new(place.number, K::TitleWidth, message);
-        match padded(place.bytes, slot) {
-            Some(line) => {
+        match padded(&line) {
+            Some(padded) => {
                 self.findings.push(draft.fix("it is padded"));
-                self.make(place, line);
+                self.make(place, padded);
             }
             None => {
                 self.findings.push(draft);
-                self.keep(place);
+                self.put(place, line);
             }
         }
     }
@@ -365,16 +369,27 @@ impl Mending<'_> {
 
     /// Keeps the value; bytes that are not UTF-8 become what the agents read there.
     fn keep_valid(&mut self, place: &Place, record: &Record) {
+        let line = self.valid(place, record);
+        self.put(place, line);
+    }
+
+    /// The value in UTF-8. Where it is not, that is noted, and the value as it was is kept aside.
+    fn valid<'l>(&mut self, place: &Place<'l>, record: &Record) -> Cow<'l, [u8]> {
         if !place.non_ascii || std::str::from_utf8(place.bytes).is_ok() {
-            return self.keep(place);
+            return Cow::Borrowed(place.bytes);
         }
-        let draft = named(
-            Draft::new(place.number, K::InvalidUtf8, "the line holds bytes that are not UTF-8"),
-            record,
-        );
-        self.findings.push(draft.fix("they become U+FFFD, and the line as it was is kept aside"));
+        let draft = Draft::new(place.number, K::InvalidUtf8, "the line holds bytes that are not UTF-8");
+        let draft = named(draft, record).fix("they become U+FFFD, and the line as it was is kept aside");
+        self.findings.push(draft);
         self.rejected.push(place.span());
-        self.make(place, String::from_utf8_lossy(place.bytes).into_owned());
+        Cow::Owned(String::from_utf8_lossy(place.bytes).into_owned().into_bytes())
+    }
+
+    fn put(&mut self, place: &Place, line: Cow<[u8]>) {
+        match line {
+            Cow::Borrowed(_) => self.keep(place),
+            Cow::Owned(line) => self.make(place, line),
+        }
     }
 
     fn keep(&mut self, place: &Place) {
@@ -423,11 +438,11 @@ fn named(draft: Draft, record: &Record) -> Draft {
 }
 
 /// The title line with as much padding as it takes; `None` where it is too long without.
-fn padded(line: &[u8], slot: Raw) -> Option<Vec<u8>> {
-    let pad = slot.get("pad")?.raw_string()?;
+fn padded(line: &[u8]) -> Option<Vec<u8>> {
+    let mut edit = Edit::new(line).ok()?;
+    let pad = edit.get("pad")?.raw_string()?;
     let rest = line.len() + 1 - pad.len();
     let spaces = TITLE_LINE.checked_sub(rest)?;
-    let mut edit = Edit::new(line).ok()?;
     edit.set("pad", format!("\"{}\"", " ".repeat(spaces)).as_bytes());
     Some(edit.finish())
 }

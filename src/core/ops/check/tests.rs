@@ -251,6 +251,17 @@ fn invalid_utf8_becomes_what_the_agents_read() {
 }
 
 #[test]
+fn several_defects_of_one_line_are_mended_together() {
+    let bytes = b"{\"type\":\"session\",\"version\":\"3\",\"id\":\"s\xff\"}\n";
+    assert_eq!(found(bytes), "1:note:odd-version* 1:warning:invalid-utf8*");
+    assert_eq!(repaired(bytes).0, "{\"type\":\"session\",\"version\":3,\"id\":\"s\u{fffd}\"}\n");
+    let slot = b"{\"type\":\"title\",\"v\":1,\"title\":\"\xff\",\"updatedAt\":\"\",\"pad\":\"\"}\n";
+    let bytes = [slot, &file(&[])[..]].concat();
+    assert_eq!(found(&bytes), "1:error:title-width* 1:error:invalid-utf8*");
+    assert_eq!(repaired(&bytes).0.find('\n'), Some(255));
+}
+
+#[test]
 fn nul_bytes_are_told() {
     assert_eq!(found(&file(&[&message("a", ""), "\0\0\0\0"])), "3:error:nul-bytes*");
 }
