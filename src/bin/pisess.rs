@@ -12,6 +12,16 @@ fn width() -> usize {
     told.or_else(named).filter(|&width| width > 0).unwrap_or(80)
 }
 
+/// Standard output without the standard library's buffer, which looks for the last newline in all
+/// that goes out.
+fn unbuffered_stdout() -> Box<dyn Write> {
+    #[cfg(unix)]
+    if let Ok(descriptor) = std::os::fd::AsFd::as_fd(&stdout()).try_clone_to_owned() {
+        return Box::new(std::fs::File::from(descriptor));
+    }
+    Box::new(stdout().lock())
+}
+
 fn main() -> ExitCode {
     let terminals = Terminals {
         stdin: stdin().is_terminal(),
@@ -19,7 +29,7 @@ fn main() -> ExitCode {
         stderr: stderr().is_terminal(),
         width: stdout().is_terminal().then(width),
     };
-    let mut out = BufWriter::with_capacity(64 * 1024, stdout().lock());
+    let mut out = BufWriter::with_capacity(64 * 1024, unbuffered_stdout());
     let mut world = World {
         stdin: &mut stdin().lock(),
         stdout: &mut out,

@@ -114,7 +114,7 @@ pub fn push_valid(out: &mut Vec<u8>, value: &[u8]) {
 /// # Errors
 /// Where writing fails.
 pub fn write_valid(out: &mut (impl Write + ?Sized), value: &[u8], known: bool) -> io::Result<()> {
-    match known || std::str::from_utf8(value).is_ok() {
+    match known || string::is_utf8(value) {
         true => out.write_all(value),
         false => out.write_all(String::from_utf8_lossy(value).as_bytes()),
     }

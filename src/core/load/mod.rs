@@ -14,7 +14,7 @@ use super::entry::LineNo;
 use super::row::RowOptions;
 use super::session::{Dialect, Session};
 use super::store::ReadAt;
-use header::{Preamble, Version};
+use header::Preamble;
 use part::{Part, Progress, Window};
 use std::collections::BTreeMap;
 use std::io;
@@ -22,7 +22,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes a worker takes at a time: small enough for the cache, large enough for few reads.
-const CHUNK: u64 = 512 * 1024;
+const CHUNK: u64 = 256 * 1024;
 
 /// What loading keeps beside the envelopes.
 #[derive(Clone, Debug)]
@@ -150,14 +150,15 @@ fn pass(source: &dyn ReadAt, options: &Options, preamble: &Preamble) -> Result<P
     let next = AtomicU64::new(0);
     let work = || -> Result<(), LoadError> {
         let mut buffer = Vec::new();
+        let mut part = Part::default();
         loop {
             let chunk = next.fetch_add(1, Ordering::Relaxed);
             if chunk >= chunks {
                 return Ok(());
             }
-            let part = read_chunk(source, options, preamble.version, preamble.end, chunk, &mut buffer)?;
+            read_chunk(source, options, preamble, chunk, &mut buffer, &mut part)?;
             let mut joiner = joiner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            joiner.add(chunk, part)?;
+            part = joiner.add(chunk, part)?;
         }
     };
     let workers = options.workers.clamp(1, usize::try_from(chunks / 2).unwrap_or(usize::MAX).max(1));
@@ -181,24 +182,28 @@ struct Joiner {
     whole: Part,
     next: u64,
     waiting: BTreeMap<u64, Part>,
+    /// Parts that were joined: empty, with room for the next chunk.
+    spare: Vec<Part>,
 }
 
 impl Joiner {
     fn new(preamble: &Preamble) -> Self {
         // Entries count from behind the header: its lines and its record come first.
         let whole = Part { lines: preamble.lines + 1, records: 1, ..Part::default() };
-        Joiner { whole, next: 0, waiting: BTreeMap::new() }
+        Joiner { whole, next: 0, waiting: BTreeMap::new(), spare: Vec::new() }
     }
 
-    fn add(&mut self, chunk: u64, part: Part) -> Result<(), LoadError> {
+    /// Takes a part; an empty one in return.
+    fn add(&mut self, chunk: u64, part: Part) -> Result<Part, LoadError> {
         self.waiting.insert(chunk, part);
-        while let Some(part) = self.waiting.remove(&self.next) {
-            if !self.whole.append(part) {
+        while let Some(mut part) = self.waiting.remove(&self.next) {
+            if !self.whole.append(&mut part) {
                 return Err(LoadError::TooLarge);
             }
             self.next += 1;
+            self.spare.push(part);
         }
-        Ok(())
+        Ok(self.spare.pop().unwrap_or_default())
     }
 }
 
@@ -206,29 +211,28 @@ impl Joiner {
 fn read_chunk(
     source: &dyn ReadAt,
     options: &Options,
-    version: Version,
-    first: u64,
+    preamble: &Preamble,
     chunk: u64,
     buffer: &mut Vec<u8>,
-) -> Result<Part, LoadError> {
-    let nominal = first + chunk * CHUNK;
+    part: &mut Part,
+) -> Result<(), LoadError> {
+    let nominal = preamble.end + chunk * CHUNK;
     let limit = (nominal + CHUNK).min(source.len());
     // The byte before tells whether a line starts right here.
     let start = nominal - u64::from(chunk > 0);
     fill(source, buffer, 0, start, (limit - start) as usize)?;
-    let mut part = Part::default();
     let mut pos = match chunk {
         0 => 0,
         _ => match memchr::memchr(b'\n', buffer) {
             Some(newline) => newline + 1,
-            None => return Ok(part),
+            None => return Ok(()),
         },
     };
     loop {
         let at_end = start + buffer.len() as u64 == source.len();
         let window = Window { bytes: buffer, start, limit, at_end };
-        match part.read_lines(&window, pos, options, version) {
-            Progress::Done => return Ok(part),
+        match part.read_lines(&window, pos, options, preamble.version) {
+            Progress::Done => return Ok(()),
             Progress::NeedsMore(at) => pos = at,
         }
         extend_to_newline(source, buffer, start)?;
@@ -237,7 +241,7 @@ fn read_chunk(
 
 /// Reads on until a newline is in, or the file ends.
 fn extend_to_newline(source: &dyn ReadAt, buffer: &mut Vec<u8>, start: u64) -> io::Result<()> {
-    let mut step = 32 * 1024;
+    let mut step = 8 * 1024;
     loop {
         let had = buffer.len();
         let left = source.len() - start - had as u64;

@@ -5,7 +5,7 @@ use super::header::Version;
 use super::record::{Block, Content, Record, scan};
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
 use crate::core::json::scan::RawString;
-use crate::core::json::string::decode;
+use crate::core::json::string::{decode, is_utf8};
 use crate::core::json::{Raw, Scanner};
 use crate::core::row;
 use crate::core::session::{
@@ -104,7 +104,7 @@ impl Part {
             match parsed {
                 None => {}
                 Some(Ok(record)) if whole => {
-                    if non_ascii && std::str::from_utf8(record.bytes).is_err() {
+                    if non_ascii && !is_utf8(record.bytes) {
                         self.problems.push(Problem { line, kind: ProblemKind::InvalidUtf8 });
                     }
                     let span = Span { start: window.start + pos as u64, len: (end - pos) as u64 };
@@ -297,9 +297,9 @@ impl Part {
         Slice { start, len: text.as_bytes().len() as u32 }
     }
 
-    /// Joins the part that follows in the file. False where the strings of all entries no longer fit
-    /// the arena (4 GiB).
-    pub fn append(&mut self, mut next: Part) -> bool {
+    /// Joins the part that follows in the file, and leaves it empty to be used again. False where the
+    /// strings of all entries no longer fit the arena (4 GiB).
+    pub fn append(&mut self, next: &mut Part) -> bool {
         let base = self.arena.len();
         if base + next.arena.len() > u32::MAX as usize
             || self.entries.len() + next.entries.len() > u32::MAX as usize
@@ -336,7 +336,7 @@ impl Part {
         next.problems.iter_mut().for_each(|problem| problem.line.0 += self.lines);
         next.draft_links.iter_mut().for_each(|link| number(&mut link.entry));
         next.numbered_targets.iter_mut().for_each(|(entry, _)| number(entry));
-        if let Some((mut entry, mut target)) = next.leaf_record {
+        if let Some((mut entry, mut target)) = next.leaf_record.take() {
             number(&mut entry);
             slice(&mut target);
             self.leaf_record = Some((entry, target));
@@ -353,10 +353,10 @@ impl Part {
         self.problems.append(&mut next.problems);
         self.draft_links.append(&mut next.draft_links);
         self.numbered_targets.append(&mut next.numbered_targets);
-        self.draft |= next.draft;
-        self.dialect = self.dialect.or(next.dialect);
-        self.lines += next.lines;
-        self.records += next.records;
+        self.draft |= std::mem::take(&mut next.draft);
+        self.dialect = self.dialect.or(next.dialect.take());
+        self.lines += std::mem::take(&mut next.lines);
+        self.records += std::mem::take(&mut next.records);
         true
     }
 }
