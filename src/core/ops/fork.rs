@@ -124,7 +124,8 @@ fn first_kept(
     Ok(kept.filter(|kept| kept != id).and_then(|kept| behind_label.get(&kept.into_owned()).cloned()))
 }
 
-/// The header, in the agent's key order; behind the title line where the source has one.
+/// The header, in the agent's key order; in oh-my-pi's files behind the title line, which that agent
+/// gives to every file it makes and by which its files are known.
 fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8>> {
     let old = Raw::checked(&session.header.bytes);
     let slot = session.title_slot.as_deref().map(|slot| Raw::checked(slot.trim_ascii()));
@@ -146,22 +147,23 @@ fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8
             header.raw("additionalDirectories", folders)
         })
         .finish();
-    slot.map(|slot| title_line(slot, timestamp)).into_iter().chain([header]).collect()
+    let line = only_omp.then(|| title_line(title, source, timestamp));
+    line.into_iter().chain([header]).collect()
 }
 
 /// Bytes of oh-my-pi's title line, its newline among them. Another width makes the agent overwrite
 /// the header at the next renaming.
 const TITLE_LINE: usize = 256;
 
-/// The title line again, padded to its width; a title that does not fit is cut.
-fn title_line(slot: Raw, timestamp: &str) -> Vec<u8> {
-    let title = slot.get_text("title").unwrap_or_default();
+/// A title line, padded to its width; a title that does not fit is cut.
+fn title_line(title: Option<Raw>, source: Option<Raw>, timestamp: &str) -> Vec<u8> {
+    let title = title.and_then(Raw::text).unwrap_or_default();
     let line = |title: &Text, pad: usize| {
         Object::new()
             .str("type", "title")
             .number("v", 1.0)
             .text("title", title)
-            .with(slot.get("source"), |line, source| line.raw("source", source))
+            .with(source, |line, source| line.raw("source", source))
             .str("updatedAt", timestamp)
             .str("pad", &" ".repeat(pad))
             .finish()
@@ -182,10 +184,8 @@ mod tests {
     #[test]
     fn the_title_line_keeps_its_width() {
         for title in ["", "short", &"é".repeat(300), &"\\u0001".repeat(80)] {
-            let slot = format!(
-                "{{\"type\":\"title\",\"v\":1,\"title\":\"{title}\",\"updatedAt\":\"x\",\"pad\":\"\"}}"
-            );
-            let line = title_line(Raw::checked(slot.as_bytes()), "2026-01-01T00:00:00.000Z");
+            let json = format!("\"{title}\"");
+            let line = title_line(Some(Raw::checked(json.as_bytes())), None, "2026-01-01T00:00:00.000Z");
             assert_eq!(line.len(), 255, "{title}");
             assert!(Raw::parse(&line).is_ok());
         }

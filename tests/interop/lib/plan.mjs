@@ -26,13 +26,22 @@ export const FILTERS = ["default", "no-tools", "user-only", "labeled-only", "all
 
 const SEARCHES = ["user", "assistant", "bash", "fix the", "строка", "tool", "label", "compaction", "e", "summary parser"];
 
+/** The ids that have a label; clearing another does nothing in pisess, and writes a line in the agents. */
+function named(entries) {
+  const labels = new Map();
+  for (const { type, targetId, label } of entries) {
+    if (type === "label") label ? labels.set(targetId, label) : labels.delete(targetId);
+  }
+  return [...labels.keys()];
+}
+
 /** The checks of a session whose entries (as the agent sees them) are `entries`. */
 export function checks(seed, { name, shape, older }, entries) {
   const choices = random(`${seed}/${name}/checks`);
   const ids = entries.map((entry) => entry.id);
   const places = choices.some(ids.slice(0, -1), 3).concat(ids.slice(-1));
   const one = () => choices.pick(ids);
-  const labelled = entries.filter((entry) => entry.type === "label" && entry.label && ids.includes(entry.targetId));
+  const labelled = named(entries).filter((id) => ids.includes(id));
   const search = choices.chance(0.5) ? choices.pick(SEARCHES) : words(choices, 1);
   return [
     ...places.flatMap((id) => ["context", "llm", "text", "tokens", "path"].map((kind) => ({ kind, id }))),
@@ -45,7 +54,7 @@ export function checks(seed, { name, shape, older }, entries) {
     ...[1, 50, 500, 20000].map((keepRecentTokens) => ({ kind: "prepare", keepRecentTokens })),
     ...choices.some(ids, 3).map((id) => ({ kind: "summarize", id })),
     { kind: "label", id: one(), label: `new ${words(choices, 2)}` },
-    ...labelled.slice(-1).map(({ targetId }) => ({ kind: "label", id: targetId })),
+    ...labelled.slice(-1).map((id) => ({ kind: "label", id })),
     { kind: "compact", keepRecentTokens: choices.pick([1, 50, 500]), summary: words(choices) },
     { kind: "leave", id: one(), summary: words(choices) },
     { kind: "reopen", by: "fork", id: one() },
