@@ -72,11 +72,16 @@ fn text(file: &SessionFile) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
+/// Waits longer than a loaded machine can take.
+fn patient() -> WriteOptions {
+    WriteOptions { wait: std::time::Duration::from_secs(300), ..WriteOptions::default() }
+}
+
 /// A line of 40 bytes to 40 KB that says its own length.
 fn append_numbered(session: &Path, turn: usize) -> String {
     let agent = if turn.is_multiple_of(2) { Agent::Pi } else { Agent::OhMyPi };
     let file = SessionFile::open(session).unwrap();
-    let mut locked = lock(&file, &WriteOptions { agent, ..WriteOptions::default() }).unwrap();
+    let mut locked = lock(&file, &WriteOptions { agent, ..patient() }).unwrap();
     if locked.found() == Found::Grown {
         locked.reopen().unwrap();
     }
@@ -91,7 +96,7 @@ fn rewrite_next_generation(session: &Path) -> String {
     let file = SessionFile::open(session).unwrap();
     let next = generation(&text(&file)) + 1;
     let agent = if next.is_multiple_of(2) { Agent::Pi } else { Agent::OhMyPi };
-    let locked = lock(&file, &WriteOptions { agent, ..WriteOptions::default() }).unwrap();
+    let locked = lock(&file, &WriteOptions { agent, ..patient() }).unwrap();
     let line = format!("{{\"generation\":{next}}}\n");
     let write = &mut |out: &mut dyn Write| {
         out.write_all(HEADER.as_bytes())?;
@@ -223,7 +228,7 @@ fn count_one_up(session: &Path) {
 fn try_to_count(session: &Path) -> Result<Committed, StoreError> {
     let file = SessionFile::open(session)?;
     let count: u32 = text(&file).lines().nth(1).map_or(0, |line| line.parse().unwrap());
-    let locked = lock(&file, &WriteOptions::default())?;
+    let locked = lock(&file, &patient())?;
     locked.rewrite(None, &mut |out| writeln!(out, "{HEADER}{}", count + 1))
 }
 
