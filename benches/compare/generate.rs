@@ -257,13 +257,13 @@ impl<'a> Maker<'a> {
 impl Maker<'_> {
     fn turns(&mut self, entries: u32) -> io::Result<()> {
         let mut parent: Option<String> = None;
+        let mut is_left = false;
         while self.count < entries {
             let steps = self.random.below(9);
-            // The last turn is never left: it holds the leaf.
-            let is_left = self.shape != Shape::V1
-                && parent.is_some()
-                && self.count + 40 < entries
-                && self.random.below(100) == 0;
+            // The last turn is never left, it holds the leaf; nor are two in a row, which would be
+            // drawn in another order.
+            let may_be_left = self.shape != Shape::V1 && parent.is_some() && self.count + 40 < entries;
+            is_left = may_be_left && !is_left && self.random.below(100) == 0;
             let mut rows = Vec::new();
             let mut at = parent.clone();
             for step in 0..2 * steps + 2 {

@@ -43,7 +43,7 @@ pub struct FileBodies<'a> {
 }
 
 /// Bytes read at a time.
-const WINDOW: u64 = 256 * 1024;
+pub(in crate::core) const WINDOW: u64 = 256 * 1024;
 
 impl<'a> FileBodies<'a> {
     /// Of a session and what it was loaded from.
@@ -60,7 +60,7 @@ impl<'a> FileBodies<'a> {
     }
 
     /// Calls `see` with bytes of the file. They stay in the window: nothing is copied.
-    fn with_stored<T>(&self, span: Span, see: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
+    pub(in crate::core) fn with_stored<T>(&self, span: Span, see: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
         // Taken out, so that `see` may ask for another line.
         let mut window = self.window.take();
         let filled = self.fill(&mut window, span);

@@ -195,6 +195,9 @@ impl Flags {
     /// oh-my-pi: a skill prompt; only the person's own count as their request.
     pub const SKILL_PROMPT: Flags = Flags(64);
 
+    /// The entry had no `id` at all.
+    pub const NO_ID_KEY: Flags = Flags(128);
+
     /// Whether all of `other` are set.
     pub fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0

@@ -1,6 +1,6 @@
 //! What an operation wants done: a value that can be printed, compared and committed.
 
-use super::bodies::FileBodies;
+use super::bodies::{Bodies, FileBodies};
 use super::entry::{EntryIx, Span};
 use super::json::edit::Edit;
 use super::json::string::encoded;
@@ -160,8 +160,14 @@ fn write_rest(session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io
     let mut at = session.header.span.end();
     for ix in session.all().filter(|&ix| session.is_upgraded(ix)) {
         let span = session.entry(ix).span;
-        copy(source, Span { start: at, len: span.start - at }, out)?;
-        out.write_all(&super::bodies::Bodies::line(&bodies, ix)?)?;
+        match (Span { start: at, len: span.start - at }) {
+            // Most often a newline, which stands in the window already.
+            gap if gap.len < 64 => bodies.with_stored(gap, |gap| out.write_all(gap))??,
+            gap => copy(source, gap, out)?,
+        }
+        let mut written = Ok(());
+        bodies.with_line(ix, &mut |line| written = out.write_all(line))?;
+        written?;
         at = span.end();
     }
     copy(source, Span { start: at, len: session.len - at }, out)

@@ -3,9 +3,9 @@
 //! What pi's and oh-my-pi's migrations do (their code is the same), for the lines they change. The
 //! draft tree is known to neither; its rules are told in `docs/format.md`.
 
-use super::entry::{Entry, EntryIx, Kind, Role};
+use super::entry::{Entry, EntryIx, Flags, Kind, Role};
 use super::json::edit::Edit;
-use super::json::string::encoded;
+use super::json::string::{encode, encoded};
 use super::json::write::Object;
 use super::json::{Malformed, Raw};
 use super::load::part::named_head;
@@ -32,6 +32,9 @@ impl Session {
         if !self.is_upgraded(ix) {
             return Ok(Cow::Borrowed(line));
         }
+        if let Some(upgraded) = self.with_tree_keys(ix, line) {
+            return Ok(Cow::Owned(upgraded));
+        }
         let mut edit = Edit::new(line)?;
         match self.format {
             Format::V1 => self.tree_keys(ix, &mut edit),
@@ -43,6 +46,29 @@ impl Session {
             edit.replace(role, b"\"custom\"");
         }
         Ok(Cow::Owned(edit.finish()))
+    }
+
+    /// The line of an ordinary message of version 1 with its keys behind its last member, as an
+    /// [`Edit`] would put them; the pass has seen that nothing else changes, so it is not walked.
+    fn with_tree_keys(&self, ix: EntryIx, line: &[u8]) -> Option<Vec<u8>> {
+        let entry = self.entry(ix);
+        let is_ordinary = self.format == Format::V1
+            && entry.kind == Kind::Message
+            && entry.role != Role::Custom
+            && entry.flags.has(Flags::NO_ID_KEY)
+            && entry.flags.has(Flags::NO_PARENT_KEY);
+        let members = line.trim_ascii_end().strip_suffix(b"}").filter(|_| is_ordinary)?.trim_ascii_end();
+        let mut out = Vec::with_capacity(line.len() + 64);
+        out.extend_from_slice(members);
+        out.extend_from_slice(b",\"id\":");
+        encode(&self.id(ix), &mut out);
+        out.extend_from_slice(b",\"parentId\":");
+        match entry.parent {
+            Some(parent) => encode(&self.id(parent), &mut out),
+            None => out.extend_from_slice(b"null"),
+        }
+        out.extend_from_slice(&line[members.len()..]);
+        Some(out)
     }
 
     /// The header as version 3 stores it.
@@ -190,6 +216,7 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::core::load::{Options, load};
 
     fn upgraded(text: &str) -> Vec<String> {
@@ -250,6 +277,27 @@ mod tests {
         {"type":"message","id":"45ea22c0","parentId":"b0d0870d","timestamp":"2026-01-02T00:00:00.000Z"}
         {"type":"custom","customType":"head","id":"62e1b522","parentId":"78f6b307","timestamp":"2026-01-02T00:00:00.000Z"}
         "#);
+    }
+
+    #[test]
+    fn an_ordinary_line_is_spliced_as_an_edit_would() {
+        for line in [
+            r#"{"type":"message","message":{"role":"user"}}"#,
+            "{\"message\":{\"role\":\"user\"} , \"type\" : \"message\" \t} \r",
+            r#"{"type":"message","message":{"role":"hookMessage"}}"#,
+            r#"{"type":"message","id":null,"message":{}}"#,
+            r#"{"type":"message","message":{},"parentId":"x"}"#,
+        ] {
+            let text = format!("{{\"type\":\"session\",\"id\":\"s\"}}\n{line}\n{line}\n");
+            let session = load(&text.clone().into_bytes(), &Options::default()).unwrap();
+            for ix in session.all() {
+                let mut edit = Edit::new(line.as_bytes()).unwrap();
+                session.tree_keys(ix, &mut edit);
+                let edited = String::from_utf8(edit.finish()).unwrap().replace("hookMessage", "custom");
+                let upgraded = session.upgraded(ix, line.as_bytes()).unwrap();
+                assert_eq!(String::from_utf8_lossy(&upgraded), edited);
+            }
+        }
     }
 
     #[test]

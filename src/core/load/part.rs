@@ -417,6 +417,9 @@ fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], dialect: Dia
     if record.parent_id.is_none() {
         flags.insert(Flags::NO_PARENT_KEY);
     }
+    if !record.has_id {
+        flags.insert(Flags::NO_ID_KEY);
+    }
     flags
 }
 

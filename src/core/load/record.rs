@@ -15,6 +15,8 @@ pub struct Record<'a> {
     pub is_object: bool,
     pub kind: Option<RawString<'a>>,
     pub id: Option<RawString<'a>>,
+    /// Whether there is an `id`, of whatever type.
+    pub has_id: bool,
     pub parent_id: Option<Raw<'a>>,
     pub timestamp: Option<RawString<'a>>,
     pub message: Option<MessageFacts<'a>>,
@@ -93,7 +95,10 @@ fn member<'a>(
 ) -> Result<(), Malformed> {
     match plain_key(key, &mut [0; 16]) {
         b"type" => record.kind = string(scanner)?,
-        b"id" => record.id = string(scanner)?,
+        b"id" => {
+            record.has_id = true;
+            record.id = string(scanner)?;
+        }
         b"parentId" => record.parent_id = Some(value(scanner)?),
         b"timestamp" => record.timestamp = string(scanner)?,
         b"message" => record.message = message(scanner, blocks)?,
