@@ -24,7 +24,7 @@ pub struct World<'a> {
     /// Random bytes, for ids.
     pub random: &'a dyn Fn() -> [u8; 16],
     /// Whether standard output is this file.
-    pub stdout_is: &'a dyn Fn(&SessionFile) -> bool,
+    pub stdout_is: &'a (dyn Fn(&SessionFile) -> bool + Sync),
     /// The folder that relative paths start from.
     pub folder: PathBuf,
     /// Processors to use.
