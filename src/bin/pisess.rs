@@ -33,8 +33,9 @@ fn main() -> ExitCode {
     let mut world = World {
         stdin: &mut stdin().lock(),
         stdout: &mut out,
-        // A line goes out in one write, so that processes do not mix theirs.
-        stderr: &mut LineWriter::new(stderr().lock()),
+        // A line goes out in one write, so that processes do not mix theirs. Not locked: the progress bar
+        // draws there from other threads.
+        stderr: &mut LineWriter::new(stderr()),
         terminals,
         env: &|name| std::env::var(name).ok(),
         now_ms: &|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64),

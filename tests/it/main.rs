@@ -28,6 +28,8 @@ mod writing;
 #[cfg(target_os = "linux")]
 mod documents;
 mod generated;
+#[cfg(target_os = "linux")]
+mod pty;
 mod tidy;
 
 mod store;
