@@ -294,7 +294,7 @@ impl Bench<'_> {
 
     /// A session of 2 KB: what the start of the process costs.
     fn start(&self) -> Result<(), String> {
-        let (session, facts) = self.make("start.jsonl", Shape::Turns { percent: 1 }, 1, 9)?;
+        let (session, facts) = self.make("start.jsonl", Shape::Chain, 14, 9)?;
         self.check(&session, &facts)?;
         let mut runs = vec![
             self.tools.pisess("tree", &["tree", &session]),
