@@ -15,6 +15,7 @@ mod failure;
 mod hook;
 mod input;
 mod mint;
+mod moving;
 mod output;
 mod shell;
 mod summary;
