@@ -39,6 +39,7 @@ fn of_all(command: &Command) -> String {
     page.section(&guide::SESSIONS);
     page.section(&guide::STREAMS);
     page.section(&guide::SUMMARIES);
+    page.section(&guide::HOOKS);
     page.section(&guide::WRITING);
     page.section(&guide::AGENTS);
     page.heading("EXIT STATUS");
