@@ -17,6 +17,7 @@ use crate::core::json::write::{Object, array, texts};
 use crate::core::ops::Stamp;
 use crate::core::ops::navigate::Navigation;
 use crate::core::ops::summary::{Summary, branch, details};
+use crate::core::plan::Change;
 use crate::core::reference::Position;
 use crate::core::session::Session;
 use crate::core::summary::Kind;
@@ -47,11 +48,10 @@ impl Move<'_> {
     pub fn shown(&self, world: &mut World) -> Result<Option<Exit>, Failure> {
         if self.summary.prepare {
             print_json(world, &self.preparation().map_err(|error| self.input.unreadable(error))?)?;
-            let nothing = self.navigation.abandoned.is_empty();
-            return Ok(Some(if nothing { Exit::Found } else { Exit::Done }));
+            return Ok(Some(if self.leaves_something() { Exit::Done } else { Exit::Found }));
         }
         if self.summary.prompt {
-            self.leaves_something()?;
+            self.something_left()?;
             verbatim(world).write_all(&self.prompt()?).map_err(Failure::output)?;
             return Ok(Some(Exit::Done));
         }
@@ -63,20 +63,18 @@ impl Move<'_> {
     /// the summary and would be lost from sight.
     pub fn make(mut self, job: &Job, from_leaf: bool, world: &mut World) -> Result<Exit, Failure> {
         let mut mint = Mint::new(world)?;
+        let new = self.landing()?;
         let summary = self.ready(world)?;
-        let draft = self.draft()?;
-        let name = self.label.as_deref().map(checked).transpose()?;
+        let (draft, name) = (self.draft()?, self.name()?);
         let id_of = |session: &Session, place: Position| place.map(|ix| session.id(ix).into_owned());
         let old = id_of(self.session, self.navigation.old_leaf);
-        let new = id_of(self.session, self.navigation.new_leaf);
         let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
             let place = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| session.find(id));
             if from_leaf && id_of(session, session.leaf) != old {
                 return Err(went_on(input));
             }
             let change = branch(session, place(&old), place(&new), &summary, name.as_ref(), stamp);
-            let id = change.lines.first().and_then(|line| Raw::checked(line).get_text("id"));
-            let names = id.map(|id| id.to_string()).into_iter().collect();
+            let names = first_id(&change);
             Ok(Some((change, Made { names, draft: draft.clone() })))
         };
         change(job, self.session, &mut mint, world, &mut decide)
@@ -84,11 +82,11 @@ impl Move<'_> {
 
     /// The summary, asked for wherever it comes from; what a hook says of the label is taken over.
     pub fn ready(&mut self, world: &mut World) -> Result<Summary, Failure> {
-        self.label.as_deref().map(checked).transpose()?;
+        self.name()?;
         let source = match self.summary.given(self.input.file().is_none(), world)? {
             Some(text) => Some(Source::Given(Text::from(text))),
             None => {
-                self.leaves_something()?;
+                self.something_left()?;
                 self.ask_hook()?
             }
         };
@@ -100,8 +98,33 @@ impl Move<'_> {
         self.draft_text().map_err(|error| self.input.unreadable(error))
     }
 
+    /// The name, as it can be given.
+    pub fn name(&self) -> Result<Option<Text<'static>>, Failure> {
+        Ok(self.label.as_deref().map(checked).transpose()?.map(Text::into_owned))
+    }
+
+    /// The id of the entry that the conversation goes on from, `None` for the root.
+    pub fn landing(&self) -> Result<Option<Text<'static>>, Failure> {
+        let Some(place) = self.navigation.new_leaf else { return Ok(None) };
+        let (id, line) = (self.session.id(place), self.session.entry(place).line.0);
+        if self.session.find(&id) == Some(place) && !id.is_empty() {
+            return Ok(Some(id.into_owned()));
+        }
+        let why = if id.is_empty() { "has no id" } else { "has the id of a later one" };
+        Err(Failure::cannot(format_args!(
+            "{}:{line}: the entry {why}, so nothing can hang under it",
+            self.input.name
+        ))
+        .hint("`pisess check` tells more"))
+    }
+
+    /// Whether the branch that is left tells anything: notes alone do not.
+    pub fn leaves_something(&self) -> bool {
+        self.navigation.abandoned.iter().any(|&ix| !self.session.entry(ix).kind.is_note())
+    }
+
     /// Asks the hook, where there is one; the summary that it gives, if it does.
-    fn ask_hook(&mut self) -> Result<Option<Source>, Failure> {
+    pub fn ask_hook(&mut self) -> Result<Option<Source>, Failure> {
         let mut summary = self.summary.clone();
         let answer = summary.ask_hook(|| self.event()).map_err(|failure| failure.of(self.input))?;
         self.summary = summary;
@@ -109,8 +132,8 @@ impl Move<'_> {
         Ok(answer.summary.map(|(text, details)| Source::Hooked(text, details)))
     }
 
-    fn leaves_something(&self) -> Result<(), Failure> {
-        if !self.navigation.abandoned.is_empty() {
+    fn something_left(&self) -> Result<(), Failure> {
+        if self.leaves_something() {
             return Ok(());
         }
         Err(Failure::no(format_args!("{}: nothing is left behind on the way there", self.input.name))
@@ -183,6 +206,12 @@ impl Move<'_> {
         let edited = self.navigation.target.filter(|_| self.navigation.edits_target);
         edited.map(|target| agent::draft_text(self.session, self.bodies, target)).transpose()
     }
+}
+
+/// The id of the first entry that a change adds: what it is about.
+pub fn first_id(change: &Change) -> Vec<String> {
+    let id = change.lines.first().and_then(|line| Raw::checked(line).get_text("id"));
+    id.map(|id| id.to_string()).into_iter().collect()
 }
 
 fn went_on(input: &Input) -> Failure {
