@@ -99,7 +99,7 @@ pub const STREAMS: Section = Section {
 pub const SUMMARIES: Section = Section {
     title: "SUMMARIES",
     paragraphs: &[
-        "`compact` and `summarize` take the first of these that is given: a text (`--summary`, \
+        "`compact`, `summarize` and `switch --summarize` take the first of these that is given: a text (`--summary`, \
          `--summary-file`), the answer of a hook (`--hook`), the output of a command (`--summarizer`). With \
          none of them they extract a summary from the conversation itself, without a model and without a \
          network, the same every time.",
@@ -223,8 +223,8 @@ pub struct Guide {
 }
 
 /// All commands, as `--help` lists them.
-pub fn guides() -> [Guide; 9] {
-    use crate::commands::{check, compact, context, fork, label, migrate, path, summarize, tree};
+pub fn guides() -> [Guide; 10] {
+    use crate::commands::{check, compact, context, fork, label, migrate, path, summarize, switch, tree};
     [
         migrate::GUIDE,
         tree::GUIDE,
@@ -233,6 +233,7 @@ pub fn guides() -> [Guide; 9] {
         fork::GUIDE,
         compact::GUIDE,
         summarize::GUIDE,
+        switch::GUIDE,
         context::GUIDE,
         check::GUIDE,
     ]

@@ -8,6 +8,7 @@ pub mod label;
 pub mod migrate;
 pub mod path;
 pub mod summarize;
+pub mod switch;
 pub mod tree;
 
 mod clock;
@@ -53,6 +54,7 @@ fn dispatch(cli: Cli, world: &mut World) -> Result<Exit, Failure> {
         Verb::Fork(args) => fork::run(&args, talk, world),
         Verb::Compact(args) => compact::run(&args, talk, world),
         Verb::Summarize(args) => summarize::run(&args, talk, world),
+        Verb::Switch(args) => switch::run(&args, talk, world),
         Verb::Context(args) => context::run(&args, talk, world),
         Verb::Check(args) => check::run(&args, talk, world),
     }

@@ -49,11 +49,10 @@ impl Move<'_> {
     pub fn shown(&self, world: &mut World) -> Result<Option<Exit>, Failure> {
         if self.summary.prepare {
             print_json(world, &self.preparation().map_err(|error| self.input.unreadable(error))?)?;
-            let nothing = self.navigation.abandoned.is_empty();
-            return Ok(Some(if nothing { Exit::Found } else { Exit::Done }));
+            return Ok(Some(if self.leaves_something() { Exit::Done } else { Exit::Found }));
         }
         if self.summary.prompt {
-            self.leaves_something()?;
+            self.something_left()?;
             verbatim(world).write_all(&self.prompt()?).map_err(Failure::output)?;
             return Ok(Some(Exit::Done));
         }
@@ -66,20 +65,18 @@ impl Move<'_> {
     pub fn make(mut self, job: &Job, from_leaf: bool, world: &mut World) -> Result<Exit, Failure> {
         let mut mint = Mint::new(world)?;
         let hook = self.summary.hook.hook(world);
+        let new = self.landing()?;
         let summary = self.ready(hook.as_ref(), world)?;
-        let draft = self.draft()?;
-        let name = self.label.as_deref().map(checked).transpose()?;
+        let (draft, name) = (self.draft()?, self.name()?);
         let id_of = |session: &Session, place: Position| place.map(|ix| session.id(ix).into_owned());
         let old = id_of(self.session, self.navigation.old_leaf);
-        let new = id_of(self.session, self.navigation.new_leaf);
         let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
             let place = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| session.find(id));
             if from_leaf && id_of(session, session.leaf) != old {
                 return Err(went_on(input));
             }
             let change = branch(session, place(&old), place(&new), &summary, name.as_ref(), stamp);
-            let id = change.lines.first().and_then(|line| Raw::checked(line).get_text("id"));
-            let names = id.map(|id| id.to_string()).into_iter().collect();
+            let names = first_id(&change);
             let of = (input, session);
             let after = hook.clone().map(|hook| told(hook, of, old.as_ref(), Some(&summary), &change));
             Ok(Some((change, Made { names, draft: draft.clone(), after })))
@@ -89,10 +86,10 @@ impl Move<'_> {
 
     /// The summary, asked for wherever it comes from; what a hook says of the label is taken over.
     pub fn ready(&mut self, hook: Option<&Hook>, world: &mut World) -> Result<Summary, Failure> {
-        self.label.as_deref().map(checked).transpose()?;
+        self.name()?;
         let given = self.summary.given(self.input.file().is_none(), world)?;
         if given.is_none() {
-            self.leaves_something()?;
+            self.something_left()?;
         }
         // One that is given stands before a hook's, which may still say no.
         let hooked = self.ask(hook)?;
@@ -102,6 +99,31 @@ impl Move<'_> {
     /// The text that is given back to be edited again, where the target is one that is.
     pub fn draft(&self) -> Result<Option<Text<'static>>, Failure> {
         self.draft_text().map_err(|error| self.input.unreadable(error))
+    }
+
+    /// The name, as it can be given.
+    pub fn name(&self) -> Result<Option<Text<'static>>, Failure> {
+        Ok(self.label.as_deref().map(checked).transpose()?.map(Text::into_owned))
+    }
+
+    /// The id of the entry that the conversation goes on from, `None` for the root.
+    pub fn landing(&self) -> Result<Option<Text<'static>>, Failure> {
+        let Some(place) = self.navigation.new_leaf else { return Ok(None) };
+        let (id, line) = (self.session.id(place), self.session.entry(place).line.0);
+        if self.session.find(&id) == Some(place) && !id.is_empty() {
+            return Ok(Some(id.into_owned()));
+        }
+        let why = if id.is_empty() { "has no id" } else { "has the id of a later one" };
+        Err(Failure::cannot(format_args!(
+            "{}:{line}: the entry {why}, so nothing can hang under it",
+            self.input.name
+        ))
+        .hint("`pisess check` tells more"))
+    }
+
+    /// Whether the branch that is left tells anything: notes alone do not.
+    pub fn leaves_something(&self) -> bool {
+        self.navigation.abandoned.iter().any(|&ix| !self.session.entry(ix).kind.is_note())
     }
 
     /// Asks the hook, where there is one; the summary that it gives, if it does. What it says of the label
@@ -120,8 +142,8 @@ impl Move<'_> {
         Ok(answer.summary.map(Source::Hooked))
     }
 
-    fn leaves_something(&self) -> Result<(), Failure> {
-        if !self.navigation.abandoned.is_empty() {
+    fn something_left(&self) -> Result<(), Failure> {
+        if self.leaves_something() {
             return Ok(());
         }
         Err(Failure::no(format_args!("{}: nothing is left behind on the way there", self.input.name))
@@ -211,6 +233,12 @@ pub fn told(
         .json("fromExtension", hooked)
         .json("fromHook", hooked);
     After { hook, event, place }
+}
+
+/// The id of the first entry that a change adds: what it is about.
+pub fn first_id(change: &Change) -> Vec<String> {
+    let id = change.lines.first().and_then(|line| Raw::checked(line).get_text("id"));
+    id.map(|id| id.to_string()).into_iter().collect()
 }
 
 fn went_on(input: &Input) -> Failure {

@@ -97,6 +97,16 @@ impl SummaryArgs {
         Ok(Some(text))
     }
 
+    /// Whether its text is given.
+    pub fn is_given(&self) -> bool {
+        self.summary.is_some() || self.summary_file.is_some()
+    }
+
+    /// Whether an option speaks of a summary that none would need who wants none.
+    pub fn is_asked_for(&self) -> bool {
+        self.is_given() || self.summarizer.is_some() || self.instructions.is_some() || self.prompt
+    }
+
     /// Takes over what a hook says of the instructions.
     pub fn follow(&mut self, answer: &Answer) {
         if answer.instructions.is_some() {

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use std::fs;
 
 /// Every command on a session `./x`, in a form that would change something.
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 10] = [
     "migrate ./x",
     "tree ./x",
     "path ./x",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 9] = [
     "fork ./x",
     "compact ./x --first-kept none --summary s",
     "summarize ./x root --summary s",
+    "switch ./x root",
     "context ./x",
 ];
 

@@ -84,6 +84,22 @@ fn before_and_after_a_move() {
 }
 
 #[test]
+fn before_and_after_a_switch() {
+    let s = Sandbox::with(&[TWO]);
+    let hook = keeper(&s, "");
+    s.run(&format!("switch ./{TWO} 1a2b3c05 --hook '{hook}'"));
+    let [before, after] = &heard(&s)[..] else { panic!("two events") };
+    assert_eq!(
+        (&before["type"], &before["preparation"]["userWantsSummary"]),
+        (&json!("session_before_tree"), &json!(false))
+    );
+    assert_snapshot!(after, @r#"{"ctx":{"cwd":"/home/u/kites","leafId":"226b1b5c","sessionFile":"./two-branches.jsonl","sessionId":"019c0000-0000-7000-8000-00000000babe"},"fromExtension":null,"fromHook":null,"newLeafId":"226b1b5c","oldLeafId":"1a2b3c07","summaryEntry":null,"type":"session_tree"}"#);
+    s.run(&format!("switch ./{TWO} @ --hook '{hook}'"));
+    s.run(&format!("switch ./{TWO} 1a2b3c05 --hook '{hook}'"));
+    assert!(!heard(&s).iter().any(|event| event["type"] == "session_tree"), "nothing was written");
+}
+
+#[test]
 fn before_and_after_a_fork() {
     let s = Sandbox::with(&[TWO]);
     let hook = keeper(&s, "");
@@ -124,6 +140,7 @@ fn nothing_is_told_of_what_does_not_happen() {
         "compact -n ./F --first-kept none",
         "summarize -n ./F 1a2b3c05",
         "summarize -n ./F 1a2b3c05 --summary given",
+        "switch -n ./F 1a2b3c05",
         "fork -n ./F",
     ] {
         let line = line.replace("./F", &format!("./{TWO}"));
@@ -157,9 +174,13 @@ fn a_result_in_a_pipe_has_no_file() {
 fn the_environment_has_a_hook_for_every_command() {
     let s = Sandbox::with(&[TWO]);
     let (named, other) = (keeper(&s, ""), "echo nonsense");
-    for line in
-        ["compact ./F --first-kept none -n", "summarize ./F 1a2b3c05 -n", "fork ./F -n", "context ./F"]
-    {
+    for line in [
+        "compact ./F --first-kept none -n",
+        "summarize ./F 1a2b3c05 -n",
+        "switch ./F 1a2b3c05 -n",
+        "fork ./F -n",
+        "context ./F",
+    ] {
         let line = line.replace("./F", &format!("./{TWO}"));
         let with = |line: &str, hook: &str| s.pisess(line).env("PISESS_HOOK", hook).done();
         with(&line, &named).quiet_bytes();
@@ -205,6 +226,7 @@ fn a_hook_cancels() {
             "compact ./F --first-kept none --summary given",
             "summarize ./F root",
             "summarize ./F root --summary given",
+            "switch ./F root",
             "fork ./F",
             "context ./F",
         ] {
@@ -282,7 +304,13 @@ fn a_hook_that_does_not_deliver() {
         ("echo [1]", "its answer is no JSON object"),
         (r#"echo {\"cancel\":\"no\"}"#, "its `cancel` is neither true nor false"),
     ] {
-        for line in ["compact ./F --first-kept none", "summarize ./F 1a2b3c05", "fork ./F", "context ./F"] {
+        for line in [
+            "compact ./F --first-kept none",
+            "summarize ./F 1a2b3c05",
+            "switch ./F 1a2b3c05",
+            "fork ./F",
+            "context ./F",
+        ] {
             let line = line.replace("./F", &format!("./{TWO}"));
             let said = s.unchanged(&format!("{line} --timeout 0.2 --hook '{command}'")).fails(2);
             assert!(said.starts_with("--hook ") && said.contains(what), "{line}: {said}");
@@ -297,7 +325,12 @@ fn a_hook_that_does_not_deliver() {
 
 #[test]
 fn a_hook_that_fails_when_all_is_done() {
-    for line in ["compact ./F --first-kept none", "summarize ./F 1a2b3c05", "fork ./F -o ./new.jsonl"] {
+    for line in [
+        "compact ./F --first-kept none",
+        "summarize ./F 1a2b3c05",
+        "switch ./F 1a2b3c05",
+        "fork ./F -o ./new.jsonl",
+    ] {
         let s = Sandbox::with(&[TWO]);
         let line = line.replace("./F", &format!("./{TWO}"));
         let hook = "grep -q _before_";

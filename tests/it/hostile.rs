@@ -20,7 +20,7 @@ fn assert_clean(what: &str, text: &str) {
 }
 
 /// Commands whose output is rows for people.
-const ROWS: [&str; 14] = [
+const ROWS: [&str; 15] = [
     "tree ./F",
     "tree ./F --filter all",
     "tree ./F --filter all --times",
@@ -34,6 +34,7 @@ const ROWS: [&str; 14] = [
     "fork -n ./F",
     "compact -n ./F --first-kept none",
     "summarize -n ./F aaaa0002",
+    "switch -n ./F uuuu0018",
     "migrate -n ./F",
 ];
 
@@ -99,6 +100,7 @@ fn verbatim_data_is_raw_in_a_pipe_and_visible_on_a_terminal() {
         "compact ./F --prompt --first-kept none",
         "summarize ./F aaaa0002 --prepare",
         "summarize ./F aaaa0002 --prompt",
+        "switch ./F aaaa0002 -o -",
         "label ./F @ n -n --json",
         "label ./F @ n -o -",
         "fork ./F -o -",
