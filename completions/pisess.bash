@@ -89,7 +89,7 @@ _pisess() {
 
     case "${cmd}" in
         pisess)
-            opts="-q -h -V --color --quiet --help --version migrate tree path label fork compact summarize switch context check help"
+            opts="-q -h -V --color --quiet --list --help --version migrate tree path label fork compact summarize switch context check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

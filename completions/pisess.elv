@@ -21,6 +21,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand -q 'Print no notes, only errors'
             cand --quiet 'Print no notes, only errors'
+            cand --list 'List the commands, with those that programs on the PATH add'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
             cand -V 'Print version'

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_pisess_global_optspecs
-    string join \n color= q/quiet h/help V/version
+    string join \n color= q/quiet list h/help V/version
 end
 
 function __fish_pisess_needs_command
@@ -28,6 +28,7 @@ complete -c pisess -n "__fish_pisess_needs_command" -l color -d 'Colour the outp
 always\t'In any case'
 never\t'Never'"
 complete -c pisess -n "__fish_pisess_needs_command" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_needs_command" -l list -d 'List the commands, with those that programs on the PATH add'
 complete -c pisess -n "__fish_pisess_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_needs_command" -s V -l version -d 'Print version'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "migrate" -d 'Bring old session files to version 3'

@@ -34,7 +34,7 @@ from the right; upper and lower case differ. An unknown or ambiguous reference i
 names the candidates. In a shell, quote what holds a brace or begins with a tilde.";
 
 /// The environment variables that are read.
-pub const ENVIRONMENT: [Row; 7] = [
+pub const ENVIRONMENT: [Row; 8] = [
     ("NO_COLOR", "when it is not empty, `--color auto` does not colour"),
     ("TERM", "when it is `dumb`, `--color auto` does not colour"),
     ("TZ", "the time zone in which times are shown; files always hold UTC"),
@@ -42,6 +42,7 @@ pub const ENVIRONMENT: [Row; 7] = [
         "HOME",
         "shown as `~` in paths of tool calls; in `fork --cwd`, part of how oh-my-pi names its folders (so is TMPDIR)",
     ),
+    ("PATH", "where the programs of further commands are; only its absolute folders count"),
     ("PISESS_HOOK", "the hook of every command that has `--hook` and is called without it; empty is none"),
     (
         "PISESS_NOW",
@@ -129,6 +130,19 @@ pub const HOOKS: Section = Section {
         "Once a change is made it is told, and its answer means nothing: `session_compact`, `session_tree`, \
          `session_branch`. If it fails then, that is an error (exit 2), but the change is made.",
         "In what a hook starts, `PISESS_HOOK` is not set, so that it may call pisess.",
+    ],
+};
+
+/// Commands that are programs.
+pub const PROGRAMS: Section = Section {
+    title: "FURTHER COMMANDS",
+    paragraphs: &[
+        "`pisess foo` runs the program `pisess-foo` with the rest of the arguments if pisess has no such \
+         command of its own, with the same streams and environment; its exit code is that of pisess. Options \
+         before the name are not passed on. `pisess help foo` is `pisess-foo --help`. A name has letters, \
+         digits, `-` and `_`.",
+        "Programs are looked for in the absolute folders of the PATH, never in the folder one stands in, \
+         which may be anyone's. `pisess --list` names all commands, and of programs the path.",
     ],
 };
 

@@ -14,6 +14,8 @@ mod summarize;
 mod switch;
 mod tree;
 
+#[cfg(unix)]
+mod external;
 mod hook;
 mod references;
 
