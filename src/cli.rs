@@ -54,6 +54,7 @@ pub enum Verb {
     Tree(commands::tree::Args),
     Path(commands::path::Args),
     Label(commands::label::Args),
+    Append(commands::append::Args),
     Fork(commands::fork::Args),
     Compact(commands::compact::Args),
     #[command(alias = "summarise")]

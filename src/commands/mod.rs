@@ -1,5 +1,6 @@
 //! Arguments → core → print. One file a command; what they share stands beside them.
 
+pub mod append;
 pub mod check;
 pub mod compact;
 pub mod context;
@@ -49,6 +50,7 @@ fn dispatch(cli: Cli, world: &mut World) -> Result<Exit, Failure> {
         Verb::Tree(args) => tree::run(&args, talk, world),
         Verb::Path(args) => path::run(&args, talk, world),
         Verb::Label(args) => label::run(&args, talk, world),
+        Verb::Append(args) => append::run(args, talk, world),
         Verb::Fork(args) => fork::run(&args, talk, world),
         Verb::Compact(args) => compact::run(&args, talk, world),
         Verb::Summarize(args) => summarize::run(&args, talk, world),

@@ -20,7 +20,7 @@ fn assert_clean(what: &str, text: &str) {
 }
 
 /// Commands whose output is rows for people.
-const ROWS: [&str; 14] = [
+const ROWS: [&str; 15] = [
     "tree ./F",
     "tree ./F --filter all",
     "tree ./F --filter all --times",
@@ -31,6 +31,7 @@ const ROWS: [&str; 14] = [
     "path ./F --ids",
     "label ./F",
     "label -n ./F @ n",
+    "append -n ./F --user hi",
     "fork -n ./F",
     "compact -n ./F --first-kept none",
     "summarize -n ./F aaaa0002",

@@ -3,6 +3,7 @@
 
 mod sandbox;
 
+mod append;
 mod check;
 mod compact;
 mod context;
