@@ -55,6 +55,7 @@ pub enum Verb {
     Path(commands::path::Args),
     Label(commands::label::Args),
     Append(commands::append::Args),
+    Edit(commands::edit::Args),
     Fork(commands::fork::Args),
     Compact(commands::compact::Args),
     #[command(alias = "summarise")]

@@ -205,14 +205,17 @@ pub struct Guide {
 }
 
 /// All commands, as `--help` lists them.
-pub fn guides() -> [Guide; 10] {
-    use crate::commands::{append, check, compact, context, fork, label, migrate, path, summarize, tree};
+pub fn guides() -> [Guide; 11] {
+    use crate::commands::{
+        append, check, compact, context, edit, fork, label, migrate, path, summarize, tree,
+    };
     [
         migrate::GUIDE,
         tree::GUIDE,
         path::GUIDE,
         label::GUIDE,
         append::GUIDE,
+        edit::GUIDE,
         fork::GUIDE,
         compact::GUIDE,
         summarize::GUIDE,

@@ -4,6 +4,7 @@ pub mod append;
 pub mod check;
 pub mod compact;
 pub mod context;
+pub mod edit;
 pub mod fork;
 pub mod label;
 pub mod migrate;
@@ -51,6 +52,7 @@ fn dispatch(cli: Cli, world: &mut World) -> Result<Exit, Failure> {
         Verb::Path(args) => path::run(&args, talk, world),
         Verb::Label(args) => label::run(&args, talk, world),
         Verb::Append(args) => append::run(args, talk, world),
+        Verb::Edit(args) => edit::run(&args, talk, world),
         Verb::Fork(args) => fork::run(&args, talk, world),
         Verb::Compact(args) => compact::run(&args, talk, world),
         Verb::Summarize(args) => summarize::run(&args, talk, world),

@@ -20,7 +20,7 @@ fn assert_clean(what: &str, text: &str) {
 }
 
 /// Commands whose output is rows for people.
-const ROWS: [&str; 15] = [
+const ROWS: [&str; 16] = [
     "tree ./F",
     "tree ./F --filter all",
     "tree ./F --filter all --times",
@@ -32,6 +32,7 @@ const ROWS: [&str; 15] = [
     "label ./F",
     "label -n ./F @ n",
     "append -n ./F --user hi",
+    "edit -n ./F cccc0008 --undo",
     "fork -n ./F",
     "compact -n ./F --first-kept none",
     "summarize -n ./F aaaa0002",

@@ -7,6 +7,7 @@ mod append;
 mod check;
 mod compact;
 mod context;
+mod edit;
 mod fork;
 mod label;
 mod migrate;

@@ -94,8 +94,9 @@ fn any_version() -> impl Strategy<Value = &'static str> {
 }
 
 /// Every command that adds to a session.
-const LINES: [&str; 4] = [
+const LINES: [&str; 5] = [
     "label -q - @ n",
+    "edit -q - @^{message} --replace other",
     "append -q - --custom c --user hi",
     "compact -q - --first-kept none --summary s",
     "summarize -q - root --summary s",

@@ -2,6 +2,7 @@
 
 pub mod append;
 pub mod check;
+pub mod edit;
 pub mod fork;
 pub mod label;
 pub mod navigate;
