@@ -49,6 +49,9 @@ _pisess() {
             pisess,summarize)
                 cmd="pisess__subcmd__summarize"
                 ;;
+            pisess,switch)
+                cmd="pisess__subcmd__switch"
+                ;;
             pisess,tree)
                 cmd="pisess__subcmd__tree"
                 ;;
@@ -85,6 +88,9 @@ _pisess() {
             pisess__subcmd__help,summarize)
                 cmd="pisess__subcmd__help__subcmd__summarize"
                 ;;
+            pisess__subcmd__help,switch)
+                cmd="pisess__subcmd__help__subcmd__switch"
+                ;;
             pisess__subcmd__help,tree)
                 cmd="pisess__subcmd__help__subcmd__tree"
                 ;;
@@ -95,7 +101,7 @@ _pisess() {
 
     case "${cmd}" in
         pisess)
-            opts="-q -h -V --color --quiet --help --version migrate tree path label append edit fork compact summarize context check help"
+            opts="-q -h -V --color --quiet --help --version migrate tree path label append edit fork compact summarize switch context check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -389,7 +395,7 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__help)
-            opts="migrate tree path label append edit fork compact summarize context check help"
+            opts="migrate tree path label append edit fork compact summarize switch context check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -556,6 +562,20 @@ _pisess() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        pisess__subcmd__help__subcmd__switch)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         pisess__subcmd__help__subcmd__tree)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -663,6 +683,64 @@ _pisess() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --label)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --summary)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --summary-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hook)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --summarizer)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --instructions)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pisess__subcmd__switch)
+            opts="-o -n -q -h --summarize --label --summary --summary-file --hook --summarizer --timeout --instructions --replace-instructions --prepare --prompt --output --dry-run --force --wait --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --label)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

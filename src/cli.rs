@@ -60,6 +60,7 @@ pub enum Verb {
     Compact(commands::compact::Args),
     #[command(alias = "summarise")]
     Summarize(commands::summarize::Args),
+    Switch(commands::switch::Args),
     Context(commands::context::Args),
     Check(commands::check::Args),
 }

@@ -10,6 +10,7 @@ pub mod label;
 pub mod migrate;
 pub mod path;
 pub mod summarize;
+pub mod switch;
 pub mod tree;
 
 mod clock;
@@ -17,6 +18,7 @@ mod failure;
 mod hook;
 mod input;
 mod mint;
+mod moving;
 mod output;
 mod shell;
 mod summary;
@@ -56,6 +58,7 @@ fn dispatch(cli: Cli, world: &mut World) -> Result<Exit, Failure> {
         Verb::Fork(args) => fork::run(&args, talk, world),
         Verb::Compact(args) => compact::run(&args, talk, world),
         Verb::Summarize(args) => summarize::run(&args, talk, world),
+        Verb::Switch(args) => switch::run(&args, talk, world),
         Verb::Context(args) => context::run(&args, talk, world),
         Verb::Check(args) => check::run(&args, talk, world),
     }

@@ -130,6 +130,16 @@ impl SummaryArgs {
         Ok(Some(text))
     }
 
+    /// Whether its text is given.
+    pub fn is_given(&self) -> bool {
+        self.summary.is_some() || self.summary_file.is_some()
+    }
+
+    /// Whether an option speaks of a summary that none would need who wants none.
+    pub fn is_asked_for(&self) -> bool {
+        self.is_given() || self.summarizer.is_some() || self.instructions.is_some() || self.prompt
+    }
+
     /// Asks the hook, where there is one; what it says of the instructions is taken over.
     pub fn ask_hook(&mut self, event: impl FnOnce() -> io::Result<Vec<u8>>) -> Result<Answer, HookFailure> {
         let Some(command) = &self.hook else { return Ok(Answer::default()) };

@@ -38,7 +38,7 @@ pub struct Made {
 }
 
 /// Decides on a change of a session, and what to tell of it, on what is in the file at the time of the
-/// commit; `None` where it is so already.
+/// commit; `None`, or a change without a line, where it is so already.
 pub type Decide<'a> = dyn FnMut(&Input, &Session, &mut Stamp) -> Result<Option<(Change, Made)>, Failure> + 'a;
 
 /// Everything that writing needs to know of a command.
@@ -82,12 +82,12 @@ pub fn change(
     }
     let decided = mint.stamp(world, |stamp| decide(job.input, session, stamp))?;
     if job.write.dry_run {
-        return dry_run(job, &target, session, decided.as_ref().map(|(change, _)| change), world);
+        let change = decided.as_ref().map(|(change, _)| change).filter(|change| !change.lines.is_empty());
+        return dry_run(job, &target, session, change, world);
     }
     let (change, made) = decided.unwrap_or_default();
     // Nothing to do still passes the session on, so that pipes go on; as it was, byte for byte.
-    let untouched = change.lines.is_empty() && made.names.is_empty();
-    let mut fill = |out: &mut dyn io::Write| match untouched {
+    let mut fill = |out: &mut dyn io::Write| match change.lines.is_empty() {
         true => crate::core::plan::copy_all(job.input.source(), out),
         false => change.write(session, job.input.source(), out),
     };
@@ -113,9 +113,10 @@ fn commit(
     locked: store::Locked,
     world: &mut World,
 ) -> Result<Exit, Failure> {
-    let Some((change, made)) = decided else {
-        return tell(job, &input_path(input), &Change::default(), &Made::default(), world, true);
-    };
+    let (change, made) = decided.unwrap_or_default();
+    if change.lines.is_empty() {
+        return tell(job, &input_path(input), &change, &made, world, true);
+    }
     let committed = match change.rewrites(session) {
         true => {
             locked.rewrite(job.backup.as_deref(), &mut |out| change.write(session, input.source(), out))?

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use std::fs;
 
 /// Every command on a session `./x`, in a form that would change something.
-const COMMANDS: [&str; 11] = [
+const COMMANDS: &[&str] = &[
     "migrate ./x",
     "tree ./x",
     "path ./x",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 11] = [
     "fork ./x",
     "compact ./x --first-kept none --summary s",
     "summarize ./x root --summary s",
+    "switch ./x root",
     "context ./x",
 ];
 

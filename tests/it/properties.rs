@@ -94,12 +94,13 @@ fn any_version() -> impl Strategy<Value = &'static str> {
 }
 
 /// Every command that adds to a session.
-const LINES: [&str; 5] = [
+const LINES: &[&str] = &[
     "label -q - @ n",
     "edit -q - @^{message} --replace other",
     "append -q - --custom c --user hi",
     "compact -q - --first-kept none --summary s",
     "summarize -q - root --summary s",
+    "switch -q - root",
 ];
 
 fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {

@@ -7,6 +7,7 @@ pub mod fork;
 pub mod label;
 pub mod navigate;
 pub mod summary;
+pub mod switch;
 pub mod tree;
 
 use super::session::Session;

@@ -87,7 +87,8 @@ export const KINDS = {
   summarize: {
     questions: ({ id }) => [{ kind: "summarize", id }],
     async compare(world, { id }, [expected]) {
-      const nothing = expected.entriesToSummarize.length === 0;
+      // Where one would leave nothing but notes, pisess leaves nothing.
+      const nothing = expected.entriesToSummarize.every(({ type }) => NOTES.includes(type));
       const actual = await world.json(["summarize", world.file, ref(id), "--prepare", "--json"], { code: nothing ? 1 : 0 });
       if (actual.problem) return actual.problem;
       if (nothing) return null;
@@ -151,6 +152,19 @@ export const KINDS = {
     },
   },
 
+  /** The mark is written as the agent writes such an entry at the place where its navigation lands. */
+  switch: {
+    questions: ({ id }) => [{ kind: "summarize", id }, { kind: "entries" }],
+    async compare(world, { id }, [{ oldLeafId: from, newLeafId: to }, entries]) {
+      if (to !== null && !hasEntry(world, to)) return null;
+      const args = ["switch", world.file, ref(id)];
+      if (standsAt(entries, from, to)) return nothingWritten(world, args);
+      const action = { kind: "custom", to, customType: "pisess.switch", data: { from, to } };
+      const [answer] = await world.ask([{ kind: "write", action }]);
+      return written(world, args, answer[0]);
+    },
+  },
+
   /** A fork, or a file of another age, opens in the agent and means the same. */
   reopen: {
     questions: () => [],
@@ -173,6 +187,8 @@ export const KINDS = {
   },
 };
 
+const NOTES = ["custom", "label", "leaf", "session_info", "title_change", "usage", "model_usage", "credential_pin", "head"];
+
 const ref = (id) => `id:${id}`;
 
 /** The line that pisess adds is the agent's; the rest of the file stays; the agent opens it. */
@@ -191,6 +207,21 @@ async function written(world, args, line) {
   if (found) return found;
   const after = await world.json(["context", out, "--json"]);
   return after.problem ?? (await opens(world, out, after.value, actual.id));
+}
+
+/** Whether the place is the leaf, or what the labels at the leaf hang on. */
+function standsAt(entries, leaf, place) {
+  const parents = new Map(entries.filter(({ type }) => type === "label").map(({ id, parentId }) => [id, parentId]));
+  let at = leaf;
+  while (at !== place && parents.has(at)) at = parents.get(at);
+  return at === place;
+}
+
+/** The answer is the session as it was. */
+async function nothingWritten(world, args) {
+  const { code, stdout, stderr } = await world.run([...args, "-o", "-"]);
+  if (code !== 0) return exit(0, code, stderr);
+  return stdout === readFileSync(world.file, "utf8") ? null : { pointer: "(session)", expected: "as it was", actual: "changed" };
 }
 
 /** Options go before a `--`. */

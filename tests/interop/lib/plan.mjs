@@ -57,6 +57,7 @@ export function checks(seed, { name, shape, older }, entries) {
     ...labelled.slice(-1).map((id) => ({ kind: "label", id })),
     { kind: "compact", keepRecentTokens: choices.pick([1, 50, 500]), summary: words(choices) },
     { kind: "leave", id: one(), summary: words(choices) },
+    ...choices.some(places, 2).map((id) => ({ kind: "switch", id })),
     { kind: "reopen", by: "fork", id: one() },
     ...(older ? [{ kind: "reopen", by: "migrate" }] : []),
     ...(older && shape !== "draft" ? [{ kind: "migrate" }] : []),

@@ -215,6 +215,9 @@ function perform(session: any, action: any) {
 			return session.appendCompaction(action.summary, action.shortSummary, action.firstKept, action.tokensBefore, action.options);
 		case "branch_summary":
 			return session.branchWithSummary(action.to, action.summary, action.details, action.fromExtension);
+		case "custom":
+			action.to === null ? session.resetLeaf() : session.branch(action.to);
+			return session.appendCustomEntry(action.customType, action.data);
 	}
 	throw new Error(`no such action: ${action.kind}`);
 }

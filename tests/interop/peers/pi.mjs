@@ -154,6 +154,9 @@ function perform(session, action) {
       return session.appendCompaction(action.summary, action.firstKept, action.tokensBefore, action.details, action.fromHook);
     case "branch_summary":
       return session.branchWithSummary(action.to, action.summary, action.details, action.fromHook);
+    case "custom":
+      action.to === null ? session.resetLeaf() : session.branch(action.to);
+      return session.appendCustomEntry(action.customType, action.data);
   }
   throw new Error(`no such action: ${action.kind}`);
 }
