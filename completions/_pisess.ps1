@@ -33,6 +33,8 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('tree', 'tree', [CompletionResultType]::ParameterValue, 'Draw the conversation as a tree')
             [CompletionResult]::new('path', 'path', [CompletionResultType]::ParameterValue, 'List the entries from the root to an entry')
             [CompletionResult]::new('label', 'label', [CompletionResultType]::ParameterValue, 'Name an entry, take its name off, or list the names')
+            [CompletionResult]::new('append', 'append', [CompletionResultType]::ParameterValue, 'Add entries: messages, notes, settings, a name')
+            [CompletionResult]::new('edit', 'edit', [CompletionResultType]::ParameterValue, 'Change what the model sees of an entry, and leave the entry as it is')
             [CompletionResult]::new('fork', 'fork', [CompletionResultType]::ParameterValue, 'Copy the path to an entry, or the whole tree, into a new session')
             [CompletionResult]::new('compact', 'compact', [CompletionResultType]::ParameterValue, 'Summarise the older part of the conversation and go on from there')
             [CompletionResult]::new('summarize', 'summarize', [CompletionResultType]::ParameterValue, 'Go to another entry and leave a summary of the branch behind')
@@ -92,6 +94,51 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
             [CompletionResult]::new('--clear', '--clear', [CompletionResultType]::ParameterName, 'Take its name off')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Write what is refused otherwise, as onto an existing file')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON: what was written, or with -n what would be')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'pisess;append' {
+            [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'The entry to go on from')
+            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Entries as JSON lines, from a file; - is standard input')
+            [CompletionResult]::new('--name', '--name', [CompletionResultType]::ParameterName, 'pi: name the session; an empty name takes it off')
+            [CompletionResult]::new('--model', '--model', [CompletionResultType]::ParameterName, 'Another model from here on')
+            [CompletionResult]::new('--thinking', '--thinking', [CompletionResultType]::ParameterName, 'Another thinking level from here on')
+            [CompletionResult]::new('--custom', '--custom', [CompletionResultType]::ParameterName, 'A custom entry, which no model sees')
+            [CompletionResult]::new('--data', '--data', [CompletionResultType]::ParameterName, 'What the custom entry holds')
+            [CompletionResult]::new('--custom-message', '--custom-message', [CompletionResultType]::ParameterName, 'A custom message, which the model sees')
+            [CompletionResult]::new('--text', '--text', [CompletionResultType]::ParameterName, 'What the custom message says')
+            [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'A message of the person')
+            [CompletionResult]::new('--assistant', '--assistant', [CompletionResultType]::ParameterName, 'A reply of the model, by the one that replied last')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('--hidden', '--hidden', [CompletionResultType]::ParameterName, 'Do not show the custom message to the person')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Write what is refused otherwise, as onto an existing file')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON: what was written, or with -n what would be')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'pisess;edit' {
+            [CompletionResult]::new('--replace', '--replace', [CompletionResultType]::ParameterName, 'The model sees this text instead; - is standard input')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('--omit', '--omit', [CompletionResultType]::ParameterName, 'The model does not see them')
+            [CompletionResult]::new('--undo', '--undo', [CompletionResultType]::ParameterName, 'The model sees them as they are')
             [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
             [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Write what is refused otherwise, as onto an existing file')
@@ -239,6 +286,8 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('tree', 'tree', [CompletionResultType]::ParameterValue, 'Draw the conversation as a tree')
             [CompletionResult]::new('path', 'path', [CompletionResultType]::ParameterValue, 'List the entries from the root to an entry')
             [CompletionResult]::new('label', 'label', [CompletionResultType]::ParameterValue, 'Name an entry, take its name off, or list the names')
+            [CompletionResult]::new('append', 'append', [CompletionResultType]::ParameterValue, 'Add entries: messages, notes, settings, a name')
+            [CompletionResult]::new('edit', 'edit', [CompletionResultType]::ParameterValue, 'Change what the model sees of an entry, and leave the entry as it is')
             [CompletionResult]::new('fork', 'fork', [CompletionResultType]::ParameterValue, 'Copy the path to an entry, or the whole tree, into a new session')
             [CompletionResult]::new('compact', 'compact', [CompletionResultType]::ParameterValue, 'Summarise the older part of the conversation and go on from there')
             [CompletionResult]::new('summarize', 'summarize', [CompletionResultType]::ParameterValue, 'Go to another entry and leave a summary of the branch behind')
@@ -258,6 +307,12 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;help;label' {
+            break
+        }
+        'pisess;help;append' {
+            break
+        }
+        'pisess;help;edit' {
             break
         }
         'pisess;help;fork' {

@@ -16,6 +16,9 @@ _pisess() {
             ",$1")
                 cmd="pisess"
                 ;;
+            pisess,append)
+                cmd="pisess__subcmd__append"
+                ;;
             pisess,check)
                 cmd="pisess__subcmd__check"
                 ;;
@@ -24,6 +27,9 @@ _pisess() {
                 ;;
             pisess,context)
                 cmd="pisess__subcmd__context"
+                ;;
+            pisess,edit)
+                cmd="pisess__subcmd__edit"
                 ;;
             pisess,fork)
                 cmd="pisess__subcmd__fork"
@@ -49,6 +55,9 @@ _pisess() {
             pisess,tree)
                 cmd="pisess__subcmd__tree"
                 ;;
+            pisess__subcmd__help,append)
+                cmd="pisess__subcmd__help__subcmd__append"
+                ;;
             pisess__subcmd__help,check)
                 cmd="pisess__subcmd__help__subcmd__check"
                 ;;
@@ -57,6 +66,9 @@ _pisess() {
                 ;;
             pisess__subcmd__help,context)
                 cmd="pisess__subcmd__help__subcmd__context"
+                ;;
+            pisess__subcmd__help,edit)
+                cmd="pisess__subcmd__help__subcmd__edit"
                 ;;
             pisess__subcmd__help,fork)
                 cmd="pisess__subcmd__help__subcmd__fork"
@@ -89,12 +101,86 @@ _pisess() {
 
     case "${cmd}" in
         pisess)
-            opts="-q -h -V --color --quiet --list --help --version migrate tree path label fork compact summarize switch context check help"
+            opts="-q -h -V --color --quiet --help --version migrate tree path label append edit fork compact summarize switch context check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pisess__subcmd__append)
+            opts="-o -n -q -h --at --from --name --model --thinking --custom --data --custom-message --text --hidden --user --assistant --output --dry-run --force --wait --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --thinking)
+                    COMPREPLY=($(compgen -W "off minimal low medium high xhigh max" -- "${cur}"))
+                    return 0
+                    ;;
+                --custom)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --custom-message)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --text)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --assistant)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -141,7 +227,7 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__compact)
-            opts="-o -n -q -h --keep-recent-tokens --first-kept --if-over --summary --summary-file --summarizer --instructions --replace-instructions --prepare --prompt --hook --timeout --output --dry-run --force --wait --json --color --quiet --help"
+            opts="-o -n -q -h --keep-recent-tokens --first-kept --if-over --summary --summary-file --hook --summarizer --timeout --instructions --replace-instructions --prepare --prompt --output --dry-run --force --wait --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -167,19 +253,19 @@ _pisess() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --summarizer)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --instructions)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --hook)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --summarizer)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --instructions)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -207,7 +293,7 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__context)
-            opts="-q -h --as --tokens --hook --timeout --json --color --quiet --help"
+            opts="-q -h --as --hook --timeout --tokens --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -236,8 +322,42 @@ _pisess() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        pisess__subcmd__edit)
+            opts="-o -n -q -h --omit --replace --undo --output --dry-run --force --wait --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --replace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         pisess__subcmd__fork)
-            opts="-o -n -q -h --before --all --cwd --dir --hook --timeout --output --dry-run --force --wait --json --color --quiet --help"
+            opts="-o -n -q -h --before --all --cwd --dir --output --dry-run --force --wait --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -248,14 +368,6 @@ _pisess() {
                     return 0
                     ;;
                 --dir)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --hook)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --timeout)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -283,8 +395,22 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__help)
-            opts="migrate tree path label fork compact summarize switch context check help"
+            opts="migrate tree path label append edit fork compact summarize switch context check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pisess__subcmd__help__subcmd__append)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -325,6 +451,20 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__help__subcmd__context)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pisess__subcmd__help__subcmd__edit)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -533,7 +673,7 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__summarize)
-            opts="-o -n -q -h --from --label --summary --summary-file --summarizer --instructions --replace-instructions --prepare --prompt --hook --timeout --output --dry-run --force --wait --json --color --quiet --help"
+            opts="-o -n -q -h --from --label --summary --summary-file --hook --summarizer --timeout --instructions --replace-instructions --prepare --prompt --output --dry-run --force --wait --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -555,19 +695,19 @@ _pisess() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --summarizer)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --instructions)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --hook)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --summarizer)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --instructions)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -595,7 +735,7 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__switch)
-            opts="-o -n -q -h --summarize --label --summary --summary-file --summarizer --instructions --replace-instructions --prepare --prompt --hook --timeout --output --dry-run --force --wait --json --color --quiet --help"
+            opts="-o -n -q -h --summarize --label --summary --summary-file --hook --summarizer --timeout --instructions --replace-instructions --prepare --prompt --output --dry-run --force --wait --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -613,19 +753,19 @@ _pisess() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --summarizer)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --instructions)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --hook)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --summarizer)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --instructions)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

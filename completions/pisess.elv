@@ -30,6 +30,8 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand tree 'Draw the conversation as a tree'
             cand path 'List the entries from the root to an entry'
             cand label 'Name an entry, take its name off, or list the names'
+            cand append 'Add entries: messages, notes, settings, a name'
+            cand edit 'Change what the model sees of an entry, and leave the entry as it is'
             cand fork 'Copy the path to an entry, or the whole tree, into a new session'
             cand compact 'Summarise the older part of the conversation and go on from there'
             cand summarize 'Go to another entry and leave a summary of the branch behind'
@@ -85,6 +87,49 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --wait 'How long to wait for another process that holds the session'
             cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand --clear 'Take its name off'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Write what is refused otherwise, as onto an existing file'
+            cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;append'= {
+            cand --at 'The entry to go on from'
+            cand --from 'Entries as JSON lines, from a file; - is standard input'
+            cand --name 'pi: name the session; an empty name takes it off'
+            cand --model 'Another model from here on'
+            cand --thinking 'Another thinking level from here on'
+            cand --custom 'A custom entry, which no model sees'
+            cand --data 'What the custom entry holds'
+            cand --custom-message 'A custom message, which the model sees'
+            cand --text 'What the custom message says'
+            cand --user 'A message of the person'
+            cand --assistant 'A reply of the model, by the one that replied last'
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'How long to wait for another process that holds the session'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --hidden 'Do not show the custom message to the person'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Write what is refused otherwise, as onto an existing file'
+            cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;edit'= {
+            cand --replace 'The model sees this text instead; - is standard input'
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'How long to wait for another process that holds the session'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --omit 'The model does not see them'
+            cand --undo 'The model sees them as they are'
             cand -n 'Write nothing, print what would be written'
             cand --dry-run 'Write nothing, print what would be written'
             cand --force 'Write what is refused otherwise, as onto an existing file'
@@ -225,6 +270,8 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand tree 'Draw the conversation as a tree'
             cand path 'List the entries from the root to an entry'
             cand label 'Name an entry, take its name off, or list the names'
+            cand append 'Add entries: messages, notes, settings, a name'
+            cand edit 'Change what the model sees of an entry, and leave the entry as it is'
             cand fork 'Copy the path to an entry, or the whole tree, into a new session'
             cand compact 'Summarise the older part of the conversation and go on from there'
             cand summarize 'Go to another entry and leave a summary of the branch behind'
@@ -240,6 +287,10 @@ set edit:completion:arg-completer[pisess] = {|@words|
         &'pisess;help;path'= {
         }
         &'pisess;help;label'= {
+        }
+        &'pisess;help;append'= {
+        }
+        &'pisess;help;edit'= {
         }
         &'pisess;help;fork'= {
         }

@@ -35,6 +35,8 @@ complete -c pisess -n "__fish_pisess_needs_command" -f -a "migrate" -d 'Bring ol
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "tree" -d 'Draw the conversation as a tree'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "path" -d 'List the entries from the root to an entry'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "label" -d 'Name an entry, take its name off, or list the names'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "append" -d 'Add entries: messages, notes, settings, a name'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "edit" -d 'Change what the model sees of an entry, and leave the entry as it is'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
@@ -89,6 +91,47 @@ complete -c pisess -n "__fish_pisess_using_subcommand label" -l force -d 'Write 
 complete -c pisess -n "__fish_pisess_using_subcommand label" -l json -d 'Print JSON: what was written, or with -n what would be'
 complete -c pisess -n "__fish_pisess_using_subcommand label" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand label" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l at -d 'The entry to go on from' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l from -d 'Entries as JSON lines, from a file; - is standard input' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l name -d 'pi: name the session; an empty name takes it off' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l model -d 'Another model from here on' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l thinking -d 'Another thinking level from here on' -r -f -a "off\t''
+minimal\t''
+low\t''
+medium\t''
+high\t''
+xhigh\t''
+max\t''"
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l custom -d 'A custom entry, which no model sees' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l data -d 'What the custom entry holds' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l custom-message -d 'A custom message, which the model sees' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l text -d 'What the custom message says' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l user -d 'A message of the person' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l assistant -d 'A reply of the model, by the one that replied last' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l hidden -d 'Do not show the custom message to the person'
+complete -c pisess -n "__fish_pisess_using_subcommand append" -s n -l dry-run -d 'Write nothing, print what would be written'
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l force -d 'Write what is refused otherwise, as onto an existing file'
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand append" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand append" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l replace -d 'The model sees this text instead; - is standard input' -r
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l omit -d 'The model does not see them'
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l undo -d 'The model sees them as they are'
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -s n -l dry-run -d 'Write nothing, print what would be written'
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l force -d 'Write what is refused otherwise, as onto an existing file'
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l cwd -d 'The working folder of the new session, when it is to be another' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l dir -d 'The folder to put the new file in' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
@@ -194,14 +237,16 @@ complete -c pisess -n "__fish_pisess_using_subcommand check" -l force -d 'Write 
 complete -c pisess -n "__fish_pisess_using_subcommand check" -l json -d 'Print JSON: what was written, or with -n what would be'
 complete -c pisess -n "__fish_pisess_using_subcommand check" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize switch context check help" -f -a "migrate" -d 'Bring old session files to version 3'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize switch context check help" -f -a "tree" -d 'Draw the conversation as a tree'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize switch context check help" -f -a "path" -d 'List the entries from the root to an entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize switch context check help" -f -a "label" -d 'Name an entry, take its name off, or list the names'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize switch context check help" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize switch context check help" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize switch context check help" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize switch context check help" -f -a "switch" -d 'Go on from another entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize switch context check help" -f -a "context" -d 'Print what the model would see at an entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize switch context check help" -f -a "check" -d 'Tell what is wrong with session files, and repair it'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label fork compact summarize switch context check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "migrate" -d 'Bring old session files to version 3'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "tree" -d 'Draw the conversation as a tree'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "path" -d 'List the entries from the root to an entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "label" -d 'Name an entry, take its name off, or list the names'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "append" -d 'Add entries: messages, notes, settings, a name'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "edit" -d 'Change what the model sees of an entry, and leave the entry as it is'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "switch" -d 'Go on from another entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "context" -d 'Print what the model would see at an entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "check" -d 'Tell what is wrong with session files, and repair it'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

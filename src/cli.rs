@@ -59,6 +59,8 @@ pub enum Verb {
     Tree(commands::tree::Args),
     Path(commands::path::Args),
     Label(commands::label::Args),
+    Append(commands::append::Args),
+    Edit(commands::edit::Args),
     Fork(commands::fork::Args),
     Compact(commands::compact::Args),
     #[command(alias = "summarise")]

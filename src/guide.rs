@@ -237,13 +237,17 @@ pub struct Guide {
 }
 
 /// All commands, as `--help` lists them.
-pub fn guides() -> [Guide; 10] {
-    use crate::commands::{check, compact, context, fork, label, migrate, path, summarize, switch, tree};
+pub fn guides() -> [Guide; 12] {
+    use crate::commands::{
+        append, check, compact, context, edit, fork, label, migrate, path, summarize, switch, tree,
+    };
     [
         migrate::GUIDE,
         tree::GUIDE,
         path::GUIDE,
         label::GUIDE,
+        append::GUIDE,
+        edit::GUIDE,
         fork::GUIDE,
         compact::GUIDE,
         summarize::GUIDE,

@@ -1,8 +1,10 @@
 //! Arguments → core → print. One file a command; what they share stands beside them.
 
+pub mod append;
 pub mod check;
 pub mod compact;
 pub mod context;
+pub mod edit;
 pub mod fork;
 pub mod label;
 pub mod migrate;
@@ -56,6 +58,8 @@ fn dispatch(cli: Cli, world: &mut World) -> Result<u8, Failure> {
         Verb::Tree(args) => tree::run(&args, talk, world),
         Verb::Path(args) => path::run(&args, talk, world),
         Verb::Label(args) => label::run(&args, talk, world),
+        Verb::Append(args) => append::run(args, talk, world),
+        Verb::Edit(args) => edit::run(&args, talk, world),
         Verb::Fork(args) => fork::run(&args, talk, world),
         Verb::Compact(args) => compact::run(&args, talk, world),
         Verb::Summarize(args) => summarize::run(&args, talk, world),

@@ -169,12 +169,14 @@ pub fn extract(
     Ok(Text::from(extract.finish()))
 }
 
-fn read_text(path: &Path, session_is_stdin: bool, world: &mut World) -> Result<String, Failure> {
+/// The text of a file, or of standard input.
+pub fn read_text(path: &Path, session_is_stdin: bool, world: &mut World) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         if session_is_stdin {
-            return Err(Failure::cannot("standard input is the session already")
-                .hint("give the session or the summary by a path"));
+            return Err(
+                Failure::cannot("standard input is the session already").hint("give one of them by a path")
+            );
         }
         world.stdin.read_to_end(&mut bytes).map_err(|error| Failure::reading("standard input", error))?;
     } else {

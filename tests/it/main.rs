@@ -3,9 +3,11 @@
 
 mod sandbox;
 
+mod append;
 mod check;
 mod compact;
 mod context;
+mod edit;
 mod fork;
 mod label;
 mod migrate;
