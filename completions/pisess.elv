@@ -21,6 +21,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand -q 'Print no notes, only errors'
             cand --quiet 'Print no notes, only errors'
+            cand --list 'List the commands, with those that programs on the PATH add'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
             cand -V 'Print version'
@@ -29,9 +30,12 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand tree 'Draw the conversation as a tree'
             cand path 'List the entries from the root to an entry'
             cand label 'Name an entry, take its name off, or list the names'
+            cand append 'Add entries: messages, notes, settings, a name'
+            cand edit 'Change what the model sees of an entry, and leave the entry as it is'
             cand fork 'Copy the path to an entry, or the whole tree, into a new session'
             cand compact 'Summarise the older part of the conversation and go on from there'
             cand summarize 'Go to another entry and leave a summary of the branch behind'
+            cand switch 'Go on from another entry'
             cand context 'Print what the model would see at an entry'
             cand check 'Tell what is wrong with session files, and repair it'
             cand help 'Print this message or the help of the given subcommand(s)'
@@ -92,9 +96,54 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'pisess;append'= {
+            cand --at 'The entry to go on from'
+            cand --from 'Entries as JSON lines, from a file; - is standard input'
+            cand --name 'pi: name the session; an empty name takes it off'
+            cand --model 'Another model from here on'
+            cand --thinking 'Another thinking level from here on'
+            cand --custom 'A custom entry, which no model sees'
+            cand --data 'What the custom entry holds'
+            cand --custom-message 'A custom message, which the model sees'
+            cand --text 'What the custom message says'
+            cand --user 'A message of the person'
+            cand --assistant 'A reply of the model, by the one that replied last'
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'How long to wait for another process that holds the session'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --hidden 'Do not show the custom message to the person'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Write what is refused otherwise, as onto an existing file'
+            cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;edit'= {
+            cand --replace 'The model sees this text instead; - is standard input'
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'How long to wait for another process that holds the session'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --omit 'The model does not see them'
+            cand --undo 'The model sees them as they are'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Write what is refused otherwise, as onto an existing file'
+            cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'pisess;fork'= {
             cand --cwd 'The working folder of the new session, when it is to be another'
             cand --dir 'The folder to put the new file in'
+            cand --hook 'A shell command that is told as JSON what happens, and may answer; '''' is none'
+            cand --timeout 'How long a command that is run may take'
             cand -o 'Write the result to PATH (- is standard output), not to the session'
             cand --output 'Write the result to PATH (- is standard output), not to the session'
             cand --wait 'How long to wait for another process that holds the session'
@@ -116,10 +165,10 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --if-over 'Do nothing unless the context has more tokens'
             cand --summary 'The summary, stored as it is'
             cand --summary-file 'A file that holds the summary; - is standard input'
-            cand --hook 'A shell command that gets a JSON event and may answer with a summary, or cancel'
             cand --summarizer 'A shell command that reads the prompt and prints the summary'
-            cand --timeout 'How long such a command may take'
             cand --instructions 'What the summary should pay attention to'
+            cand --hook 'A shell command that is told as JSON what happens, and may answer; '''' is none'
+            cand --timeout 'How long a command that is run may take'
             cand -o 'Write the result to PATH (- is standard output), not to the session'
             cand --output 'Write the result to PATH (- is standard output), not to the session'
             cand --wait 'How long to wait for another process that holds the session'
@@ -141,10 +190,10 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --label 'Label the summary'
             cand --summary 'The summary, stored as it is'
             cand --summary-file 'A file that holds the summary; - is standard input'
-            cand --hook 'A shell command that gets a JSON event and may answer with a summary, or cancel'
             cand --summarizer 'A shell command that reads the prompt and prints the summary'
-            cand --timeout 'How long such a command may take'
             cand --instructions 'What the summary should pay attention to'
+            cand --hook 'A shell command that is told as JSON what happens, and may answer; '''' is none'
+            cand --timeout 'How long a command that is run may take'
             cand -o 'Write the result to PATH (- is standard output), not to the session'
             cand --output 'Write the result to PATH (- is standard output), not to the session'
             cand --wait 'How long to wait for another process that holds the session'
@@ -161,10 +210,35 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'pisess;switch'= {
+            cand --label 'Label the summary; without one, REF'
+            cand --summary 'The summary, stored as it is'
+            cand --summary-file 'A file that holds the summary; - is standard input'
+            cand --summarizer 'A shell command that reads the prompt and prints the summary'
+            cand --instructions 'What the summary should pay attention to'
+            cand --hook 'A shell command that is told as JSON what happens, and may answer; '''' is none'
+            cand --timeout 'How long a command that is run may take'
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'How long to wait for another process that holds the session'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --summarize 'Leave a summary of what is left behind'
+            cand --replace-instructions 'Tell the summarizer these instructions instead of the agent''s'
+            cand --prepare 'Print what would be summarised, as JSON, and write nothing'
+            cand --prompt 'Print what a summarizer would be told, and write nothing'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Write what is refused otherwise, as onto an existing file'
+            cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'pisess;context'= {
             cand --as 'What to print'
-            cand --hook 'A shell command that gets the messages as a JSON event and may answer with others'
-            cand --timeout 'How long that command may take'
+            cand --hook 'A shell command that is told as JSON what happens, and may answer; '''' is none'
+            cand --timeout 'How long a command that is run may take'
             cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand --tokens 'Print how many tokens that is, by the agent''s estimate'
             cand --json 'Print JSON (which the context is in any case)'
@@ -196,9 +270,12 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand tree 'Draw the conversation as a tree'
             cand path 'List the entries from the root to an entry'
             cand label 'Name an entry, take its name off, or list the names'
+            cand append 'Add entries: messages, notes, settings, a name'
+            cand edit 'Change what the model sees of an entry, and leave the entry as it is'
             cand fork 'Copy the path to an entry, or the whole tree, into a new session'
             cand compact 'Summarise the older part of the conversation and go on from there'
             cand summarize 'Go to another entry and leave a summary of the branch behind'
+            cand switch 'Go on from another entry'
             cand context 'Print what the model would see at an entry'
             cand check 'Tell what is wrong with session files, and repair it'
             cand help 'Print this message or the help of the given subcommand(s)'
@@ -211,11 +288,17 @@ set edit:completion:arg-completer[pisess] = {|@words|
         }
         &'pisess;help;label'= {
         }
+        &'pisess;help;append'= {
+        }
+        &'pisess;help;edit'= {
+        }
         &'pisess;help;fork'= {
         }
         &'pisess;help;compact'= {
         }
         &'pisess;help;summarize'= {
+        }
+        &'pisess;help;switch'= {
         }
         &'pisess;help;context'= {
         }

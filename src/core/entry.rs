@@ -172,6 +172,25 @@ names! {
     }
 }
 
+impl Kind {
+    /// Whether such entries note something beside the conversation: nothing of it reaches a model,
+    /// and no setting changes.
+    pub fn is_note(self) -> bool {
+        matches!(
+            self,
+            Kind::Custom
+                | Kind::Label
+                | Kind::Leaf
+                | Kind::SessionInfo
+                | Kind::TitleChange
+                | Kind::Usage
+                | Kind::ModelUsage
+                | Kind::CredentialPin
+                | Kind::Head
+        )
+    }
+}
+
 /// Facts about a body that the pass notes, so that it need not be read again for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);

@@ -44,6 +44,7 @@ fn every_command_reads_each_of_them_and_ends() {
             "context --as text",
             "context --tokens",
             "label",
+            "append -n --user hi",
             "migrate --check",
             "migrate -n",
             "fork -n",
@@ -53,9 +54,10 @@ fn every_command_reads_each_of_them_and_ends() {
             "compact -n --first-kept none",
             "summarize -n --summary s",
             "summarize --prepare",
+            "switch -n",
         ] {
             let start = Instant::now();
-            let target = if command.starts_with("summarize") { "root" } else { "" };
+            let target = if command.starts_with('s') { "root" } else { "" };
             let done = s.unchanged(&format!("{command} ./{name}.jsonl {target}"));
             assert!(done.code <= 1, "{name} {command}: {done}");
             assert!(start.elapsed() < Duration::from_secs(5), "{name} {command}");

@@ -3,16 +3,21 @@
 
 mod sandbox;
 
+mod append;
 mod check;
 mod compact;
 mod context;
+mod edit;
 mod fork;
 mod label;
 mod migrate;
 mod path;
 mod summarize;
+mod switch;
 mod tree;
 
+#[cfg(unix)]
+mod external;
 mod hook;
 mod references;
 
@@ -29,6 +34,8 @@ mod writing;
 #[cfg(target_os = "linux")]
 mod documents;
 mod generated;
+#[cfg(target_os = "linux")]
+mod pty;
 mod tidy;
 
 mod store;

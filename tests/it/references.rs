@@ -157,6 +157,7 @@ fn everywhere_an_entry_is_named() {
         "compact ./two-branches.jsonl --first-kept nothing",
         "summarize ./two-branches.jsonl nothing",
         "summarize ./two-branches.jsonl @ --from nothing",
+        "switch ./two-branches.jsonl nothing",
         "context ./two-branches.jsonl nothing",
     ] {
         let said = s.unchanged(line).fails(2);

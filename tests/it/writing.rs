@@ -132,6 +132,8 @@ fn older_files_stay_when_the_operation_does_not_happen() {
             format!("summarize ./{name} root --summarizer false"),
             format!("summarize ./{name} root --prepare"),
             format!("summarize ./{name} root --prompt"),
+            format!("switch ./{name} @"),
+            format!("switch ./{name} root --prepare"),
             format!("fork ./{name} -n"),
             format!("migrate -n ./{name}"),
             format!("migrate --check ./{name}"),
@@ -149,11 +151,12 @@ fn another_session_can_be_written_from_an_older_one() {
             format!("label ./{name} @ n -o ./a.jsonl"),
             format!("compact ./{name} --first-kept none --summary s -o ./b.jsonl"),
             format!("summarize ./{name} root --summary s -o ./c.jsonl"),
+            format!("switch ./{name} root -o ./d.jsonl"),
         ] {
             s.run(&line);
         }
         assert_eq!(s.bytes(name), fixture(name), "{name}");
-        for new in ["a.jsonl", "b.jsonl", "c.jsonl"] {
+        for new in ["a.jsonl", "b.jsonl", "c.jsonl", "d.jsonl"] {
             assert!(s.run(&format!("migrate --check ./{new}")).contains("is version 3"), "{name} {new}");
             s.run(&format!("tree ./{new}"));
         }

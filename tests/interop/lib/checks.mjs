@@ -2,7 +2,7 @@
 // of pisess, and says where the answers differ first: `{pointer, expected,
 // actual}`, or null where they agree.
 
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { meaning } from "./draft.mjs";
 import { difference, plain } from "./json.mjs";
 import { sameEntries, sameMigration } from "./lines.mjs";
@@ -87,7 +87,8 @@ export const KINDS = {
   summarize: {
     questions: ({ id }) => [{ kind: "summarize", id }],
     async compare(world, { id }, [expected]) {
-      const nothing = expected.entriesToSummarize.length === 0;
+      // Where one would leave nothing but notes, pisess leaves nothing.
+      const nothing = expected.entriesToSummarize.every(({ type }) => NOTES.includes(type));
       const actual = await world.json(["summarize", world.file, ref(id), "--prepare", "--json"], { code: nothing ? 1 : 0 });
       if (actual.problem) return actual.problem;
       if (nothing) return null;
@@ -151,6 +152,56 @@ export const KINDS = {
     },
   },
 
+  /** Entries in a few words are those that the agent's own methods write, in pisess's order. */
+  append: {
+    questions: ({ entries }) => [{ kind: "write", action: { kind: "entries", entries, now: Date.parse(NOW) } }],
+    async compare(world, { entries }, [lines]) {
+      return written(world, ["append", world.file, ...entries.flatMap(words)], ...lines);
+    },
+  },
+
+  /** Entries as JSON without their links: the agent opens what they become. */
+  lines: {
+    questions: () => [],
+    async compare(world, { lines }) {
+      const from = world.scratch();
+      writeFileSync(from, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+      return grown(world, ["append", world.file, "--from", from], lines.length);
+    },
+  },
+
+  /** pi's own line for an edit. It does not look at tool calls and compactions; pisess refuses where it must. */
+  edit: {
+    questions: ({ id, content }) => [{ kind: "write", action: { kind: "edit", target: id, replacement: content === undefined ? null : { content } } }],
+    async compare(world, { id, content }, [lines]) {
+      const args = ["edit", world.file, ref(id), ...(content === undefined ? ["--omit"] : ["--replace", content])];
+      const out = world.scratch();
+      const { code, stdout, stderr } = await world.run([...args, "-o", out]);
+      if (code === 2 && (lines.length === 0 || /tool call|a compaction stands/.test(stderr))) return null;
+      if (code !== 0) return exit(0, code, stderr);
+      if (stdout === "") return null;
+      const found = await written(world, args, ...lines);
+      if (found) return found;
+      const undone = world.scratch();
+      await world.run(["edit", out, ref(id), "--undo", "-o", undone]);
+      const after = await world.json(["context", undone, "--json"]);
+      return after.problem ?? (await opens(world, undone, after.value));
+    },
+  },
+
+  /** The mark is written as the agent writes such an entry at the place where its navigation lands. */
+  switch: {
+    questions: ({ id }) => [{ kind: "summarize", id }, { kind: "entries" }],
+    async compare(world, { id }, [{ oldLeafId: from, newLeafId: to }, entries]) {
+      if (to !== null && !hasEntry(world, to)) return null;
+      const args = ["switch", world.file, ref(id)];
+      if (standsAt(entries, from, to)) return nothingWritten(world, args);
+      const action = { kind: "custom", to, customType: "pisess.switch", data: { from, to } };
+      const [answer] = await world.ask([{ kind: "write", action }]);
+      return written(world, args, answer[0]);
+    },
+  },
+
   /** A fork, or a file of another age, opens in the agent and means the same. */
   reopen: {
     questions: () => [],
@@ -173,24 +224,62 @@ export const KINDS = {
   },
 };
 
+const NOTES = ["custom", "label", "leaf", "session_info", "title_change", "usage", "model_usage", "credential_pin", "head"];
+
 const ref = (id) => `id:${id}`;
 
-/** The line that pisess adds is the agent's; the rest of the file stays; the agent opens it. */
-async function written(world, args, line) {
+/** What pisess is told, so that it writes such an entry. */
+const words = ({ what, text, type, data }) =>
+  ({
+    name: ["--name", text],
+    model: ["--model", text],
+    thinking: ["--thinking", text],
+    custom: ["--custom", type, ...(data === undefined ? [] : ["--data", JSON.stringify(data)])],
+    custom_message: ["--custom-message", type, "--text", text],
+    user: ["--user", text],
+  })[what];
+
+/** The lines that pisess adds are the agent's; the rest of the file stays; the agent opens it. */
+const written = (world, args, ...lines) => grown(world, args, lines.length, lines);
+
+/** So many lines are added, and these where they are given; the rest of the file stays; the agent opens it. */
+async function grown(world, args, count, lines = []) {
   const out = world.scratch();
   const { code, stderr } = await world.run([...beforeDashes(args, ["-o", out])]);
   if (code !== 0) return exit(0, code, stderr);
   const [source, result] = [world.peerFile, out].map((file) => readFileSync(file, "utf8"));
   const whole = source.endsWith("\n") ? source : `${source}\n`;
   if (!result.startsWith(whole)) return { pointer: "(earlier bytes)", expected: "as they were", actual: "changed" };
-  const added = result.slice(whole.length).split("\n").filter(Boolean);
-  if (added.length !== 1) return { pointer: "(lines added)", expected: 1, actual: added };
-  const [expected, actual] = [JSON.parse(line), JSON.parse(added[0])];
-  if (actual.timestamp !== NOW) return { pointer: "/timestamp", expected: NOW, actual: actual.timestamp };
-  const found = difference(unstamped(expected), unstamped(actual), { order: true });
+  const added = result.slice(whole.length).split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  if (added.length !== count) return { pointer: "(lines added)", expected: count, actual: added };
+  const late = added.find(({ timestamp }) => timestamp !== NOW);
+  if (late) return { pointer: "/timestamp", expected: NOW, actual: late.timestamp };
+  const expected = lines.map((line) => JSON.parse(line));
+  const found = lines.length > 0 && difference(chained(expected), chained(added), { order: true });
   if (found) return found;
   const after = await world.json(["context", out, "--json"]);
-  return after.problem ?? (await opens(world, out, after.value, actual.id));
+  return after.problem ?? (await opens(world, out, after.value, added.at(-1).id));
+}
+
+/** Without what is chance; a parent among them is the entry before. */
+const chained = (entries) =>
+  entries.map((entry, at) =>
+    unstamped(at > 0 && entry.parentId === entries[at - 1].id ? { ...entry, parentId: "(the one before)" } : entry),
+  );
+
+/** Whether the place is the leaf, or what the labels at the leaf hang on. */
+function standsAt(entries, leaf, place) {
+  const parents = new Map(entries.filter(({ type }) => type === "label").map(({ id, parentId }) => [id, parentId]));
+  let at = leaf;
+  while (at !== place && parents.has(at)) at = parents.get(at);
+  return at === place;
+}
+
+/** The answer is the session as it was. */
+async function nothingWritten(world, args) {
+  const { code, stdout, stderr } = await world.run([...args, "-o", "-"]);
+  if (code !== 0) return exit(0, code, stderr);
+  return stdout === readFileSync(world.file, "utf8") ? null : { pointer: "(session)", expected: "as it was", actual: "changed" };
 }
 
 /** Options go before a `--`. */

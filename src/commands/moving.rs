@@ -1,0 +1,247 @@
+//! A move to another place that leaves a summary behind: what the commands that do so share.
+//!
+//! A command says from where to where ([`Move`]); here the options of the summary are answered, the
+//! hook is asked, and the branch summary is made and written.
+
+use super::failure::{Exit, Failure};
+use super::hook::{After, Hook, Place, entries};
+use super::input::Input;
+use super::label::checked;
+use super::mint::Mint;
+use super::summary::{Source, SummaryArgs, Wanted, extract};
+use super::visible::verbatim;
+use super::write::{Job, Made, change, print_json};
+use crate::core::agent;
+use crate::core::bodies::Bodies;
+use crate::core::json::Raw;
+use crate::core::json::write::{Object, texts};
+use crate::core::ops::Stamp;
+use crate::core::ops::navigate::Navigation;
+use crate::core::ops::summary::{Summary, branch, details};
+use crate::core::plan::Change;
+use crate::core::reference::Position;
+use crate::core::session::Session;
+use crate::core::summary::Kind;
+use crate::core::text::Text;
+use crate::world::World;
+use std::io;
+
+/// A move about to be made, and the summary that is wanted of it.
+pub struct Move<'a> {
+    /// The session as it was named.
+    pub input: &'a Input,
+    /// The session.
+    pub session: &'a Session,
+    /// Its bodies.
+    pub bodies: &'a dyn Bodies,
+    /// From where to where.
+    pub navigation: Navigation,
+    /// Where the summary comes from; a hook may change the instructions.
+    pub summary: SummaryArgs,
+    /// A name for the summary; a hook may give another.
+    pub label: Option<String>,
+    /// Whether a summary is to be left at all.
+    pub wants_summary: bool,
+}
+
+impl Move<'_> {
+    /// Answers `--prepare` and `--prompt`; `None` where neither is asked for.
+    pub fn shown(&self, world: &mut World) -> Result<Option<Exit>, Failure> {
+        if self.summary.prepare {
+            print_json(world, &self.preparation().map_err(|error| self.input.unreadable(error))?)?;
+            return Ok(Some(if self.leaves_something() { Exit::Done } else { Exit::Found }));
+        }
+        if self.summary.prompt {
+            self.something_left()?;
+            verbatim(world).write_all(&self.prompt()?).map_err(Failure::output)?;
+            return Ok(Some(Exit::Done));
+        }
+        Ok(None)
+    }
+
+    /// Makes the move: appends the summary where one stands after it. One that starts at the leaf
+    /// (`from_leaf`) is not made when the conversation went on meanwhile: what was appended is not in
+    /// the summary and would be lost from sight.
+    pub fn make(mut self, job: &Job, from_leaf: bool, world: &mut World) -> Result<Exit, Failure> {
+        let mut mint = Mint::new(world)?;
+        let hook = self.summary.hook.hook(world);
+        let new = self.landing()?;
+        let summary = self.ready(hook.as_ref(), world)?;
+        let (draft, name) = (self.draft()?, self.name()?);
+        let id_of = |session: &Session, place: Position| place.map(|ix| session.id(ix).into_owned());
+        let old = id_of(self.session, self.navigation.old_leaf);
+        let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
+            let place = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| session.find(id));
+            if from_leaf && id_of(session, session.leaf) != old {
+                return Err(went_on(input));
+            }
+            let change = branch(session, place(&old), place(&new), &summary, name.as_ref(), stamp);
+            let names = first_id(&change);
+            let of = (input, session);
+            let after = hook.clone().map(|hook| told(hook, of, old.as_ref(), Some(&summary), &change));
+            Ok(Some((change, Made { names, draft: draft.clone(), after })))
+        };
+        change(job, self.session, &mut mint, world, &mut decide)
+    }
+
+    /// The summary, asked for wherever it comes from; what a hook says of the label is taken over.
+    pub fn ready(&mut self, hook: Option<&Hook>, world: &mut World) -> Result<Summary, Failure> {
+        self.name()?;
+        let given = self.summary.given(self.input.file().is_none(), world)?;
+        if given.is_none() {
+            self.something_left()?;
+        }
+        // One that is given stands before a hook's, which may still say no.
+        let hooked = self.ask(hook)?;
+        self.stored(given.map(|text| Source::Given(Text::from(text))).or(hooked))
+    }
+
+    /// The text that is given back to be edited again, where the target is one that is.
+    pub fn draft(&self) -> Result<Option<Text<'static>>, Failure> {
+        self.draft_text().map_err(|error| self.input.unreadable(error))
+    }
+
+    /// The name, as it can be given.
+    pub fn name(&self) -> Result<Option<Text<'static>>, Failure> {
+        Ok(self.label.as_deref().map(checked).transpose()?.map(Text::into_owned))
+    }
+
+    /// The id of the entry that the conversation goes on from, `None` for the root.
+    pub fn landing(&self) -> Result<Option<Text<'static>>, Failure> {
+        let Some(place) = self.navigation.new_leaf else { return Ok(None) };
+        let (id, line) = (self.session.id(place), self.session.entry(place).line.0);
+        if self.session.find(&id) == Some(place) && !id.is_empty() {
+            return Ok(Some(id.into_owned()));
+        }
+        let why = if id.is_empty() { "has no id" } else { "has the id of a later one" };
+        Err(Failure::cannot(format_args!(
+            "{}:{line}: the entry {why}, so nothing can hang under it",
+            self.input.name
+        ))
+        .hint("`pisess check` tells more"))
+    }
+
+    /// Whether the branch that is left tells anything: notes alone do not.
+    pub fn leaves_something(&self) -> bool {
+        self.navigation.abandoned.iter().any(|&ix| !self.session.entry(ix).kind.is_note())
+    }
+
+    /// Asks the hook, where there is one; the summary that it gives, if it does. What it says of the label
+    /// and the instructions is taken over.
+    pub fn ask(&mut self, hook: Option<&Hook>) -> Result<Option<Source>, Failure> {
+        let Some(hook) = hook else { return Ok(None) };
+        let preparation = self.preparation().map_err(|error| self.input.unreadable(error))?;
+        let event = Object::new().str("type", "session_before_tree").json("preparation", &preparation);
+        let answer = hook.ask(event, &Place::of(self.input, self.session))?;
+        self.summary.follow(&answer);
+        if let Some(label) = answer.label {
+            let label = label.to_string();
+            checked(&label).map_err(|_| hook.failed("its `label` is no name"))?;
+            self.label = Some(label);
+        }
+        Ok(answer.summary.map(Source::Hooked))
+    }
+
+    fn something_left(&self) -> Result<(), Failure> {
+        if self.leaves_something() {
+            return Ok(());
+        }
+        Err(Failure::no(format_args!("{}: nothing is left behind on the way there", self.input.name))
+            .hint("give a summary with --summary to leave one all the same"))
+    }
+
+    /// The summary from its source; without one from the summarizer, else the built-in extract.
+    fn stored(&self, source: Option<Source>) -> Result<Summary, Failure> {
+        let unreadable = |error: io::Error| self.input.unreadable(error);
+        let (messages, file_ops) =
+            agent::prepare_branch(self.session, &self.navigation.abandoned, self.bodies)
+                .map_err(unreadable)?;
+        let files = agent::files(self.session, &file_ops);
+        let source = match (source, self.summary.shell()) {
+            (Some(source), _) => source,
+            (None, Some(shell)) => Source::Made(self.summary.ask(&shell, self.prompt()?)?),
+            (None, None) => {
+                let wanted = Wanted {
+                    kind: Kind::Branch,
+                    messages: &messages,
+                    turn_prefix: &[],
+                    previous: None,
+                    files: &files,
+                };
+                let text = extract(&wanted, self.summary.instructions.as_deref(), self.bodies);
+                Source::Made(text.map_err(unreadable)?)
+            }
+        };
+        Ok(source.stored(details(&files), |text| agent::branch_text(self.session, &text, &file_ops)))
+    }
+
+    /// What a summarizer is told.
+    fn prompt(&self) -> Result<Vec<u8>, Failure> {
+        let prompt = || -> io::Result<Vec<u8>> {
+            let (messages, _) = agent::prepare_branch(self.session, &self.navigation.abandoned, self.bodies)?;
+            agent::branch_prompt(self.session, &messages, &self.summary.prompt_of(), self.bodies)
+        };
+        prompt().map_err(|error| self.input.unreadable(error))
+    }
+
+    /// What is known of the move before it is made: `--prepare`, and part of `session_before_tree`.
+    fn preparation(&self) -> io::Result<Vec<u8>> {
+        let Move { session, bodies, navigation, summary, .. } = self;
+        let id = |place: Position| place.map(|ix| session.id(ix));
+        let (_, file_ops) = agent::prepare_branch(session, &navigation.abandoned, *bodies)?;
+        let files = agent::files(session, &file_ops);
+        Ok(Object::new()
+            .text_or_null("targetId", id(navigation.target).as_ref())
+            .text_or_null("oldLeafId", id(navigation.old_leaf).as_ref())
+            .text_or_null("commonAncestorId", id(navigation.common_ancestor).as_ref())
+            .text_or_null("newLeafId", id(navigation.new_leaf).as_ref())
+            .json("entriesToSummarize", &entries(&navigation.abandoned, *bodies)?)
+            .json("readFiles", &texts(&files.read_files))
+            .json("modifiedFiles", &texts(&files.modified_files))
+            .text_or_null("editorText", self.draft_text()?.as_ref())
+            .bool("userWantsSummary", self.wants_summary)
+            .text_or_null("customInstructions", summary.instructions.as_deref().map(Text::from).as_ref())
+            .bool("replaceInstructions", summary.replace_instructions)
+            .text_or_null("label", self.label.as_deref().map(Text::from).as_ref())
+            .finish())
+    }
+
+    fn draft_text(&self) -> io::Result<Option<Text<'static>>> {
+        let edited = self.navigation.target.filter(|_| self.navigation.edits_target);
+        edited.map(|target| agent::draft_text(self.session, self.bodies, target)).transpose()
+    }
+}
+
+/// What a hook is told once the move is made (`session_tree`), whose last new entry is the leaf; a
+/// summary that is left is the first of them.
+pub fn told(
+    hook: Hook,
+    (input, session): (&Input, &Session),
+    old_leaf: Option<&Text>,
+    summary: Option<&Summary>,
+    change: &Change,
+) -> After {
+    let id = |line: &Vec<u8>| Raw::checked(line).get_text("id").map(Text::into_owned);
+    let place = Place { leaf: change.lines.last().and_then(id), ..Place::of(input, session) };
+    let entry = change.lines.first().filter(|_| summary.is_some());
+    let hooked: &[u8] = summary.map_or(b"null", |summary| if summary.from_hook { b"true" } else { b"false" });
+    let event = Object::new()
+        .str("type", "session_tree")
+        .text_or_null("newLeafId", place.leaf.as_ref())
+        .text_or_null("oldLeafId", old_leaf)
+        .json("summaryEntry", entry.map_or(b"null", |entry| entry))
+        .json("fromExtension", hooked)
+        .json("fromHook", hooked);
+    After { hook, event, place }
+}
+
+/// The id of the first entry that a change adds: what it is about.
+pub fn first_id(change: &Change) -> Vec<String> {
+    let id = change.lines.first().and_then(|line| Raw::checked(line).get_text("id"));
+    id.map(|id| id.to_string()).into_iter().collect()
+}
+
+fn went_on(input: &Input) -> Failure {
+    Failure::busy(format_args!("{}: the conversation went on meanwhile", input.name))
+        .hint("run the command again")
+}

@@ -1,0 +1,123 @@
+//! `pisess switch`: the conversation goes on from another place.
+
+use super::failure::{Exit, Failure};
+use super::input::Input;
+use super::mint::Mint;
+use super::moving::{Move, first_id, told};
+use super::summary::SummaryArgs;
+use super::write::{Job, Made, change};
+use crate::cli::{Talk, Write};
+use crate::core::bodies::FileBodies;
+use crate::core::load::Options;
+use crate::core::ops::Stamp;
+use crate::core::ops::navigate::navigate;
+use crate::core::ops::switch::{Switch, switch};
+use crate::core::session::Session;
+use crate::core::text::Text;
+use crate::guide::{Example, Guide};
+use crate::world::World;
+use std::path::PathBuf;
+
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "switch",
+    examples: &[
+        Example::new("To another branch, or an earlier place", "pisess switch session.jsonl label:green"),
+        Example::new(
+            "Back before the last question, which is printed to be asked in another way",
+            "pisess switch session.jsonl '@^{user}'",
+        ),
+        Example::new("Start anew in the same session", "pisess switch session.jsonl root"),
+        Example::new(
+            "Back, with a summary of what was tried since",
+            "pisess switch --summarize session.jsonl '@~4'",
+        ),
+    ],
+    found: Some("a hook said cancel; with --prepare or --prompt: nothing is left behind on the way"),
+    writes: true,
+    refers: true,
+};
+
+/// Go on from another entry.
+///
+/// The agents go on from the last entry of the file, so a mark is appended at REF: an entry that no
+/// model sees. With a user message as REF the conversation goes on before it, and its text is
+/// printed to be edited and asked again. Where one stands already, nothing is written.
+///
+/// With --summarize, or one of the summary options, a summary of what is left behind is appended
+/// instead, as `pisess summarize` does; where nothing is left behind, the mark all the same. The id
+/// of the new entry is printed.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
+pub struct Args {
+    /// The session: a path, or - for standard input
+    pub session: PathBuf,
+    /// The entry to go on from
+    #[arg(value_name = "REF")]
+    pub to: String,
+    /// Leave a summary of what is left behind
+    #[arg(long)]
+    pub summarize: bool,
+    /// Label the summary; without one, REF
+    #[arg(long, value_name = "NAME")]
+    pub label: Option<String>,
+    /// Where the summary comes from.
+    #[command(flatten)]
+    pub summary: SummaryArgs,
+    /// How to write.
+    #[command(flatten)]
+    pub write: Write,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
+    let input = Input::open(&args.session, world)?;
+    let options = Options { workers: world.processors, ..Options::default() };
+    let session = input.load_noted(&options, talk, world)?;
+    let target = input.resolve(&session, &args.to)?;
+    let step = Move {
+        input: &input,
+        session: &session,
+        bodies: &FileBodies::new(&session, input.source()),
+        navigation: navigate(&session, session.leaf, target),
+        summary: args.summary.clone(),
+        label: args.label.clone(),
+        wants_summary: args.summarize || args.summary.is_asked_for(),
+    };
+    if let Some(exit) = step.shown(world)? {
+        return Ok(exit);
+    }
+    let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
+    match step.wants_summary && (step.leaves_something() || step.summary.is_given()) {
+        true => step.make(&job, true, world),
+        false => mark(step, &job, world),
+    }
+}
+
+/// Moves the leaf with a mark.
+fn mark(mut step: Move, job: &Job, world: &mut World) -> Result<Exit, Failure> {
+    let mut mint = Mint::new(world)?;
+    let place = step.landing()?;
+    step.name()?;
+    // As in the agents, who is there already is not asked whether to go.
+    let stays = step.navigation.target == step.navigation.old_leaf && !step.navigation.edits_target;
+    let hook = step.summary.hook.hook(world).filter(|_| !stays);
+    step.ask(hook.as_ref())?;
+    let (draft, name) = (step.draft()?, step.name()?);
+    let target = step.navigation.target.map(|ix| step.session.id(ix).into_owned());
+    if target.is_none() && step.label.is_some() {
+        return Err(Failure::cannot("--label: root is no entry")
+            .hint("name another entry, or leave a summary with --summarize"));
+    }
+    let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
+        let found = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| session.find(id));
+        let wanted = Switch { place: found(&place), label: found(&target).zip(name.as_ref()) };
+        let bodies = FileBodies::new(session, input.source());
+        let change = switch(session, &bodies, &wanted, stamp).map_err(|error| input.unreadable(error))?;
+        let names = first_id(&change);
+        let old = session.leaf.map(|leaf| session.id(leaf));
+        let after = hook.clone().map(|hook| told(hook, (input, session), old.as_ref(), None, &change));
+        Ok(Some((change, Made { names, draft: draft.clone(), after })))
+    };
+    change(job, step.session, &mut mint, world, &mut decide)
+}

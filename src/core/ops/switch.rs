@@ -1,0 +1,99 @@
+//! A lasting move of the leaf.
+//!
+//! The agents keep the place to go on from in memory and write nothing when it moves. Here an entry
+//! is appended at that place, the mark: the last entry of the file is the leaf, and a `custom` entry
+//! of a type that nobody knows is seen by no model.
+
+use super::{Stamp, label, parent_id};
+use crate::core::bodies::Bodies;
+use crate::core::entry::{EntryIx, Kind};
+use crate::core::json::Raw;
+use crate::core::json::write::Object;
+use crate::core::labels::Labels;
+use crate::core::plan::Change;
+use crate::core::reference::Position;
+use crate::core::session::Session;
+use crate::core::text::Text;
+use std::io;
+
+/// The `customType` of a mark.
+pub const MARK: &str = "pisess.switch";
+
+/// What to do at the end of the way.
+#[derive(Clone, Copy, Debug)]
+pub struct Switch<'a> {
+    /// Where to stand.
+    pub place: Position,
+    /// An entry to be named, and its name.
+    pub label: Option<(EntryIx, &'a Text<'a>)>,
+}
+
+/// Appends a mark at the place, unless one stands there already, and the label where it is not yet
+/// so; no line where there is nothing to do.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn switch(
+    session: &Session,
+    bodies: &dyn Bodies,
+    switch: &Switch,
+    stamp: &mut Stamp,
+) -> io::Result<Change> {
+    let mut change = Change::default();
+    let mut leaf = session.leaf.map(|leaf| session.id(leaf).to_string());
+    let mut ids = Vec::new();
+    if !stands_at(session, bodies, switch.place)? {
+        let id = stamp.entry_id(session, &ids);
+        change.lines.push(mark(session, switch.place, &id, stamp));
+        leaf = Some(id.clone());
+        ids.push(id);
+    }
+    if let Some((target, name)) =
+        switch.label.filter(|&(ix, name)| Labels::new(session).name(ix).as_ref() != Some(name))
+    {
+        let (id, parent) = (stamp.entry_id(session, &ids), leaf.map(Text::from));
+        let target = session.id(target);
+        change.lines.push(label::entry(&id, parent.as_ref(), &stamp.timestamp(), &target, Some(name)));
+    }
+    Ok(change)
+}
+
+/// Whether the place is the leaf, or what the marks and labels at the leaf hang on.
+fn stands_at(session: &Session, bodies: &dyn Bodies, place: Position) -> io::Result<bool> {
+    let mut at = session.leaf;
+    while at != place {
+        match at {
+            Some(ix) if is_passing(session, bodies, ix)? => at = session.entry(ix).parent,
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+fn is_passing(session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<bool> {
+    match session.entry(ix).kind {
+        Kind::Label => Ok(true),
+        Kind::Custom => {
+            let line = bodies.line(ix)?;
+            Ok(Raw::checked(line.trim_ascii()).get("customType").is_some_and(|kind| kind.is(MARK)))
+        }
+        _ => Ok(false),
+    }
+}
+
+/// The entry, in the agents' key order for a `custom` one.
+fn mark(session: &Session, place: Position, id: &str, stamp: &Stamp) -> Vec<u8> {
+    let to = parent_id(session, place);
+    let data = Object::new()
+        .text_or_null("from", parent_id(session, session.leaf).as_ref())
+        .text_or_null("to", to.as_ref())
+        .finish();
+    Object::new()
+        .str("type", "custom")
+        .str("customType", MARK)
+        .json("data", &data)
+        .str("id", id)
+        .text_or_null("parentId", to.as_ref())
+        .str("timestamp", &stamp.timestamp())
+        .finish()
+}

@@ -1,0 +1,291 @@
+//! `pisess switch`: a lasting move of the leaf.
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+const TWO: &str = "two-branches.jsonl";
+
+#[test]
+fn goes_to_another_branch() {
+    let s = Sandbox::with(&[TWO]);
+    assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c06  ├─ • user: Washi then. How big?
+    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?
+    1a2b3c05        assistant: Half a metre; larger ones tear.
+    ");
+    let there = s.run("context ./two-branches.jsonl 1a2b3c05");
+    assert_snapshot!(s.run("switch ./two-branches.jsonl 1a2b3c05"), @"226b1b5c");
+    assert_snapshot!(s.lines_from(TWO, 9), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c05"},"id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z"}"#);
+    assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c04  ├─ • user: Tissue paper then. How big?
+    1a2b3c05  │     • assistant: Half a metre; larger ones tear.  ← active
+    1a2b3c06  └─ user: Washi then. How big?
+    1a2b3c07        assistant: A metre and more, with a bamboo spar.
+    ");
+    assert_snapshot!(s.run("path ./two-branches.jsonl"), @"
+    2  1a2b3c01  2026-01-01 00:00  [start] user: Which paper for a kite?
+    3  1a2b3c02  2026-01-01 00:00  assistant: Tissue paper is light, washi is strong.
+    4  1a2b3c03  2026-01-01 00:00  [label: start]
+    5  1a2b3c04  2026-01-01 00:00  user: Tissue paper then. How big?
+    6  1a2b3c05  2026-01-01 00:00  assistant: Half a metre; larger ones tear.
+    9  226b1b5c  2026-05-04 12:00  [custom: pisess.switch]
+    ");
+    assert_eq!(s.run("context ./two-branches.jsonl"), there);
+    assert!(s.bytes(TWO).starts_with(&fixture(TWO)));
+}
+
+#[test]
+fn a_user_message_means_the_place_before_it() {
+    let s = Sandbox::with(&[TWO]);
+    assert_snapshot!(s.run("switch ./two-branches.jsonl 1a2b3c04"), @"
+    226b1b5c
+    Tissue paper then. How big?
+    ");
+    assert_snapshot!(s.lines_from(TWO, 9), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c03"},"id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z"}"#);
+    assert_snapshot!(s.run("switch ./two-branches.jsonl 1a2b3c01"), @"
+    27aa2424
+    Which paper for a kite?
+    ");
+    assert_snapshot!(s.lines_from(TWO, 10), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"226b1b5c","to":null},"id":"27aa2424","parentId":null,"timestamp":"2026-05-04T12:00:00.000Z"}"#);
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
+    27aa2424  • [custom: pisess.switch]  ← active
+    1a2b3c01  [start] user: Which paper for a kite?
+    1a2b3c02     assistant: Tissue paper is light, washi is strong.
+    1a2b3c03     [label: start]
+    1a2b3c04     ├─ user: Tissue paper then. How big?
+    1a2b3c05     │     assistant: Half a metre; larger ones tear.
+    1a2b3c06     ├─ user: Washi then. How big?
+    1a2b3c07     │     assistant: A metre and more, with a bamboo spar.
+    226b1b5c     └─ [custom: pisess.switch]
+    ");
+}
+
+#[test]
+fn root_is_the_empty_conversation() {
+    let s = Sandbox::with(&[TWO, "hazards/header-only.jsonl"]);
+    s.run("switch ./two-branches.jsonl root");
+    assert_snapshot!(s.lines_from(TWO, 9), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":null},"id":"226b1b5c","parentId":null,"timestamp":"2026-05-04T12:00:00.000Z"}"#);
+    assert_snapshot!(s.run("context ./two-branches.jsonl"), @r#"{"messages":[],"thinkingLevel":"off","model":null}"#);
+    assert_snapshot!(s.unchanged("switch ./header-only.jsonl root"), @"");
+}
+
+#[test]
+fn where_one_stands_nothing_is_written() {
+    let s = Sandbox::with(&[TWO, "v1.jsonl"]);
+    assert_snapshot!(s.unchanged("switch ./two-branches.jsonl @"), @"");
+    assert_snapshot!(s.unchanged("switch -n ./two-branches.jsonl @"), @"nothing to do in ./two-branches.jsonl");
+    assert_snapshot!(s.unchanged("switch --json ./two-branches.jsonl @"), @r#"{"path":"./two-branches.jsonl","written":[],"editorText":null}"#);
+    assert_eq!(s.unchanged("switch ./two-branches.jsonl @ -o -").stdout, fixture(TWO));
+    // An older file is not migrated for nothing.
+    assert_snapshot!(s.unchanged("switch ./v1.jsonl @"), @"");
+    s.run("switch ./two-branches.jsonl 1a2b3c05");
+    for place in ["@", "1a2b3c05"] {
+        assert_eq!(s.unchanged(&format!("switch ./two-branches.jsonl {place}")).quiet(), "");
+    }
+    // The text to be edited is given again.
+    s.run("switch ./two-branches.jsonl 1a2b3c04");
+    assert_snapshot!(s.unchanged("switch ./two-branches.jsonl 1a2b3c04"), @"Tissue paper then. How big?");
+    assert_snapshot!(s.unchanged("switch --json ./two-branches.jsonl 1a2b3c04"), @r#"{"path":"./two-branches.jsonl","written":[],"editorText":"Tissue paper then. How big?"}"#);
+}
+
+#[test]
+fn a_message_after_the_move_makes_another_move_of_it() {
+    let s = Sandbox::with(&[TWO]);
+    s.run("switch ./two-branches.jsonl 1a2b3c05");
+    let more = crate::tree::user("aaaa0001", Some("226b1b5c"), "one thing more");
+    s.put(TWO, [s.bytes(TWO), more.into_bytes(), b"\n".to_vec()].concat());
+    s.run("switch ./two-branches.jsonl 1a2b3c05");
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c03  • [label: start]
+    1a2b3c04  ├─ • user: Tissue paper then. How big?
+    1a2b3c05  │     • assistant: Half a metre; larger ones tear.
+    27aa2424  │     ├─ • [custom: pisess.switch]  ← active
+    226b1b5c  │     └─ [custom: pisess.switch]
+    aaaa0001  │           user: one thing more
+    1a2b3c06  └─ user: Washi then. How big?
+    1a2b3c07        assistant: A metre and more, with a bamboo spar.
+    ");
+}
+
+#[test]
+fn with_a_summary() {
+    let s = Sandbox::with(&[TWO]);
+    for options in ["--summary 'Washi needs a spar.' --label back", "--summarizer cat", "--instructions i"] {
+        let left = s.unchanged(&format!("summarize -q ./{TWO} 1a2b3c05 {options} -o -")).text();
+        // A summary option says that one is wanted.
+        for summarize in ["--summarize", ""] {
+            let line = format!("switch -q {summarize} ./{TWO} 1a2b3c05 {options} -o -");
+            assert_eq!(s.unchanged(&line).text(), left, "{line}");
+        }
+    }
+    let prompt = s.run("summarize --prompt ./two-branches.jsonl 1a2b3c05");
+    assert_eq!(s.run("switch --prompt ./two-branches.jsonl 1a2b3c05"), prompt);
+}
+
+#[test]
+fn nothing_left_behind_is_no_reason_to_stay() {
+    let s = Sandbox::with(&[TWO]);
+    // From the end of a branch back to where it began nothing is left but a label.
+    s.run("switch ./two-branches.jsonl 1a2b3c03");
+    s.run("label ./two-branches.jsonl @ here");
+    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05").fails(1), @"./two-branches.jsonl: nothing is left behind on the way there (hint: give a summary with --summary to leave one all the same)");
+    assert_eq!(s.unchanged("summarize --prepare ./two-branches.jsonl 1a2b3c05").code, 1);
+    s.run("switch --summarize ./two-branches.jsonl 1a2b3c05");
+    assert_snapshot!(s.lines_from(TWO, 11), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"27aa2424","to":"1a2b3c05"},"id":"b958585d","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z"}"#);
+    s.run("switch --summarize ./two-branches.jsonl 1a2b3c07 --summary 'All the same.'");
+    assert!(s.lines_from(TWO, 12).contains("All the same."));
+}
+
+#[test]
+fn with_a_label() {
+    let s = Sandbox::with(&[TWO]);
+    s.run("switch --label tissue ./two-branches.jsonl 1a2b3c05");
+    assert_snapshot!(s.lines_from(TWO, 9), @r#"
+    {"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c05"},"id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z"}
+    {"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c05","label":"tissue"}
+    "#);
+    s.unchanged("switch --label tissue ./two-branches.jsonl 1a2b3c05");
+    // Where one stands already, the label alone.
+    s.run("switch ./two-branches.jsonl 1a2b3c07");
+    s.run("switch --label washi ./two-branches.jsonl 1a2b3c07");
+    assert_snapshot!(s.lines_from(TWO, 12), @r#"{"type":"label","id":"95d82c0b","parentId":"b958585d","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"washi"}"#);
+    assert_snapshot!(s.unchanged("switch --label x ./two-branches.jsonl root").fails(2), @"--label: root is no entry (hint: name another entry, or leave a summary with --summarize)");
+    assert_snapshot!(s.unchanged("switch --label ' ' ./two-branches.jsonl 1a2b3c05").fails(2), @"the name is empty (hint: take a label off with --clear)");
+}
+
+#[test]
+fn a_hook_is_asked() {
+    let s = Sandbox::with(&[TWO]);
+    for (options, wanted) in [("", false), ("--summarize", true)] {
+        let seen = s.path("seen");
+        s.run(&format!("switch -n {options} ./{TWO} 1a2b3c04 --hook 'cat > {}'", seen.display()));
+        let event: Value = serde_json::from_slice(&s.bytes("seen")).unwrap();
+        assert_eq!(event["type"], "session_before_tree");
+        assert_eq!(event["preparation"]["targetId"], "1a2b3c04");
+        assert_eq!(event["preparation"]["userWantsSummary"], wanted);
+    }
+    let cancel = r#"echo {\"cancel\":true}"#;
+    assert_eq!(
+        s.unchanged(&format!("switch ./{TWO} 1a2b3c05 --hook '{cancel}'")).fails(1),
+        "the hook said cancel; nothing was written"
+    );
+    // Nobody wanted its summary.
+    let answer = r#"{\"summary\":\"mine\",\"label\":\"kept\"}"#;
+    s.run(&format!("switch ./{TWO} 1a2b3c05 --hook 'echo {answer}'"));
+    assert_snapshot!(s.lines_from(TWO, 9), @r#"
+    {"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c05"},"id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z"}
+    {"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c05","label":"kept"}
+    "#);
+}
+
+#[test]
+fn preparation() {
+    let s = Sandbox::with(&[TWO]);
+    let prepared = s.unchanged("switch --prepare ./two-branches.jsonl 1a2b3c05").quiet();
+    let summarized = s.unchanged("summarize --prepare ./two-branches.jsonl 1a2b3c05").quiet();
+    assert_eq!(prepared, summarized.replace("\"userWantsSummary\":true", "\"userWantsSummary\":false"));
+}
+
+#[test]
+fn in_an_oh_my_pi_file() {
+    let s = Sandbox::with(&["omp.jsonl"]);
+    assert_snapshot!(s.run("switch ./omp.jsonl '@^{custom_message}'"), @"
+    226b1b5c
+    Look at the EXIF data of c.jpg
+    ");
+    assert_snapshot!(s.text("omp.jsonl").lines().last().unwrap(), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"d7e8f90a","to":"5f607182"},"id":"226b1b5c","parentId":"5f607182","timestamp":"2026-05-04T12:00:00.000Z"}"#);
+    // What pisess itself wrote last is no sign of a live agent.
+    s.run("switch ./omp.jsonl 93a4b5c6");
+}
+
+#[test]
+fn an_older_file_is_migrated_and_moved_in_one_rename() {
+    let s = Sandbox::with(&["v1.jsonl", "draft-tree.jsonl"]);
+    let migrated = s.run("migrate ./v1.jsonl -o -");
+    assert_snapshot!(s.run("switch ./v1.jsonl cb26a1f8"), @"
+    226b1b5c
+    And beans?
+    ");
+    assert_snapshot!(s.text("v1.jsonl").strip_prefix(&migrated).unwrap(), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"cebfaa52","to":"1858c9d3"},"id":"226b1b5c","parentId":"1858c9d3","timestamp":"2026-05-04T12:00:00.000Z"}"#);
+    s.run("switch ./draft-tree.jsonl e0181802");
+    assert_snapshot!(s.lines_from("draft-tree.jsonl", 17), @r#"
+    {"type":"custom","customType":"head","id":"8b6883da","parentId":"b9e0ca9d","timestamp":"2026-03-14T09:29:53.589Z"}
+    {"type":"custom","customType":"pisess.switch","data":{"from":"b9e0ca9d","to":"e0181802"},"id":"226b1b5c","parentId":"e0181802","timestamp":"2026-05-04T12:00:00.000Z"}
+    "#);
+}
+
+#[test]
+fn dry_run_and_json() {
+    let s = Sandbox::with(&[TWO]);
+    assert_snapshot!(s.unchanged("switch -n ./two-branches.jsonl 1a2b3c04"), @r#"
+    append 1 line to ./two-branches.jsonl
+    {"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c03"},"id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z"}
+    "#);
+    assert_snapshot!(s.unchanged("switch -n --json ./two-branches.jsonl 1a2b3c04"), @r#"{"action":"append","path":"./two-branches.jsonl","lines":[{"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c03"},"id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z"}]}"#);
+    assert_snapshot!(s.run("switch --json ./two-branches.jsonl 1a2b3c04"), @r#"{"path":"./two-branches.jsonl","written":[{"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c03"},"id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z"}],"editorText":"Tissue paper then. How big?"}"#);
+}
+
+#[test]
+fn to_standard_output() {
+    let s = Sandbox::with(&[TWO]);
+    let done = s.pisess("switch - 1a2b3c04").stdin(fixture(TWO)).done();
+    assert!(done.stdout.starts_with(&fixture(TWO)));
+    assert_snapshot!(done.stderr, @"
+    226b1b5c
+    Tissue paper then. How big?
+    ");
+    assert_eq!((done.code, done.text().lines().count()), (0, 9));
+}
+
+/// The agents would look for the parent by its id, and not find it or find another.
+#[test]
+fn nothing_hangs_under_an_entry_that_no_id_names() {
+    let s = Sandbox::with(&[TWO]);
+    let answer = |id: &str, text: &str| {
+        format!(
+            r#"{{"type":"message",{id}"parentId":"1a2b3c07","message":{{"role":"assistant","content":"{text}"}}}}"#
+        )
+    };
+    let lines =
+        [answer("", "no id"), answer(r#""id":"d","#, "first"), answer(r#""id":"d","#, "second")].join("\n");
+    s.put(TWO, format!("{}{lines}\n", s.text(TWO)));
+    assert_snapshot!(s.unchanged("switch -q ./two-branches.jsonl :9").fails(2), @"./two-branches.jsonl:9: the entry has no id, so nothing can hang under it (hint: `pisess check` tells more)");
+    assert_snapshot!(s.unchanged("switch -q ./two-branches.jsonl :10").fails(2), @"./two-branches.jsonl:10: the entry has the id of a later one, so nothing can hang under it (hint: `pisess check` tells more)");
+    assert_snapshot!(s.unchanged("summarize -q ./two-branches.jsonl :10 --summary s").fails(2), @"./two-branches.jsonl:10: the entry has the id of a later one, so nothing can hang under it (hint: `pisess check` tells more)");
+}
+
+#[test]
+fn the_mark_is_nothing_to_anyone() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let (context, cut) = (s.run("context ./tour.jsonl 648dc1b3"), "--keep-recent-tokens 10");
+    s.run("switch ./tour.jsonl 648dc1b3");
+    assert_eq!(s.run("context ./tour.jsonl"), context);
+    assert_snapshot!(s.unchanged("check ./tour.jsonl"), @"2> pisess: 1 session checked: nothing wrong");
+    let forked = s.run("fork -o - ./tour.jsonl");
+    s.put("forked.jsonl", &forked);
+    assert_eq!(s.run("context ./forked.jsonl"), context);
+    let prepared: Value =
+        serde_json::from_str(&s.run(&format!("compact --prepare {cut} ./tour.jsonl"))).unwrap();
+    let kept = prepared["firstKeptEntryId"].as_str().unwrap();
+    s.run(&format!("compact {cut} ./tour.jsonl --summary s"));
+    assert_eq!(s.run("path --ids ./tour.jsonl").lines().filter(|&id| id == kept).count(), 1);
+}
+
+/// What was appended meanwhile stays where it is; the move is made from there.
+#[test]
+fn the_file_grew_meanwhile() {
+    let s = Sandbox::with(&[TWO]);
+    let more = crate::tree::user("aaaa0001", Some("1a2b3c07"), "one thing more");
+    s.put("more", format!("{more}\n"));
+    let append = format!("cat {} >> {}", s.path("more").display(), s.path(TWO).display());
+    s.run(&format!("switch ./{TWO} 1a2b3c05 --hook 'if grep -q _before_; then {append}; fi'"));
+    assert_snapshot!(s.lines_from(TWO, 10), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"aaaa0001","to":"1a2b3c05"},"id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z"}"#);
+}
