@@ -34,6 +34,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('label', 'label', [CompletionResultType]::ParameterValue, 'Name an entry, take its name off, or list the names')
             [CompletionResult]::new('append', 'append', [CompletionResultType]::ParameterValue, 'Add entries: messages, notes, settings, a name')
             [CompletionResult]::new('edit', 'edit', [CompletionResultType]::ParameterValue, 'Change what the model sees of an entry, and leave the entry as it is')
+            [CompletionResult]::new('pick', 'pick', [CompletionResultType]::ParameterValue, 'Copy entries to the leaf, or onto another entry')
             [CompletionResult]::new('fork', 'fork', [CompletionResultType]::ParameterValue, 'Copy the path to an entry, or the whole tree, into a new session')
             [CompletionResult]::new('compact', 'compact', [CompletionResultType]::ParameterValue, 'Summarise the older part of the conversation and go on from there')
             [CompletionResult]::new('summarize', 'summarize', [CompletionResultType]::ParameterValue, 'Go to another entry and leave a summary of the branch behind')
@@ -138,6 +139,22 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
             [CompletionResult]::new('--omit', '--omit', [CompletionResultType]::ParameterName, 'The model does not see them')
             [CompletionResult]::new('--undo', '--undo', [CompletionResultType]::ParameterName, 'The model sees them as they are')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Write what is refused otherwise, as onto an existing file')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON: what was written, or with -n what would be')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'pisess;pick' {
+            [CompletionResult]::new('--onto', '--onto', [CompletionResultType]::ParameterName, 'The entry under which the copies go')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
             [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
             [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Write what is refused otherwise, as onto an existing file')
@@ -285,6 +302,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('label', 'label', [CompletionResultType]::ParameterValue, 'Name an entry, take its name off, or list the names')
             [CompletionResult]::new('append', 'append', [CompletionResultType]::ParameterValue, 'Add entries: messages, notes, settings, a name')
             [CompletionResult]::new('edit', 'edit', [CompletionResultType]::ParameterValue, 'Change what the model sees of an entry, and leave the entry as it is')
+            [CompletionResult]::new('pick', 'pick', [CompletionResultType]::ParameterValue, 'Copy entries to the leaf, or onto another entry')
             [CompletionResult]::new('fork', 'fork', [CompletionResultType]::ParameterValue, 'Copy the path to an entry, or the whole tree, into a new session')
             [CompletionResult]::new('compact', 'compact', [CompletionResultType]::ParameterValue, 'Summarise the older part of the conversation and go on from there')
             [CompletionResult]::new('summarize', 'summarize', [CompletionResultType]::ParameterValue, 'Go to another entry and leave a summary of the branch behind')
@@ -310,6 +328,9 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;help;edit' {
+            break
+        }
+        'pisess;help;pick' {
             break
         }
         'pisess;help;fork' {

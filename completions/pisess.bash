@@ -46,6 +46,9 @@ _pisess() {
             pisess,path)
                 cmd="pisess__subcmd__path"
                 ;;
+            pisess,pick)
+                cmd="pisess__subcmd__pick"
+                ;;
             pisess,summarize)
                 cmd="pisess__subcmd__summarize"
                 ;;
@@ -85,6 +88,9 @@ _pisess() {
             pisess__subcmd__help,path)
                 cmd="pisess__subcmd__help__subcmd__path"
                 ;;
+            pisess__subcmd__help,pick)
+                cmd="pisess__subcmd__help__subcmd__pick"
+                ;;
             pisess__subcmd__help,summarize)
                 cmd="pisess__subcmd__help__subcmd__summarize"
                 ;;
@@ -101,7 +107,7 @@ _pisess() {
 
     case "${cmd}" in
         pisess)
-            opts="-q -h -V --color --quiet --help --version migrate tree path label append edit fork compact summarize switch context check help"
+            opts="-q -h -V --color --quiet --help --version migrate tree path label append edit pick fork compact summarize switch context check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -395,7 +401,7 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__help)
-            opts="migrate tree path label append edit fork compact summarize switch context check help"
+            opts="migrate tree path label append edit pick fork compact summarize switch context check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -548,6 +554,20 @@ _pisess() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        pisess__subcmd__help__subcmd__pick)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         pisess__subcmd__help__subcmd__summarize)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -661,6 +681,40 @@ _pisess() {
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pisess__subcmd__pick)
+            opts="-o -n -q -h --onto --output --dry-run --force --wait --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --onto)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0

@@ -31,6 +31,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand label 'Name an entry, take its name off, or list the names'
             cand append 'Add entries: messages, notes, settings, a name'
             cand edit 'Change what the model sees of an entry, and leave the entry as it is'
+            cand pick 'Copy entries to the leaf, or onto another entry'
             cand fork 'Copy the path to an entry, or the whole tree, into a new session'
             cand compact 'Summarise the older part of the conversation and go on from there'
             cand summarize 'Go to another entry and leave a summary of the branch behind'
@@ -129,6 +130,21 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand --omit 'The model does not see them'
             cand --undo 'The model sees them as they are'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Write what is refused otherwise, as onto an existing file'
+            cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;pick'= {
+            cand --onto 'The entry under which the copies go'
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'How long to wait for another process that holds the session'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand -n 'Write nothing, print what would be written'
             cand --dry-run 'Write nothing, print what would be written'
             cand --force 'Write what is refused otherwise, as onto an existing file'
@@ -269,6 +285,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand label 'Name an entry, take its name off, or list the names'
             cand append 'Add entries: messages, notes, settings, a name'
             cand edit 'Change what the model sees of an entry, and leave the entry as it is'
+            cand pick 'Copy entries to the leaf, or onto another entry'
             cand fork 'Copy the path to an entry, or the whole tree, into a new session'
             cand compact 'Summarise the older part of the conversation and go on from there'
             cand summarize 'Go to another entry and leave a summary of the branch behind'
@@ -288,6 +305,8 @@ set edit:completion:arg-completer[pisess] = {|@words|
         &'pisess;help;append'= {
         }
         &'pisess;help;edit'= {
+        }
+        &'pisess;help;pick'= {
         }
         &'pisess;help;fork'= {
         }

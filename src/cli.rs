@@ -56,6 +56,7 @@ pub enum Verb {
     Label(commands::label::Args),
     Append(commands::append::Args),
     Edit(commands::edit::Args),
+    Pick(commands::pick::Args),
     Fork(commands::fork::Args),
     Compact(commands::compact::Args),
     #[command(alias = "summarise")]

@@ -205,9 +205,9 @@ pub struct Guide {
 }
 
 /// All commands, as `--help` lists them.
-pub fn guides() -> [Guide; 12] {
+pub fn guides() -> [Guide; 13] {
     use crate::commands::{
-        append, check, compact, context, edit, fork, label, migrate, path, summarize, switch, tree,
+        append, check, compact, context, edit, fork, label, migrate, path, pick, summarize, switch, tree,
     };
     [
         migrate::GUIDE,
@@ -216,6 +216,7 @@ pub fn guides() -> [Guide; 12] {
         label::GUIDE,
         append::GUIDE,
         edit::GUIDE,
+        pick::GUIDE,
         fork::GUIDE,
         compact::GUIDE,
         summarize::GUIDE,

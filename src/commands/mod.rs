@@ -9,6 +9,7 @@ pub mod fork;
 pub mod label;
 pub mod migrate;
 pub mod path;
+pub mod pick;
 pub mod summarize;
 pub mod switch;
 pub mod tree;
@@ -55,6 +56,7 @@ fn dispatch(cli: Cli, world: &mut World) -> Result<Exit, Failure> {
         Verb::Label(args) => label::run(&args, talk, world),
         Verb::Append(args) => append::run(args, talk, world),
         Verb::Edit(args) => edit::run(&args, talk, world),
+        Verb::Pick(args) => pick::run(&args, talk, world),
         Verb::Fork(args) => fork::run(&args, talk, world),
         Verb::Compact(args) => compact::run(&args, talk, world),
         Verb::Summarize(args) => summarize::run(&args, talk, world),

@@ -105,17 +105,7 @@ impl Move<'_> {
 
     /// The id of the entry that the conversation goes on from, `None` for the root.
     pub fn landing(&self) -> Result<Option<Text<'static>>, Failure> {
-        let Some(place) = self.navigation.new_leaf else { return Ok(None) };
-        let (id, line) = (self.session.id(place), self.session.entry(place).line.0);
-        if self.session.find(&id) == Some(place) && !id.is_empty() {
-            return Ok(Some(id.into_owned()));
-        }
-        let why = if id.is_empty() { "has no id" } else { "has the id of a later one" };
-        Err(Failure::cannot(format_args!(
-            "{}:{line}: the entry {why}, so nothing can hang under it",
-            self.input.name
-        ))
-        .hint("`pisess check` tells more"))
+        new_parent(self.input, self.session, self.navigation.new_leaf)
     }
 
     /// Whether the branch that is left tells anything: notes alone do not.
@@ -206,6 +196,22 @@ impl Move<'_> {
         let edited = self.navigation.target.filter(|_| self.navigation.edits_target);
         edited.map(|target| agent::draft_text(self.session, self.bodies, target)).transpose()
     }
+}
+
+/// The id by which new entries can hang under a place, `None` under the root.
+pub fn new_parent(
+    input: &Input,
+    session: &Session,
+    place: Position,
+) -> Result<Option<Text<'static>>, Failure> {
+    let Some(place) = place else { return Ok(None) };
+    let (id, line) = (session.id(place), session.entry(place).line.0);
+    if session.find(&id) == Some(place) && !id.is_empty() {
+        return Ok(Some(id.into_owned()));
+    }
+    let why = if id.is_empty() { "has no id" } else { "has the id of a later one" };
+    Err(Failure::cannot(format_args!("{}:{line}: the entry {why}, so nothing can hang under it", input.name))
+        .hint("`pisess check` tells more"))
 }
 
 /// The id of the first entry that a change adds: what it is about.

@@ -32,6 +32,7 @@ const ROWS: &[&str] = &[
     "label ./F",
     "label -n ./F @ n",
     "append -n ./F --user hi",
+    "pick -n ./F aaaa0002",
     "edit -n ./F cccc0008 --undo",
     "fork -n ./F",
     "compact -n ./F --first-kept none",

@@ -12,6 +12,7 @@ mod fork;
 mod label;
 mod migrate;
 mod path;
+mod pick;
 mod summarize;
 mod switch;
 mod tree;

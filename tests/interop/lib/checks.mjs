@@ -189,6 +189,17 @@ export const KINDS = {
     },
   },
 
+  /** Copies open in the agent; what cannot stand alone is refused. */
+  pick: {
+    questions: () => [],
+    async compare(world, { ids, onto }) {
+      const args = ["pick", world.file, ...ids.map(ref), "--onto", ref(onto)];
+      const { code, stderr } = await world.run([...args, "-n"]);
+      if (code === 2 && REFUSALS.test(stderr)) return null;
+      return grown(world, args);
+    },
+  },
+
   /** The mark is written as the agent writes such an entry at the place where its navigation lands. */
   switch: {
     questions: ({ id }) => [{ kind: "summarize", id }, { kind: "entries" }],
@@ -224,6 +235,8 @@ export const KINDS = {
   },
 };
 
+const REFUSALS = /tool call|is the label|keeps from|edits an entry/;
+
 const NOTES = ["custom", "label", "leaf", "session_info", "title_change", "usage", "model_usage", "credential_pin", "head"];
 
 const ref = (id) => `id:${id}`;
@@ -242,7 +255,7 @@ const words = ({ what, text, type, data }) =>
 /** The lines that pisess adds are the agent's; the rest of the file stays; the agent opens it. */
 const written = (world, args, ...lines) => grown(world, args, lines.length, lines);
 
-/** So many lines are added, and these where they are given; the rest of the file stays; the agent opens it. */
+/** So many lines are added, where a number is given, and these where they are; the rest of the file stays; the agent opens it. */
 async function grown(world, args, count, lines = []) {
   const out = world.scratch();
   const { code, stderr } = await world.run([...beforeDashes(args, ["-o", out])]);
@@ -251,7 +264,7 @@ async function grown(world, args, count, lines = []) {
   const whole = source.endsWith("\n") ? source : `${source}\n`;
   if (!result.startsWith(whole)) return { pointer: "(earlier bytes)", expected: "as they were", actual: "changed" };
   const added = result.slice(whole.length).split("\n").filter(Boolean).map((line) => JSON.parse(line));
-  if (added.length !== count) return { pointer: "(lines added)", expected: count, actual: added };
+  if (count !== undefined && added.length !== count) return { pointer: "(lines added)", expected: count, actual: added };
   const late = added.find(({ timestamp }) => timestamp !== NOW);
   if (late) return { pointer: "/timestamp", expected: NOW, actual: late.timestamp };
   const expected = lines.map((line) => JSON.parse(line));

@@ -88,6 +88,7 @@ export function checks(seed, { name, shape, older, dialect }, entries) {
     { kind: "leave", id: one(), summary: words(choices) },
     ...choices.some(places, 2).map((id) => ({ kind: "switch", id })),
     { kind: "append", entries: inWords(choices, dialect) },
+    ...[1, 2, 5].map((n) => ({ kind: "pick", ids: choices.some(ids, n), onto: one() })),
     { kind: "lines", lines: bare(choices) },
     ...(dialect === "pi" ? places.map((id) => ({ kind: "edit", id, ...(choices.chance(0.5) && { content: words(choices) }) })) : []),
     { kind: "reopen", by: "fork", id: one() },
