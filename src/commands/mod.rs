@@ -7,6 +7,7 @@ pub mod fork;
 pub mod label;
 pub mod migrate;
 pub mod path;
+pub mod pop;
 pub mod summarize;
 pub mod switch;
 pub mod tree;
@@ -55,6 +56,7 @@ fn dispatch(cli: Cli, world: &mut World) -> Result<Exit, Failure> {
         Verb::Compact(args) => compact::run(&args, talk, world),
         Verb::Summarize(args) => summarize::run(&args, talk, world),
         Verb::Switch(args) => switch::run(&args, talk, world),
+        Verb::Pop(args) => pop::run(&args, talk, world),
         Verb::Context(args) => context::run(&args, talk, world),
         Verb::Check(args) => check::run(&args, talk, world),
     }

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use std::fs;
 
 /// Every command on a session `./x`, in a form that would change something.
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "migrate ./x",
     "tree ./x",
     "path ./x",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 10] = [
     "compact ./x --first-kept none --summary s",
     "summarize ./x root --summary s",
     "switch ./x root",
+    "pop ./x",
     "context ./x",
 ];
 

@@ -20,7 +20,7 @@ fn assert_clean(what: &str, text: &str) {
 }
 
 /// Commands whose output is rows for people.
-const ROWS: [&str; 15] = [
+const ROWS: [&str; 16] = [
     "tree ./F",
     "tree ./F --filter all",
     "tree ./F --filter all --times",
@@ -35,6 +35,7 @@ const ROWS: [&str; 15] = [
     "compact -n ./F --first-kept none",
     "summarize -n ./F aaaa0002",
     "switch -n ./F uuuu0018",
+    "pop -n ./F aaaa0002",
     "migrate -n ./F",
 ];
 

@@ -10,6 +10,7 @@ mod fork;
 mod label;
 mod migrate;
 mod path;
+mod pop;
 mod summarize;
 mod switch;
 mod tree;

@@ -183,9 +183,9 @@ proptest! {
     }
 
     #[test]
-    fn any_plan_keeps_earlier_bytes_and_loads_again(File(bytes) in file(any_version()), which in 0..4_usize) {
+    fn any_plan_keeps_earlier_bytes_and_loads_again(File(bytes) in file(any_version()), which in 0..5_usize) {
         let (_, migrated) = run("migrate -q -", &bytes);
-        let line = ["label -q - @ n", "compact -q - --first-kept none --summary s", "summarize -q - root --summary s", "switch -q - root"][which];
+        let line = ["label -q - @ n", "compact -q - --first-kept none --summary s", "summarize -q - root --summary s", "switch -q - root", "pop -q -"][which];
         let (code, out) = run(line, &bytes);
         if code == 0 {
             let known = if out == bytes { &bytes } else { &migrated };
