@@ -49,6 +49,9 @@ _pisess() {
             pisess,pick)
                 cmd="pisess__subcmd__pick"
                 ;;
+            pisess,pop)
+                cmd="pisess__subcmd__pop"
+                ;;
             pisess,summarize)
                 cmd="pisess__subcmd__summarize"
                 ;;
@@ -91,6 +94,9 @@ _pisess() {
             pisess__subcmd__help,pick)
                 cmd="pisess__subcmd__help__subcmd__pick"
                 ;;
+            pisess__subcmd__help,pop)
+                cmd="pisess__subcmd__help__subcmd__pop"
+                ;;
             pisess__subcmd__help,summarize)
                 cmd="pisess__subcmd__help__subcmd__summarize"
                 ;;
@@ -107,7 +113,7 @@ _pisess() {
 
     case "${cmd}" in
         pisess)
-            opts="-q -h -V --color --quiet --help --version migrate tree path label append edit pick fork compact summarize switch context check help"
+            opts="-q -h -V --color --quiet --help --version migrate tree path label append edit pick fork compact summarize switch pop context check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -401,7 +407,7 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__help)
-            opts="migrate tree path label append edit pick fork compact summarize switch context check help"
+            opts="migrate tree path label append edit pick fork compact summarize switch pop context check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -568,6 +574,20 @@ _pisess() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        pisess__subcmd__help__subcmd__pop)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         pisess__subcmd__help__subcmd__summarize)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -700,6 +720,64 @@ _pisess() {
             fi
             case "${prev}" in
                 --onto)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pisess__subcmd__pop)
+            opts="-o -n -q -h --label --summary --summary-file --hook --summarizer --timeout --instructions --replace-instructions --prepare --prompt --output --dry-run --force --wait --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --label)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --summary)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --summary-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hook)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --summarizer)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --instructions)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

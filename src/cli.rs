@@ -62,6 +62,7 @@ pub enum Verb {
     #[command(alias = "summarise")]
     Summarize(commands::summarize::Args),
     Switch(commands::switch::Args),
+    Pop(commands::pop::Args),
     Context(commands::context::Args),
     Check(commands::check::Args),
 }

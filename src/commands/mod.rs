@@ -10,6 +10,7 @@ pub mod label;
 pub mod migrate;
 pub mod path;
 pub mod pick;
+pub mod pop;
 pub mod summarize;
 pub mod switch;
 pub mod tree;
@@ -61,6 +62,7 @@ fn dispatch(cli: Cli, world: &mut World) -> Result<Exit, Failure> {
         Verb::Compact(args) => compact::run(&args, talk, world),
         Verb::Summarize(args) => summarize::run(&args, talk, world),
         Verb::Switch(args) => switch::run(&args, talk, world),
+        Verb::Pop(args) => pop::run(&args, talk, world),
         Verb::Context(args) => context::run(&args, talk, world),
         Verb::Check(args) => check::run(&args, talk, world),
     }

@@ -1,7 +1,7 @@
-//! A move to another place that leaves a summary behind: what the commands that do so share.
+//! A move to another place, with a summary of what it leaves or without: what such commands share.
 //!
 //! A command says from where to where ([`Move`]); here the options of the summary are answered, the
-//! hook is asked, and the branch summary is made and written.
+//! hook is asked, and the branch summary is made and written, or the mark of a move without one.
 
 use super::failure::{Exit, Failure};
 use super::input::Input;
@@ -11,12 +11,13 @@ use super::summary::{Source, SummaryArgs, Wanted, extract};
 use super::visible::verbatim;
 use super::write::{Job, Made, change, print_json};
 use crate::core::agent;
-use crate::core::bodies::Bodies;
+use crate::core::bodies::{Bodies, FileBodies};
 use crate::core::json::Raw;
 use crate::core::json::write::{Object, array, texts};
 use crate::core::ops::Stamp;
 use crate::core::ops::navigate::Navigation;
 use crate::core::ops::summary::{Summary, branch, details};
+use crate::core::ops::switch::{Switch, switch};
 use crate::core::plan::Change;
 use crate::core::reference::Position;
 use crate::core::session::Session;
@@ -58,6 +59,14 @@ impl Move<'_> {
         Ok(None)
     }
 
+    /// Makes the move, with a summary if one is wanted and there is something to tell; else with a mark.
+    pub fn go(self, job: &Job, world: &mut World) -> Result<Exit, Failure> {
+        match self.wants_summary && (self.leaves_something() || self.summary.is_given()) {
+            true => self.make(job, true, world),
+            false => self.mark(job, world),
+        }
+    }
+
     /// Makes the move: appends the summary where one stands after it. One that starts at the leaf
     /// (`from_leaf`) is not made when the conversation went on meanwhile: what was appended is not in
     /// the summary and would be lost from sight.
@@ -74,6 +83,28 @@ impl Move<'_> {
                 return Err(went_on(input));
             }
             let change = branch(session, place(&old), place(&new), &summary, name.as_ref(), stamp);
+            let names = first_id(&change);
+            Ok(Some((change, Made { names, draft: draft.clone() })))
+        };
+        change(job, self.session, &mut mint, world, &mut decide)
+    }
+
+    /// Makes the move with a mark.
+    fn mark(mut self, job: &Job, world: &mut World) -> Result<Exit, Failure> {
+        let mut mint = Mint::new(world)?;
+        let (place, _) = (self.landing()?, self.name()?);
+        let target = self.navigation.target.map(|ix| self.session.id(ix).into_owned());
+        if target.is_none() && self.label.is_some() {
+            return Err(Failure::cannot("--label: root is no entry")
+                .hint("name another entry, or leave a summary with --summarize"));
+        }
+        self.ask_hook()?;
+        let (draft, name) = (self.draft()?, self.name()?);
+        let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
+            let found = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| session.find(id));
+            let wanted = Switch { place: found(&place), label: found(&target).zip(name.as_ref()) };
+            let bodies = FileBodies::new(session, input.source());
+            let change = switch(session, &bodies, &wanted, stamp).map_err(|error| input.unreadable(error))?;
             let names = first_id(&change);
             Ok(Some((change, Made { names, draft: draft.clone() })))
         };

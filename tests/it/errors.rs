@@ -18,6 +18,7 @@ const COMMANDS: &[&str] = &[
     "compact ./x --first-kept none --summary s",
     "summarize ./x root --summary s",
     "switch ./x root",
+    "pop ./x",
     "context ./x",
 ];
 

@@ -55,6 +55,7 @@ fn every_command_reads_each_of_them_and_ends() {
             "summarize -n --summary s",
             "summarize --prepare",
             "switch -n",
+            "pop -n",
         ] {
             let start = Instant::now();
             let target = if command.starts_with('s') { "root" } else { "" };

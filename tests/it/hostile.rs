@@ -38,6 +38,7 @@ const ROWS: &[&str] = &[
     "compact -n ./F --first-kept none",
     "summarize -n ./F aaaa0002",
     "switch -n ./F uuuu0018",
+    "pop -n ./F aaaa0002",
     "migrate -n ./F",
 ];
 

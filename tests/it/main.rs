@@ -13,6 +13,7 @@ mod label;
 mod migrate;
 mod path;
 mod pick;
+mod pop;
 mod summarize;
 mod switch;
 mod tree;

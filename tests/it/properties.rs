@@ -102,6 +102,7 @@ const LINES: &[&str] = &[
     "compact -q - --first-kept none --summary s",
     "summarize -q - root --summary s",
     "switch -q - root",
+    "pop -q -",
 ];
 
 fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {

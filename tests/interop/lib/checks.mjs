@@ -142,14 +142,13 @@ export const KINDS = {
 
   leave: {
     questions: ({ id }) => [{ kind: "summarize", id }],
-    async compare(world, { id, summary }, [prepared]) {
-      const { newLeafId: to, readFiles, modifiedFiles } = prepared;
-      // Where the target's parent is not in the file, pi throws; pisess goes before the first entry.
-      if (!readFiles || (to !== null && !hasEntry(world, to))) return null;
-      const action = { kind: "branch_summary", to, summary, details: { readFiles, modifiedFiles } };
-      const [answer] = await world.ask([{ kind: "write", action }]);
-      return written(world, ["summarize", world.file, ref(id), "--summary", summary], answer[0]);
-    },
+    compare: (world, { id, summary }, [prepared]) => left(world, ["summarize", world.file, ref(id)], prepared, summary),
+  },
+
+  /** `id` is the last question on the path, which pisess finds by itself. */
+  pop: {
+    questions: ({ id }) => [{ kind: "summarize", id }],
+    compare: (world, { summary }, [prepared]) => left(world, ["pop", world.file], prepared, summary),
   },
 
   /** Entries in a few words are those that the agent's own methods write, in pisess's order. */
@@ -279,6 +278,15 @@ const chained = (entries) =>
   entries.map((entry, at) =>
     unstamped(at > 0 && entry.parentId === entries[at - 1].id ? { ...entry, parentId: "(the one before)" } : entry),
   );
+
+/** The branch summary is the agent's. */
+async function left(world, args, { newLeafId: to, readFiles, modifiedFiles }, summary) {
+  // Where the target's parent is not in the file, pi throws; pisess goes before the first entry.
+  if (!readFiles || (to !== null && !hasEntry(world, to))) return null;
+  const action = { kind: "branch_summary", to, summary, details: { readFiles, modifiedFiles } };
+  const [answer] = await world.ask([{ kind: "write", action }]);
+  return written(world, [...args, "--summary", summary], answer[0]);
+}
 
 /** Whether the place is the leaf, or what the labels at the leaf hang on. */
 function standsAt(entries, leaf, place) {
