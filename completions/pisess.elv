@@ -35,6 +35,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand fork 'Copy the path to an entry, or the whole tree, into a new session'
             cand compact 'Summarise the older part of the conversation and go on from there'
             cand summarize 'Go to another entry and leave a summary of the branch behind'
+            cand merge 'Bring another branch back as a summary at the leaf'
             cand switch 'Go on from another entry'
             cand pop 'Take the last question back, and leave a summary of what came after it'
             cand context 'Print what the model would see at an entry'
@@ -224,6 +225,30 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'pisess;merge'= {
+            cand --label 'Label the summary'
+            cand --summary 'The summary, stored as it is'
+            cand --summary-file 'A file that holds the summary; - is standard input'
+            cand --hook 'A shell command that gets a JSON event and may answer with a summary, or cancel'
+            cand --summarizer 'A shell command that reads the prompt and prints the summary'
+            cand --timeout 'How long such a command may take'
+            cand --instructions 'What the summary should pay attention to'
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'How long to wait for another process that holds the session'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --replace-instructions 'Tell the summarizer these instructions instead of the agent''s'
+            cand --prepare 'Print what would be summarised, as JSON, and write nothing'
+            cand --prompt 'Print what a summarizer would be told, and write nothing'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Write what is refused otherwise, as onto an existing file'
+            cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'pisess;switch'= {
             cand --label 'Label the summary; without one, REF'
             cand --summary 'The summary, stored as it is'
@@ -314,6 +339,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand fork 'Copy the path to an entry, or the whole tree, into a new session'
             cand compact 'Summarise the older part of the conversation and go on from there'
             cand summarize 'Go to another entry and leave a summary of the branch behind'
+            cand merge 'Bring another branch back as a summary at the leaf'
             cand switch 'Go on from another entry'
             cand pop 'Take the last question back, and leave a summary of what came after it'
             cand context 'Print what the model would see at an entry'
@@ -339,6 +365,8 @@ set edit:completion:arg-completer[pisess] = {|@words|
         &'pisess;help;compact'= {
         }
         &'pisess;help;summarize'= {
+        }
+        &'pisess;help;merge'= {
         }
         &'pisess;help;switch'= {
         }

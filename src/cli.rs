@@ -61,6 +61,7 @@ pub enum Verb {
     Compact(commands::compact::Args),
     #[command(alias = "summarise")]
     Summarize(commands::summarize::Args),
+    Merge(commands::merge::Args),
     Switch(commands::switch::Args),
     Pop(commands::pop::Args),
     Context(commands::context::Args),

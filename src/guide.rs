@@ -98,7 +98,7 @@ pub const STREAMS: Section = Section {
 pub const SUMMARIES: Section = Section {
     title: "SUMMARIES",
     paragraphs: &[
-        "`compact`, `summarize`, `pop` and `switch --summarize` take the first of these that is given: a text (`--summary`, \
+        "`compact`, `summarize`, `merge`, `pop` and `switch --summarize` take the first of these that is given: a text (`--summary`, \
          `--summary-file`), the answer of a hook (`--hook`), the output of a command (`--summarizer`). With \
          none of them they extract a summary from the conversation itself, without a model and without a \
          network, the same every time.",
@@ -205,9 +205,10 @@ pub struct Guide {
 }
 
 /// All commands, as `--help` lists them.
-pub fn guides() -> [Guide; 14] {
+pub fn guides() -> [Guide; 15] {
     use crate::commands::{
-        append, check, compact, context, edit, fork, label, migrate, path, pick, pop, summarize, switch, tree,
+        append, check, compact, context, edit, fork, label, merge, migrate, path, pick, pop, summarize,
+        switch, tree,
     };
     [
         migrate::GUIDE,
@@ -220,6 +221,7 @@ pub fn guides() -> [Guide; 14] {
         fork::GUIDE,
         compact::GUIDE,
         summarize::GUIDE,
+        merge::GUIDE,
         switch::GUIDE,
         pop::GUIDE,
         context::GUIDE,

@@ -7,6 +7,7 @@ pub mod context;
 pub mod edit;
 pub mod fork;
 pub mod label;
+pub mod merge;
 pub mod migrate;
 pub mod path;
 pub mod pick;
@@ -61,6 +62,7 @@ fn dispatch(cli: Cli, world: &mut World) -> Result<Exit, Failure> {
         Verb::Fork(args) => fork::run(&args, talk, world),
         Verb::Compact(args) => compact::run(&args, talk, world),
         Verb::Summarize(args) => summarize::run(&args, talk, world),
+        Verb::Merge(args) => merge::run(&args, talk, world),
         Verb::Switch(args) => switch::run(&args, talk, world),
         Verb::Pop(args) => pop::run(&args, talk, world),
         Verb::Context(args) => context::run(&args, talk, world),

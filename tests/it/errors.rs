@@ -13,6 +13,7 @@ const COMMANDS: &[&str] = &[
     "label ./x @ name",
     "append ./x --user hi",
     "edit ./x @ --omit",
+    "merge ./x @ --summary s",
     "pick ./x @",
     "fork ./x",
     "compact ./x --first-kept none --summary s",

@@ -33,6 +33,7 @@ const ROWS: &[&str] = &[
     "label -n ./F @ n",
     "append -n ./F --user hi",
     "pick -n ./F aaaa0002",
+    "merge -n ./F aaaa0002 --summary s",
     "edit -n ./F cccc0008 --undo",
     "fork -n ./F",
     "compact -n ./F --first-kept none",

@@ -10,6 +10,7 @@ mod context;
 mod edit;
 mod fork;
 mod label;
+mod merge;
 mod migrate;
 mod path;
 mod pick;

@@ -98,6 +98,7 @@ const LINES: &[&str] = &[
     "label -q - @ n",
     "edit -q - @^{message} --replace other",
     "pick -q - @ @^ --onto @~2",
+    "merge -q - :3 --summary s",
     "append -q - --custom c --user hi",
     "compact -q - --first-kept none --summary s",
     "summarize -q - root --summary s",

@@ -182,7 +182,9 @@ export const KINDS = {
       const found = await written(world, args, ...lines);
       if (found) return found;
       const undone = world.scratch();
-      await world.run(["edit", out, ref(id), "--undo", "-o", undone]);
+      const back = await world.run(["edit", out, ref(id), "--undo", "-o", undone]);
+      // Where an earlier edit emptied the call, its result cannot come back alone.
+      if (back.code === 2 && /tool call/.test(back.stderr)) return null;
       const after = await world.json(["context", undone, "--json"]);
       return after.problem ?? (await opens(world, undone, after.value));
     },
@@ -196,6 +198,22 @@ export const KINDS = {
       const { code, stderr } = await world.run([...args, "-n"]);
       if (code === 2 && REFUSALS.test(stderr)) return null;
       return grown(world, args);
+    },
+  },
+
+  /** The way back from a branch, written at the leaf; `fromId` is the branch's end in both dialects. */
+  merge: {
+    questions: ({ id }) => [{ kind: "summarize", from: id }, { kind: "leaf" }],
+    async compare(world, { id, summary }, [{ entriesToSummarize, readFiles, modifiedFiles }, leaf]) {
+      const args = ["merge", world.file, ref(id)];
+      const nothing = entriesToSummarize.every(({ type }) => NOTES.includes(type));
+      const prepared = await world.json([...args, "--prepare", "--json"], { code: nothing ? 1 : 0 });
+      if (prepared.problem) return prepared.problem;
+      const found = difference(plain(entriesToSummarize), prepared.value.entriesToSummarize);
+      if (found || !readFiles) return found;
+      const action = { kind: "merge", from: id, to: leaf, summary, details: { readFiles, modifiedFiles } };
+      const [[line]] = await world.ask([{ kind: "write", action }]);
+      return written(world, [...args, "--summary", summary], JSON.stringify({ ...JSON.parse(line), fromId: id }));
     },
   },
 

@@ -101,6 +101,7 @@ export function checks(seed, { name, shape, older, dialect }, entries) {
     ...[lastQuestion(entries)].filter(Boolean).map((id) => ({ kind: "pop", id, summary: words(choices) })),
     { kind: "append", entries: inWords(choices, dialect) },
     ...[1, 2, 5].map((n) => ({ kind: "pick", ids: choices.some(ids, n), onto: one() })),
+    ...choices.some(ids, 2).map((id) => ({ kind: "merge", id, summary: words(choices) })),
     { kind: "lines", lines: bare(choices) },
     ...(dialect === "pi" ? places.map((id) => ({ kind: "edit", id, ...(choices.chance(0.5) && { content: words(choices) }) })) : []),
     { kind: "reopen", by: "fork", id: one() },
