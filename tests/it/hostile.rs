@@ -34,7 +34,7 @@ const ROWS: &[&str] = &[
     "append -n ./F --user hi",
     "pick -n ./F aaaa0002",
     "merge -n ./F aaaa0002 --summary s",
-    "edit -n ./F cccc0008 --undo",
+    "edit -n ./F cccc0008 --omit",
     "fork -n ./F",
     "compact -n ./F --first-kept none",
     "summarize -n ./F aaaa0002",

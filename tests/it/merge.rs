@@ -1,6 +1,7 @@
 //! `pisess merge`: another branch, brought back as a summary.
 
 use crate::sandbox::{Sandbox, fixture};
+use crate::tree::user;
 use insta::assert_snapshot;
 
 #[test]
@@ -104,4 +105,24 @@ fn an_older_file_is_migrated_with_it() {
     s.run("merge ./draft-tree.jsonl :6");
     let text = s.text("draft-tree.jsonl");
     assert_eq!(text.strip_prefix(&migrated).unwrap().lines().count(), 1);
+}
+
+/// The summary goes below what was appended meanwhile, but not to another branch.
+#[test]
+fn the_file_grew_meanwhile() {
+    for (parent, goes_on) in [("1a2b3c07", true), ("1a2b3c02", false)] {
+        let s = Sandbox::with(&["two-branches.jsonl"]);
+        let more = user("aaaa0001", Some(parent), "one thing more");
+        s.put("more", format!("{more}\n"));
+        let (more, session) = (s.path("more"), s.path("two-branches.jsonl"));
+        let append = format!("cat {} >> {}; echo s", more.display(), session.display());
+        let done = s.pisess(&format!("merge ./two-branches.jsonl 1a2b3c05 --summarizer '{append}'")).done();
+        if goes_on {
+            assert_eq!(done.quiet(), "226b1b5c\n");
+            assert!(s.lines_from("two-branches.jsonl", 10).contains(r#""parentId":"aaaa0001""#));
+        } else {
+            assert_snapshot!(done.fails(3), @"./two-branches.jsonl: the conversation went elsewhere meanwhile (hint: run the command again)");
+            assert_eq!(s.lines_from("two-branches.jsonl", 10), "");
+        }
+    }
 }
