@@ -61,11 +61,14 @@ pub enum Verb {
     Label(commands::label::Args),
     Append(commands::append::Args),
     Edit(commands::edit::Args),
+    Pick(commands::pick::Args),
     Fork(commands::fork::Args),
     Compact(commands::compact::Args),
     #[command(alias = "summarise")]
     Summarize(commands::summarize::Args),
+    Merge(commands::merge::Args),
     Switch(commands::switch::Args),
+    Pop(commands::pop::Args),
     Context(commands::context::Args),
     Check(commands::check::Args),
     /// A program `pisess-NAME`: the name, then its arguments.

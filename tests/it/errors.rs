@@ -13,10 +13,13 @@ const COMMANDS: &[&str] = &[
     "label ./x @ name",
     "append ./x --user hi",
     "edit ./x @ --omit",
+    "merge ./x @ --summary s",
+    "pick ./x @",
     "fork ./x",
     "compact ./x --first-kept none --summary s",
     "summarize ./x root --summary s",
     "switch ./x root",
+    "pop ./x",
     "context ./x",
 ];
 

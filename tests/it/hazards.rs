@@ -44,7 +44,7 @@ fn every_command_reads_each_of_them_and_ends() {
             "context --as text",
             "context --tokens",
             "label",
-            "append -n --user hi",
+            "append -n --at root --user hi",
             "migrate --check",
             "migrate -n",
             "fork -n",
@@ -55,6 +55,7 @@ fn every_command_reads_each_of_them_and_ends() {
             "summarize -n --summary s",
             "summarize --prepare",
             "switch -n",
+            "pop -n",
         ] {
             let start = Instant::now();
             let target = if command.starts_with('s') { "root" } else { "" };

@@ -141,6 +141,8 @@ fn nothing_is_told_of_what_does_not_happen() {
         "summarize -n ./F 1a2b3c05",
         "summarize -n ./F 1a2b3c05 --summary given",
         "switch -n ./F 1a2b3c05",
+        "pop -n ./F",
+        "merge -n ./F 1a2b3c05",
         "fork -n ./F",
     ] {
         let line = line.replace("./F", &format!("./{TWO}"));
@@ -178,6 +180,8 @@ fn the_environment_has_a_hook_for_every_command() {
         "compact ./F --first-kept none -n",
         "summarize ./F 1a2b3c05 -n",
         "switch ./F 1a2b3c05 -n",
+        "pop ./F -n",
+        "merge ./F 1a2b3c05 -n",
         "fork ./F -n",
         "context ./F",
     ] {
@@ -227,6 +231,7 @@ fn a_hook_cancels() {
             "summarize ./F root",
             "summarize ./F root --summary given",
             "switch ./F root",
+            "pop ./F",
             "fork ./F",
             "context ./F",
         ] {
@@ -308,6 +313,8 @@ fn a_hook_that_does_not_deliver() {
             "compact ./F --first-kept none",
             "summarize ./F 1a2b3c05",
             "switch ./F 1a2b3c05",
+            "pop ./F",
+            "merge ./F 1a2b3c05",
             "fork ./F",
             "context ./F",
         ] {
@@ -329,6 +336,8 @@ fn a_hook_that_fails_when_all_is_done() {
         "compact ./F --first-kept none",
         "summarize ./F 1a2b3c05",
         "switch ./F 1a2b3c05",
+        "pop ./F",
+        "merge ./F 1a2b3c05",
         "fork ./F -o ./new.jsonl",
     ] {
         let s = Sandbox::with(&[TWO]);

@@ -32,11 +32,14 @@ const ROWS: &[&str] = &[
     "label ./F",
     "label -n ./F @ n",
     "append -n ./F --user hi",
-    "edit -n ./F cccc0008 --undo",
+    "pick -n ./F aaaa0002",
+    "merge -n ./F aaaa0002 --summary s",
+    "edit -n ./F cccc0008 --omit",
     "fork -n ./F",
     "compact -n ./F --first-kept none",
     "summarize -n ./F aaaa0002",
     "switch -n ./F uuuu0018",
+    "pop -n ./F aaaa0002",
     "migrate -n ./F",
 ];
 

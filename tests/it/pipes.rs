@@ -33,7 +33,13 @@ fn every_command_takes_a_stream() {
     for line in ["tree -", "path -", "label -", "context -", "migrate -", "label -q - @ n"] {
         stream(line).quiet();
     }
-    for line in ["label - @ n", "compact - --first-kept none", "summarize - 1a2b3c05", "switch - 1a2b3c05"] {
+    for line in [
+        "label - @ n",
+        "compact - --first-kept none",
+        "summarize - 1a2b3c05",
+        "switch - 1a2b3c05",
+        "pop - 1a2b3c05",
+    ] {
         let done = stream(line);
         assert_eq!((done.code, done.stderr.as_str()), (0, "226b1b5c\n"), "{line}");
         assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")), "{line}");

@@ -97,10 +97,13 @@ fn any_version() -> impl Strategy<Value = &'static str> {
 const LINES: &[&str] = &[
     "label -q - @ n",
     "edit -q - @^{message} --replace other",
+    "pick -q - @ @^ --onto @~2",
+    "merge -q - :3 --summary s",
     "append -q - --custom c --user hi",
     "compact -q - --first-kept none --summary s",
     "summarize -q - root --summary s",
     "switch -q - root",
+    "pop -q -",
 ];
 
 fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {

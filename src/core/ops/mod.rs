@@ -6,6 +6,7 @@ pub mod edit;
 pub mod fork;
 pub mod label;
 pub mod navigate;
+pub mod pick;
 pub mod summary;
 pub mod switch;
 pub mod tree;

@@ -142,14 +142,13 @@ export const KINDS = {
 
   leave: {
     questions: ({ id }) => [{ kind: "summarize", id }],
-    async compare(world, { id, summary }, [prepared]) {
-      const { newLeafId: to, readFiles, modifiedFiles } = prepared;
-      // Where the target's parent is not in the file, pi throws; pisess goes before the first entry.
-      if (!readFiles || (to !== null && !hasEntry(world, to))) return null;
-      const action = { kind: "branch_summary", to, summary, details: { readFiles, modifiedFiles } };
-      const [answer] = await world.ask([{ kind: "write", action }]);
-      return written(world, ["summarize", world.file, ref(id), "--summary", summary], answer[0]);
-    },
+    compare: (world, { id, summary }, [prepared]) => left(world, ["summarize", world.file, ref(id)], prepared, summary),
+  },
+
+  /** `id` is the last question on the path, which pisess finds by itself. */
+  pop: {
+    questions: ({ id }) => [{ kind: "summarize", id }],
+    compare: (world, { summary }, [prepared]) => left(world, ["pop", world.file], prepared, summary),
   },
 
   /** Entries in a few words are those that the agent's own methods write, in pisess's order. */
@@ -183,9 +182,38 @@ export const KINDS = {
       const found = await written(world, args, ...lines);
       if (found) return found;
       const undone = world.scratch();
-      await world.run(["edit", out, ref(id), "--undo", "-o", undone]);
+      const back = await world.run(["edit", out, ref(id), "--undo", "-o", undone]);
+      // Where an earlier edit emptied the call, its result cannot come back alone.
+      if (back.code === 2 && /tool call/.test(back.stderr)) return null;
       const after = await world.json(["context", undone, "--json"]);
       return after.problem ?? (await opens(world, undone, after.value));
+    },
+  },
+
+  /** Copies open in the agent; what cannot stand alone is refused. */
+  pick: {
+    questions: () => [],
+    async compare(world, { ids, onto }) {
+      const args = ["pick", world.file, ...ids.map(ref), "--onto", ref(onto)];
+      const { code, stderr } = await world.run([...args, "-n"]);
+      if (code === 2 && REFUSALS.test(stderr)) return null;
+      return grown(world, args);
+    },
+  },
+
+  /** The way back from a branch, written at the leaf; `fromId` is the branch's end in both dialects. */
+  merge: {
+    questions: ({ id }) => [{ kind: "summarize", from: id }, { kind: "leaf" }],
+    async compare(world, { id, summary }, [{ entriesToSummarize, readFiles, modifiedFiles }, leaf]) {
+      const args = ["merge", world.file, ref(id)];
+      const nothing = entriesToSummarize.every(({ type }) => NOTES.includes(type));
+      const prepared = await world.json([...args, "--prepare", "--json"], { code: nothing ? 1 : 0 });
+      if (prepared.problem) return prepared.problem;
+      const found = difference(plain(entriesToSummarize), prepared.value.entriesToSummarize);
+      if (found || !readFiles) return found;
+      const action = { kind: "merge", from: id, to: leaf, summary, details: { readFiles, modifiedFiles } };
+      const [[line]] = await world.ask([{ kind: "write", action }]);
+      return written(world, [...args, "--summary", summary], JSON.stringify({ ...JSON.parse(line), fromId: id }));
     },
   },
 
@@ -224,6 +252,8 @@ export const KINDS = {
   },
 };
 
+const REFUSALS = /tool call|is the label|keeps from|edits an entry/;
+
 const NOTES = ["custom", "label", "leaf", "session_info", "title_change", "usage", "model_usage", "credential_pin", "head"];
 
 const ref = (id) => `id:${id}`;
@@ -242,7 +272,7 @@ const words = ({ what, text, type, data }) =>
 /** The lines that pisess adds are the agent's; the rest of the file stays; the agent opens it. */
 const written = (world, args, ...lines) => grown(world, args, lines.length, lines);
 
-/** So many lines are added, and these where they are given; the rest of the file stays; the agent opens it. */
+/** So many lines are added, where a number is given, and these where they are; the rest of the file stays; the agent opens it. */
 async function grown(world, args, count, lines = []) {
   const out = world.scratch();
   const { code, stderr } = await world.run([...beforeDashes(args, ["-o", out])]);
@@ -251,7 +281,7 @@ async function grown(world, args, count, lines = []) {
   const whole = source.endsWith("\n") ? source : `${source}\n`;
   if (!result.startsWith(whole)) return { pointer: "(earlier bytes)", expected: "as they were", actual: "changed" };
   const added = result.slice(whole.length).split("\n").filter(Boolean).map((line) => JSON.parse(line));
-  if (added.length !== count) return { pointer: "(lines added)", expected: count, actual: added };
+  if (count !== undefined && added.length !== count) return { pointer: "(lines added)", expected: count, actual: added };
   const late = added.find(({ timestamp }) => timestamp !== NOW);
   if (late) return { pointer: "/timestamp", expected: NOW, actual: late.timestamp };
   const expected = lines.map((line) => JSON.parse(line));
@@ -266,6 +296,15 @@ const chained = (entries) =>
   entries.map((entry, at) =>
     unstamped(at > 0 && entry.parentId === entries[at - 1].id ? { ...entry, parentId: "(the one before)" } : entry),
   );
+
+/** The branch summary is the agent's. */
+async function left(world, args, { newLeafId: to, readFiles, modifiedFiles }, summary) {
+  // Where the target's parent is not in the file, pi throws; pisess goes before the first entry.
+  if (!readFiles || (to !== null && !hasEntry(world, to))) return null;
+  const action = { kind: "branch_summary", to, summary, details: { readFiles, modifiedFiles } };
+  const [answer] = await world.ask([{ kind: "write", action }]);
+  return written(world, [...args, "--summary", summary], answer[0]);
+}
 
 /** Whether the place is the leaf, or what the labels at the leaf hang on. */
 function standsAt(entries, leaf, place) {
