@@ -31,10 +31,12 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('migrate', 'migrate', [CompletionResultType]::ParameterValue, 'Bring old session files to version 3')
             [CompletionResult]::new('tree', 'tree', [CompletionResultType]::ParameterValue, 'Draw the conversation as a tree')
             [CompletionResult]::new('path', 'path', [CompletionResultType]::ParameterValue, 'List the entries from the root to an entry')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show entries in full')
             [CompletionResult]::new('label', 'label', [CompletionResultType]::ParameterValue, 'Name an entry, take its name off, or list the names')
             [CompletionResult]::new('fork', 'fork', [CompletionResultType]::ParameterValue, 'Copy the path to an entry, or the whole tree, into a new session')
             [CompletionResult]::new('compact', 'compact', [CompletionResultType]::ParameterValue, 'Summarise the older part of the conversation and go on from there')
             [CompletionResult]::new('summarize', 'summarize', [CompletionResultType]::ParameterValue, 'Go to another entry and leave a summary of the branch behind')
+            [CompletionResult]::new('branches', 'branches', [CompletionResultType]::ParameterValue, 'List the branches')
             [CompletionResult]::new('switch', 'switch', [CompletionResultType]::ParameterValue, 'Go on from another entry')
             [CompletionResult]::new('pop', 'pop', [CompletionResultType]::ParameterValue, 'Take the last question back, and leave a summary of what came after it')
             [CompletionResult]::new('context', 'context', [CompletionResultType]::ParameterValue, 'Print what the model would see at an entry')
@@ -86,6 +88,16 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'pisess;show' {
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('--children', '--children', [CompletionResultType]::ParameterName, 'List the entries directly under each REF instead')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the entries themselves, as version 3 stores them')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'pisess;label' {
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
@@ -110,6 +122,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
             [CompletionResult]::new('--before', '--before', [CompletionResultType]::ParameterName, 'End before REF, a user message, and print its text to be edited')
+            [CompletionResult]::new('--subtree', '--subtree', [CompletionResultType]::ParameterName, 'Copy what hangs below REF, too, with its branches')
             [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Copy every entry and branch')
             [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
@@ -168,6 +181,15 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
             [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Write what is refused otherwise, as onto an existing file')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON: what was written, or with -n what would be')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'pisess;branches' {
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print a JSON object for each branch')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -261,10 +283,12 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('migrate', 'migrate', [CompletionResultType]::ParameterValue, 'Bring old session files to version 3')
             [CompletionResult]::new('tree', 'tree', [CompletionResultType]::ParameterValue, 'Draw the conversation as a tree')
             [CompletionResult]::new('path', 'path', [CompletionResultType]::ParameterValue, 'List the entries from the root to an entry')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show entries in full')
             [CompletionResult]::new('label', 'label', [CompletionResultType]::ParameterValue, 'Name an entry, take its name off, or list the names')
             [CompletionResult]::new('fork', 'fork', [CompletionResultType]::ParameterValue, 'Copy the path to an entry, or the whole tree, into a new session')
             [CompletionResult]::new('compact', 'compact', [CompletionResultType]::ParameterValue, 'Summarise the older part of the conversation and go on from there')
             [CompletionResult]::new('summarize', 'summarize', [CompletionResultType]::ParameterValue, 'Go to another entry and leave a summary of the branch behind')
+            [CompletionResult]::new('branches', 'branches', [CompletionResultType]::ParameterValue, 'List the branches')
             [CompletionResult]::new('switch', 'switch', [CompletionResultType]::ParameterValue, 'Go on from another entry')
             [CompletionResult]::new('pop', 'pop', [CompletionResultType]::ParameterValue, 'Take the last question back, and leave a summary of what came after it')
             [CompletionResult]::new('context', 'context', [CompletionResultType]::ParameterValue, 'Print what the model would see at an entry')
@@ -281,6 +305,9 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
         'pisess;help;path' {
             break
         }
+        'pisess;help;show' {
+            break
+        }
         'pisess;help;label' {
             break
         }
@@ -291,6 +318,9 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;help;summarize' {
+            break
+        }
+        'pisess;help;branches' {
             break
         }
         'pisess;help;switch' {

@@ -16,6 +16,9 @@ _pisess() {
             ",$1")
                 cmd="pisess"
                 ;;
+            pisess,branches)
+                cmd="pisess__subcmd__branches"
+                ;;
             pisess,check)
                 cmd="pisess__subcmd__check"
                 ;;
@@ -43,6 +46,9 @@ _pisess() {
             pisess,pop)
                 cmd="pisess__subcmd__pop"
                 ;;
+            pisess,show)
+                cmd="pisess__subcmd__show"
+                ;;
             pisess,summarize)
                 cmd="pisess__subcmd__summarize"
                 ;;
@@ -51,6 +57,9 @@ _pisess() {
                 ;;
             pisess,tree)
                 cmd="pisess__subcmd__tree"
+                ;;
+            pisess__subcmd__help,branches)
+                cmd="pisess__subcmd__help__subcmd__branches"
                 ;;
             pisess__subcmd__help,check)
                 cmd="pisess__subcmd__help__subcmd__check"
@@ -79,6 +88,9 @@ _pisess() {
             pisess__subcmd__help,pop)
                 cmd="pisess__subcmd__help__subcmd__pop"
                 ;;
+            pisess__subcmd__help,show)
+                cmd="pisess__subcmd__help__subcmd__show"
+                ;;
             pisess__subcmd__help,summarize)
                 cmd="pisess__subcmd__help__subcmd__summarize"
                 ;;
@@ -95,8 +107,26 @@ _pisess() {
 
     case "${cmd}" in
         pisess)
-            opts="-q -h -V --color --quiet --help --version migrate tree path label fork compact summarize switch pop context check help"
+            opts="-q -h -V --color --quiet --help --version migrate tree path show label fork compact summarize branches switch pop context check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pisess__subcmd__branches)
+            opts="-q -h --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -243,7 +273,7 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__fork)
-            opts="-o -n -q -h --before --all --cwd --dir --output --dry-run --force --wait --json --color --quiet --help"
+            opts="-o -n -q -h --before --subtree --all --cwd --dir --output --dry-run --force --wait --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -281,8 +311,22 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__help)
-            opts="migrate tree path label fork compact summarize switch pop context check help"
+            opts="migrate tree path show label fork compact summarize branches switch pop context check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pisess__subcmd__help__subcmd__branches)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -407,6 +451,20 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__help__subcmd__pop)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pisess__subcmd__help__subcmd__show)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -591,6 +649,24 @@ _pisess() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pisess__subcmd__show)
+            opts="-q -h --children --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0

@@ -28,10 +28,12 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand migrate 'Bring old session files to version 3'
             cand tree 'Draw the conversation as a tree'
             cand path 'List the entries from the root to an entry'
+            cand show 'Show entries in full'
             cand label 'Name an entry, take its name off, or list the names'
             cand fork 'Copy the path to an entry, or the whole tree, into a new session'
             cand compact 'Summarise the older part of the conversation and go on from there'
             cand summarize 'Go to another entry and leave a summary of the branch behind'
+            cand branches 'List the branches'
             cand switch 'Go on from another entry'
             cand pop 'Take the last question back, and leave a summary of what came after it'
             cand context 'Print what the model would see at an entry'
@@ -79,6 +81,15 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'pisess;show'= {
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --children 'List the entries directly under each REF instead'
+            cand --json 'Print the entries themselves, as version 3 stores them'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'pisess;label'= {
             cand -o 'Write the result to PATH (- is standard output), not to the session'
             cand --output 'Write the result to PATH (- is standard output), not to the session'
@@ -102,6 +113,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --wait 'How long to wait for another process that holds the session'
             cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand --before 'End before REF, a user message, and print its text to be edited'
+            cand --subtree 'Copy what hangs below REF, too, with its branches'
             cand --all 'Copy every entry and branch'
             cand -n 'Write nothing, print what would be written'
             cand --dry-run 'Write nothing, print what would be written'
@@ -158,6 +170,14 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --dry-run 'Write nothing, print what would be written'
             cand --force 'Write what is refused otherwise, as onto an existing file'
             cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;branches'= {
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --json 'Print a JSON object for each branch'
             cand -q 'Print no notes, only errors'
             cand --quiet 'Print no notes, only errors'
             cand -h 'Print help (see more with ''--help'')'
@@ -246,10 +266,12 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand migrate 'Bring old session files to version 3'
             cand tree 'Draw the conversation as a tree'
             cand path 'List the entries from the root to an entry'
+            cand show 'Show entries in full'
             cand label 'Name an entry, take its name off, or list the names'
             cand fork 'Copy the path to an entry, or the whole tree, into a new session'
             cand compact 'Summarise the older part of the conversation and go on from there'
             cand summarize 'Go to another entry and leave a summary of the branch behind'
+            cand branches 'List the branches'
             cand switch 'Go on from another entry'
             cand pop 'Take the last question back, and leave a summary of what came after it'
             cand context 'Print what the model would see at an entry'
@@ -262,6 +284,8 @@ set edit:completion:arg-completer[pisess] = {|@words|
         }
         &'pisess;help;path'= {
         }
+        &'pisess;help;show'= {
+        }
         &'pisess;help;label'= {
         }
         &'pisess;help;fork'= {
@@ -269,6 +293,8 @@ set edit:completion:arg-completer[pisess] = {|@words|
         &'pisess;help;compact'= {
         }
         &'pisess;help;summarize'= {
+        }
+        &'pisess;help;branches'= {
         }
         &'pisess;help;switch'= {
         }

@@ -53,11 +53,13 @@ pub enum Verb {
     Migrate(commands::migrate::Args),
     Tree(commands::tree::Args),
     Path(commands::path::Args),
+    Show(commands::show::Args),
     Label(commands::label::Args),
     Fork(commands::fork::Args),
     Compact(commands::compact::Args),
     #[command(alias = "summarise")]
     Summarize(commands::summarize::Args),
+    Branches(commands::branches::Args),
     Switch(commands::switch::Args),
     Pop(commands::pop::Args),
     Context(commands::context::Args),

@@ -205,18 +205,20 @@ pub struct Guide {
 }
 
 /// All commands, as `--help` lists them.
-pub fn guides() -> [Guide; 11] {
+pub fn guides() -> [Guide; 13] {
     use crate::commands::{
-        check, compact, context, fork, label, migrate, path, pop, summarize, switch, tree,
+        branches, check, compact, context, fork, label, migrate, path, pop, show, summarize, switch, tree,
     };
     [
         migrate::GUIDE,
         tree::GUIDE,
         path::GUIDE,
+        show::GUIDE,
         label::GUIDE,
         fork::GUIDE,
         compact::GUIDE,
         summarize::GUIDE,
+        branches::GUIDE,
         switch::GUIDE,
         pop::GUIDE,
         context::GUIDE,

@@ -9,7 +9,7 @@ use crate::core::agent;
 use crate::core::bodies::FileBodies;
 use crate::core::entry::Role;
 use crate::core::load::Options;
-use crate::core::ops::fork::{ForkOptions, fork, fork_all};
+use crate::core::ops::fork::{ForkOptions, fork, fork_all, fork_subtree};
 use crate::core::session::{Dialect, Session};
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
@@ -25,6 +25,10 @@ pub const GUIDE: Guide = Guide {
             "Up to the last question, whose text is printed to be asked anew",
             "pisess fork --before session.jsonl '@^{user}'",
         ),
+        Example::new(
+            "A place with all that was tried from there",
+            "pisess fork --subtree session.jsonl '@~9'",
+        ),
         Example::new("Everything, for another project", "pisess fork --all --cwd ~/other session.jsonl"),
         Example::new("Into a pipe", "pisess fork -o - session.jsonl @^ | pisess context --tokens -"),
     ],
@@ -38,6 +42,9 @@ pub const GUIDE: Guide = Guide {
 /// The new session holds what leads to REF, in a file of its own beside the session, named as the
 /// agent names files. It has a new id and remembers where it came from. Labels in effect on its
 /// entries come with it. The session itself is not changed. The path of the new file is printed.
+///
+/// With --subtree it also holds what hangs below REF. The conversation then stands where it stands in
+/// the session, if that is in there, else at the last entry that is.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -49,6 +56,9 @@ pub struct Args {
     /// End before REF, a user message, and print its text to be edited
     #[arg(long, conflicts_with = "all")]
     pub before: bool,
+    /// Copy what hangs below REF, too, with its branches
+    #[arg(long, conflicts_with_all = ["before", "all"])]
+    pub subtree: bool,
     /// Copy every entry and branch
     #[arg(long)]
     pub all: bool,
@@ -88,6 +98,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
                 Some(agent::draft_text(&session, &bodies, message).map_err(|error| input.unreadable(error))?);
             end = session.entry(message).parent;
         }
+        let fork = if args.subtree { fork_subtree } else { fork };
         mint.stamp(world, |stamp| fork(&session, &bodies, end, &fork_options, stamp))
             .map_err(|error| input.unreadable(error))?
     };

@@ -1,5 +1,6 @@
 //! Arguments → core → print. One file a command; what they share stands beside them.
 
+pub mod branches;
 pub mod check;
 pub mod compact;
 pub mod context;
@@ -8,6 +9,7 @@ pub mod label;
 pub mod migrate;
 pub mod path;
 pub mod pop;
+pub mod show;
 pub mod summarize;
 pub mod switch;
 pub mod tree;
@@ -51,10 +53,12 @@ fn dispatch(cli: Cli, world: &mut World) -> Result<Exit, Failure> {
         Verb::Migrate(args) => migrate::run(&args, talk, world),
         Verb::Tree(args) => tree::run(&args, talk, world),
         Verb::Path(args) => path::run(&args, talk, world),
+        Verb::Show(args) => show::run(&args, talk, world),
         Verb::Label(args) => label::run(&args, talk, world),
         Verb::Fork(args) => fork::run(&args, talk, world),
         Verb::Compact(args) => compact::run(&args, talk, world),
         Verb::Summarize(args) => summarize::run(&args, talk, world),
+        Verb::Branches(args) => branches::run(&args, talk, world),
         Verb::Switch(args) => switch::run(&args, talk, world),
         Verb::Pop(args) => pop::run(&args, talk, world),
         Verb::Context(args) => context::run(&args, talk, world),

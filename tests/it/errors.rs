@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use std::fs;
 
 /// Every command on a session `./x`, in a form that would change something.
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 13] = [
     "migrate ./x",
     "tree ./x",
     "path ./x",
@@ -16,6 +16,8 @@ const COMMANDS: [&str; 11] = [
     "summarize ./x root --summary s",
     "switch ./x root",
     "pop ./x",
+    "branches ./x",
+    "show ./x",
     "context ./x",
 ];
 

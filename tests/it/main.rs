@@ -3,6 +3,7 @@
 
 mod sandbox;
 
+mod branches;
 mod check;
 mod compact;
 mod context;
@@ -11,6 +12,7 @@ mod label;
 mod migrate;
 mod path;
 mod pop;
+mod show;
 mod summarize;
 mod switch;
 mod tree;

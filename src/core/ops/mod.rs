@@ -1,9 +1,11 @@
 //! The operations: each takes a session and gives a plan, or says why not.
 
+pub mod branches;
 pub mod check;
 pub mod fork;
 pub mod label;
 pub mod navigate;
+pub mod show;
 pub mod summary;
 pub mod switch;
 pub mod tree;

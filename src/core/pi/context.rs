@@ -110,7 +110,7 @@ fn in_force(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Res
 }
 
 /// Adds what an entry says to the model, edited; whether it speaks by nature.
-fn speak(
+pub(super) fn speak(
     session: &Session,
     ix: EntryIx,
     edit: Option<Edit>,

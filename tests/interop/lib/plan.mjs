@@ -35,17 +35,6 @@ function named(entries) {
   return [...labels.keys()];
 }
 
-/** The last question of the person on the path to the leaf, as either agent tells one. */
-function lastQuestion(entries) {
-  const byId = new Map(entries.map((entry) => [entry.id, entry]));
-  const isPrompt = ({ type, customType, attribution }) =>
-    type === "custom_message" && ["skill-prompt", "collab-prompt"].includes(customType) && attribution === "user";
-  for (let at = entries.at(-1); at; at = byId.get(at.parentId)) {
-    if (at.type === "message" && at.message.role === "user") return at.id;
-    if (isPrompt(at)) return at.id;
-  }
-}
-
 /** The checks of a session whose entries (as the agent sees them) are `entries`. */
 export function checks(seed, { name, shape, older }, entries) {
   const choices = random(`${seed}/${name}/checks`);
@@ -69,7 +58,9 @@ export function checks(seed, { name, shape, older }, entries) {
     { kind: "compact", keepRecentTokens: choices.pick([1, 50, 500]), summary: words(choices) },
     { kind: "leave", id: one(), summary: words(choices) },
     ...choices.some(places, 2).map((id) => ({ kind: "switch", id })),
-    ...[lastQuestion(entries)].filter(Boolean).map((id) => ({ kind: "pop", id, summary: words(choices) })),
+    { kind: "pop", summary: words(choices) },
+    { kind: "branches" },
+    ...choices.some(places, 2).map((id) => ({ kind: "subtree", id })),
     { kind: "reopen", by: "fork", id: one() },
     ...(older ? [{ kind: "reopen", by: "migrate" }] : []),
     ...(older && shape !== "draft" ? [{ kind: "migrate" }] : []),
