@@ -56,6 +56,10 @@ fn every_command_reads_each_of_them_and_ends() {
             "summarize --prepare",
             "switch -n",
             "pop -n",
+            "branches",
+            "branches --json",
+            "show --children",
+            "fork -n --subtree",
         ] {
             let start = Instant::now();
             let target = if command.starts_with('s') { "root" } else { "" };

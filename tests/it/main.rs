@@ -4,6 +4,7 @@
 mod sandbox;
 
 mod append;
+mod branches;
 mod check;
 mod compact;
 mod context;
@@ -15,6 +16,7 @@ mod migrate;
 mod path;
 mod pick;
 mod pop;
+mod show;
 mod summarize;
 mod switch;
 mod tree;
