@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_pisess_global_optspecs
-    string join \n color= q/quiet h/help V/version
+    string join \n color= q/quiet list h/help V/version
 end
 
 function __fish_pisess_needs_command
@@ -28,6 +28,7 @@ complete -c pisess -n "__fish_pisess_needs_command" -l color -d 'Colour the outp
 always\t'In any case'
 never\t'Never'"
 complete -c pisess -n "__fish_pisess_needs_command" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_needs_command" -l list -d 'List the commands, with those that programs on the PATH add'
 complete -c pisess -n "__fish_pisess_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_needs_command" -s V -l version -d 'Print version'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "migrate" -d 'Bring old session files to version 3'
@@ -147,6 +148,8 @@ complete -c pisess -n "__fish_pisess_using_subcommand pick" -s q -l quiet -d 'Pr
 complete -c pisess -n "__fish_pisess_using_subcommand pick" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l cwd -d 'The working folder of the new session, when it is to be another' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l dir -d 'The folder to put the new file in' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l timeout -d 'How long a command that is run may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l wait -d 'How long to wait for another process that holds the session' -r
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -164,10 +167,10 @@ complete -c pisess -n "__fish_pisess_using_subcommand compact" -l first-kept -d 
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l if-over -d 'Do nothing unless the context has more tokens' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand compact" -l hook -d 'A shell command that gets a JSON event and may answer with a summary, or cancel' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
-complete -c pisess -n "__fish_pisess_using_subcommand compact" -l timeout -d 'How long such a command may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l instructions -d 'What the summary should pay attention to' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l timeout -d 'How long a command that is run may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l wait -d 'How long to wait for another process that holds the session' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -185,10 +188,10 @@ complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l from -d 'The
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l label -d 'Label the summary' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l hook -d 'A shell command that gets a JSON event and may answer with a summary, or cancel' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
-complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l timeout -d 'How long such a command may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l instructions -d 'What the summary should pay attention to' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l timeout -d 'How long a command that is run may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l wait -d 'How long to wait for another process that holds the session' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -225,10 +228,10 @@ complete -c pisess -n "__fish_pisess_using_subcommand merge" -s h -l help -d 'Pr
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l label -d 'Label the summary; without one, REF' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand switch" -l hook -d 'A shell command that gets a JSON event and may answer with a summary, or cancel' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
-complete -c pisess -n "__fish_pisess_using_subcommand switch" -l timeout -d 'How long such a command may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l instructions -d 'What the summary should pay attention to' -r
+complete -c pisess -n "__fish_pisess_using_subcommand switch" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand switch" -l timeout -d 'How long a command that is run may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l wait -d 'How long to wait for another process that holds the session' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -266,8 +269,8 @@ complete -c pisess -n "__fish_pisess_using_subcommand pop" -s h -l help -d 'Prin
 complete -c pisess -n "__fish_pisess_using_subcommand context" -l as -d 'What to print' -r -f -a "messages\t'The agent\'s messages and settings, as JSON'
 llm\t'The messages as a model\'s API knows them, as JSON'
 text\t'The transcript that the agent\'s summariser reads'"
-complete -c pisess -n "__fish_pisess_using_subcommand context" -l hook -d 'A shell command that gets the messages as a JSON event and may answer with others' -r
-complete -c pisess -n "__fish_pisess_using_subcommand context" -l timeout -d 'How long that command may take' -r
+complete -c pisess -n "__fish_pisess_using_subcommand context" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand context" -l timeout -d 'How long a command that is run may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand context" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"

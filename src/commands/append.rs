@@ -158,7 +158,7 @@ pub fn run(mut args: Args, talk: &Talk, world: &mut World) -> Result<Exit, Failu
         };
         let ids = change.lines.iter().filter_map(|line| Raw::checked(line).get_text("id"));
         let names: Vec<_> = ids.map(|id| id.to_string()).collect();
-        Ok((!names.is_empty()).then_some((change, Told { names, draft: None })))
+        Ok((!names.is_empty()).then_some((change, Told { names, ..Told::default() })))
     };
     change(&job, &session, &mut mint, world, &mut decide)
 }

@@ -106,7 +106,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         Ok(planned.map(|change| {
             let ids = change.lines.iter().filter_map(|line| Raw::checked(line).get_text("id"));
             let names = ids.map(|id| id.to_string()).collect();
-            (change, Made { names, draft: None })
+            (change, Made { names, ..Made::default() })
         }))
     };
     change(&job, &session, &mut mint, world, &mut decide)

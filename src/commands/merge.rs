@@ -3,7 +3,7 @@
 use super::failure::{Exit, Failure};
 use super::input::Input;
 use super::mint::Mint;
-use super::moving::{Move, first_id};
+use super::moving::{Move, first_id, told};
 use super::summary::SummaryArgs;
 use super::write::{Job, Made, change};
 use crate::cli::{Talk, Write};
@@ -87,8 +87,9 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     }
     let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
     let mut mint = Mint::new(world)?;
+    let hook = step.summary.hook.hook(world);
     let leaf = step.landing()?;
-    let summary = step.ready(world)?;
+    let summary = step.ready(hook.as_ref(), world)?;
     let name = step.name()?;
     let from = from.map(|ix| session.id(ix).into_owned());
     let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
@@ -103,7 +104,10 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         }
         let change = merged(session, found(&from), &summary, name.as_ref(), stamp);
         let names = first_id(&change);
-        Ok(Some((change, Made { names, draft: None })))
+        let old = session.leaf.map(|leaf| session.id(leaf));
+        let after =
+            hook.clone().map(|hook| told(hook, (input, session), old.as_ref(), Some(&summary), &change));
+        Ok(Some((change, Made { names, after, draft: None })))
     };
     change(&job, &session, &mut mint, world, &mut decide)
 }

@@ -77,7 +77,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         let copies = picked.change.lines.iter().take(picked.copies);
         let ids = copies.filter_map(|line| Raw::checked(line).get_text("id"));
         let names = ids.map(|id| id.to_string()).collect();
-        Ok(Some((picked.change, Made { names, draft: None })))
+        Ok(Some((picked.change, Made { names, ..Made::default() })))
     };
     let exit = change(&job, &session, &mut mint, world, &mut decide)?;
     if !along.is_empty() && !talk.quiet {

@@ -5,13 +5,11 @@
 //! its own with the fixtures in it, and what one block does is there in the next.
 //! `PISESS_BLESS=1 cargo test --test it documents` writes the outputs anew.
 
+use crate::pty::on_terminal;
 use pisess::guide;
-use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use tempfile::TempDir;
 
 /// A folder with the fixtures, sessions of every kind under the names that examples use, and a
@@ -63,20 +61,12 @@ impl Desk {
 
     /// Runs a line in a shell on a terminal of 80 columns: what is seen there, and the exit code.
     fn run(&self, line: &str) -> (String, i32) {
-        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-        unlockpt(&terminal).unwrap();
-        let inside = ioctl_tiocgptpeer(&terminal, OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        let size = Winsize { ws_row: 25, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&terminal, size).unwrap();
         let pisess = Path::new(env!("CARGO_BIN_EXE_pisess")).parent().unwrap();
         let path = std::env::var("PATH").unwrap_or_default();
         let mut command = Command::new("sh");
         command
             .args(["-c", line])
             .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::from(inside.try_clone().unwrap()))
-            .stderr(Stdio::from(inside))
             .env_clear()
             .env("PATH", format!("{}:{}:{path}", self.path("home/bin").display(), pisess.display()))
             .env("HOME", self.path("home"))
@@ -84,18 +74,7 @@ impl Desk {
             .env("TZ", "UTC")
             .env("PISESS_NOW", "2026-11-21T12:00:00Z")
             .env("PISESS_ID_SEED", "documents");
-        let mut child = command.spawn().unwrap();
-        // Our ends of the inside go, so that the terminal hangs up when the last of theirs does.
-        drop(command);
-        let mut seen = Vec::new();
-        let mut terminal = File::from(terminal);
-        let mut buffer = [0; 4096];
-        // It ends with an error of its own.
-        while let Ok(read @ 1..) = terminal.read(&mut buffer) {
-            seen.extend_from_slice(&buffer[..read]);
-        }
-        let code = child.wait().unwrap().code().expect("no signal");
-        (String::from_utf8(seen).unwrap().replace("\r\n", "\n"), code)
+        on_terminal(command)
     }
 }
 

@@ -19,6 +19,8 @@ mod summarize;
 mod switch;
 mod tree;
 
+#[cfg(unix)]
+mod external;
 mod hook;
 mod references;
 
@@ -34,6 +36,8 @@ mod writing;
 #[cfg(target_os = "linux")]
 mod documents;
 mod generated;
+#[cfg(target_os = "linux")]
+mod pty;
 mod tidy;
 
 mod store;

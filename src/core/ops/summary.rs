@@ -17,6 +17,8 @@ pub struct Summary {
     pub text: Text<'static>,
     /// Its `details`, as JSON.
     pub details: Vec<u8>,
+    /// What it cost, as JSON, where a hook says so; only pi stores it.
+    pub usage: Option<Vec<u8>>,
     /// Whether a hook gave it, which the agents note.
     pub from_hook: bool,
 }
@@ -129,9 +131,10 @@ fn base(kind: &str, id: &str, parent: Option<&Text>, timestamp: &str) -> Object 
 }
 
 fn flagged(entry: Object, dialect: Dialect, summary: &Summary) -> Object {
-    let key = match dialect {
-        Dialect::Pi => "fromHook",
-        Dialect::OhMyPi => "fromExtension",
+    let (key, usage) = match dialect {
+        Dialect::Pi => ("fromHook", summary.usage.as_ref()),
+        Dialect::OhMyPi => ("fromExtension", None),
     };
+    let entry = entry.with(usage, |entry, usage| entry.json("usage", usage));
     if summary.from_hook { entry.bool(key, true) } else { entry }
 }
