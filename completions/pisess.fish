@@ -208,10 +208,10 @@ complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s h -l help -d
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -l label -d 'Label the summary' -r
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand merge" -l hook -d 'A shell command that gets a JSON event and may answer with a summary, or cancel' -r
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
-complete -c pisess -n "__fish_pisess_using_subcommand merge" -l timeout -d 'How long such a command may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -l instructions -d 'What the summary should pay attention to' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l timeout -d 'How long a command that is run may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -l wait -d 'How long to wait for another process that holds the session' -r
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -249,10 +249,10 @@ complete -c pisess -n "__fish_pisess_using_subcommand switch" -s h -l help -d 'P
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l label -d 'Label the summary; without one, the question' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand pop" -l hook -d 'A shell command that gets a JSON event and may answer with a summary, or cancel' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
-complete -c pisess -n "__fish_pisess_using_subcommand pop" -l timeout -d 'How long such a command may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l instructions -d 'What the summary should pay attention to' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l timeout -d 'How long a command that is run may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l wait -d 'How long to wait for another process that holds the session' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'

@@ -28,7 +28,7 @@ pub struct World<'a> {
     /// be; its exit code.
     pub run_program: &'a dyn Fn(&Path, &[OsString]) -> io::Result<u8>,
     /// Whether standard output is this file.
-    pub stdout_is: &'a dyn Fn(&SessionFile) -> bool,
+    pub stdout_is: &'a (dyn Fn(&SessionFile) -> bool + Sync),
     /// The folder that relative paths start from.
     pub folder: PathBuf,
     /// Processors to use.

@@ -24,7 +24,6 @@ pub struct Input {
 impl Input {
     /// Opens a path, or standard input for `-`.
     pub fn open(path: &Path, world: &mut World) -> Result<Input, Failure> {
-        let name = visible(&path.to_string_lossy());
         if path == Path::new("-") {
             if world.terminals.stdin {
                 return Err(Failure::cannot("read standard input: it is a terminal")
@@ -33,9 +32,15 @@ impl Input {
             let spooled = store::spool(world.stdin, SPOOL_MEMORY)?;
             return Ok(Input { name: "standard input".to_owned(), opened: Opened::Stream(spooled) });
         }
+        Input::open_path(path, world.stdout_is)
+    }
+
+    /// Opens a path, unless it is standard output.
+    pub fn open_path(path: &Path, is_stdout: &dyn Fn(&SessionFile) -> bool) -> Result<Input, Failure> {
+        let name = visible(&path.to_string_lossy());
         let opened = store::open(path, SPOOL_MEMORY)?;
         if let Opened::File(file) = &opened
-            && (world.stdout_is)(file)
+            && is_stdout(file)
         {
             return Err(Failure::cannot(format_args!("{name}: standard output is the session itself"))
                 .hint("leave the redirection out to change the session, or write elsewhere with -o"));

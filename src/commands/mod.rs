@@ -27,6 +27,7 @@ mod output;
 mod shell;
 mod summary;
 mod visible;
+mod workers;
 mod write;
 
 use crate::cli::{Cli, Verb};

@@ -181,7 +181,9 @@ pub fn read_text(path: &Path, session_is_stdin: bool, world: &mut World) -> Resu
         world.stdin.read_to_end(&mut bytes).map_err(|error| Failure::reading("standard input", error))?;
     } else {
         let name = visible(&path.to_string_lossy());
-        bytes = std::fs::read(path).map_err(|error| Failure::reading(&name, error))?;
+        bytes = std::fs::read(path).map_err(|error| {
+            Failure::reading(&name, error).hint("give the path of a text, or - for standard input")
+        })?;
     }
     // Files end with a newline that is not meant.
     Ok(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned())

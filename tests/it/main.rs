@@ -28,6 +28,7 @@ mod errors;
 mod fuzz;
 mod hazards;
 mod hostile;
+mod others;
 mod pipes;
 mod properties;
 mod terminal;
