@@ -380,12 +380,12 @@ fn odd_labels_and_times() {
     f0000001  [leaf]
     ");
     assert_snapshot!(tree("ids-of-any-kind"), @"
-    -rf           • user: starts with a dash
-    V1StGXR8_Z    • user: nanoid
+    -rf                                   • user: starts with a dash
+    V1StGXR8_Z                            • user: nanoid
     018f3c6a-7b1e-7000-8000-000000000001  • user: uuid
-    b^            • user: ends like a suffix
-    root          • user: named root
-    é à           • user: with a blank  ← active
+    b^                                    • user: ends like a suffix
+    root                                  • user: named root
+    é à                                   • user: with a blank  ← active
     ");
 }
 
