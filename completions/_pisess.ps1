@@ -32,13 +32,18 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('migrate', 'migrate', [CompletionResultType]::ParameterValue, 'Bring old session files to version 3')
             [CompletionResult]::new('tree', 'tree', [CompletionResultType]::ParameterValue, 'Draw the conversation as a tree')
             [CompletionResult]::new('path', 'path', [CompletionResultType]::ParameterValue, 'List the entries from the root to an entry')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show entries in full')
             [CompletionResult]::new('label', 'label', [CompletionResultType]::ParameterValue, 'Name an entry, take its name off, or list the names')
             [CompletionResult]::new('append', 'append', [CompletionResultType]::ParameterValue, 'Add entries: messages, notes, settings, a name')
             [CompletionResult]::new('edit', 'edit', [CompletionResultType]::ParameterValue, 'Change what the model sees of an entry, and leave the entry as it is')
+            [CompletionResult]::new('pick', 'pick', [CompletionResultType]::ParameterValue, 'Copy entries to the leaf, or onto another entry')
             [CompletionResult]::new('fork', 'fork', [CompletionResultType]::ParameterValue, 'Copy the path to an entry, or the whole tree, into a new session')
             [CompletionResult]::new('compact', 'compact', [CompletionResultType]::ParameterValue, 'Summarise the older part of the conversation and go on from there')
             [CompletionResult]::new('summarize', 'summarize', [CompletionResultType]::ParameterValue, 'Go to another entry and leave a summary of the branch behind')
+            [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Bring another branch back as a summary at the leaf')
+            [CompletionResult]::new('branches', 'branches', [CompletionResultType]::ParameterValue, 'List the branches')
             [CompletionResult]::new('switch', 'switch', [CompletionResultType]::ParameterValue, 'Go on from another entry')
+            [CompletionResult]::new('pop', 'pop', [CompletionResultType]::ParameterValue, 'Take the last question back, and leave a summary of what came after it')
             [CompletionResult]::new('context', 'context', [CompletionResultType]::ParameterValue, 'Print what the model would see at an entry')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Tell what is wrong with session files, and repair it')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
@@ -81,6 +86,16 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
         'pisess;path' {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
             [CompletionResult]::new('--ids', '--ids', [CompletionResultType]::ParameterName, 'Print the ids only')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the entries themselves, as version 3 stores them')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'pisess;show' {
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('--children', '--children', [CompletionResultType]::ParameterName, 'List the entries directly under each REF instead')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the entries themselves, as version 3 stores them')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
@@ -149,6 +164,22 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'pisess;pick' {
+            [CompletionResult]::new('--onto', '--onto', [CompletionResultType]::ParameterName, 'The entry under which the copies go')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Write what is refused otherwise, as onto an existing file')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON: what was written, or with -n what would be')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'pisess;fork' {
             [CompletionResult]::new('--cwd', '--cwd', [CompletionResultType]::ParameterName, 'The working folder of the new session, when it is to be another')
             [CompletionResult]::new('--dir', '--dir', [CompletionResultType]::ParameterName, 'The folder to put the new file in')
@@ -159,6 +190,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
             [CompletionResult]::new('--before', '--before', [CompletionResultType]::ParameterName, 'End before REF, a user message, and print its text to be edited')
+            [CompletionResult]::new('--subtree', '--subtree', [CompletionResultType]::ParameterName, 'Copy what hangs below REF, too, with its branches')
             [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Copy every entry and branch')
             [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
@@ -223,6 +255,40 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'pisess;merge' {
+            [CompletionResult]::new('--label', '--label', [CompletionResultType]::ParameterName, 'Label the summary')
+            [CompletionResult]::new('--summary', '--summary', [CompletionResultType]::ParameterName, 'The summary, stored as it is')
+            [CompletionResult]::new('--summary-file', '--summary-file', [CompletionResultType]::ParameterName, 'A file that holds the summary; - is standard input')
+            [CompletionResult]::new('--summarizer', '--summarizer', [CompletionResultType]::ParameterName, 'A shell command that reads the prompt and prints the summary')
+            [CompletionResult]::new('--instructions', '--instructions', [CompletionResultType]::ParameterName, 'What the summary should pay attention to')
+            [CompletionResult]::new('--hook', '--hook', [CompletionResultType]::ParameterName, 'A shell command that is told as JSON what happens, and may answer; '''' is none')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'How long a command that is run may take')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('--replace-instructions', '--replace-instructions', [CompletionResultType]::ParameterName, 'Tell the summarizer these instructions instead of the agent''s')
+            [CompletionResult]::new('--prepare', '--prepare', [CompletionResultType]::ParameterName, 'Print what would be summarised, as JSON, and write nothing')
+            [CompletionResult]::new('--prompt', '--prompt', [CompletionResultType]::ParameterName, 'Print what a summarizer would be told, and write nothing')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Write what is refused otherwise, as onto an existing file')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON: what was written, or with -n what would be')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'pisess;branches' {
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print a JSON object for each branch')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'pisess;switch' {
             [CompletionResult]::new('--label', '--label', [CompletionResultType]::ParameterName, 'Label the summary; without one, REF')
             [CompletionResult]::new('--summary', '--summary', [CompletionResultType]::ParameterName, 'The summary, stored as it is')
@@ -236,6 +302,31 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
             [CompletionResult]::new('--summarize', '--summarize', [CompletionResultType]::ParameterName, 'Leave a summary of what is left behind')
+            [CompletionResult]::new('--replace-instructions', '--replace-instructions', [CompletionResultType]::ParameterName, 'Tell the summarizer these instructions instead of the agent''s')
+            [CompletionResult]::new('--prepare', '--prepare', [CompletionResultType]::ParameterName, 'Print what would be summarised, as JSON, and write nothing')
+            [CompletionResult]::new('--prompt', '--prompt', [CompletionResultType]::ParameterName, 'Print what a summarizer would be told, and write nothing')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Write what is refused otherwise, as onto an existing file')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON: what was written, or with -n what would be')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'pisess;pop' {
+            [CompletionResult]::new('--label', '--label', [CompletionResultType]::ParameterName, 'Label the summary; without one, the question')
+            [CompletionResult]::new('--summary', '--summary', [CompletionResultType]::ParameterName, 'The summary, stored as it is')
+            [CompletionResult]::new('--summary-file', '--summary-file', [CompletionResultType]::ParameterName, 'A file that holds the summary; - is standard input')
+            [CompletionResult]::new('--summarizer', '--summarizer', [CompletionResultType]::ParameterName, 'A shell command that reads the prompt and prints the summary')
+            [CompletionResult]::new('--instructions', '--instructions', [CompletionResultType]::ParameterName, 'What the summary should pay attention to')
+            [CompletionResult]::new('--hook', '--hook', [CompletionResultType]::ParameterName, 'A shell command that is told as JSON what happens, and may answer; '''' is none')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'How long a command that is run may take')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
             [CompletionResult]::new('--replace-instructions', '--replace-instructions', [CompletionResultType]::ParameterName, 'Tell the summarizer these instructions instead of the agent''s')
             [CompletionResult]::new('--prepare', '--prepare', [CompletionResultType]::ParameterName, 'Print what would be summarised, as JSON, and write nothing')
             [CompletionResult]::new('--prompt', '--prompt', [CompletionResultType]::ParameterName, 'Print what a summarizer would be told, and write nothing')
@@ -285,13 +376,18 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('migrate', 'migrate', [CompletionResultType]::ParameterValue, 'Bring old session files to version 3')
             [CompletionResult]::new('tree', 'tree', [CompletionResultType]::ParameterValue, 'Draw the conversation as a tree')
             [CompletionResult]::new('path', 'path', [CompletionResultType]::ParameterValue, 'List the entries from the root to an entry')
+            [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show entries in full')
             [CompletionResult]::new('label', 'label', [CompletionResultType]::ParameterValue, 'Name an entry, take its name off, or list the names')
             [CompletionResult]::new('append', 'append', [CompletionResultType]::ParameterValue, 'Add entries: messages, notes, settings, a name')
             [CompletionResult]::new('edit', 'edit', [CompletionResultType]::ParameterValue, 'Change what the model sees of an entry, and leave the entry as it is')
+            [CompletionResult]::new('pick', 'pick', [CompletionResultType]::ParameterValue, 'Copy entries to the leaf, or onto another entry')
             [CompletionResult]::new('fork', 'fork', [CompletionResultType]::ParameterValue, 'Copy the path to an entry, or the whole tree, into a new session')
             [CompletionResult]::new('compact', 'compact', [CompletionResultType]::ParameterValue, 'Summarise the older part of the conversation and go on from there')
             [CompletionResult]::new('summarize', 'summarize', [CompletionResultType]::ParameterValue, 'Go to another entry and leave a summary of the branch behind')
+            [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Bring another branch back as a summary at the leaf')
+            [CompletionResult]::new('branches', 'branches', [CompletionResultType]::ParameterValue, 'List the branches')
             [CompletionResult]::new('switch', 'switch', [CompletionResultType]::ParameterValue, 'Go on from another entry')
+            [CompletionResult]::new('pop', 'pop', [CompletionResultType]::ParameterValue, 'Take the last question back, and leave a summary of what came after it')
             [CompletionResult]::new('context', 'context', [CompletionResultType]::ParameterValue, 'Print what the model would see at an entry')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Tell what is wrong with session files, and repair it')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
@@ -306,6 +402,9 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
         'pisess;help;path' {
             break
         }
+        'pisess;help;show' {
+            break
+        }
         'pisess;help;label' {
             break
         }
@@ -313,6 +412,9 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;help;edit' {
+            break
+        }
+        'pisess;help;pick' {
             break
         }
         'pisess;help;fork' {
@@ -324,7 +426,16 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
         'pisess;help;summarize' {
             break
         }
+        'pisess;help;merge' {
+            break
+        }
+        'pisess;help;branches' {
+            break
+        }
         'pisess;help;switch' {
+            break
+        }
+        'pisess;help;pop' {
             break
         }
         'pisess;help;context' {

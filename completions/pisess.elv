@@ -29,13 +29,18 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand migrate 'Bring old session files to version 3'
             cand tree 'Draw the conversation as a tree'
             cand path 'List the entries from the root to an entry'
+            cand show 'Show entries in full'
             cand label 'Name an entry, take its name off, or list the names'
             cand append 'Add entries: messages, notes, settings, a name'
             cand edit 'Change what the model sees of an entry, and leave the entry as it is'
+            cand pick 'Copy entries to the leaf, or onto another entry'
             cand fork 'Copy the path to an entry, or the whole tree, into a new session'
             cand compact 'Summarise the older part of the conversation and go on from there'
             cand summarize 'Go to another entry and leave a summary of the branch behind'
+            cand merge 'Bring another branch back as a summary at the leaf'
+            cand branches 'List the branches'
             cand switch 'Go on from another entry'
+            cand pop 'Take the last question back, and leave a summary of what came after it'
             cand context 'Print what the model would see at an entry'
             cand check 'Tell what is wrong with session files, and repair it'
             cand help 'Print this message or the help of the given subcommand(s)'
@@ -75,6 +80,15 @@ set edit:completion:arg-completer[pisess] = {|@words|
         &'pisess;path'= {
             cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand --ids 'Print the ids only'
+            cand --json 'Print the entries themselves, as version 3 stores them'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;show'= {
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --children 'List the entries directly under each REF instead'
             cand --json 'Print the entries themselves, as version 3 stores them'
             cand -q 'Print no notes, only errors'
             cand --quiet 'Print no notes, only errors'
@@ -139,6 +153,21 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'pisess;pick'= {
+            cand --onto 'The entry under which the copies go'
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'How long to wait for another process that holds the session'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Write what is refused otherwise, as onto an existing file'
+            cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'pisess;fork'= {
             cand --cwd 'The working folder of the new session, when it is to be another'
             cand --dir 'The folder to put the new file in'
@@ -149,6 +178,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --wait 'How long to wait for another process that holds the session'
             cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand --before 'End before REF, a user message, and print its text to be edited'
+            cand --subtree 'Copy what hangs below REF, too, with its branches'
             cand --all 'Copy every entry and branch'
             cand -n 'Write nothing, print what would be written'
             cand --dry-run 'Write nothing, print what would be written'
@@ -210,6 +240,38 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'pisess;merge'= {
+            cand --label 'Label the summary'
+            cand --summary 'The summary, stored as it is'
+            cand --summary-file 'A file that holds the summary; - is standard input'
+            cand --summarizer 'A shell command that reads the prompt and prints the summary'
+            cand --instructions 'What the summary should pay attention to'
+            cand --hook 'A shell command that is told as JSON what happens, and may answer; '''' is none'
+            cand --timeout 'How long a command that is run may take'
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'How long to wait for another process that holds the session'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --replace-instructions 'Tell the summarizer these instructions instead of the agent''s'
+            cand --prepare 'Print what would be summarised, as JSON, and write nothing'
+            cand --prompt 'Print what a summarizer would be told, and write nothing'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Write what is refused otherwise, as onto an existing file'
+            cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;branches'= {
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --json 'Print a JSON object for each branch'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'pisess;switch'= {
             cand --label 'Label the summary; without one, REF'
             cand --summary 'The summary, stored as it is'
@@ -223,6 +285,30 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --wait 'How long to wait for another process that holds the session'
             cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand --summarize 'Leave a summary of what is left behind'
+            cand --replace-instructions 'Tell the summarizer these instructions instead of the agent''s'
+            cand --prepare 'Print what would be summarised, as JSON, and write nothing'
+            cand --prompt 'Print what a summarizer would be told, and write nothing'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Write what is refused otherwise, as onto an existing file'
+            cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;pop'= {
+            cand --label 'Label the summary; without one, the question'
+            cand --summary 'The summary, stored as it is'
+            cand --summary-file 'A file that holds the summary; - is standard input'
+            cand --summarizer 'A shell command that reads the prompt and prints the summary'
+            cand --instructions 'What the summary should pay attention to'
+            cand --hook 'A shell command that is told as JSON what happens, and may answer; '''' is none'
+            cand --timeout 'How long a command that is run may take'
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'How long to wait for another process that holds the session'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand --replace-instructions 'Tell the summarizer these instructions instead of the agent''s'
             cand --prepare 'Print what would be summarised, as JSON, and write nothing'
             cand --prompt 'Print what a summarizer would be told, and write nothing'
@@ -269,13 +355,18 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand migrate 'Bring old session files to version 3'
             cand tree 'Draw the conversation as a tree'
             cand path 'List the entries from the root to an entry'
+            cand show 'Show entries in full'
             cand label 'Name an entry, take its name off, or list the names'
             cand append 'Add entries: messages, notes, settings, a name'
             cand edit 'Change what the model sees of an entry, and leave the entry as it is'
+            cand pick 'Copy entries to the leaf, or onto another entry'
             cand fork 'Copy the path to an entry, or the whole tree, into a new session'
             cand compact 'Summarise the older part of the conversation and go on from there'
             cand summarize 'Go to another entry and leave a summary of the branch behind'
+            cand merge 'Bring another branch back as a summary at the leaf'
+            cand branches 'List the branches'
             cand switch 'Go on from another entry'
+            cand pop 'Take the last question back, and leave a summary of what came after it'
             cand context 'Print what the model would see at an entry'
             cand check 'Tell what is wrong with session files, and repair it'
             cand help 'Print this message or the help of the given subcommand(s)'
@@ -286,11 +377,15 @@ set edit:completion:arg-completer[pisess] = {|@words|
         }
         &'pisess;help;path'= {
         }
+        &'pisess;help;show'= {
+        }
         &'pisess;help;label'= {
         }
         &'pisess;help;append'= {
         }
         &'pisess;help;edit'= {
+        }
+        &'pisess;help;pick'= {
         }
         &'pisess;help;fork'= {
         }
@@ -298,7 +393,13 @@ set edit:completion:arg-completer[pisess] = {|@words|
         }
         &'pisess;help;summarize'= {
         }
+        &'pisess;help;merge'= {
+        }
+        &'pisess;help;branches'= {
+        }
         &'pisess;help;switch'= {
+        }
+        &'pisess;help;pop'= {
         }
         &'pisess;help;context'= {
         }

@@ -34,13 +34,18 @@ complete -c pisess -n "__fish_pisess_needs_command" -s V -l version -d 'Print ve
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "migrate" -d 'Bring old session files to version 3'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "tree" -d 'Draw the conversation as a tree'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "path" -d 'List the entries from the root to an entry'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "show" -d 'Show entries in full'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "label" -d 'Name an entry, take its name off, or list the names'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "append" -d 'Add entries: messages, notes, settings, a name'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "edit" -d 'Change what the model sees of an entry, and leave the entry as it is'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "pick" -d 'Copy entries to the leaf, or onto another entry'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "merge" -d 'Bring another branch back as a summary at the leaf'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "branches" -d 'List the branches'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "switch" -d 'Go on from another entry'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "pop" -d 'Take the last question back, and leave a summary of what came after it'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "context" -d 'Print what the model would see at an entry'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "check" -d 'Tell what is wrong with session files, and repair it'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -80,6 +85,13 @@ complete -c pisess -n "__fish_pisess_using_subcommand path" -l ids -d 'Print the
 complete -c pisess -n "__fish_pisess_using_subcommand path" -l json -d 'Print the entries themselves, as version 3 stores them'
 complete -c pisess -n "__fish_pisess_using_subcommand path" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand path" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand show" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand show" -l children -d 'List the entries directly under each REF instead'
+complete -c pisess -n "__fish_pisess_using_subcommand show" -l json -d 'Print the entries themselves, as version 3 stores them'
+complete -c pisess -n "__fish_pisess_using_subcommand show" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand label" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand label" -l wait -d 'How long to wait for another process that holds the session' -r
 complete -c pisess -n "__fish_pisess_using_subcommand label" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -132,6 +144,17 @@ complete -c pisess -n "__fish_pisess_using_subcommand edit" -l force -d 'Write w
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -l json -d 'Print JSON: what was written, or with -n what would be'
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -l onto -d 'The entry under which the copies go' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -s n -l dry-run -d 'Write nothing, print what would be written'
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -l force -d 'Write what is refused otherwise, as onto an existing file'
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l cwd -d 'The working folder of the new session, when it is to be another' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l dir -d 'The folder to put the new file in' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
@@ -142,6 +165,7 @@ complete -c pisess -n "__fish_pisess_using_subcommand fork" -l color -d 'Colour 
 always\t'In any case'
 never\t'Never'"
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l before -d 'End before REF, a user message, and print its text to be edited'
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l subtree -d 'Copy what hangs below REF, too, with its branches'
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l all -d 'Copy every entry and branch'
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -s n -l dry-run -d 'Write nothing, print what would be written'
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l force -d 'Write what is refused otherwise, as onto an existing file'
@@ -191,6 +215,32 @@ complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l force -d 'Wr
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l json -d 'Print JSON: what was written, or with -n what would be'
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l label -d 'Label the summary' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l summary -d 'The summary, stored as it is' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l instructions -d 'What the summary should pay attention to' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l timeout -d 'How long a command that is run may take' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l replace-instructions -d 'Tell the summarizer these instructions instead of the agent\'s'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l prepare -d 'Print what would be summarised, as JSON, and write nothing'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l prompt -d 'Print what a summarizer would be told, and write nothing'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -s n -l dry-run -d 'Write nothing, print what would be written'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l force -d 'Write what is refused otherwise, as onto an existing file'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand branches" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand branches" -l json -d 'Print a JSON object for each branch'
+complete -c pisess -n "__fish_pisess_using_subcommand branches" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand branches" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l label -d 'Label the summary; without one, REF' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
@@ -212,6 +262,26 @@ complete -c pisess -n "__fish_pisess_using_subcommand switch" -l force -d 'Write
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l json -d 'Print JSON: what was written, or with -n what would be'
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l label -d 'Label the summary; without one, the question' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l summary -d 'The summary, stored as it is' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l instructions -d 'What the summary should pay attention to' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l timeout -d 'How long a command that is run may take' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l replace-instructions -d 'Tell the summarizer these instructions instead of the agent\'s'
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l prepare -d 'Print what would be summarised, as JSON, and write nothing'
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l prompt -d 'Print what a summarizer would be told, and write nothing'
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -s n -l dry-run -d 'Write nothing, print what would be written'
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l force -d 'Write what is refused otherwise, as onto an existing file'
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand context" -l as -d 'What to print' -r -f -a "messages\t'The agent\'s messages and settings, as JSON'
 llm\t'The messages as a model\'s API knows them, as JSON'
 text\t'The transcript that the agent\'s summariser reads'"
@@ -237,16 +307,21 @@ complete -c pisess -n "__fish_pisess_using_subcommand check" -l force -d 'Write 
 complete -c pisess -n "__fish_pisess_using_subcommand check" -l json -d 'Print JSON: what was written, or with -n what would be'
 complete -c pisess -n "__fish_pisess_using_subcommand check" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "migrate" -d 'Bring old session files to version 3'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "tree" -d 'Draw the conversation as a tree'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "path" -d 'List the entries from the root to an entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "label" -d 'Name an entry, take its name off, or list the names'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "append" -d 'Add entries: messages, notes, settings, a name'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "edit" -d 'Change what the model sees of an entry, and leave the entry as it is'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "switch" -d 'Go on from another entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "context" -d 'Print what the model would see at an entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "check" -d 'Tell what is wrong with session files, and repair it'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path label append edit fork compact summarize switch context check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "migrate" -d 'Bring old session files to version 3'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "tree" -d 'Draw the conversation as a tree'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "path" -d 'List the entries from the root to an entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "show" -d 'Show entries in full'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "label" -d 'Name an entry, take its name off, or list the names'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "append" -d 'Add entries: messages, notes, settings, a name'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "edit" -d 'Change what the model sees of an entry, and leave the entry as it is'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "pick" -d 'Copy entries to the leaf, or onto another entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "merge" -d 'Bring another branch back as a summary at the leaf'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "branches" -d 'List the branches'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "switch" -d 'Go on from another entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "pop" -d 'Take the last question back, and leave a summary of what came after it'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "context" -d 'Print what the model would see at an entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "check" -d 'Tell what is wrong with session files, and repair it'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -100,7 +100,7 @@ pub const STREAMS: Section = Section {
 pub const SUMMARIES: Section = Section {
     title: "SUMMARIES",
     paragraphs: &[
-        "`compact`, `summarize` and `switch --summarize` take the first of these that is given: a text (`--summary`, \
+        "`compact`, `summarize`, `merge`, `pop` and `switch --summarize` take the first of these that is given: a text (`--summary`, \
          `--summary-file`), the answer of a hook (`--hook`), the output of a command (`--summarizer`). With \
          none of them they extract a summary from the conversation itself, without a model and without a \
          network, the same every time.",
@@ -237,21 +237,27 @@ pub struct Guide {
 }
 
 /// All commands, as `--help` lists them.
-pub fn guides() -> [Guide; 12] {
+pub fn guides() -> [Guide; 17] {
     use crate::commands::{
-        append, check, compact, context, edit, fork, label, migrate, path, summarize, switch, tree,
+        append, branches, check, compact, context, edit, fork, label, merge, migrate, path, pick, pop, show,
+        summarize, switch, tree,
     };
     [
         migrate::GUIDE,
         tree::GUIDE,
         path::GUIDE,
+        show::GUIDE,
         label::GUIDE,
         append::GUIDE,
         edit::GUIDE,
+        pick::GUIDE,
         fork::GUIDE,
         compact::GUIDE,
         summarize::GUIDE,
+        merge::GUIDE,
+        branches::GUIDE,
         switch::GUIDE,
+        pop::GUIDE,
         context::GUIDE,
         check::GUIDE,
     ]

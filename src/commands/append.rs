@@ -3,6 +3,7 @@
 use super::failure::{Exit, Failure};
 use super::input::Input;
 use super::mint::Mint;
+use super::moving::new_parent;
 use super::summary::read_text;
 use super::visible::visible;
 use super::write::{Job, Made as Told, change};
@@ -143,6 +144,7 @@ pub fn run(mut args: Args, talk: &Talk, world: &mut World) -> Result<Exit, Failu
     let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
     let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
         let place = input.resolve(session, &args.at)?;
+        new_parent(input, session, place)?;
         let change = match &given {
             Given::Lines(name, text) => lines(name, text, session, place, stamp)?,
             Given::Words => {

@@ -99,7 +99,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
             ))
             .hint("say it anew on a branch: pisess append --at REF^ adds there what it should be"));
         }
-        let targets = targets(args, input, session)?;
+        let targets = input.entries(session, &args.targets)?;
         let bodies = FileBodies::new(session, input.source());
         let planned = edit(session, &bodies, &targets, wanted, stamp)
             .map_err(|refused| told(refused, wanted, input, session))?;
@@ -110,16 +110,6 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         }))
     };
     change(&job, &session, &mut mint, world, &mut decide)
-}
-
-fn targets(args: &Args, input: &Input, session: &Session) -> Result<Vec<EntryIx>, Failure> {
-    let named = args.targets.iter().map(|reference| {
-        input.resolve(session, reference)?.ok_or_else(|| {
-            Failure::cannot(format_args!("{}: {reference} is no entry", input.name))
-                .hint("root is the place before the first entry; name an entry")
-        })
-    });
-    named.collect()
 }
 
 fn told(refused: Refused, wanted: Wanted, input: &Input, session: &Session) -> Failure {

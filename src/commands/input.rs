@@ -3,6 +3,7 @@
 use super::failure::Failure;
 use super::visible::visible;
 use crate::cli::Talk;
+use crate::core::entry::EntryIx;
 use crate::core::load::{LoadError, Options, WrongFile, load};
 use crate::core::reference::{Position, ReferenceError, resolve};
 use crate::core::session::{ProblemKind, Session};
@@ -83,6 +84,17 @@ impl Input {
     /// The place a reference names.
     pub fn resolve(&self, session: &Session, reference: &str) -> Result<Position, Failure> {
         resolve(session, reference).map_err(|error| self.unresolved(&error))
+    }
+
+    /// The entries that references name.
+    pub fn entries(&self, session: &Session, references: &[String]) -> Result<Vec<EntryIx>, Failure> {
+        let named = references.iter().map(|reference| {
+            self.resolve(session, reference)?.ok_or_else(|| {
+                Failure::cannot(format_args!("{}: {reference} is no entry", self.name))
+                    .hint("root is the place before the first entry; name an entry")
+            })
+        });
+        named.collect()
     }
 
     /// An error about a reference into this session.

@@ -1,14 +1,19 @@
 //! Arguments → core → print. One file a command; what they share stands beside them.
 
 pub mod append;
+pub mod branches;
 pub mod check;
 pub mod compact;
 pub mod context;
 pub mod edit;
 pub mod fork;
 pub mod label;
+pub mod merge;
 pub mod migrate;
 pub mod path;
+pub mod pick;
+pub mod pop;
+pub mod show;
 pub mod summarize;
 pub mod switch;
 pub mod tree;
@@ -58,13 +63,18 @@ fn dispatch(cli: Cli, world: &mut World) -> Result<u8, Failure> {
         Verb::Migrate(args) => migrate::run(&args, talk, world),
         Verb::Tree(args) => tree::run(&args, talk, world),
         Verb::Path(args) => path::run(&args, talk, world),
+        Verb::Show(args) => show::run(&args, talk, world),
         Verb::Label(args) => label::run(&args, talk, world),
         Verb::Append(args) => append::run(args, talk, world),
         Verb::Edit(args) => edit::run(&args, talk, world),
+        Verb::Pick(args) => pick::run(&args, talk, world),
         Verb::Fork(args) => fork::run(&args, talk, world),
         Verb::Compact(args) => compact::run(&args, talk, world),
         Verb::Summarize(args) => summarize::run(&args, talk, world),
+        Verb::Merge(args) => merge::run(&args, talk, world),
+        Verb::Branches(args) => branches::run(&args, talk, world),
         Verb::Switch(args) => switch::run(&args, talk, world),
+        Verb::Pop(args) => pop::run(&args, talk, world),
         Verb::Context(args) => context::run(&args, talk, world),
         Verb::Check(args) => check::run(&args, talk, world),
         Verb::External(words) => return external::run(&words, world),

@@ -1,7 +1,7 @@
-//! A move to another place that leaves a summary behind: what the commands that do so share.
+//! A move to another place, with a summary of what it leaves or without: what such commands share.
 //!
 //! A command says from where to where ([`Move`]); here the options of the summary are answered, the
-//! hook is asked, and the branch summary is made and written.
+//! hook is asked, and the branch summary is made and written, or the mark of a move without one.
 
 use super::failure::{Exit, Failure};
 use super::hook::{After, Hook, Place, entries};
@@ -12,12 +12,13 @@ use super::summary::{Source, SummaryArgs, Wanted, extract};
 use super::visible::verbatim;
 use super::write::{Job, Made, change, print_json};
 use crate::core::agent;
-use crate::core::bodies::Bodies;
+use crate::core::bodies::{Bodies, FileBodies};
 use crate::core::json::Raw;
 use crate::core::json::write::{Object, texts};
 use crate::core::ops::Stamp;
 use crate::core::ops::navigate::Navigation;
 use crate::core::ops::summary::{Summary, branch, details};
+use crate::core::ops::switch::{Switch, switch};
 use crate::core::plan::Change;
 use crate::core::reference::Position;
 use crate::core::session::Session;
@@ -59,12 +60,20 @@ impl Move<'_> {
         Ok(None)
     }
 
+    /// Makes the move, with a summary if one is wanted and there is something to tell; else with a mark.
+    pub fn go(self, job: &Job, world: &mut World) -> Result<Exit, Failure> {
+        match self.wants_summary && (self.leaves_something() || self.summary.is_given()) {
+            true => self.make(job, true, world),
+            false => self.mark(job, world),
+        }
+    }
+
     /// Makes the move: appends the summary where one stands after it. One that starts at the leaf
     /// (`from_leaf`) is not made when the conversation went on meanwhile: what was appended is not in
     /// the summary and would be lost from sight.
     pub fn make(mut self, job: &Job, from_leaf: bool, world: &mut World) -> Result<Exit, Failure> {
         let mut mint = Mint::new(world)?;
-        let hook = self.summary.hook.hook(world);
+        let hook = self.hook(world);
         let new = self.landing()?;
         let summary = self.ready(hook.as_ref(), world)?;
         let (draft, name) = (self.draft()?, self.name()?);
@@ -79,6 +88,33 @@ impl Move<'_> {
             let names = first_id(&change);
             let of = (input, session);
             let after = hook.clone().map(|hook| told(hook, of, old.as_ref(), Some(&summary), &change));
+            Ok(Some((change, Made { names, draft: draft.clone(), after })))
+        };
+        change(job, self.session, &mut mint, world, &mut decide)
+    }
+
+    /// Makes the move with a mark.
+    fn mark(mut self, job: &Job, world: &mut World) -> Result<Exit, Failure> {
+        let mut mint = Mint::new(world)?;
+        let (place, _) = (self.landing()?, self.name()?);
+        let target = self.navigation.target.map(|ix| self.session.id(ix).into_owned());
+        if target.is_none() && self.label.is_some() {
+            return Err(Failure::cannot("--label: root is no entry")
+                .hint("name another entry, or leave a summary with --summarize"));
+        }
+        // As in the agents, who is there already is not asked whether to go.
+        let stays = self.navigation.target == self.navigation.old_leaf && !self.navigation.edits_target;
+        let hook = self.hook(world).filter(|_| !stays);
+        self.ask(hook.as_ref())?;
+        let (draft, name) = (self.draft()?, self.name()?);
+        let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
+            let found = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| session.find(id));
+            let wanted = Switch { place: found(&place), label: found(&target).zip(name.as_ref()) };
+            let bodies = FileBodies::new(session, input.source());
+            let change = switch(session, &bodies, &wanted, stamp).map_err(|error| input.unreadable(error))?;
+            let names = first_id(&change);
+            let old = session.leaf.map(|leaf| session.id(leaf));
+            let after = hook.clone().map(|hook| told(hook, (input, session), old.as_ref(), None, &change));
             Ok(Some((change, Made { names, draft: draft.clone(), after })))
         };
         change(job, self.session, &mut mint, world, &mut decide)
@@ -108,22 +144,17 @@ impl Move<'_> {
 
     /// The id of the entry that the conversation goes on from, `None` for the root.
     pub fn landing(&self) -> Result<Option<Text<'static>>, Failure> {
-        let Some(place) = self.navigation.new_leaf else { return Ok(None) };
-        let (id, line) = (self.session.id(place), self.session.entry(place).line.0);
-        if self.session.find(&id) == Some(place) && !id.is_empty() {
-            return Ok(Some(id.into_owned()));
-        }
-        let why = if id.is_empty() { "has no id" } else { "has the id of a later one" };
-        Err(Failure::cannot(format_args!(
-            "{}:{line}: the entry {why}, so nothing can hang under it",
-            self.input.name
-        ))
-        .hint("`pisess check` tells more"))
+        new_parent(self.input, self.session, self.navigation.new_leaf)
     }
 
     /// Whether the branch that is left tells anything: notes alone do not.
     pub fn leaves_something(&self) -> bool {
         self.navigation.abandoned.iter().any(|&ix| !self.session.entry(ix).kind.is_note())
+    }
+
+    /// The hook, where one is set.
+    pub fn hook(&self, world: &World) -> Option<Hook> {
+        self.summary.hook.hook(world)
     }
 
     /// Asks the hook, where there is one; the summary that it gives, if it does. What it says of the label
@@ -233,6 +264,22 @@ pub fn told(
         .json("fromExtension", hooked)
         .json("fromHook", hooked);
     After { hook, event, place }
+}
+
+/// The id by which new entries can hang under a place, `None` under the root.
+pub fn new_parent(
+    input: &Input,
+    session: &Session,
+    place: Position,
+) -> Result<Option<Text<'static>>, Failure> {
+    let Some(place) = place else { return Ok(None) };
+    let (id, line) = (session.id(place), session.entry(place).line.0);
+    if session.find(&id) == Some(place) && !id.is_empty() {
+        return Ok(Some(id.into_owned()));
+    }
+    let why = if id.is_empty() { "has no id" } else { "has the id of a later one" };
+    Err(Failure::cannot(format_args!("{}:{line}: the entry {why}, so nothing can hang under it", input.name))
+        .hint("`pisess check` tells more"))
 }
 
 /// The id of the first entry that a change adds: what it is about.

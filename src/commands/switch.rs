@@ -2,18 +2,13 @@
 
 use super::failure::{Exit, Failure};
 use super::input::Input;
-use super::mint::Mint;
-use super::moving::{Move, first_id, told};
+use super::moving::Move;
 use super::summary::SummaryArgs;
-use super::write::{Job, Made, change};
+use super::write::Job;
 use crate::cli::{Talk, Write};
 use crate::core::bodies::FileBodies;
 use crate::core::load::Options;
-use crate::core::ops::Stamp;
 use crate::core::ops::navigate::navigate;
-use crate::core::ops::switch::{Switch, switch};
-use crate::core::session::Session;
-use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::world::World;
 use std::path::PathBuf;
@@ -88,36 +83,5 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         return Ok(exit);
     }
     let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
-    match step.wants_summary && (step.leaves_something() || step.summary.is_given()) {
-        true => step.make(&job, true, world),
-        false => mark(step, &job, world),
-    }
-}
-
-/// Moves the leaf with a mark.
-fn mark(mut step: Move, job: &Job, world: &mut World) -> Result<Exit, Failure> {
-    let mut mint = Mint::new(world)?;
-    let place = step.landing()?;
-    step.name()?;
-    // As in the agents, who is there already is not asked whether to go.
-    let stays = step.navigation.target == step.navigation.old_leaf && !step.navigation.edits_target;
-    let hook = step.summary.hook.hook(world).filter(|_| !stays);
-    step.ask(hook.as_ref())?;
-    let (draft, name) = (step.draft()?, step.name()?);
-    let target = step.navigation.target.map(|ix| step.session.id(ix).into_owned());
-    if target.is_none() && step.label.is_some() {
-        return Err(Failure::cannot("--label: root is no entry")
-            .hint("name another entry, or leave a summary with --summarize"));
-    }
-    let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
-        let found = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| session.find(id));
-        let wanted = Switch { place: found(&place), label: found(&target).zip(name.as_ref()) };
-        let bodies = FileBodies::new(session, input.source());
-        let change = switch(session, &bodies, &wanted, stamp).map_err(|error| input.unreadable(error))?;
-        let names = first_id(&change);
-        let old = session.leaf.map(|leaf| session.id(leaf));
-        let after = hook.clone().map(|hook| told(hook, (input, session), old.as_ref(), None, &change));
-        Ok(Some((change, Made { names, draft: draft.clone(), after })))
-    };
-    change(job, step.session, &mut mint, world, &mut decide)
+    step.go(&job, world)
 }

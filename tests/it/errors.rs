@@ -13,10 +13,15 @@ const COMMANDS: &[&str] = &[
     "label ./x @ name",
     "append ./x --user hi",
     "edit ./x @ --omit",
+    "merge ./x @ --summary s",
+    "pick ./x @",
     "fork ./x",
     "compact ./x --first-kept none --summary s",
     "summarize ./x root --summary s",
     "switch ./x root",
+    "pop ./x",
+    "branches ./x",
+    "show ./x",
     "context ./x",
 ];
 

@@ -4,14 +4,19 @@
 mod sandbox;
 
 mod append;
+mod branches;
 mod check;
 mod compact;
 mod context;
 mod edit;
 mod fork;
 mod label;
+mod merge;
 mod migrate;
 mod path;
+mod pick;
+mod pop;
+mod show;
 mod summarize;
 mod switch;
 mod tree;

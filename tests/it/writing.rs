@@ -134,6 +134,8 @@ fn older_files_stay_when_the_operation_does_not_happen() {
             format!("summarize ./{name} root --prompt"),
             format!("switch ./{name} @"),
             format!("switch ./{name} root --prepare"),
+            format!("pop ./{name} --summarizer false"),
+            format!("pop -n ./{name}"),
             format!("fork ./{name} -n"),
             format!("migrate -n ./{name}"),
             format!("migrate --check ./{name}"),

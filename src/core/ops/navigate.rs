@@ -42,6 +42,12 @@ pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navi
     Navigation { target, old_leaf, common_ancestor, new_leaf, edits_target, abandoned }
 }
 
+/// The newest request of the person on the path to the leaf.
+pub fn last_request(session: &Session) -> Position {
+    let mut upwards = std::iter::successors(session.leaf, |&ix| session.entry(ix).parent);
+    upwards.find(|&ix| session.entry(ix).flags.has(Flags::USER_REQUEST))
+}
+
 /// Whether choosing the entry gives its text back: requests of the person, and custom messages
 /// (oh-my-pi: of its skill prompts only the person's).
 fn is_draft(session: &Session, ix: EntryIx) -> bool {

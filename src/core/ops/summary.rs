@@ -76,13 +76,36 @@ pub fn branch(
     name: Option<&Text>,
     stamp: &mut Stamp,
 ) -> Change {
-    let id = stamp.entry_id(session, &[]);
     let from = match session.dialect {
         Dialect::Pi => old_leaf,
         Dialect::OhMyPi => new_leaf,
     };
+    told(session, from, new_leaf, summary, name, stamp)
+}
+
+/// Appends a summary of the branch that ends at `from` under the leaf, and a label on it where one is
+/// given. `fromId` is that end in both agents: where the branch begins is told by neither.
+pub fn merged(
+    session: &Session,
+    from: Position,
+    summary: &Summary,
+    name: Option<&Text>,
+    stamp: &mut Stamp,
+) -> Change {
+    told(session, from, session.leaf, summary, name, stamp)
+}
+
+fn told(
+    session: &Session,
+    from: Position,
+    parent: Position,
+    summary: &Summary,
+    name: Option<&Text>,
+    stamp: &mut Stamp,
+) -> Change {
+    let id = stamp.entry_id(session, &[]);
     let from = parent_id(session, from).unwrap_or_else(|| Text::from("root"));
-    let entry = base("branch_summary", &id, parent_id(session, new_leaf).as_ref(), &stamp.timestamp())
+    let entry = base("branch_summary", &id, parent_id(session, parent).as_ref(), &stamp.timestamp())
         .text("fromId", &from)
         .text("summary", &summary.text)
         .json("details", &summary.details);

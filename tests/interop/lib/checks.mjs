@@ -142,13 +142,17 @@ export const KINDS = {
 
   leave: {
     questions: ({ id }) => [{ kind: "summarize", id }],
-    async compare(world, { id, summary }, [prepared]) {
-      const { newLeafId: to, readFiles, modifiedFiles } = prepared;
-      // Where the target's parent is not in the file, pi throws; pisess goes before the first entry.
-      if (!readFiles || (to !== null && !hasEntry(world, to))) return null;
-      const action = { kind: "branch_summary", to, summary, details: { readFiles, modifiedFiles } };
-      const [answer] = await world.ask([{ kind: "write", action }]);
-      return written(world, ["summarize", world.file, ref(id), "--summary", summary], answer[0]);
+    compare: (world, { id, summary }, [prepared]) => left(world, ["summarize", world.file, ref(id)], prepared, summary),
+  },
+
+  /** The last question is found by both. */
+  pop: {
+    questions: () => [{ kind: "entries" }],
+    async compare(world, { summary }, [entries]) {
+      const id = lastQuestion(entries);
+      if (id === undefined) return unwritten(world, ["pop", world.file]);
+      const [prepared] = await world.ask([{ kind: "summarize", id }]);
+      return left(world, ["pop", world.file], prepared, summary);
     },
   },
 
@@ -183,9 +187,38 @@ export const KINDS = {
       const found = await written(world, args, ...lines);
       if (found) return found;
       const undone = world.scratch();
-      await world.run(["edit", out, ref(id), "--undo", "-o", undone]);
+      const back = await world.run(["edit", out, ref(id), "--undo", "-o", undone]);
+      // Where an earlier edit emptied the call, its result cannot come back alone.
+      if (back.code === 2 && /tool call/.test(back.stderr)) return null;
       const after = await world.json(["context", undone, "--json"]);
       return after.problem ?? (await opens(world, undone, after.value));
+    },
+  },
+
+  /** Copies open in the agent; what cannot stand alone is refused. */
+  pick: {
+    questions: () => [],
+    async compare(world, { ids, onto }) {
+      const args = ["pick", world.file, ...ids.map(ref), "--onto", ref(onto)];
+      const { code, stderr } = await world.run([...args, "-n"]);
+      if (code === 2 && REFUSALS.test(stderr)) return null;
+      return grown(world, args);
+    },
+  },
+
+  /** The way back from a branch, written at the leaf; `fromId` is the branch's end in both dialects. */
+  merge: {
+    questions: ({ id }) => [{ kind: "summarize", from: id }, { kind: "leaf" }],
+    async compare(world, { id, summary }, [{ entriesToSummarize, readFiles, modifiedFiles }, leaf]) {
+      const args = ["merge", world.file, ref(id)];
+      const nothing = entriesToSummarize.every(({ type }) => NOTES.includes(type));
+      const prepared = await world.json([...args, "--prepare", "--json"], { code: nothing ? 1 : 0 });
+      if (prepared.problem) return prepared.problem;
+      const found = difference(plain(entriesToSummarize), prepared.value.entriesToSummarize);
+      if (found || !readFiles) return found;
+      const action = { kind: "merge", from: id, to: leaf, summary, details: { readFiles, modifiedFiles } };
+      const [[line]] = await world.ask([{ kind: "write", action }]);
+      return written(world, [...args, "--summary", summary], JSON.stringify({ ...JSON.parse(line), fromId: id }));
     },
   },
 
@@ -199,6 +232,44 @@ export const KINDS = {
       const action = { kind: "custom", to, customType: "pisess.switch", data: { from, to } };
       const [answer] = await world.ask([{ kind: "write", action }]);
       return written(world, args, answer[0]);
+    },
+  },
+
+  /** A place with all that hangs below it opens in the agent, and stands where the source stands, or at its last entry. */
+  subtree: {
+    questions: () => [{ kind: "entries" }],
+    async compare(world, { id }, [entries]) {
+      const out = world.scratch();
+      const { code, stderr } = await world.run(["fork", world.file, ref(id), "--subtree", "-o", out]);
+      if (code !== 0) return exit(0, code, stderr);
+      const inside = below(entries, id);
+      const kept = entries.filter(({ id: other, type }) => type !== "label" && (inside.has(other) || above(entries, id).has(other)));
+      // A part of a file of pi whose first sign of an agent is a role of oh-my-pi is taken for a file of that.
+      if (world.dialect === "pi" && kept.some(({ message }) => message?.role === "developer")) return null;
+      const made = readFileSync(out, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line).id);
+      const missing = difference(kept.map((entry) => entry.id), made.filter((other) => kept.some((entry) => entry.id === other)));
+      if (missing) return missing;
+      const last = entries.at(-1).id;
+      const stands = inside.has(last) ? last : entries.findLast((entry) => inside.has(entry.id) && entry.type !== "label")?.id ?? id;
+      for (const { id: other } of [...kept.slice(0, 2), ...kept.slice(-2)]) {
+        const [before, after] = [await world.json(["context", world.file, ref(other)]), await world.json(["context", out, ref(other)])];
+        const found = before.problem ?? after.problem ?? difference(before.value, after.value);
+        if (found) return { ...found, pointer: `(at ${other})${found.pointer}` };
+      }
+      const before = await world.json(["context", world.file, ref(stands)]);
+      return before.problem ?? (await opens(world, out, before.value));
+    },
+  },
+
+  /** Of each branch the tokens that the agent says, and one that is active. */
+  branches: {
+    questions: () => [{ kind: "entries" }],
+    async compare(world) {
+      const rows = await world.jsonLines(["branches", world.file, "--json"]);
+      if (rows.problem) return rows.problem;
+      const tokens = await world.ask(rows.value.map(({ id }) => ({ kind: "tokens", id })));
+      const active = rows.value.filter((row) => row.active).length;
+      return difference([...tokens, "active", 1], [...rows.value.map((row) => row.tokens), "active", active]);
     },
   },
 
@@ -224,6 +295,8 @@ export const KINDS = {
   },
 };
 
+const REFUSALS = /tool call|is the label|keeps from|edits an entry/;
+
 const NOTES = ["custom", "label", "leaf", "session_info", "title_change", "usage", "model_usage", "credential_pin", "head"];
 
 const ref = (id) => `id:${id}`;
@@ -242,7 +315,7 @@ const words = ({ what, text, type, data }) =>
 /** The lines that pisess adds are the agent's; the rest of the file stays; the agent opens it. */
 const written = (world, args, ...lines) => grown(world, args, lines.length, lines);
 
-/** So many lines are added, and these where they are given; the rest of the file stays; the agent opens it. */
+/** So many lines are added, where a number is given, and these where they are; the rest of the file stays; the agent opens it. */
 async function grown(world, args, count, lines = []) {
   const out = world.scratch();
   const { code, stderr } = await world.run([...beforeDashes(args, ["-o", out])]);
@@ -251,7 +324,7 @@ async function grown(world, args, count, lines = []) {
   const whole = source.endsWith("\n") ? source : `${source}\n`;
   if (!result.startsWith(whole)) return { pointer: "(earlier bytes)", expected: "as they were", actual: "changed" };
   const added = result.slice(whole.length).split("\n").filter(Boolean).map((line) => JSON.parse(line));
-  if (added.length !== count) return { pointer: "(lines added)", expected: count, actual: added };
+  if (count !== undefined && added.length !== count) return { pointer: "(lines added)", expected: count, actual: added };
   const late = added.find(({ timestamp }) => timestamp !== NOW);
   if (late) return { pointer: "/timestamp", expected: NOW, actual: late.timestamp };
   const expected = lines.map((line) => JSON.parse(line));
@@ -266,6 +339,43 @@ const chained = (entries) =>
   entries.map((entry, at) =>
     unstamped(at > 0 && entry.parentId === entries[at - 1].id ? { ...entry, parentId: "(the one before)" } : entry),
   );
+/** The last question of the person on the path to the leaf, as either agent tells one. */
+function lastQuestion(entries) {
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const isPrompt = ({ role, type, customType, attribution }) =>
+    (role ?? type).startsWith("custom") && ["skill-prompt", "collab-prompt"].includes(customType) && attribution === "user";
+  for (let at = entries.at(-1); at; at = byId.get(at.parentId)) {
+    const message = at.type === "message" ? at.message : at;
+    if (message.role === "user" || isPrompt(message)) return at.id;
+  }
+}
+
+/** The branch summary is the agent's. */
+async function left(world, args, { newLeafId: to, readFiles, modifiedFiles }, summary) {
+  // Where the target's parent is not in the file, pi throws; pisess goes before the first entry.
+  if (!readFiles || (to !== null && !hasEntry(world, to))) return null;
+  const action = { kind: "branch_summary", to, summary, details: { readFiles, modifiedFiles } };
+  const [answer] = await world.ask([{ kind: "write", action }]);
+  return written(world, [...args, "--summary", summary], answer[0]);
+}
+
+/** The entry and all below it. */
+function below(entries, id) {
+  const inside = new Set([id]);
+  for (let size = 0; size !== inside.size; ) {
+    size = inside.size;
+    for (const entry of entries) if (inside.has(entry.parentId)) inside.add(entry.id);
+  }
+  return inside;
+}
+
+/** The entries above it. */
+function above(entries, id) {
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const found = new Set();
+  for (let at = byId.get(byId.get(id)?.parentId); at; at = byId.get(at.parentId)) found.add(at.id);
+  return found;
+}
 
 /** Whether the place is the leaf, or what the labels at the leaf hang on. */
 function standsAt(entries, leaf, place) {

@@ -109,8 +109,7 @@ function prepare(session: any, { keepRecentTokens }: any) {
 	return { ...rest, fileOps: sets, details: computeFileLists(fileOps) };
 }
 
-function summarize(session: any, { id: targetId }: any) {
-	const oldLeafId = session.getLeafId();
+function summarize(session: any, { id: targetId = session.getLeafId(), from: oldLeafId = session.getLeafId() }: any) {
 	const { entries, commonAncestorId } = collectEntriesForBranchSummary(session, oldLeafId, targetId);
 	const { fileOps } = prepareBranchEntries(entries, new Tokenizer(), BRANCH_BUDGET);
 	return {
@@ -233,6 +232,9 @@ function perform(session: any, action: any) {
 			return session.branchWithSummary(action.to, action.summary, action.details, action.fromExtension);
 		case "entries":
 			return action.entries.forEach((entry: any) => append(session, entry, action.now));
+		case "merge":
+			session.branch(action.from);
+			return session.branchWithSummary(action.to, action.summary, action.details);
 		case "custom":
 			action.to === null ? session.resetLeaf() : session.branch(action.to);
 			return session.appendCustomEntry(action.customType, action.data);

@@ -81,8 +81,7 @@ function prepare(session, { keepRecentTokens }) {
 
 const sets = (fileOps) => Object.fromEntries(Object.entries(fileOps).map(([name, set]) => [name, [...set]]));
 
-function summarize(session, { id: targetId }) {
-  const oldLeafId = session.getLeafId();
+function summarize(session, { id: targetId = session.getLeafId(), from: oldLeafId = session.getLeafId() }) {
   const { entries, commonAncestorId } = collectEntriesForBranchSummary(session, oldLeafId, targetId);
   return { oldLeafId, commonAncestorId, entriesToSummarize: entries, ...branchFiles(entries), ...navigation(session.getEntry(targetId)) };
 }
@@ -159,6 +158,9 @@ function perform(session, action) {
     case "edit":
       // What it refuses is told by no line.
       return part(() => session.appendContextEdit(action.target, action.replacement));
+    case "merge":
+      session.branch(action.from);
+      return session.branchWithSummary(action.to, action.summary, action.details);
     case "custom":
       action.to === null ? session.resetLeaf() : session.branch(action.to);
       return session.appendCustomEntry(action.customType, action.data);

@@ -1,0 +1,167 @@
+//! `pisess pop`: the last question is taken back.
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+const TWO: &str = "two-branches.jsonl";
+
+#[test]
+fn question_by_question() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.run("tree ./tour.jsonl --filter user-only"), @r#"
+    0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    3de1b752  ├─ • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    b5d60e41  │     • user: Good. Please add a test for exactly that evening.
+    86e2a1fb  │     • user: Now a line for the changelog, for people who don't read code.  ← active
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.
+    ee2b93f5        user: Hm. What would you do instead?
+    "#);
+    assert_snapshot!(s.run("pop ./tour.jsonl --summary 'The changelog was written.'"), @"
+    226b1b5c
+    Now a line for the changelog, for people who don't read code.
+    ");
+    assert_snapshot!(s.text("tour.jsonl").lines().last().unwrap(), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"dc705e93","timestamp":"2026-05-04T12:00:00.000Z","fromId":"2f5dc03e","summary":"The changelog was written.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.run("pop ./tour.jsonl --summary 'The evening was tested.' --label tested"), @"
+    27aa2424
+    Good. Please add a test for exactly that evening.
+    ");
+    assert_snapshot!(s.run("pop ./tour.jsonl --summary 'The nearer was taken.'"), @"
+    95d82c0b
+    Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    ");
+    assert_snapshot!(s.run("tree ./tour.jsonl"), @r#"
+    0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    c25f81e7  • assistant: I'll look for where the waiting time is computed.
+    9e04b3d8  • [grep: /fn departs_in/ in ~/code/ferry/src]
+    e8830b5a  • [read: ~/code/ferry/src/clock.rs:35-64]
+    27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    90f6a3e8  ├─ • [branch summary]: The user explored a different conversation branch before returning here. Summary of that exploration:  ## Goal Make `departs_in` right across midnight.  ## Progress ### Done - [x] Tried `rem_euclid(14
+    95d82c0b  │  ├─ • [branch summary]: The nearer was taken.  ← active
+    3de1b752  │  └─ user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    c8a45f06  │        assistant: So the result lies within half a day either way.
+    1b72ce9d  │        [edit: ~/code/ferry/src/clock.rs]
+    fa39d058  │        [bash: cargo test --quiet]
+    648dc1b3  │        [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    b5d60e41  │        ├─ user: Good. Please add a test for exactly that evening.
+    e19c4d07  │        │     [write: ~/code/ferry/tests/midnight.rs]
+    42b8f65a  │        │     assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+    dc705e93  │        │     [compaction: 12k tokens]
+    86e2a1fb  │        │     ├─ user: Now a line for the changelog, for people who don't read code.
+    2f5dc03e  │        │     │     assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
+    226b1b5c  │        │     └─ [branch summary]: The changelog was written.
+    27aa2424  │        └─ [tested] [branch summary]: The evening was tested.
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.
+    8b16f09d        assistant: That is one line. I'll change it and run the tests.
+    d43e5a21        [edit: ~/code/ferry/src/clock.rs]
+    15f9ad3c        [bash: cargo test --quiet]
+    a6d84170        assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+    ee2b93f5        user: Hm. What would you do instead?
+    5c07d14b        assistant: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+    "#);
+    assert!(s.bytes("tour.jsonl").starts_with(&fixture("tour.jsonl")));
+}
+
+#[test]
+fn the_summary_is_that_of_summarize() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    for options in ["", "--summarizer cat", "--instructions 'Name the files.' --label l"] {
+        let left = s.unchanged(&format!("summarize -q ./tour.jsonl '@^{{user}}' {options} -o -")).text();
+        assert_eq!(s.unchanged(&format!("pop -q ./tour.jsonl {options} -o -")).text(), left, "{options}");
+    }
+    for question in ["--prepare", "--prompt"] {
+        let left = s.run(&format!("summarize ./tour.jsonl '@^{{user}}' {question}"));
+        assert_eq!(s.run(&format!("pop ./tour.jsonl {question}")), left, "{question}");
+    }
+}
+
+#[test]
+fn back_to_an_entry() {
+    let s = Sandbox::with(&[TWO]);
+    assert_snapshot!(s.run("pop ./two-branches.jsonl 1a2b3c02 --summary 'Washi needs a spar.'"), @"226b1b5c");
+    assert_snapshot!(s.lines_from(TWO, 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c02","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"Washi needs a spar.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+}
+
+#[test]
+fn a_question_without_an_answer_leaves_nothing_to_tell() {
+    let s = Sandbox::with(&[TWO]);
+    let more = crate::tree::user("aaaa0001", Some("1a2b3c07"), "And the string?");
+    s.put(TWO, [s.bytes(TWO), more.into_bytes(), b"\n".to_vec()].concat());
+    assert_snapshot!(s.run("pop ./two-branches.jsonl"), @"
+    226b1b5c
+    And the string?
+    ");
+    assert_snapshot!(s.lines_from(TWO, 10), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"aaaa0001","to":"1a2b3c07"},"id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z"}"#);
+    assert_snapshot!(s.run("pop -n ./two-branches.jsonl --summary 'Washi needs a spar.'"), @r#"
+    append 1 line to ./two-branches.jsonl
+    {"type":"branch_summary","id":"27aa2424","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"226b1b5c","summary":"Washi needs a spar.","details":{"readFiles":[],"modifiedFiles":[]}}
+    "#);
+}
+
+#[test]
+fn no_question_is_a_no() {
+    let s = Sandbox::with(&[TWO, "hazards/header-only.jsonl", "v1.jsonl"]);
+    assert_snapshot!(s.unchanged("pop ./header-only.jsonl").fails(1), @"./header-only.jsonl: no question leads to the leaf (hint: name the entry to go back to)");
+    s.run("switch ./two-branches.jsonl root");
+    assert_snapshot!(s.unchanged("pop ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: no question leads to the leaf (hint: name the entry to go back to)");
+    s.run("switch ./v1.jsonl root");
+    assert_eq!(s.unchanged("pop ./v1.jsonl --prepare").code, 1);
+}
+
+#[test]
+fn a_hook_is_asked() {
+    let s = Sandbox::with(&[TWO]);
+    let seen = s.path("seen");
+    s.run(&format!("pop -n ./{TWO} --hook 'cat > {}'", seen.display()));
+    let event: Value = serde_json::from_slice(&s.bytes("seen")).unwrap();
+    assert_eq!(event["preparation"]["targetId"], "1a2b3c06");
+    assert_eq!(event["preparation"]["userWantsSummary"], true);
+    let answer = r#"{\"summary\":\"mine\",\"label\":\"kept\"}"#;
+    s.run(&format!("pop ./{TWO} --hook 'echo {answer}'"));
+    assert_snapshot!(s.lines_from(TWO, 9), @r#"
+    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"mine","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":true}
+    {"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"226b1b5c","label":"kept"}
+    "#);
+}
+
+#[test]
+fn in_an_oh_my_pi_file() {
+    let s = Sandbox::with(&["omp.jsonl"]);
+    // A skill prompt of the person is a question, too.
+    assert_snapshot!(s.run("pop ./omp.jsonl --summary 'EXIF says 2021.'"), @"
+    226b1b5c
+    Look at the EXIF data of c.jpg
+    ");
+    assert_snapshot!(s.text("omp.jsonl").lines().last().unwrap(), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"5f607182","timestamp":"2026-05-04T12:00:00.000Z","fromId":"5f607182","summary":"EXIF says 2021.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.run("pop ./omp.jsonl --summary 'All are sorted.'"), @"
+    27aa2424
+    Sort the photos by year
+    ");
+}
+
+#[test]
+fn an_older_file_is_migrated_and_moved_in_one_rename() {
+    let s = Sandbox::with(&["v1.jsonl"]);
+    let migrated = s.run("migrate ./v1.jsonl -o -");
+    assert_snapshot!(s.run("pop ./v1.jsonl --summary s"), @"
+    226b1b5c
+    Make me a calendar.
+    ");
+    assert_snapshot!(s.text("v1.jsonl").strip_prefix(&migrated).unwrap(), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"80b80871","timestamp":"2026-05-04T12:00:00.000Z","fromId":"cebfaa52","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+}
+
+#[test]
+fn dry_run_json_and_streams() {
+    let s = Sandbox::with(&[TWO]);
+    assert_snapshot!(s.unchanged("pop -n ./two-branches.jsonl --summary s"), @r#"
+    append 1 line to ./two-branches.jsonl
+    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}
+    "#);
+    let done = s.pisess("pop - --summary s").stdin(fixture(TWO)).done();
+    assert_snapshot!(done.stderr, @"
+    226b1b5c
+    Washi then. How big?
+    ");
+    assert!(done.stdout.starts_with(&fixture(TWO)));
+    assert_snapshot!(s.run("pop --json ./two-branches.jsonl --summary s"), @r#"{"path":"./two-branches.jsonl","written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":"Washi then. How big?"}"#);
+}
