@@ -24,6 +24,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--list', '--list', [CompletionResultType]::ParameterName, 'List the commands, with those that programs on the PATH add')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
@@ -33,9 +34,13 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('path', 'path', [CompletionResultType]::ParameterValue, 'List the entries from the root to an entry')
             [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show entries in full')
             [CompletionResult]::new('label', 'label', [CompletionResultType]::ParameterValue, 'Name an entry, take its name off, or list the names')
+            [CompletionResult]::new('append', 'append', [CompletionResultType]::ParameterValue, 'Add entries: messages, notes, settings, a name')
+            [CompletionResult]::new('edit', 'edit', [CompletionResultType]::ParameterValue, 'Change what the model sees of an entry, and leave the entry as it is')
+            [CompletionResult]::new('pick', 'pick', [CompletionResultType]::ParameterValue, 'Copy entries to the leaf, or onto another entry')
             [CompletionResult]::new('fork', 'fork', [CompletionResultType]::ParameterValue, 'Copy the path to an entry, or the whole tree, into a new session')
             [CompletionResult]::new('compact', 'compact', [CompletionResultType]::ParameterValue, 'Summarise the older part of the conversation and go on from there')
             [CompletionResult]::new('summarize', 'summarize', [CompletionResultType]::ParameterValue, 'Go to another entry and leave a summary of the branch behind')
+            [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Bring another branch back as a summary at the leaf')
             [CompletionResult]::new('branches', 'branches', [CompletionResultType]::ParameterValue, 'List the branches')
             [CompletionResult]::new('switch', 'switch', [CompletionResultType]::ParameterValue, 'Go on from another entry')
             [CompletionResult]::new('pop', 'pop', [CompletionResultType]::ParameterValue, 'Take the last question back, and leave a summary of what came after it')
@@ -114,9 +119,72 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'pisess;append' {
+            [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'The entry to go on from')
+            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Entries as JSON lines, from a file; - is standard input')
+            [CompletionResult]::new('--name', '--name', [CompletionResultType]::ParameterName, 'pi: name the session; an empty name takes it off')
+            [CompletionResult]::new('--model', '--model', [CompletionResultType]::ParameterName, 'Another model from here on')
+            [CompletionResult]::new('--thinking', '--thinking', [CompletionResultType]::ParameterName, 'Another thinking level from here on')
+            [CompletionResult]::new('--custom', '--custom', [CompletionResultType]::ParameterName, 'A custom entry, which no model sees')
+            [CompletionResult]::new('--data', '--data', [CompletionResultType]::ParameterName, 'What the custom entry holds')
+            [CompletionResult]::new('--custom-message', '--custom-message', [CompletionResultType]::ParameterName, 'A custom message, which the model sees')
+            [CompletionResult]::new('--text', '--text', [CompletionResultType]::ParameterName, 'What the custom message says')
+            [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'A message of the person')
+            [CompletionResult]::new('--assistant', '--assistant', [CompletionResultType]::ParameterName, 'A reply of the model, by the one that replied last')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('--hidden', '--hidden', [CompletionResultType]::ParameterName, 'Do not show the custom message to the person')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Write what is refused otherwise, as onto an existing file')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON: what was written, or with -n what would be')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'pisess;edit' {
+            [CompletionResult]::new('--replace', '--replace', [CompletionResultType]::ParameterName, 'The model sees this text instead; - is standard input')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('--omit', '--omit', [CompletionResultType]::ParameterName, 'The model does not see them')
+            [CompletionResult]::new('--undo', '--undo', [CompletionResultType]::ParameterName, 'The model sees them as they are')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Write what is refused otherwise, as onto an existing file')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON: what was written, or with -n what would be')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'pisess;pick' {
+            [CompletionResult]::new('--onto', '--onto', [CompletionResultType]::ParameterName, 'The entry under which the copies go')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Write what is refused otherwise, as onto an existing file')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON: what was written, or with -n what would be')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'pisess;fork' {
             [CompletionResult]::new('--cwd', '--cwd', [CompletionResultType]::ParameterName, 'The working folder of the new session, when it is to be another')
             [CompletionResult]::new('--dir', '--dir', [CompletionResultType]::ParameterName, 'The folder to put the new file in')
+            [CompletionResult]::new('--hook', '--hook', [CompletionResultType]::ParameterName, 'A shell command that is told as JSON what happens, and may answer; '''' is none')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'How long a command that is run may take')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
@@ -140,10 +208,10 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--if-over', '--if-over', [CompletionResultType]::ParameterName, 'Do nothing unless the context has more tokens')
             [CompletionResult]::new('--summary', '--summary', [CompletionResultType]::ParameterName, 'The summary, stored as it is')
             [CompletionResult]::new('--summary-file', '--summary-file', [CompletionResultType]::ParameterName, 'A file that holds the summary; - is standard input')
-            [CompletionResult]::new('--hook', '--hook', [CompletionResultType]::ParameterName, 'A shell command that gets a JSON event and may answer with a summary, or cancel')
             [CompletionResult]::new('--summarizer', '--summarizer', [CompletionResultType]::ParameterName, 'A shell command that reads the prompt and prints the summary')
-            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'How long such a command may take')
             [CompletionResult]::new('--instructions', '--instructions', [CompletionResultType]::ParameterName, 'What the summary should pay attention to')
+            [CompletionResult]::new('--hook', '--hook', [CompletionResultType]::ParameterName, 'A shell command that is told as JSON what happens, and may answer; '''' is none')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'How long a command that is run may take')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
@@ -166,10 +234,35 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--label', '--label', [CompletionResultType]::ParameterName, 'Label the summary')
             [CompletionResult]::new('--summary', '--summary', [CompletionResultType]::ParameterName, 'The summary, stored as it is')
             [CompletionResult]::new('--summary-file', '--summary-file', [CompletionResultType]::ParameterName, 'A file that holds the summary; - is standard input')
-            [CompletionResult]::new('--hook', '--hook', [CompletionResultType]::ParameterName, 'A shell command that gets a JSON event and may answer with a summary, or cancel')
             [CompletionResult]::new('--summarizer', '--summarizer', [CompletionResultType]::ParameterName, 'A shell command that reads the prompt and prints the summary')
-            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'How long such a command may take')
             [CompletionResult]::new('--instructions', '--instructions', [CompletionResultType]::ParameterName, 'What the summary should pay attention to')
+            [CompletionResult]::new('--hook', '--hook', [CompletionResultType]::ParameterName, 'A shell command that is told as JSON what happens, and may answer; '''' is none')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'How long a command that is run may take')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
+            [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('--replace-instructions', '--replace-instructions', [CompletionResultType]::ParameterName, 'Tell the summarizer these instructions instead of the agent''s')
+            [CompletionResult]::new('--prepare', '--prepare', [CompletionResultType]::ParameterName, 'Print what would be summarised, as JSON, and write nothing')
+            [CompletionResult]::new('--prompt', '--prompt', [CompletionResultType]::ParameterName, 'Print what a summarizer would be told, and write nothing')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing, print what would be written')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Write what is refused otherwise, as onto an existing file')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON: what was written, or with -n what would be')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'pisess;merge' {
+            [CompletionResult]::new('--label', '--label', [CompletionResultType]::ParameterName, 'Label the summary')
+            [CompletionResult]::new('--summary', '--summary', [CompletionResultType]::ParameterName, 'The summary, stored as it is')
+            [CompletionResult]::new('--summary-file', '--summary-file', [CompletionResultType]::ParameterName, 'A file that holds the summary; - is standard input')
+            [CompletionResult]::new('--summarizer', '--summarizer', [CompletionResultType]::ParameterName, 'A shell command that reads the prompt and prints the summary')
+            [CompletionResult]::new('--instructions', '--instructions', [CompletionResultType]::ParameterName, 'What the summary should pay attention to')
+            [CompletionResult]::new('--hook', '--hook', [CompletionResultType]::ParameterName, 'A shell command that is told as JSON what happens, and may answer; '''' is none')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'How long a command that is run may take')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
@@ -200,10 +293,10 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--label', '--label', [CompletionResultType]::ParameterName, 'Label the summary; without one, REF')
             [CompletionResult]::new('--summary', '--summary', [CompletionResultType]::ParameterName, 'The summary, stored as it is')
             [CompletionResult]::new('--summary-file', '--summary-file', [CompletionResultType]::ParameterName, 'A file that holds the summary; - is standard input')
-            [CompletionResult]::new('--hook', '--hook', [CompletionResultType]::ParameterName, 'A shell command that gets a JSON event and may answer with a summary, or cancel')
             [CompletionResult]::new('--summarizer', '--summarizer', [CompletionResultType]::ParameterName, 'A shell command that reads the prompt and prints the summary')
-            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'How long such a command may take')
             [CompletionResult]::new('--instructions', '--instructions', [CompletionResultType]::ParameterName, 'What the summary should pay attention to')
+            [CompletionResult]::new('--hook', '--hook', [CompletionResultType]::ParameterName, 'A shell command that is told as JSON what happens, and may answer; '''' is none')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'How long a command that is run may take')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
@@ -226,10 +319,10 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--label', '--label', [CompletionResultType]::ParameterName, 'Label the summary; without one, the question')
             [CompletionResult]::new('--summary', '--summary', [CompletionResultType]::ParameterName, 'The summary, stored as it is')
             [CompletionResult]::new('--summary-file', '--summary-file', [CompletionResultType]::ParameterName, 'A file that holds the summary; - is standard input')
-            [CompletionResult]::new('--hook', '--hook', [CompletionResultType]::ParameterName, 'A shell command that gets a JSON event and may answer with a summary, or cancel')
             [CompletionResult]::new('--summarizer', '--summarizer', [CompletionResultType]::ParameterName, 'A shell command that reads the prompt and prints the summary')
-            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'How long such a command may take')
             [CompletionResult]::new('--instructions', '--instructions', [CompletionResultType]::ParameterName, 'What the summary should pay attention to')
+            [CompletionResult]::new('--hook', '--hook', [CompletionResultType]::ParameterName, 'A shell command that is told as JSON what happens, and may answer; '''' is none')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'How long a command that is run may take')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')
@@ -249,8 +342,8 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
         }
         'pisess;context' {
             [CompletionResult]::new('--as', '--as', [CompletionResultType]::ParameterName, 'What to print')
-            [CompletionResult]::new('--hook', '--hook', [CompletionResultType]::ParameterName, 'A shell command that gets the messages as a JSON event and may answer with others')
-            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'How long that command may take')
+            [CompletionResult]::new('--hook', '--hook', [CompletionResultType]::ParameterName, 'A shell command that is told as JSON what happens, and may answer; '''' is none')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'How long a command that is run may take')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
             [CompletionResult]::new('--tokens', '--tokens', [CompletionResultType]::ParameterName, 'Print how many tokens that is, by the agent''s estimate')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print JSON (which the context is in any case)')
@@ -285,9 +378,13 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('path', 'path', [CompletionResultType]::ParameterValue, 'List the entries from the root to an entry')
             [CompletionResult]::new('show', 'show', [CompletionResultType]::ParameterValue, 'Show entries in full')
             [CompletionResult]::new('label', 'label', [CompletionResultType]::ParameterValue, 'Name an entry, take its name off, or list the names')
+            [CompletionResult]::new('append', 'append', [CompletionResultType]::ParameterValue, 'Add entries: messages, notes, settings, a name')
+            [CompletionResult]::new('edit', 'edit', [CompletionResultType]::ParameterValue, 'Change what the model sees of an entry, and leave the entry as it is')
+            [CompletionResult]::new('pick', 'pick', [CompletionResultType]::ParameterValue, 'Copy entries to the leaf, or onto another entry')
             [CompletionResult]::new('fork', 'fork', [CompletionResultType]::ParameterValue, 'Copy the path to an entry, or the whole tree, into a new session')
             [CompletionResult]::new('compact', 'compact', [CompletionResultType]::ParameterValue, 'Summarise the older part of the conversation and go on from there')
             [CompletionResult]::new('summarize', 'summarize', [CompletionResultType]::ParameterValue, 'Go to another entry and leave a summary of the branch behind')
+            [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Bring another branch back as a summary at the leaf')
             [CompletionResult]::new('branches', 'branches', [CompletionResultType]::ParameterValue, 'List the branches')
             [CompletionResult]::new('switch', 'switch', [CompletionResultType]::ParameterValue, 'Go on from another entry')
             [CompletionResult]::new('pop', 'pop', [CompletionResultType]::ParameterValue, 'Take the last question back, and leave a summary of what came after it')
@@ -311,6 +408,15 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
         'pisess;help;label' {
             break
         }
+        'pisess;help;append' {
+            break
+        }
+        'pisess;help;edit' {
+            break
+        }
+        'pisess;help;pick' {
+            break
+        }
         'pisess;help;fork' {
             break
         }
@@ -318,6 +424,9 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;help;summarize' {
+            break
+        }
+        'pisess;help;merge' {
             break
         }
         'pisess;help;branches' {

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_pisess_global_optspecs
-    string join \n color= q/quiet h/help V/version
+    string join \n color= q/quiet list h/help V/version
 end
 
 function __fish_pisess_needs_command
@@ -28,6 +28,7 @@ complete -c pisess -n "__fish_pisess_needs_command" -l color -d 'Colour the outp
 always\t'In any case'
 never\t'Never'"
 complete -c pisess -n "__fish_pisess_needs_command" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_needs_command" -l list -d 'List the commands, with those that programs on the PATH add'
 complete -c pisess -n "__fish_pisess_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_needs_command" -s V -l version -d 'Print version'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "migrate" -d 'Bring old session files to version 3'
@@ -35,9 +36,13 @@ complete -c pisess -n "__fish_pisess_needs_command" -f -a "tree" -d 'Draw the co
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "path" -d 'List the entries from the root to an entry'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "show" -d 'Show entries in full'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "label" -d 'Name an entry, take its name off, or list the names'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "append" -d 'Add entries: messages, notes, settings, a name'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "edit" -d 'Change what the model sees of an entry, and leave the entry as it is'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "pick" -d 'Copy entries to the leaf, or onto another entry'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "merge" -d 'Bring another branch back as a summary at the leaf'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "branches" -d 'List the branches'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "switch" -d 'Go on from another entry'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "pop" -d 'Take the last question back, and leave a summary of what came after it'
@@ -98,8 +103,62 @@ complete -c pisess -n "__fish_pisess_using_subcommand label" -l force -d 'Write 
 complete -c pisess -n "__fish_pisess_using_subcommand label" -l json -d 'Print JSON: what was written, or with -n what would be'
 complete -c pisess -n "__fish_pisess_using_subcommand label" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand label" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l at -d 'The entry to go on from' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l from -d 'Entries as JSON lines, from a file; - is standard input' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l name -d 'pi: name the session; an empty name takes it off' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l model -d 'Another model from here on' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l thinking -d 'Another thinking level from here on' -r -f -a "off\t''
+minimal\t''
+low\t''
+medium\t''
+high\t''
+xhigh\t''
+max\t''"
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l custom -d 'A custom entry, which no model sees' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l data -d 'What the custom entry holds' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l custom-message -d 'A custom message, which the model sees' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l text -d 'What the custom message says' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l user -d 'A message of the person' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l assistant -d 'A reply of the model, by the one that replied last' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l hidden -d 'Do not show the custom message to the person'
+complete -c pisess -n "__fish_pisess_using_subcommand append" -s n -l dry-run -d 'Write nothing, print what would be written'
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l force -d 'Write what is refused otherwise, as onto an existing file'
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand append" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand append" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l replace -d 'The model sees this text instead; - is standard input' -r
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l omit -d 'The model does not see them'
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l undo -d 'The model sees them as they are'
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -s n -l dry-run -d 'Write nothing, print what would be written'
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l force -d 'Write what is refused otherwise, as onto an existing file'
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -l onto -d 'The entry under which the copies go' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -s n -l dry-run -d 'Write nothing, print what would be written'
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -l force -d 'Write what is refused otherwise, as onto an existing file'
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l cwd -d 'The working folder of the new session, when it is to be another' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l dir -d 'The folder to put the new file in' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l timeout -d 'How long a command that is run may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l wait -d 'How long to wait for another process that holds the session' -r
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -118,10 +177,10 @@ complete -c pisess -n "__fish_pisess_using_subcommand compact" -l first-kept -d 
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l if-over -d 'Do nothing unless the context has more tokens' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand compact" -l hook -d 'A shell command that gets a JSON event and may answer with a summary, or cancel' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
-complete -c pisess -n "__fish_pisess_using_subcommand compact" -l timeout -d 'How long such a command may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l instructions -d 'What the summary should pay attention to' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l timeout -d 'How long a command that is run may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l wait -d 'How long to wait for another process that holds the session' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -139,10 +198,10 @@ complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l from -d 'The
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l label -d 'Label the summary' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l hook -d 'A shell command that gets a JSON event and may answer with a summary, or cancel' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
-complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l timeout -d 'How long such a command may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l instructions -d 'What the summary should pay attention to' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l timeout -d 'How long a command that is run may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l wait -d 'How long to wait for another process that holds the session' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -156,6 +215,26 @@ complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l force -d 'Wr
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l json -d 'Print JSON: what was written, or with -n what would be'
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l label -d 'Label the summary' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l summary -d 'The summary, stored as it is' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l instructions -d 'What the summary should pay attention to' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l timeout -d 'How long a command that is run may take' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l replace-instructions -d 'Tell the summarizer these instructions instead of the agent\'s'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l prepare -d 'Print what would be summarised, as JSON, and write nothing'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l prompt -d 'Print what a summarizer would be told, and write nothing'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -s n -l dry-run -d 'Write nothing, print what would be written'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l force -d 'Write what is refused otherwise, as onto an existing file'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand branches" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
@@ -165,10 +244,10 @@ complete -c pisess -n "__fish_pisess_using_subcommand branches" -s h -l help -d 
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l label -d 'Label the summary; without one, REF' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand switch" -l hook -d 'A shell command that gets a JSON event and may answer with a summary, or cancel' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
-complete -c pisess -n "__fish_pisess_using_subcommand switch" -l timeout -d 'How long such a command may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l instructions -d 'What the summary should pay attention to' -r
+complete -c pisess -n "__fish_pisess_using_subcommand switch" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand switch" -l timeout -d 'How long a command that is run may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l wait -d 'How long to wait for another process that holds the session' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -186,10 +265,10 @@ complete -c pisess -n "__fish_pisess_using_subcommand switch" -s h -l help -d 'P
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l label -d 'Label the summary; without one, the question' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand pop" -l hook -d 'A shell command that gets a JSON event and may answer with a summary, or cancel' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
-complete -c pisess -n "__fish_pisess_using_subcommand pop" -l timeout -d 'How long such a command may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l instructions -d 'What the summary should pay attention to' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l timeout -d 'How long a command that is run may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l wait -d 'How long to wait for another process that holds the session' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -206,8 +285,8 @@ complete -c pisess -n "__fish_pisess_using_subcommand pop" -s h -l help -d 'Prin
 complete -c pisess -n "__fish_pisess_using_subcommand context" -l as -d 'What to print' -r -f -a "messages\t'The agent\'s messages and settings, as JSON'
 llm\t'The messages as a model\'s API knows them, as JSON'
 text\t'The transcript that the agent\'s summariser reads'"
-complete -c pisess -n "__fish_pisess_using_subcommand context" -l hook -d 'A shell command that gets the messages as a JSON event and may answer with others' -r
-complete -c pisess -n "__fish_pisess_using_subcommand context" -l timeout -d 'How long that command may take' -r
+complete -c pisess -n "__fish_pisess_using_subcommand context" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand context" -l timeout -d 'How long a command that is run may take' -r
 complete -c pisess -n "__fish_pisess_using_subcommand context" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
@@ -228,17 +307,21 @@ complete -c pisess -n "__fish_pisess_using_subcommand check" -l force -d 'Write 
 complete -c pisess -n "__fish_pisess_using_subcommand check" -l json -d 'Print JSON: what was written, or with -n what would be'
 complete -c pisess -n "__fish_pisess_using_subcommand check" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label fork compact summarize branches switch pop context check help" -f -a "migrate" -d 'Bring old session files to version 3'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label fork compact summarize branches switch pop context check help" -f -a "tree" -d 'Draw the conversation as a tree'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label fork compact summarize branches switch pop context check help" -f -a "path" -d 'List the entries from the root to an entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label fork compact summarize branches switch pop context check help" -f -a "show" -d 'Show entries in full'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label fork compact summarize branches switch pop context check help" -f -a "label" -d 'Name an entry, take its name off, or list the names'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label fork compact summarize branches switch pop context check help" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label fork compact summarize branches switch pop context check help" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label fork compact summarize branches switch pop context check help" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label fork compact summarize branches switch pop context check help" -f -a "branches" -d 'List the branches'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label fork compact summarize branches switch pop context check help" -f -a "switch" -d 'Go on from another entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label fork compact summarize branches switch pop context check help" -f -a "pop" -d 'Take the last question back, and leave a summary of what came after it'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label fork compact summarize branches switch pop context check help" -f -a "context" -d 'Print what the model would see at an entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label fork compact summarize branches switch pop context check help" -f -a "check" -d 'Tell what is wrong with session files, and repair it'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label fork compact summarize branches switch pop context check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "migrate" -d 'Bring old session files to version 3'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "tree" -d 'Draw the conversation as a tree'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "path" -d 'List the entries from the root to an entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "show" -d 'Show entries in full'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "label" -d 'Name an entry, take its name off, or list the names'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "append" -d 'Add entries: messages, notes, settings, a name'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "edit" -d 'Change what the model sees of an entry, and leave the entry as it is'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "pick" -d 'Copy entries to the leaf, or onto another entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "merge" -d 'Bring another branch back as a summary at the leaf'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "branches" -d 'List the branches'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "switch" -d 'Go on from another entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "pop" -d 'Take the last question back, and leave a summary of what came after it'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "context" -d 'Print what the model would see at an entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "check" -d 'Tell what is wrong with session files, and repair it'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

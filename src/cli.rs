@@ -2,20 +2,25 @@
 
 use crate::{commands, guide};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Print, check and edit the conversation tree in session files of the pi coding agents.
 #[derive(Debug, Parser)]
 #[command(name = "pisess", version, about)]
 #[command(arg_required_else_help = true, infer_long_args = true)]
+#[command(override_usage = "pisess [OPTIONS] <COMMAND>")]
 #[command(after_help = guide::short_help(), after_long_help = guide::help())]
 pub struct Cli {
     /// How to talk.
     #[command(flatten)]
     pub talk: Talk,
+    /// List the commands, with those that programs on the PATH add
+    #[arg(long)]
+    pub list: bool,
     /// What to do.
     #[command(subcommand)]
-    pub verb: Verb,
+    pub verb: Option<Verb>,
 }
 
 /// Options of every command.
@@ -55,15 +60,22 @@ pub enum Verb {
     Path(commands::path::Args),
     Show(commands::show::Args),
     Label(commands::label::Args),
+    Append(commands::append::Args),
+    Edit(commands::edit::Args),
+    Pick(commands::pick::Args),
     Fork(commands::fork::Args),
     Compact(commands::compact::Args),
     #[command(alias = "summarise")]
     Summarize(commands::summarize::Args),
+    Merge(commands::merge::Args),
     Branches(commands::branches::Args),
     Switch(commands::switch::Args),
     Pop(commands::pop::Args),
     Context(commands::context::Args),
     Check(commands::check::Args),
+    /// A program `pisess-NAME`: the name, then its arguments.
+    #[command(external_subcommand)]
+    External(Vec<OsString>),
 }
 
 /// Options of every command that changes a session.

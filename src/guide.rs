@@ -34,7 +34,7 @@ from the right; upper and lower case differ. An unknown or ambiguous reference i
 names the candidates. In a shell, quote what holds a brace or begins with a tilde.";
 
 /// The environment variables that are read.
-pub const ENVIRONMENT: [Row; 6] = [
+pub const ENVIRONMENT: [Row; 8] = [
     ("NO_COLOR", "when it is not empty, `--color auto` does not colour"),
     ("TERM", "when it is `dumb`, `--color auto` does not colour"),
     ("TZ", "the time zone in which times are shown; files always hold UTC"),
@@ -42,6 +42,8 @@ pub const ENVIRONMENT: [Row; 6] = [
         "HOME",
         "shown as `~` in paths of tool calls; in `fork --cwd`, part of how oh-my-pi names its folders (so is TMPDIR)",
     ),
+    ("PATH", "where the programs of further commands are; only its absolute folders count"),
+    ("PISESS_HOOK", "the hook of every command that has `--hook` and is called without it; empty is none"),
     (
         "PISESS_NOW",
         "the time to write instead of now, as in 2026-01-31T12:00:00Z: for scripts and tests whose output must not change",
@@ -98,19 +100,49 @@ pub const STREAMS: Section = Section {
 pub const SUMMARIES: Section = Section {
     title: "SUMMARIES",
     paragraphs: &[
-        "`compact`, `summarize`, `pop` and `switch --summarize` take the first of these that is given: a text (`--summary`, \
+        "`compact`, `summarize`, `merge`, `pop` and `switch --summarize` take the first of these that is given: a text (`--summary`, \
          `--summary-file`), the answer of a hook (`--hook`), the output of a command (`--summarizer`). With \
          none of them they extract a summary from the conversation itself, without a model and without a \
          network, the same every time.",
         "A summarizer gets the prompt that the file's agent would send (`--prompt` prints it) on its \
-         standard input and prints the summary. A hook gets a JSON event with what `--prepare` prints, and \
-         answers with a JSON object, which may hold a `summary`, another `firstKeptEntryId`, \
-         `customInstructions`, a `label`, or `\"cancel\":true` (exit 1); no answer means to go on.",
+         standard input and prints the summary.",
         "Such commands run as `sh -c`. What a session holds reaches them on standard input only, never in an \
          argument or the environment. A summarizer that prints nothing, and a command that fails or takes \
          longer than `--timeout`, is an error (exit 2), and nothing is written.",
         "Lists of files that were read and changed are stored beside each summary, as the agents do, so that \
          their later summaries go on from them.",
+    ],
+};
+
+/// What hooks are told, and what they may say.
+pub const HOOKS: Section = Section {
+    title: "HOOKS",
+    paragraphs: &[
+        "A hook is a shell command, given with `--hook` or for every command in `PISESS_HOOK`. It gets one \
+         JSON object on its standard input, whose `type` says what happens and whose `ctx` says in which \
+         session, and may answer with one on its standard output. No answer, `null` and `{}` mean to go on. \
+         The fields are those of the events in the agents.",
+        "Before something happens it is asked: `session_before_compact`, `session_before_tree`, \
+         `session_before_fork`, `context`. It may answer with `\"cancel\":true` (exit 1), a `summary` with \
+         `details`, another `firstKeptEntryId`, `customInstructions`, a `label`, or other `messages`. A hook \
+         that fails, takes longer than `--timeout` or answers anything else is an error (exit 2), and \
+         nothing is written. A dry run asks, too.",
+        "Once a change is made it is told, and its answer means nothing: `session_compact`, `session_tree`, \
+         `session_branch`. If it fails then, that is an error (exit 2), but the change is made.",
+        "In what a hook starts, `PISESS_HOOK` is not set, so that it may call pisess.",
+    ],
+};
+
+/// Commands that are programs.
+pub const PROGRAMS: Section = Section {
+    title: "FURTHER COMMANDS",
+    paragraphs: &[
+        "`pisess foo` runs the program `pisess-foo` with the rest of the arguments if pisess has no such \
+         command of its own, with the same streams and environment; its exit code is that of pisess. Options \
+         before the name are not passed on. `pisess help foo` is `pisess-foo --help`. A name has letters, \
+         digits, `-` and `_`.",
+        "Programs are looked for in the absolute folders of the PATH, never in the folder one stands in, \
+         which may be anyone's. `pisess --list` names all commands, and of programs the path.",
     ],
 };
 
@@ -205,9 +237,10 @@ pub struct Guide {
 }
 
 /// All commands, as `--help` lists them.
-pub fn guides() -> [Guide; 13] {
+pub fn guides() -> [Guide; 17] {
     use crate::commands::{
-        branches, check, compact, context, fork, label, migrate, path, pop, show, summarize, switch, tree,
+        append, branches, check, compact, context, edit, fork, label, merge, migrate, path, pick, pop, show,
+        summarize, switch, tree,
     };
     [
         migrate::GUIDE,
@@ -215,9 +248,13 @@ pub fn guides() -> [Guide; 13] {
         path::GUIDE,
         show::GUIDE,
         label::GUIDE,
+        append::GUIDE,
+        edit::GUIDE,
+        pick::GUIDE,
         fork::GUIDE,
         compact::GUIDE,
         summarize::GUIDE,
+        merge::GUIDE,
         branches::GUIDE,
         switch::GUIDE,
         pop::GUIDE,

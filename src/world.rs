@@ -4,8 +4,9 @@
 //! the library reaches for these.
 
 use crate::core::store::SessionFile;
-use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 
 /// What a run of pisess can see and touch, files aside.
 pub struct World<'a> {
@@ -23,8 +24,11 @@ pub struct World<'a> {
     pub now_ms: &'a dyn Fn() -> i64,
     /// Random bytes, for ids.
     pub random: &'a dyn Fn() -> [u8; 16],
+    /// Runs a program with these arguments on the same streams, in the place of pisess where that can
+    /// be; its exit code.
+    pub run_program: &'a dyn Fn(&Path, &[OsString]) -> io::Result<u8>,
     /// Whether standard output is this file.
-    pub stdout_is: &'a dyn Fn(&SessionFile) -> bool,
+    pub stdout_is: &'a (dyn Fn(&SessionFile) -> bool + Sync),
     /// The folder that relative paths start from.
     pub folder: PathBuf,
     /// Processors to use.

@@ -17,17 +17,22 @@ pub struct Plan {
 }
 
 /// The cases that read one session: name, shape, entries, and whether slow tools run beside.
-const READING: [(&str, Shape, u32, bool); 8] = [
+const READING: [(&str, Shape, u32, bool); 4] = [
     ("session", Shape::Turns { percent: 100 }, 100_000, true),
     ("tenth", Shape::Turns { percent: 10 }, 100_000, false),
     ("tenfold", Shape::Turns { percent: 1000 }, 100_000, false),
     ("chain", Shape::Chain, 1_000_000, true),
-    ("fan", Shape::Fan, 200_000, false),
-    ("comb", Shape::Comb, 20_000, false),
-    ("labels", Shape::Labels, 20_000, false),
-    ("line", Shape::Line, 200, false),
+];
+/// The cases that a walk of more than linear time would not end: name, shape, entries.
+const WIDE: [(&str, Shape, u32); 4] = [
+    ("fan", Shape::Fan, 200_000),
+    ("comb", Shape::Comb, 20_000),
+    ("labels", Shape::Labels, 20_000),
+    ("line", Shape::Line, 200),
 ];
 const OTHERS: [&str; 4] = ["append", "folder", "v1", "start"];
+/// What reads a session, and is timed.
+const SHOWN: [&str; 5] = ["tree", "path", "path --json", "label", "context"];
 
 impl Plan {
     /// `None` where a list was asked for.
@@ -43,6 +48,7 @@ impl Plan {
                 "--dir" => plan.folder = Some(value()?.into()),
                 "--list" => {
                     READING.iter().for_each(|case| println!("{}", case.0));
+                    WIDE.iter().for_each(|case| println!("{}", case.0));
                     OTHERS.iter().for_each(|case| println!("{case}"));
                     return Ok(None);
                 }
@@ -61,8 +67,10 @@ impl Plan {
         let bench =
             Bench { tools, folder: self.folder.as_deref().unwrap_or(made.path()), runs: self.runs.max(1) };
         for (name, shape, entries, beside) in READING.into_iter().filter(|case| self.wants(case.0)) {
-            let entries = (u64::from(entries) * u64::from(self.percent) / 100).max(20) as u32;
-            bench.reading(name, shape, entries, beside)?;
+            bench.reading(name, shape, self.scaled(entries), beside)?;
+        }
+        for (name, shape, entries) in WIDE.into_iter().filter(|case| self.wants(case.0)) {
+            bench.growth(name, shape, self.scaled(entries))?;
         }
         let thousand = (10 * self.percent).max(2);
         for name in OTHERS.into_iter().filter(|name| self.wants(name)) {
@@ -74,6 +82,10 @@ impl Plan {
             }
         }
         Ok(())
+    }
+
+    fn scaled(&self, entries: u32) -> u32 {
+        (u64::from(entries) * u64::from(self.percent) / 100).max(20) as u32
     }
 
     fn wants(&self, name: &str) -> bool {
@@ -121,14 +133,8 @@ impl Bench<'_> {
 
     fn reading(&self, name: &str, shape: Shape, entries: u32, beside: bool) -> Result<(), String> {
         let (session, facts) = self.make(&format!("{name}.jsonl"), shape, entries, 1)?;
-        let pisess = |words: &[&str]| {
-            let arguments: Vec<&str> =
-                [words[0], &session].into_iter().chain(words[1..].iter().copied()).collect();
-            self.tools.pisess(&words.join(" "), &arguments)
-        };
-        let shown = ["tree", "path", "path --json", "label", "context"];
         let mut runs = vec![Run::new("wc -l", &["wc", "-l", &session])];
-        runs.extend(shown.map(|words| pisess(&words.split(' ').collect::<Vec<_>>())));
+        runs.extend(SHOWN.map(|words| self.shown(words, &session)));
         self.check(&session, &facts)?;
         if beside {
             for run in self.tools.four_fields(&session) {
@@ -151,6 +157,45 @@ impl Bench<'_> {
         println!("\n{name}: {} entries, {} MB", facts.lines - 1, facts.bytes / 1_000_000);
         print(&rows);
         std::fs::remove_file(session).map_err(|error| error.to_string())
+    }
+
+    /// A command that reads a session, with its words behind the session.
+    fn shown(&self, words: &str, session: &str) -> Run {
+        let (verb, options) = words.split_once(' ').unwrap_or((words, ""));
+        let arguments = [verb, session].into_iter().chain(options.split_whitespace());
+        self.tools.pisess(words, &arguments.collect::<Vec<_>>())
+    }
+
+    /// The same shape at a quarter of its size and whole: bytes, time and output of each command.
+    fn growth(&self, name: &str, shape: Shape, entries: u32) -> Result<(), String> {
+        let mut sizes = Vec::new();
+        for entries in [entries / 4, entries] {
+            let (session, facts) = self.make(&format!("{name}-{entries}.jsonl"), shape, entries, 1)?;
+            self.check(&session, &facts)?;
+            let runs = SHOWN.map(|words| self.shown(words, &session));
+            let rows = self.rows(&runs)?;
+            let written =
+                runs.iter().map(|run| Ok(run.output()?.len())).collect::<Result<Vec<_>, String>>()?;
+            std::fs::remove_file(session).map_err(|error| error.to_string())?;
+            sizes.push((facts, rows, written));
+        }
+        let [quarter, whole] = &sizes[..] else { return Err("two sizes were made".to_owned()) };
+        let times = whole.0.bytes as f64 / quarter.0.bytes as f64;
+        println!(
+            "\n{name}: {} entries, {} MB, {times:.1} x the bytes of a quarter",
+            whole.0.lines - 1,
+            whole.0.bytes / 1_000_000
+        );
+        for (at, Row { name, took, peak }) in whole.1.iter().enumerate() {
+            let slower = took.as_secs_f64() / quarter.1[at].took.as_secs_f64();
+            let longer = whole.2[at] as f64 / quarter.2[at].max(1) as f64;
+            let memory = peak.map_or("-".to_owned(), |kib| format!("{:.1} MB", kib as f64 / 1024.0));
+            println!(
+                "  {name:22} {:9.1} ms {memory:>10}   {slower:5.1} x the time   {longer:5.1} x the output",
+                took.as_secs_f64() * 1e3
+            );
+        }
+        Ok(())
     }
 
     /// Every answer of pisess against what the generator knows.
@@ -249,7 +294,7 @@ impl Bench<'_> {
 
     /// A session of 2 KB: what the start of the process costs.
     fn start(&self) -> Result<(), String> {
-        let (session, facts) = self.make("start.jsonl", Shape::Turns { percent: 10 }, 1, 9)?;
+        let (session, facts) = self.make("start.jsonl", Shape::Chain, 14, 9)?;
         self.check(&session, &facts)?;
         let mut runs = vec![
             self.tools.pisess("tree", &["tree", &session]),

@@ -1,8 +1,10 @@
 //! Hands the real world to the library.
 
 use pisess::world::{Terminals, World};
+use std::ffi::OsString;
 use std::io::{BufWriter, IsTerminal, LineWriter, Write, stderr, stdin, stdout};
-use std::process::ExitCode;
+use std::path::Path;
+use std::process::{Command, ExitCode};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Columns of the terminal; what most have where it does not say.
@@ -22,6 +24,18 @@ fn unbuffered_stdout() -> Box<dyn Write> {
     Box::new(stdout().lock())
 }
 
+/// The program takes the place of this process: its streams, its exit code, its signals.
+#[cfg(unix)]
+fn run_program(program: &Path, arguments: &[OsString]) -> std::io::Result<u8> {
+    Err(std::os::unix::process::CommandExt::exec(Command::new(program).args(arguments)))
+}
+
+#[cfg(not(unix))]
+fn run_program(program: &Path, arguments: &[OsString]) -> std::io::Result<u8> {
+    let status = Command::new(program).args(arguments).status()?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
 fn main() -> ExitCode {
     let terminals = Terminals {
         stdin: stdin().is_terminal(),
@@ -33,12 +47,14 @@ fn main() -> ExitCode {
     let mut world = World {
         stdin: &mut stdin().lock(),
         stdout: &mut out,
-        // A line goes out in one write, so that processes do not mix theirs.
-        stderr: &mut LineWriter::new(stderr().lock()),
+        // A line goes out in one write, so that processes do not mix theirs. Not locked: the progress bar
+        // draws there from other threads.
+        stderr: &mut LineWriter::new(stderr()),
         terminals,
         env: &|name| std::env::var(name).ok(),
         now_ms: &|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64),
         random: &|| *uuid::Uuid::new_v4().as_bytes(),
+        run_program: &run_program,
         stdout_is: &|file| pisess::core::store::same_file(file, stdout()),
         folder: std::env::current_dir().unwrap_or_default(),
         processors: std::thread::available_parallelism().map_or(1, usize::from),

@@ -4,12 +4,13 @@ use super::failure::{Exit, Failure};
 use super::input::Input;
 use super::output::Styles;
 use super::visible::visible;
+use super::workers::in_order;
 use super::write::{print_json, store_options, troubles};
 use crate::cli::{Talk, Write};
 use crate::core::json::write::Object;
 use crate::core::load::Options;
 use crate::core::ops::check::{Checkup, Finding, Severity, check};
-use crate::core::store::{self, Committed, Found, StoreError};
+use crate::core::store::{self, Committed, Found, SessionFile, StoreError};
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::world::World;
@@ -76,12 +77,57 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
             Failure::cannot("-o is for --repair").hint("a check changes nothing; redirect its output")
         );
     }
+    let (subjects, workers, is_stdout) = (listed(args, world), world.processors, world.stdout_is);
+    let options = Options { workers: workers / workers.min(subjects.len()).max(1), ..Options::default() };
     let mut report = Report::new(args, talk, world);
-    for path in &args.sessions {
-        report.path(path, world)?;
-    }
+    in_order(
+        subjects,
+        workers,
+        |subject| subject.checked(&options, is_stdout),
+        |(path, found)| report.session(&path, found, world),
+    )?;
     report.summary(world);
     Ok(report.exit)
+}
+
+/// What is to be checked.
+struct Subject {
+    path: PathBuf,
+    /// Standard input is open already; what could not be listed has failed already.
+    input: Result<Option<Input>, Failure>,
+}
+
+/// The sessions that are meant: a folder means its own.
+fn listed(args: &Args, world: &mut World) -> Vec<Subject> {
+    let mut subjects = Vec::new();
+    for path in &args.sessions {
+        let failed = |error: StoreError| Subject { path: path.clone(), input: Err(error.into()) };
+        if path == Path::new("-") {
+            subjects.push(Subject { path: path.clone(), input: Input::open(path, world).map(Some) });
+            continue;
+        }
+        match store::list_sessions(path, args.recursive) {
+            Ok(listing) => {
+                let found = listing.sessions.into_iter().map(|path| Subject { path, input: Ok(None) });
+                subjects.extend(listing.problems.into_iter().map(failed).chain(found));
+            }
+            Err(error) => subjects.push(failed(error)),
+        }
+    }
+    subjects
+}
+
+impl Subject {
+    fn checked(
+        self,
+        options: &Options,
+        is_stdout: &dyn Fn(&SessionFile) -> bool,
+    ) -> (PathBuf, Result<Vec<Finding>, Failure>) {
+        let opened =
+            self.input.and_then(|input| input.map_or_else(|| Input::open_path(&self.path, is_stdout), Ok));
+        let found = opened.and_then(|input| Ok(checked(&input, options)?.into_findings()));
+        (self.path, found)
+    }
 }
 
 /// What was found so far.
@@ -101,47 +147,23 @@ impl<'a> Report<'a> {
         Report { args, talk, styles, counts: [0; 3], repairable: 0, files: 0, exit: Exit::Done }
     }
 
-    /// A session, standard input, or the sessions of a folder.
-    fn path(&mut self, path: &Path, world: &mut World) -> Result<(), Failure> {
-        if path == Path::new("-") {
-            return self.session(path, world);
-        }
-        match store::list_sessions(path, self.args.recursive) {
-            Ok(listing) => {
-                listing.problems.into_iter().for_each(|problem| self.failed(&problem.into(), world));
-                listing.sessions.iter().try_for_each(|session| self.session(session, world))
-            }
-            Err(error) => {
-                self.failed(&error.into(), world);
-                Ok(())
-            }
-        }
-    }
-
     /// One file. What is wrong with reading it does not stop the others; standard output does.
-    fn session(&mut self, path: &Path, world: &mut World) -> Result<(), Failure> {
-        let input = match Input::open(path, world) {
-            Ok(input) => input,
-            Err(failure) => {
-                self.failed(&failure, world);
-                return Ok(());
-            }
-        };
-        let checked = check(input.source(), &Options { workers: world.processors, ..Options::default() });
-        match checked {
-            Ok(checkup) => {
+    fn session(
+        &mut self,
+        path: &Path,
+        found: Result<Vec<Finding>, Failure>,
+        world: &mut World,
+    ) -> Result<(), Failure> {
+        match found {
+            Ok(findings) => {
                 self.files += 1;
-                self.findings(path, checkup.findings(), false, world)
+                self.findings(path, &findings, false, world)
             }
-            Err(error) => {
-                self.failed(&Failure::load(&input.name, error), world);
+            Err(failure) => {
+                self.exit = self.exit.max(failure.report(world));
                 Ok(())
             }
         }
-    }
-
-    fn failed(&mut self, failure: &Failure, world: &mut World) {
-        self.exit = self.exit.max(failure.report(world));
     }
 
     fn findings(

@@ -1,6 +1,7 @@
 //! `pisess compact`: replaces the older part of the context by a summary.
 
 use super::failure::{Exit, Failure};
+use super::hook::{After, Hook, Place, entries};
 use super::input::Input;
 use super::mint::Mint;
 use super::summary::{Source, SummaryArgs, Wanted, extract};
@@ -9,12 +10,13 @@ use super::write::{Job, Made, change, print_json};
 use crate::cli::{Talk, Write};
 use crate::core::agent;
 use crate::core::bodies::{Bodies, FileBodies, Message};
-use crate::core::entry::Kind;
+use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::Raw;
 use crate::core::json::write::{Object, array};
 use crate::core::load::Options;
 use crate::core::ops::Stamp;
 use crate::core::ops::summary::{Compaction, Summary, compaction, details};
+use crate::core::plan::Change;
 use crate::core::prepare::{FirstKept, Preparation};
 use crate::core::session::Session;
 use crate::core::summary::Kind as SummaryKind;
@@ -81,6 +83,9 @@ pub struct Args {
     pub write: Write,
 }
 
+/// What both agents leave free for an answer if nobody says otherwise; told to hooks.
+const RESERVE_TOKENS: f64 = 16_384.0;
+
 /// A compaction that is ready but for its ids, and the state it was made for.
 struct Ready {
     compaction: Compaction,
@@ -117,7 +122,8 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     let given = args.summary.given(input.file().is_none(), world)?;
     // The summary may take minutes, so it is made before the session is locked. Where the session
     // grew meanwhile, what was summarised still lies before the new entries.
-    let ready = ready(args, &input, &session, given)?;
+    let hook = args.summary.hook.hook(world);
+    let ready = ready(args, hook.as_ref(), &input, &session, given)?;
     let leaf = session.leaf.map(|leaf| session.id(leaf).into_owned());
     let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
         if session.leaf.map(|leaf| session.id(leaf).into_owned()) != leaf {
@@ -135,13 +141,11 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
             }
         }
         let change = compaction(session, &ready.compaction, &ready.summary, stamp);
-        let names = change
-            .lines
-            .iter()
-            .filter_map(|line| Raw::checked(line).get_text("id"))
-            .map(|id| id.to_string())
-            .collect();
-        Ok(Some((change, Made { names, draft: None })))
+        let id = change.lines.first().and_then(|line| Raw::checked(line).get_text("id"));
+        let names = id.iter().map(Text::to_string).collect();
+        let place = Place { leaf: id.map(Text::into_owned), ..Place::of(input, session) };
+        let after = hook.clone().map(|hook| After { hook, event: told(args, &ready, &change), place });
+        Ok(Some((change, Made { names, draft: None, after })))
     };
     change(&job, &session, &mut mint, world, &mut decide)
 }
@@ -168,34 +172,58 @@ fn first_kept(
 
 fn prepared(args: &Args, input: &Input, session: &Session) -> Result<Option<Preparation>, Failure> {
     let kept = first_kept(args.first_kept.as_deref(), input, session)?;
+    prepared_from(args, kept, input, session)
+}
+
+fn prepared_from(
+    args: &Args,
+    kept: Option<FirstKept>,
+    input: &Input,
+    session: &Session,
+) -> Result<Option<Preparation>, Failure> {
     let bodies = FileBodies::new(session, input.source());
     agent::prepare_compaction(session, &session.path(session.leaf), &bodies, args.keep_recent_tokens, kept)
         .map_err(|error| input.unreadable(error))
 }
 
 fn prepare(args: &Args, input: &Input, session: &Session) -> Result<Preparation, Failure> {
-    prepared(args, input, session)?.ok_or_else(|| match ends_in_compaction(session) {
+    prepared(args, input, session)?.ok_or_else(|| nothing_to_compact(input, session))
+}
+
+fn nothing_to_compact(input: &Input, session: &Session) -> Failure {
+    match ends_in_compaction(session) {
         true => Failure::no(format_args!("{}: the last entry is a compaction already", input.name)),
         false => Failure::no(format_args!("{}: nothing to compact", input.name))
             .hint("keep less with --keep-recent-tokens, or choose the cut with --first-kept"),
-    })
+    }
 }
 
-fn ready(args: &Args, input: &Input, session: &Session, given: Option<String>) -> Result<Ready, Failure> {
+fn ready(
+    args: &Args,
+    hook: Option<&Hook>,
+    input: &Input,
+    session: &Session,
+    given: Option<String>,
+) -> Result<Ready, Failure> {
     let mut args = args.clone();
     let mut preparation = prepare(&args, input, session)?;
     let bodies = FileBodies::new(session, input.source());
     let unreadable = |error: io::Error| input.unreadable(error);
+    // A summary that is given stands before a hook's, which may still say no, or where to cut.
     let mut source = given.map(|given| Source::Given(Text::from(given)));
-    if source.is_none() {
-        let instructions = args.summary.instructions.clone();
-        let event = || event(session, &preparation, instructions.as_deref(), &bodies);
-        let answer = args.summary.ask_hook(event).map_err(|failure| failure.of(input))?;
-        if let Some(kept) = answer.first_kept {
-            args.first_kept = Some(format!("id:{kept}"));
-            preparation = prepare(&args, input, session)?;
+    if let Some(hook) = hook {
+        let event = event(&args, session, &preparation, &bodies).map_err(unreadable)?;
+        let answer = hook.ask(event, &Place::of(input, session))?;
+        args.summary.follow(&answer);
+        if let Some(id) = &answer.first_kept {
+            let kept = on_path(session, id).ok_or_else(|| {
+                hook.failed(&format!("its `firstKeptEntryId` is not on the path to the leaf: {id}"))
+            })?;
+            preparation = prepared_from(&args, Some(FirstKept::Entry(kept)), input, session)?
+                .ok_or_else(|| nothing_to_compact(input, session))?;
         }
-        source = answer.summary.map(|(text, details)| Source::Hooked(text, details));
+        preparation.tokens_before = answer.tokens_before.unwrap_or(preparation.tokens_before);
+        source = source.or(answer.summary.map(Source::Hooked));
     }
     let source = match source {
         Some(source) => source,
@@ -214,20 +242,44 @@ fn ready(args: &Args, input: &Input, session: &Session, given: Option<String>) -
     })
 }
 
+fn on_path(session: &Session, id: &Text) -> Option<EntryIx> {
+    session.find(id).filter(|ix| session.path(session.leaf).contains(ix))
+}
+
 /// What a hook is told before a compaction (`session_before_compact`).
 fn event(
+    args: &Args,
     session: &Session,
     preparation: &Preparation,
-    instructions: Option<&str>,
     bodies: &dyn Bodies,
-) -> io::Result<Vec<u8>> {
-    let compactions = compactions_json(preparation, bodies)?;
-    Ok(Object::new()
+) -> io::Result<Object> {
+    let path = session.path(session.leaf);
+    let settings = agent::context(session, &path, bodies)?.settings;
+    let model = settings.iter().find(|(name, _)| *name == "model");
+    let event = Object::new()
         .str("type", "session_before_compact")
-        .json("preparation", &preparation_json(session, preparation, instructions, bodies)?)
-        .json("previousCompactions", &compactions)
-        .text_or_null("customInstructions", instructions.map(Text::from).as_ref())
-        .finish())
+        .json("preparation", &preparation_json(args, session, preparation, bodies)?)
+        .json("branchEntries", &entries(&path, bodies)?)
+        .json("previousCompactions", &entries(&preparation.previous_compactions, bodies)?)
+        .text_or_null("customInstructions", args.summary.instructions.as_deref().map(Text::from).as_ref())
+        .json("model", model.map_or(b"null", |(_, model)| model));
+    Ok(occasion(args, event))
+}
+
+/// What it is told once the compaction is written (`session_compact`).
+fn told(args: &Args, ready: &Ready, change: &Change) -> Object {
+    let event = Object::new()
+        .str("type", "session_compact")
+        .json("compactionEntry", change.lines.first().map_or(b"null", |line| line))
+        .bool("fromExtension", ready.summary.from_hook)
+        .bool("fromHook", ready.summary.from_hook);
+    occasion(args, event)
+}
+
+/// Why the compaction is made, in pi's words.
+fn occasion(args: &Args, event: Object) -> Object {
+    let reason = if args.if_over.is_some() { "threshold" } else { "manual" };
+    event.str("reason", reason).bool("willRetry", false)
 }
 
 /// The text of a summarizer, or the built-in extract.
@@ -269,18 +321,23 @@ fn print_preparation(
         return Ok(Exit::Found);
     };
     let bodies = FileBodies::new(session, input.source());
-    let json = preparation_json(session, &preparation, args.summary.instructions.as_deref(), &bodies)
-        .map_err(|error| input.unreadable(error))?;
+    let json =
+        preparation_json(args, session, &preparation, &bodies).map_err(|error| input.unreadable(error))?;
     print_json(world, &json)?;
     Ok(Exit::Done)
 }
 
 fn preparation_json(
+    args: &Args,
     session: &Session,
     preparation: &Preparation,
-    instructions: Option<&str>,
     bodies: &dyn Bodies,
 ) -> io::Result<Vec<u8>> {
+    let settings = Object::new()
+        .bool("enabled", true)
+        .number("reserveTokens", RESERVE_TOKENS)
+        .number("keepRecentTokens", args.keep_recent_tokens as f64)
+        .finish();
     let kept = preparation.first_kept.map(|ix| session.id(ix));
     Ok(Object::new()
         .text_or_null("firstKeptEntryId", kept.as_ref())
@@ -290,14 +347,10 @@ fn preparation_json(
         .json("messagesToSummarize", &messages_json(&preparation.messages_to_summarize, bodies)?)
         .json("turnPrefixMessages", &messages_json(&preparation.turn_prefix_messages, bodies)?)
         .json("fileOps", &agent::file_ops_json(&preparation.file_ops))
-        .json("previousCompactions", &compactions_json(preparation, bodies)?)
-        .text_or_null("customInstructions", instructions.map(Text::from).as_ref())
+        .json("settings", &settings)
+        .json("previousCompactions", &entries(&preparation.previous_compactions, bodies)?)
+        .text_or_null("customInstructions", args.summary.instructions.as_deref().map(Text::from).as_ref())
         .finish())
-}
-
-fn compactions_json(preparation: &Preparation, bodies: &dyn Bodies) -> io::Result<Vec<u8>> {
-    let lines = preparation.previous_compactions.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
-    Ok(array(lines.collect::<io::Result<Vec<_>>>()?))
 }
 
 fn messages_json(messages: &[Message], bodies: &dyn Bodies) -> io::Result<Vec<u8>> {

@@ -1,7 +1,7 @@
 //! `pisess context`: what the model would see.
 
 use super::failure::{Exit, Failure};
-use super::hook;
+use super::hook::{HookArgs, Place, entries};
 use super::input::Input;
 use super::visible::verbatim;
 use crate::cli::Talk;
@@ -56,15 +56,12 @@ pub struct Args {
     /// What to print
     #[arg(long = "as", value_name = "FORM", default_value = "messages", conflicts_with = "tokens")]
     pub form: Form,
-    /// A shell command that gets the messages as a JSON event and may answer with others
-    #[arg(long, value_name = "CMD", conflicts_with = "tokens")]
-    pub hook: Option<String>,
-    /// How long that command may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 300.0, value_parser = crate::cli::seconds)]
-    pub timeout: f64,
     /// Print how many tokens that is, by the agent's estimate
-    #[arg(long)]
+    #[arg(long, conflicts_with = "hook")]
     pub tokens: bool,
+    /// Who may answer with other messages.
+    #[command(flatten)]
+    pub hook: HookArgs,
     /// Print JSON (which the context is in any case)
     #[arg(long, hide = true)]
     pub json: bool,
@@ -98,9 +95,9 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         return Ok(Exit::Done);
     }
     let mut context = agent::context(&session, &path, &bodies).map_err(unreadable)?;
-    if let Some(command) = &args.hook {
-        let event = event(&context, &bodies).map_err(unreadable)?;
-        if let Some(messages) = hook::ask(command, args.timeout, event)?.messages {
+    if let Some(hook) = args.hook.hook(world) {
+        let event = event(&context, &path, &bodies).map_err(unreadable)?;
+        if let Some(messages) = hook.ask(event, &Place::of(&input, &session))?.messages {
             context.messages = answered(&context.messages, Raw::checked(&messages));
         }
     }
@@ -116,11 +113,13 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     Ok(Exit::Done)
 }
 
-/// What a hook is told of a context: the documents' `context` event.
-fn event(context: &Context, bodies: &dyn Bodies) -> io::Result<Vec<u8>> {
+/// What a hook is told of a context: the agents' `context` event, and the entries that it is made from,
+/// which may hold what the hook has to know.
+fn event(context: &Context, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Object> {
     let json = context.messages.iter().map(|message| message.with(bodies, |json| json.bytes().to_vec()));
     let messages = array(json.collect::<io::Result<Vec<_>>>()?);
-    Ok(Object::new().str("type", "context").json("messages", &messages).finish())
+    let event = Object::new().str("type", "context").json("messages", &messages);
+    Ok(event.json("branchEntries", &entries(path, bodies)?))
 }
 
 /// A hook's messages in the place of the agent's.

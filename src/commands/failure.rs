@@ -3,7 +3,7 @@
 use super::visible::visible;
 use crate::core::load::{LoadError, WrongFile};
 use crate::core::reference::ReferenceError;
-use crate::core::store::StoreError;
+use crate::core::store::{Plain, StoreError};
 use crate::world::World;
 use std::fmt::Display;
 use std::io;
@@ -60,12 +60,12 @@ impl Failure {
     /// Standard output cannot be written. A reader that went away is success.
     pub fn output(error: io::Error) -> Self {
         let exit = if error.kind() == io::ErrorKind::BrokenPipe { Exit::Done } else { Exit::Cannot };
-        Failure { exit, error: anyhow::Error::new(error).context("write standard output"), hint: None }
+        Failure { exit, error: anyhow::anyhow!("write standard output: {}", Plain(&error)), hint: None }
     }
 
     /// Reading a session failed.
     pub fn reading(name: &str, error: io::Error) -> Self {
-        Failure::cannot(format_args!("read {name}: {error}"))
+        Failure::cannot(format_args!("read {name}: {}", Plain(&error)))
     }
 
     /// A file is no session, or cannot be read.
@@ -75,17 +75,14 @@ impl Failure {
                 let at = line.map(|line| format!(":{}", line.0)).unwrap_or_default();
                 Failure::cannot(format_args!("{name}{at}: {what}")).hint(what.hint())
             }
-            error => Failure::cannot(format_args!("read {name}: {error}")),
+            LoadError::Io(error) => Failure::reading(name, error),
+            LoadError::TooLarge => Failure::cannot(format_args!("read {name}: {error}")),
         }
     }
 
     /// A reference names nothing.
     pub fn reference(name: &str, error: &ReferenceError) -> Self {
-        let failure = Failure::cannot(format_args!("{name}: {error}"));
-        match error.hint() {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        Failure::cannot(format_args!("{name}: {error}")).hint(error.hint())
     }
 
     /// With what the person may try.

@@ -1,19 +1,25 @@
 //! `pisess fork`: a new session from a path of another.
 
 use super::failure::{Exit, Failure};
+use super::hook::{After, Hook, HookArgs, Place};
 use super::input::Input;
 use super::mint::Mint;
 use super::write::{Job, Made, create};
 use crate::cli::{Talk, Write};
 use crate::core::agent;
-use crate::core::bodies::FileBodies;
+use crate::core::bodies::{Bodies, FileBodies};
 use crate::core::entry::Role;
+use crate::core::json::Raw;
+use crate::core::json::write::Object;
 use crate::core::load::Options;
 use crate::core::ops::fork::{ForkOptions, fork, fork_all, fork_subtree};
+use crate::core::plan::{Entries, NewSession, Piece};
+use crate::core::reference::Position;
 use crate::core::session::{Dialect, Session};
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::world::World;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// How it is used, behind the options of the help and in the man page.
@@ -68,6 +74,9 @@ pub struct Args {
     /// The folder to put the new file in
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub dir: Option<PathBuf>,
+    /// Who is asked before, and told afterwards.
+    #[command(flatten)]
+    pub hook: HookArgs,
     /// How to write.
     #[command(flatten)]
     pub write: Write,
@@ -84,24 +93,27 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     let cwd = args.cwd.as_deref().map(|cwd| absolute(world, cwd));
     let fork_options = ForkOptions { session_id, source, cwd: cwd.clone().map(Text::from) };
     let bodies = FileBodies::new(&session, input.source());
-    let mut draft = None;
-    let new = if args.all {
-        mint.stamp(world, |stamp| fork_all(&session, &fork_options, stamp))
-    } else {
-        let mut end = input.resolve(&session, &args.at)?;
-        if args.before {
-            let Some(message) = end.filter(|&ix| session.is_message(ix, Role::User)) else {
-                return Err(Failure::cannot(format_args!("{}: {} is no user message", input.name, args.at))
-                    .hint(format!("--before takes one; the nearest is {}^{{user}}", args.at)));
-            };
-            draft =
-                Some(agent::draft_text(&session, &bodies, message).map_err(|error| input.unreadable(error))?);
-            end = session.entry(message).parent;
-        }
-        let fork = if args.subtree { fork_subtree } else { fork };
-        mint.stamp(world, |stamp| fork(&session, &bodies, end, &fork_options, stamp))
-            .map_err(|error| input.unreadable(error))?
-    };
+    let unreadable = |error| input.unreadable(error);
+    let chosen = if args.all { session.leaf } else { input.resolve(&session, &args.at)? };
+    let message = chosen.filter(|&ix| args.before && session.is_message(ix, Role::User));
+    if args.before && message.is_none() {
+        return Err(Failure::cannot(format_args!("{}: {} is no user message", input.name, args.at))
+            .hint(format!("--before takes one; the nearest is {}^{{user}}", args.at)));
+    }
+    let hook = args.hook.hook(world);
+    if let Some(hook) = &hook {
+        let event = event(args, &session, chosen, &bodies).map_err(unreadable)?;
+        hook.ask(event, &Place::of(&input, &session))?;
+    }
+    let text = |message| agent::draft_text(&session, &bodies, message);
+    let draft = message.map(text).transpose().map_err(unreadable)?;
+    let end = message.map_or(chosen, |message| session.entry(message).parent);
+    let path_or_more = if args.subtree { fork_subtree } else { fork };
+    let new = mint.stamp(world, |stamp| match args.all {
+        true => Ok(fork_all(&session, &fork_options, stamp)),
+        false => path_or_more(&session, &bodies, end, &fork_options, stamp),
+    });
+    let new = new.map_err(unreadable)?;
     let path = match &args.write.output {
         Some(path) => path.clone(),
         // What comes by a pipe goes on by one.
@@ -109,8 +121,41 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         None => folder(args, &input, &session, cwd.as_deref(), world)?.join(new.file_name()),
     };
     let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
-    let made = Made { names: vec![path.to_string_lossy().into_owned()], draft };
-    create(&job, &session, &new, &path, &made, world)
+    let after = hook.map(|hook| after(hook, &input, &session, &new, &fork_options));
+    let made = Made { names: vec![path.to_string_lossy().into_owned()], draft, after };
+    create(&job, &session, &new, &path, made, world)
+}
+
+/// What a hook is told before a fork: pi's `session_before_fork`, and the entry itself.
+fn event(args: &Args, session: &Session, chosen: Position, bodies: &dyn Bodies) -> io::Result<Object> {
+    let entry = match chosen {
+        Some(ix) => bodies.line(ix)?.trim_ascii().to_vec(),
+        None => b"null".to_vec(),
+    };
+    Ok(Object::new()
+        .str("type", "session_before_fork")
+        .text_or_null("entryId", chosen.map(|ix| session.id(ix)).as_ref())
+        .str("position", if args.before { "before" } else { "at" })
+        .bool("all", args.all)
+        .bool("subtree", args.subtree)
+        .json("entry", &entry))
+}
+
+/// What it is told once the new session is there (`session_branch`).
+fn after(hook: Hook, input: &Input, session: &Session, new: &NewSession, options: &ForkOptions) -> After {
+    let leaf = match &new.entries {
+        Entries::All => session.leaf.map(|leaf| session.id(leaf).into_owned()),
+        Entries::Some(pieces) => pieces.last().and_then(|piece| match piece {
+            Piece::Made(line) => Raw::checked(line).get_text("id").map(Text::into_owned),
+            Piece::Copied { entry, .. } => Some(session.id(*entry).into_owned()),
+        }),
+    };
+    let old = Place::of(input, session);
+    let cwd = options.cwd.clone().map(Text::into_owned).or(old.cwd);
+    let event = Object::new()
+        .str("type", "session_branch")
+        .text_or_null("previousSessionFile", options.source.as_ref());
+    After { hook, event, place: Place { file: None, id: Text::from(new.id.clone()), cwd, leaf } }
 }
 
 /// The folder of the new file: the one that is named, else the session's; for another project the

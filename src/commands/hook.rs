@@ -1,21 +1,170 @@
-//! `--hook CMD`: one JSON event on standard input, one JSON answer on standard output.
+//! `--hook CMD`, or `PISESS_HOOK`: one JSON event on standard input, one JSON answer on standard output.
 //!
 //! Events and answers have the fields of the agents' own (`session_before_compact`,
-//! `session_before_tree`, `context`). No output, `null` and `{}` mean: go on.
+//! `session_before_tree`, `session_before_fork`, `context`; `session_compact`, `session_tree` and
+//! `session_branch` once it is done). What a handler in the agent gets as its second argument stands
+//! in `ctx`, as far as it is data. No output, `null` and `{}` mean: go on. `docs/hooks.md` tells all.
 
 use super::failure::Failure;
-use super::shell::Shell;
+use super::input::Input;
+use super::shell::{Shell, UNTOUCHED};
+use crate::core::bodies::Bodies;
+use crate::core::entry::EntryIx;
 use crate::core::json::Raw;
+use crate::core::json::write::{Object, array};
+use crate::core::session::Session;
 use crate::core::text::Text;
+use crate::world::World;
+use clap::Args;
+use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
+/// The environment variable that holds a hook for every command.
+pub const VARIABLE: &str = "PISESS_HOOK";
+
+/// The options of a command that has a hook.
+#[derive(Args, Clone, Debug)]
+pub struct HookArgs {
+    /// A shell command that is told as JSON what happens, and may answer; '' is none
+    #[arg(long, value_name = "CMD", help_heading = "Hook")]
+    pub hook: Option<String>,
+    /// How long a command that is run may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 300.0, value_parser = crate::cli::seconds, help_heading = "Hook")]
+    timeout: f64,
+}
+
+impl HookArgs {
+    /// The hook: that of the option, else of the environment. An empty one is none.
+    pub fn hook(&self, world: &World) -> Option<Hook> {
+        let (option, command) = match &self.hook {
+            Some(command) => ("--hook", command.clone()),
+            None => (VARIABLE, (world.env)(VARIABLE)?),
+        };
+        let hook = Hook { option, command, timeout: self.timeout() };
+        Some(hook).filter(|hook| !hook.command.trim().is_empty())
+    }
+
+    /// How long a command may take.
+    pub fn timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.timeout)
+    }
+}
+
+/// A hook that is set.
+#[derive(Clone, Debug)]
+pub struct Hook {
+    option: &'static str,
+    command: String,
+    timeout: Duration,
+}
+
+impl Hook {
+    /// Asks it before something happens. Its cancelling is an answer, too: exit 1.
+    pub fn ask(&self, event: Object, place: &Place) -> Result<Answer, Failure> {
+        let shell = self.shell(UNTOUCHED);
+        let output = shell.run(place.complete(event))?;
+        if output.trim_ascii().is_empty() {
+            return Ok(Answer::default());
+        }
+        let answer = Raw::parse(&output).map_err(|_| shell.failed("its answer is no JSON"))?;
+        if answer.is_null() {
+            return Ok(Answer::default());
+        }
+        if !answer.is_object() {
+            return Err(shell.failed("its answer is no JSON object"));
+        }
+        if flag(answer, "cancel").map_err(|what| shell.failed(what))? == Some(true) {
+            return Err(Failure::no("the hook said cancel; nothing was written"));
+        }
+        read(answer).map_err(|what| shell.failed(what))
+    }
+
+    /// An answer that cannot be followed.
+    pub fn failed(&self, what: &str) -> Failure {
+        self.shell(UNTOUCHED).failed(what)
+    }
+
+    fn shell<'a>(&'a self, outcome: &'a str) -> Shell<'a> {
+        Shell { option: self.option, command: &self.command, timeout: self.timeout, outcome }
+    }
+}
+
+/// Where something happens: what is data of a handler's second argument in the agents.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The session's file, unless it is a stream.
+    pub file: Option<PathBuf>,
+    /// The session's id.
+    pub id: Text<'static>,
+    /// The folder it is held in.
+    pub cwd: Option<Text<'static>>,
+    /// The id of its leaf.
+    pub leaf: Option<Text<'static>>,
+}
+
+impl Place {
+    /// In a session as it was read.
+    pub fn of(input: &Input, session: &Session) -> Place {
+        Place {
+            file: input.file().map(|file| file.resolved().to_owned()),
+            id: session.header.id.clone(),
+            cwd: session.header.cwd.clone(),
+            leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()),
+        }
+    }
+
+    /// The bytes of an event that happens here.
+    fn complete(&self, event: Object) -> Vec<u8> {
+        let file = self.file.as_ref().map(|file| Text::from(file.to_string_lossy().into_owned()));
+        let ctx = Object::new()
+            .text_or_null("cwd", self.cwd.as_ref())
+            .text_or_null("sessionFile", file.as_ref())
+            .text("sessionId", &self.id)
+            .text_or_null("leafId", self.leaf.as_ref());
+        event.json("ctx", &ctx.finish()).finish()
+    }
+}
+
+/// What a hook is to be told once a change is made.
+#[derive(Clone, Debug)]
+pub struct After {
+    /// Who.
+    pub hook: Hook,
+    /// What.
+    pub event: Object,
+    /// Where: the session as it is then.
+    pub place: Place,
+}
+
+impl After {
+    /// Tells it; the change is in `file`, unless it went into a stream. What the hook prints means
+    /// nothing.
+    pub fn tell(mut self, file: Option<PathBuf>) -> Result<(), Failure> {
+        self.place.file = file;
+        let shell = self.hook.shell("the change was made all the same");
+        shell.run(self.place.complete(self.event)).map(|_| ())
+    }
+}
+
+/// Entries as they are stored, or would be after a migration.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn entries(entries: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Vec<u8>> {
+    let lines = entries.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
+    Ok(array(lines.collect::<io::Result<Vec<_>>>()?))
+}
+
 /// What a hook answered.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// A summary, and its `details` as JSON where it gives some.
-    pub summary: Option<(Text<'static>, Option<Vec<u8>>)>,
+    /// A summary.
+    pub summary: Option<HookSummary>,
     /// Where the kept part begins: an entry's id.
     pub first_kept: Option<Text<'static>>,
+    /// Another figure for the context before.
+    pub tokens_before: Option<f64>,
     /// Other instructions for the summary.
     pub instructions: Option<String>,
     /// Whether they stand alone.
@@ -26,77 +175,111 @@ pub struct Answer {
     pub messages: Option<Vec<u8>>,
 }
 
-/// Asks a hook. Its cancelling is an answer, too: exit 1.
-pub fn ask(command: &str, timeout: f64, event: Vec<u8>) -> Result<Answer, Failure> {
-    let shell = Shell { option: "--hook", command, timeout: Duration::from_secs_f64(timeout) };
-    let output = shell.run(event)?;
-    if output.trim_ascii().is_empty() {
-        return Ok(Answer::default());
-    }
-    let answer = Raw::parse(&output).map_err(|_| shell.failed("its answer is no JSON"))?;
-    if answer.is_null() {
-        return Ok(Answer::default());
-    }
-    if !answer.is_object() {
-        return Err(shell.failed("its answer is no JSON object"));
-    }
-    if answer.get("cancel").is_some_and(Raw::is_truthy) {
-        return Err(Failure::no("the hook said cancel; nothing was written"));
-    }
-    read(answer).map_err(|what| shell.failed(what))
+/// A summary that a hook gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookSummary {
+    /// Its text.
+    pub text: Text<'static>,
+    /// Its `details`, as JSON.
+    pub details: Option<Vec<u8>>,
+    /// What it cost, as JSON.
+    pub usage: Option<Vec<u8>>,
 }
 
 fn read(answer: Raw) -> Result<Answer, &'static str> {
     // pi puts a compaction's answer into `compaction`, a branch's into `summary`.
     let parts = answer.get_some("compaction").unwrap_or(answer);
-    let summary = match parts.get_some("summary") {
-        None => None,
-        Some(text) if text.is_string() => Some((text, parts.get_some("details"))),
-        Some(object) => {
-            let text = object.get_some("summary").filter(|text| text.is_string());
-            Some((text.ok_or("its `summary` holds no text")?, object.get_some("details")))
+    if !parts.is_object() {
+        return Err("its `compaction` is no object");
+    }
+    let tokens_before = match parts.get_some("tokensBefore") {
+        Some(value) => {
+            let tokens = value.number().filter(|tokens| tokens.is_finite());
+            Some(tokens.ok_or("its `tokensBefore` is no number")?)
         }
+        None => None,
     };
-    let summary = match summary.map(|(text, details)| (text.text().unwrap_or_default(), details)) {
-        Some((text, _)) if text.is_blank() => return Err("its summary is empty"),
-        other => other.map(|(text, details)| (text.into_owned(), details.map(|json| json.bytes().to_vec()))),
+    Ok(Answer {
+        summary: summary(parts)?,
+        first_kept: text(parts, "firstKeptEntryId", "its `firstKeptEntryId` is no text")?,
+        tokens_before,
+        instructions: text(answer, "customInstructions", "its `customInstructions` is no text")?
+            .map(|text| text.to_string()),
+        replace_instructions: flag(answer, "replaceInstructions")?,
+        label: text(answer, "label", "its `label` is no text")?,
+        messages: messages(answer)?,
+    })
+}
+
+fn summary(parts: Raw) -> Result<Option<HookSummary>, &'static str> {
+    let Some(summary) = parts.get_some("summary") else { return Ok(None) };
+    let (text, beside) = match summary.is_string() {
+        true => (summary.text(), parts),
+        false => (summary.get_text("summary"), summary),
     };
-    let text = |from: Raw<'_>, key: &str, error| match from.get_some(key) {
-        Some(value) => value.text().map(|text| Some(text.into_owned())).ok_or(error),
-        None => Ok(None),
-    };
-    let messages = answer.get_some("messages");
-    if messages.is_some_and(|messages| !messages.is_array() || !messages.items().all(Raw::is_object)) {
+    let text = text.ok_or("its `summary` holds no text")?;
+    if text.is_blank() {
+        return Err("its summary is empty");
+    }
+    let usage = beside.get_some("usage");
+    if usage.is_some_and(|usage| !usage.is_object()) {
+        return Err("its `usage` is no object");
+    }
+    let json = |value: Raw| value.bytes().to_vec();
+    let details = beside.get_some("details").map(json);
+    Ok(Some(HookSummary { text: text.into_owned(), details, usage: usage.map(json) }))
+}
+
+fn messages(answer: Raw) -> Result<Option<Vec<u8>>, &'static str> {
+    let Some(messages) = answer.get_some("messages") else { return Ok(None) };
+    if !messages.is_array() || !messages.items().all(Raw::is_object) {
         return Err("its `messages` is no array of objects");
     }
-    let instructions = text(answer, "customInstructions", "its `customInstructions` is no text")?;
-    Ok(Answer {
-        summary,
-        first_kept: text(parts, "firstKeptEntryId", "its `firstKeptEntryId` is no text")?,
-        instructions: instructions.map(|text| text.to_string()),
-        replace_instructions: answer.get("replaceInstructions").and_then(Raw::bool),
-        label: text(answer, "label", "its `label` is no text")?,
-        messages: messages.map(|messages| messages.bytes().to_vec()),
-    })
+    if messages.items().any(|message| message.get_text("role").is_none()) {
+        return Err("one of its `messages` has no `role`");
+    }
+    Ok(Some(messages.bytes().to_vec()))
+}
+
+fn text(from: Raw, key: &str, error: &'static str) -> Result<Option<Text<'static>>, &'static str> {
+    match from.get_some(key) {
+        Some(value) => value.text().map(|text| Some(text.into_owned())).ok_or(error),
+        None => Ok(None),
+    }
+}
+
+fn flag(from: Raw, key: &str) -> Result<Option<bool>, &'static str> {
+    match from.get_some(key) {
+        Some(value) => value.bool().map(Some).ok_or(match key {
+            "cancel" => "its `cancel` is neither true nor false",
+            _ => "its `replaceInstructions` is neither true nor false",
+        }),
+        None => Ok(None),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// What a hook makes of an event whose JSON it prints again.
     fn answer(json: &str) -> Result<Answer, String> {
-        ask("cat", 20.0, json.as_bytes().to_vec()).map_err(|failure| failure.line())
+        let timeout = Duration::from_secs(20);
+        let hook = Hook { option: "--hook", command: format!("cat > /dev/null; echo '{json}'"), timeout };
+        let place = Place { file: None, id: Text::from("s"), cwd: None, leaf: None };
+        hook.ask(Object::new(), &place).map_err(|failure| failure.line())
     }
 
     #[test]
     fn answers_of_both_shapes_are_understood() {
         assert_eq!(answer(""), Ok(Answer::default()));
         assert_eq!(answer(" null\n"), Ok(Answer::default()));
-        let summary = Some((Text::from("S"), Some(b"[1]".to_vec())));
+        let details = Some(b"[1]".to_vec());
+        let summary = Some(HookSummary { text: Text::from("S"), details, usage: Some(b"{}".to_vec()) });
         for json in [
-            r#"{"summary":"S","details":[1],"firstKeptEntryId":"a"}"#,
-            r#"{"compaction":{"summary":"S","details":[1],"firstKeptEntryId":"a"}}"#,
-            r#"{"summary":{"summary":"S","details":[1]},"firstKeptEntryId":"a"}"#,
+            r#"{"summary":"S","details":[1],"usage":{},"firstKeptEntryId":"a"}"#,
+            r#"{"compaction":{"summary":"S","details":[1],"usage":{},"firstKeptEntryId":"a"}}"#,
+            r#"{"summary":{"summary":"S","details":[1],"usage":{}},"firstKeptEntryId":"a","cancel":false}"#,
         ] {
             let expected =
                 Answer { summary: summary.clone(), first_kept: Some(Text::from("a")), ..Answer::default() };
@@ -112,8 +295,15 @@ mod tests {
             "5",
             r#"{"summary":5}"#,
             r#"{"summary":" "}"#,
+            r#"{"summary":"s","usage":1}"#,
+            r#"{"compaction":"s"}"#,
+            r#"{"tokensBefore":"many"}"#,
             r#"{"messages":[1]}"#,
+            r#"{"messages":[{"content":"no role"}]}"#,
             r#"{"label":1}"#,
+            r#"{"customInstructions":[]}"#,
+            r#"{"replaceInstructions":"yes"}"#,
+            r#"{"cancel":"no"}"#,
         ] {
             assert!(answer(json).unwrap_err().contains("nothing was written"), "{json}");
         }

@@ -3,6 +3,7 @@
 use super::failure::Failure;
 use super::visible::visible;
 use crate::cli::Talk;
+use crate::core::entry::EntryIx;
 use crate::core::load::{LoadError, Options, WrongFile, load};
 use crate::core::reference::{Position, ReferenceError, resolve};
 use crate::core::session::{ProblemKind, Session};
@@ -23,7 +24,6 @@ pub struct Input {
 impl Input {
     /// Opens a path, or standard input for `-`.
     pub fn open(path: &Path, world: &mut World) -> Result<Input, Failure> {
-        let name = visible(&path.to_string_lossy());
         if path == Path::new("-") {
             if world.terminals.stdin {
                 return Err(Failure::cannot("read standard input: it is a terminal")
@@ -32,9 +32,15 @@ impl Input {
             let spooled = store::spool(world.stdin, SPOOL_MEMORY)?;
             return Ok(Input { name: "standard input".to_owned(), opened: Opened::Stream(spooled) });
         }
+        Input::open_path(path, world.stdout_is)
+    }
+
+    /// Opens a path, unless it is standard output.
+    pub fn open_path(path: &Path, is_stdout: &dyn Fn(&SessionFile) -> bool) -> Result<Input, Failure> {
+        let name = visible(&path.to_string_lossy());
         let opened = store::open(path, SPOOL_MEMORY)?;
         if let Opened::File(file) = &opened
-            && (world.stdout_is)(file)
+            && is_stdout(file)
         {
             return Err(Failure::cannot(format_args!("{name}: standard output is the session itself"))
                 .hint("leave the redirection out to change the session, or write elsewhere with -o"));
@@ -78,6 +84,17 @@ impl Input {
     /// The place a reference names.
     pub fn resolve(&self, session: &Session, reference: &str) -> Result<Position, Failure> {
         resolve(session, reference).map_err(|error| self.unresolved(&error))
+    }
+
+    /// The entries that references name.
+    pub fn entries(&self, session: &Session, references: &[String]) -> Result<Vec<EntryIx>, Failure> {
+        let named = references.iter().map(|reference| {
+            self.resolve(session, reference)?.ok_or_else(|| {
+                Failure::cannot(format_args!("{}: {reference} is no entry", self.name))
+                    .hint("root is the place before the first entry; name an entry")
+            })
+        });
+        named.collect()
     }
 
     /// An error about a reference into this session.

@@ -87,7 +87,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
                 .filter_map(|line| Raw::checked(line).get_text("id"))
                 .map(|id| id.to_string());
             let names = names.collect();
-            (change, Made { names, draft: None })
+            (change, Made { names, ..Made::default() })
         }))
     };
     change(&job, &session, &mut mint, world, &mut decide)

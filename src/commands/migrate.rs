@@ -3,6 +3,7 @@
 use super::failure::{Exit, Failure};
 use super::input::Input;
 use super::visible::{verbatim, visible};
+use super::workers::in_order;
 use super::write::{store_options, troubles};
 use crate::cli::{Talk, Write};
 use crate::core::load::Options;
@@ -14,9 +15,8 @@ use crate::world::World;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How it is used, behind the options of the help and in the man page.
 pub const GUIDE: Guide = Guide {
@@ -153,26 +153,20 @@ fn listed(args: &Args) -> Result<(Vec<PathBuf>, Vec<Outcome>), Failure> {
 /// Migrates many files on all processors; outcomes in the order of the paths.
 fn migrated(paths: &[PathBuf], args: &Args, batch: &Batch, talk: &Talk, world: &mut World) -> Vec<Outcome> {
     let bar = progress(paths.len(), talk, world);
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::new());
     let workers = world.processors.min(paths.len()).max(1);
     let options = Options { workers: world.processors / workers, ..Options::default() };
-    let work = || {
-        while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let outcome = one(path, args, batch, &options).unwrap_or_else(|failure| failed(path, &failure));
-            bar.inc(1);
-            done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(outcome);
-        }
+    let work = |path: &PathBuf| {
+        let outcome = one(path, args, batch, &options).unwrap_or_else(|failure| failed(path, &failure));
+        bar.inc(1);
+        outcome
     };
-    std::thread::scope(|scope| {
-        for _ in 1..workers {
-            scope.spawn(work);
-        }
-        work();
-    });
+    let mut done = Vec::new();
+    let keep = |outcome| {
+        done.push(outcome);
+        Ok::<(), Infallible>(())
+    };
+    let Ok(()) = in_order(paths.iter().collect(), workers, work, keep);
     bar.finish_and_clear();
-    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    done.sort_by(|a, b| a.path.cmp(&b.path));
     done
 }
 

@@ -4,6 +4,7 @@
 //! hook is asked, and the branch summary is made and written, or the mark of a move without one.
 
 use super::failure::{Exit, Failure};
+use super::hook::{After, Hook, Place, entries};
 use super::input::Input;
 use super::label::checked;
 use super::mint::Mint;
@@ -13,7 +14,7 @@ use super::write::{Job, Made, change, print_json};
 use crate::core::agent;
 use crate::core::bodies::{Bodies, FileBodies};
 use crate::core::json::Raw;
-use crate::core::json::write::{Object, array, texts};
+use crate::core::json::write::{Object, texts};
 use crate::core::ops::Stamp;
 use crate::core::ops::navigate::Navigation;
 use crate::core::ops::summary::{Summary, branch, details};
@@ -72,8 +73,9 @@ impl Move<'_> {
     /// the summary and would be lost from sight.
     pub fn make(mut self, job: &Job, from_leaf: bool, world: &mut World) -> Result<Exit, Failure> {
         let mut mint = Mint::new(world)?;
+        let hook = self.hook(world);
         let new = self.landing()?;
-        let summary = self.ready(world)?;
+        let summary = self.ready(hook.as_ref(), world)?;
         let (draft, name) = (self.draft()?, self.name()?);
         let id_of = |session: &Session, place: Position| place.map(|ix| session.id(ix).into_owned());
         let old = id_of(self.session, self.navigation.old_leaf);
@@ -84,7 +86,9 @@ impl Move<'_> {
             }
             let change = branch(session, place(&old), place(&new), &summary, name.as_ref(), stamp);
             let names = first_id(&change);
-            Ok(Some((change, Made { names, draft: draft.clone() })))
+            let of = (input, session);
+            let after = hook.clone().map(|hook| told(hook, of, old.as_ref(), Some(&summary), &change));
+            Ok(Some((change, Made { names, draft: draft.clone(), after })))
         };
         change(job, self.session, &mut mint, world, &mut decide)
     }
@@ -98,7 +102,10 @@ impl Move<'_> {
             return Err(Failure::cannot("--label: root is no entry")
                 .hint("name another entry, or leave a summary with --summarize"));
         }
-        self.ask_hook()?;
+        // As in the agents, who is there already is not asked whether to go.
+        let stays = self.navigation.target == self.navigation.old_leaf && !self.navigation.edits_target;
+        let hook = self.hook(world).filter(|_| !stays);
+        self.ask(hook.as_ref())?;
         let (draft, name) = (self.draft()?, self.name()?);
         let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
             let found = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| session.find(id));
@@ -106,22 +113,23 @@ impl Move<'_> {
             let bodies = FileBodies::new(session, input.source());
             let change = switch(session, &bodies, &wanted, stamp).map_err(|error| input.unreadable(error))?;
             let names = first_id(&change);
-            Ok(Some((change, Made { names, draft: draft.clone() })))
+            let old = session.leaf.map(|leaf| session.id(leaf));
+            let after = hook.clone().map(|hook| told(hook, (input, session), old.as_ref(), None, &change));
+            Ok(Some((change, Made { names, draft: draft.clone(), after })))
         };
         change(job, self.session, &mut mint, world, &mut decide)
     }
 
     /// The summary, asked for wherever it comes from; what a hook says of the label is taken over.
-    pub fn ready(&mut self, world: &mut World) -> Result<Summary, Failure> {
+    pub fn ready(&mut self, hook: Option<&Hook>, world: &mut World) -> Result<Summary, Failure> {
         self.name()?;
-        let source = match self.summary.given(self.input.file().is_none(), world)? {
-            Some(text) => Some(Source::Given(Text::from(text))),
-            None => {
-                self.something_left()?;
-                self.ask_hook()?
-            }
-        };
-        self.stored(source)
+        let given = self.summary.given(self.input.file().is_none(), world)?;
+        if given.is_none() {
+            self.something_left()?;
+        }
+        // One that is given stands before a hook's, which may still say no.
+        let hooked = self.ask(hook)?;
+        self.stored(given.map(|text| Source::Given(Text::from(text))).or(hooked))
     }
 
     /// The text that is given back to be edited again, where the target is one that is.
@@ -136,17 +144,7 @@ impl Move<'_> {
 
     /// The id of the entry that the conversation goes on from, `None` for the root.
     pub fn landing(&self) -> Result<Option<Text<'static>>, Failure> {
-        let Some(place) = self.navigation.new_leaf else { return Ok(None) };
-        let (id, line) = (self.session.id(place), self.session.entry(place).line.0);
-        if self.session.find(&id) == Some(place) && !id.is_empty() {
-            return Ok(Some(id.into_owned()));
-        }
-        let why = if id.is_empty() { "has no id" } else { "has the id of a later one" };
-        Err(Failure::cannot(format_args!(
-            "{}:{line}: the entry {why}, so nothing can hang under it",
-            self.input.name
-        ))
-        .hint("`pisess check` tells more"))
+        new_parent(self.input, self.session, self.navigation.new_leaf)
     }
 
     /// Whether the branch that is left tells anything: notes alone do not.
@@ -154,13 +152,25 @@ impl Move<'_> {
         self.navigation.abandoned.iter().any(|&ix| !self.session.entry(ix).kind.is_note())
     }
 
-    /// Asks the hook, where there is one; the summary that it gives, if it does.
-    pub fn ask_hook(&mut self) -> Result<Option<Source>, Failure> {
-        let mut summary = self.summary.clone();
-        let answer = summary.ask_hook(|| self.event()).map_err(|failure| failure.of(self.input))?;
-        self.summary = summary;
-        self.label = answer.label.map(|label| label.to_string()).or(self.label.take());
-        Ok(answer.summary.map(|(text, details)| Source::Hooked(text, details)))
+    /// The hook, where one is set.
+    pub fn hook(&self, world: &World) -> Option<Hook> {
+        self.summary.hook.hook(world)
+    }
+
+    /// Asks the hook, where there is one; the summary that it gives, if it does. What it says of the label
+    /// and the instructions is taken over.
+    pub fn ask(&mut self, hook: Option<&Hook>) -> Result<Option<Source>, Failure> {
+        let Some(hook) = hook else { return Ok(None) };
+        let preparation = self.preparation().map_err(|error| self.input.unreadable(error))?;
+        let event = Object::new().str("type", "session_before_tree").json("preparation", &preparation);
+        let answer = hook.ask(event, &Place::of(self.input, self.session))?;
+        self.summary.follow(&answer);
+        if let Some(label) = answer.label {
+            let label = label.to_string();
+            checked(&label).map_err(|_| hook.failed("its `label` is no name"))?;
+            self.label = Some(label);
+        }
+        Ok(answer.summary.map(Source::Hooked))
     }
 
     fn something_left(&self) -> Result<(), Failure> {
@@ -205,16 +215,10 @@ impl Move<'_> {
         prompt().map_err(|error| self.input.unreadable(error))
     }
 
-    /// What a hook is told before a move (`session_before_tree`).
-    fn event(&self) -> io::Result<Vec<u8>> {
-        let preparation = self.preparation()?;
-        Ok(Object::new().str("type", "session_before_tree").json("preparation", &preparation).finish())
-    }
-
+    /// What is known of the move before it is made: `--prepare`, and part of `session_before_tree`.
     fn preparation(&self) -> io::Result<Vec<u8>> {
         let Move { session, bodies, navigation, summary, .. } = self;
         let id = |place: Position| place.map(|ix| session.id(ix));
-        let entries = navigation.abandoned.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
         let (_, file_ops) = agent::prepare_branch(session, &navigation.abandoned, *bodies)?;
         let files = agent::files(session, &file_ops);
         Ok(Object::new()
@@ -222,7 +226,7 @@ impl Move<'_> {
             .text_or_null("oldLeafId", id(navigation.old_leaf).as_ref())
             .text_or_null("commonAncestorId", id(navigation.common_ancestor).as_ref())
             .text_or_null("newLeafId", id(navigation.new_leaf).as_ref())
-            .json("entriesToSummarize", &array(entries.collect::<io::Result<Vec<_>>>()?))
+            .json("entriesToSummarize", &entries(&navigation.abandoned, *bodies)?)
             .json("readFiles", &texts(&files.read_files))
             .json("modifiedFiles", &texts(&files.modified_files))
             .text_or_null("editorText", self.draft_text()?.as_ref())
@@ -237,6 +241,45 @@ impl Move<'_> {
         let edited = self.navigation.target.filter(|_| self.navigation.edits_target);
         edited.map(|target| agent::draft_text(self.session, self.bodies, target)).transpose()
     }
+}
+
+/// What a hook is told once the move is made (`session_tree`), whose last new entry is the leaf; a
+/// summary that is left is the first of them.
+pub fn told(
+    hook: Hook,
+    (input, session): (&Input, &Session),
+    old_leaf: Option<&Text>,
+    summary: Option<&Summary>,
+    change: &Change,
+) -> After {
+    let id = |line: &Vec<u8>| Raw::checked(line).get_text("id").map(Text::into_owned);
+    let place = Place { leaf: change.lines.last().and_then(id), ..Place::of(input, session) };
+    let entry = change.lines.first().filter(|_| summary.is_some());
+    let hooked: &[u8] = summary.map_or(b"null", |summary| if summary.from_hook { b"true" } else { b"false" });
+    let event = Object::new()
+        .str("type", "session_tree")
+        .text_or_null("newLeafId", place.leaf.as_ref())
+        .text_or_null("oldLeafId", old_leaf)
+        .json("summaryEntry", entry.map_or(b"null", |entry| entry))
+        .json("fromExtension", hooked)
+        .json("fromHook", hooked);
+    After { hook, event, place }
+}
+
+/// The id by which new entries can hang under a place, `None` under the root.
+pub fn new_parent(
+    input: &Input,
+    session: &Session,
+    place: Position,
+) -> Result<Option<Text<'static>>, Failure> {
+    let Some(place) = place else { return Ok(None) };
+    let (id, line) = (session.id(place), session.entry(place).line.0);
+    if session.find(&id) == Some(place) && !id.is_empty() {
+        return Ok(Some(id.into_owned()));
+    }
+    let why = if id.is_empty() { "has no id" } else { "has the id of a later one" };
+    Err(Failure::cannot(format_args!("{}:{line}: the entry {why}, so nothing can hang under it", input.name))
+        .hint("`pisess check` tells more"))
 }
 
 /// The id of the first entry that a change adds: what it is about.

@@ -4,7 +4,7 @@ use super::clock::Clock;
 use super::failure::{Exit, Failure};
 use super::input::Input;
 use super::output::{Glyphs, Rows, Styles, columns, draw_stretches, pens};
-use super::tree::{row_options, row_style};
+use super::tree::{ID_COLUMNS, row_options, row_style};
 use super::visible::{push_visible, visible, visible_lines};
 use crate::cli::Talk;
 use crate::core::bodies::{Bodies, FileBodies};
@@ -116,7 +116,8 @@ pub fn print_rows(
     let width = world.terminals.width.filter(|_| world.terminals.stdout);
     let line_width =
         entries.last().map_or(1, |_| session.entries.last().map_or(1, |last| last.line.0.to_string().len()));
-    let id_width = entries.iter().map(|&ix| session.entry(ix).id.len as usize).max().unwrap_or(0).min(12);
+    let id_width =
+        entries.iter().map(|&ix| session.entry(ix).id.len as usize).max().unwrap_or(0).min(ID_COLUMNS);
     let draw = |rows: &mut Rows, stretch: Range<usize>| {
         for &ix in &entries[stretch] {
             let entry = session.entry(ix);

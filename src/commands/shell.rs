@@ -15,13 +15,18 @@ const MOST_OUTPUT: u64 = 10 << 20;
 
 /// A command to run.
 pub struct Shell<'a> {
-    /// What it is for, in messages: `--summarizer`, `--hook`.
+    /// Who asked for it, in messages: `--summarizer`, `--hook`, `PISESS_HOOK`.
     pub option: &'a str,
     /// What `sh -c` gets.
     pub command: &'a str,
     /// How long it may take.
     pub timeout: Duration,
+    /// What has become of the session when it fails.
+    pub outcome: &'a str,
 }
+
+/// The outcome of a command that fails before anything is done.
+pub const UNTOUCHED: &str = "nothing was written";
 
 impl Shell<'_> {
     /// Gives it `input` and returns what it prints.
@@ -56,6 +61,8 @@ impl Shell<'_> {
     fn spawn(&self) -> Result<Child, Failure> {
         let mut command = Command::new("sh");
         command.arg("-c").arg(self.command).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // A hook for all of a shell that calls pisess itself would call itself without an end.
+        command.env_remove(super::hook::VARIABLE);
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.spawn().map_err(|error| self.failed(&error.to_string()))
@@ -83,11 +90,7 @@ impl Shell<'_> {
 
     /// An error of the command.
     pub fn failed(&self, what: &str) -> Failure {
-        Failure::cannot(format_args!(
-            "{} {:?}: {what}; nothing was written",
-            self.option,
-            visible(self.command)
-        ))
+        Failure::cannot(format_args!("{} {:?}: {what}; {}", self.option, visible(self.command), self.outcome))
     }
 }
 
@@ -115,8 +118,8 @@ mod tests {
     use super::*;
 
     fn run(command: &str, input: &[u8], seconds: f64) -> Result<Vec<u8>, Failure> {
-        Shell { option: "--summarizer", command, timeout: Duration::from_secs_f64(seconds) }
-            .run(input.to_vec())
+        let timeout = Duration::from_secs_f64(seconds);
+        Shell { option: "--summarizer", command, timeout, outcome: UNTOUCHED }.run(input.to_vec())
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! Where the text of a summary comes from: given, a command, or the built-in extract.
 
 use super::failure::Failure;
-use super::hook::{self, Answer};
-use super::input::Input;
-use super::shell::Shell;
+use super::hook::{Answer, HookArgs, HookSummary};
+use super::shell::{Shell, UNTOUCHED};
 use super::visible::visible;
 use crate::core::agent::Prompt;
 use crate::core::bodies::{Bodies, Message};
@@ -15,7 +14,6 @@ use crate::world::World;
 use clap::Args;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// The summary options.
 #[derive(Args, Clone, Debug)]
@@ -26,15 +24,9 @@ pub struct SummaryArgs {
     /// A file that holds the summary; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "summarizer", help_heading = "Summary")]
     pub summary_file: Option<PathBuf>,
-    /// A shell command that gets a JSON event and may answer with a summary, or cancel
-    #[arg(long, value_name = "CMD", help_heading = "Summary")]
-    pub hook: Option<String>,
     /// A shell command that reads the prompt and prints the summary
     #[arg(long, value_name = "CMD", help_heading = "Summary")]
     pub summarizer: Option<String>,
-    /// How long such a command may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 300.0, value_parser = crate::cli::seconds, help_heading = "Summary")]
-    pub timeout: f64,
     /// What the summary should pay attention to
     #[arg(long, value_name = "TEXT", help_heading = "Summary")]
     pub instructions: Option<String>,
@@ -47,6 +39,9 @@ pub struct SummaryArgs {
     /// Print what a summarizer would be told, and write nothing
     #[arg(long, help_heading = "Summary")]
     pub prompt: bool,
+    /// Who is asked before, and told afterwards.
+    #[command(flatten)]
+    pub hook: HookArgs,
 }
 
 /// One summary to be made: its messages, and what goes before.
@@ -63,42 +58,12 @@ pub struct Wanted<'a> {
     pub files: &'a FileLists,
 }
 
-/// Why a hook was not heard.
-pub enum HookFailure {
-    /// The event cannot be made.
-    Event(io::Error),
-    /// The hook failed, or said no.
-    Hook(Failure),
-}
-
-impl From<io::Error> for HookFailure {
-    fn from(error: io::Error) -> Self {
-        HookFailure::Event(error)
-    }
-}
-
-impl From<Failure> for HookFailure {
-    fn from(failure: Failure) -> Self {
-        HookFailure::Hook(failure)
-    }
-}
-
-impl HookFailure {
-    /// As an error about a session.
-    pub fn of(self, input: &Input) -> Failure {
-        match self {
-            HookFailure::Event(error) => input.unreadable(error),
-            HookFailure::Hook(failure) => failure,
-        }
-    }
-}
-
 /// Text for a summary, and whether it is stored as it is.
 pub enum Source {
     /// From the person: no preamble, no files.
     Given(Text<'static>),
-    /// From a hook, with its `details`: as it is, and the agents note where it is from.
-    Hooked(Text<'static>, Option<Vec<u8>>),
+    /// From a hook: as it is, and the agents note where it is from.
+    Hooked(HookSummary),
     /// From a command or the extract: the agent's preamble and files go around it.
     Made(Text<'static>),
 }
@@ -107,9 +72,11 @@ impl Source {
     /// The summary to be stored: `details` are the agent's, `around` puts its preamble and files.
     pub fn stored(self, details: Vec<u8>, around: impl FnOnce(Text<'static>) -> Text<'static>) -> Summary {
         match self {
-            Source::Given(text) => Summary { text, details, from_hook: false },
-            Source::Hooked(text, own) => Summary { text, details: own.unwrap_or(details), from_hook: true },
-            Source::Made(text) => Summary { text: around(text), details, from_hook: false },
+            Source::Given(text) => Summary { text, details, usage: None, from_hook: false },
+            Source::Hooked(HookSummary { text, details: own, usage }) => {
+                Summary { text, details: own.unwrap_or(details), usage, from_hook: true }
+            }
+            Source::Made(text) => Summary { text: around(text), details, usage: None, from_hook: false },
         }
     }
 }
@@ -140,15 +107,12 @@ impl SummaryArgs {
         self.is_given() || self.summarizer.is_some() || self.instructions.is_some() || self.prompt
     }
 
-    /// Asks the hook, where there is one; what it says of the instructions is taken over.
-    pub fn ask_hook(&mut self, event: impl FnOnce() -> io::Result<Vec<u8>>) -> Result<Answer, HookFailure> {
-        let Some(command) = &self.hook else { return Ok(Answer::default()) };
-        let answer = hook::ask(command, self.timeout, event()?)?;
+    /// Takes over what a hook says of the instructions.
+    pub fn follow(&mut self, answer: &Answer) {
         if answer.instructions.is_some() {
             self.instructions.clone_from(&answer.instructions);
         }
         self.replace_instructions = answer.replace_instructions.unwrap_or(self.replace_instructions);
-        Ok(answer)
     }
 
     /// The instructions for a prompt.
@@ -159,7 +123,8 @@ impl SummaryArgs {
     /// The summarizer, if one is given.
     pub fn shell(&self) -> Option<Shell<'_>> {
         let command = self.summarizer.as_deref()?;
-        Some(Shell { option: "--summarizer", command, timeout: Duration::from_secs_f64(self.timeout) })
+        let timeout = self.hook.timeout();
+        Some(Shell { option: "--summarizer", command, timeout, outcome: UNTOUCHED })
     }
 
     /// Asks the summarizer for one text.
@@ -204,17 +169,21 @@ pub fn extract(
     Ok(Text::from(extract.finish()))
 }
 
-fn read_text(path: &Path, session_is_stdin: bool, world: &mut World) -> Result<String, Failure> {
+/// The text of a file, or of standard input.
+pub fn read_text(path: &Path, session_is_stdin: bool, world: &mut World) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         if session_is_stdin {
-            return Err(Failure::cannot("standard input is the session already")
-                .hint("give the session or the summary by a path"));
+            return Err(
+                Failure::cannot("standard input is the session already").hint("give one of them by a path")
+            );
         }
         world.stdin.read_to_end(&mut bytes).map_err(|error| Failure::reading("standard input", error))?;
     } else {
         let name = visible(&path.to_string_lossy());
-        bytes = std::fs::read(path).map_err(|error| Failure::reading(&name, error))?;
+        bytes = std::fs::read(path).map_err(|error| {
+            Failure::reading(&name, error).hint("give the path of a text, or - for standard input")
+        })?;
     }
     // Files end with a newline that is not meant.
     Ok(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned())

@@ -109,6 +109,9 @@ impl From<Mode> for Filter {
     }
 }
 
+/// Columns that ids have at most: a UUID fits. A longer one pushes its own row aside.
+pub const ID_COLUMNS: usize = 36;
+
 /// Levels of indent that a row shows at most.
 const MOST_LEVELS: usize = 24;
 
@@ -219,7 +222,7 @@ impl<'a> Painter<'a> {
             glyphs: if args.ascii { Glyphs::ASCII } else { Glyphs::UNICODE },
             width,
             most_levels: width.map_or(MOST_LEVELS, levels).min(MOST_LEVELS),
-            id_width: ids.max().unwrap_or(0).min(12),
+            id_width: ids.max().unwrap_or(0).min(ID_COLUMNS),
             show_ids: !args.no_ids,
             marked: drawing.marked(),
         }

@@ -1,6 +1,7 @@
 //! Carrying out plans: into the session, into another file, to standard output, or only on paper.
 
 use super::failure::{Exit, Failure};
+use super::hook::After;
 use super::input::Input;
 use super::mint::Mint;
 use super::visible::{verbatim, visible};
@@ -35,6 +36,8 @@ pub struct Made {
     pub names: Vec<String>,
     /// Text to be edited again.
     pub draft: Option<Text<'static>>,
+    /// What a hook is told of it.
+    pub after: Option<After>,
 }
 
 /// Decides on a change of a session, and what to tell of it, on what is in the file at the time of the
@@ -85,7 +88,7 @@ pub fn change(
         let change = decided.as_ref().map(|(change, _)| change).filter(|change| !change.lines.is_empty());
         return dry_run(job, &target, session, change, world);
     }
-    let (change, made) = decided.unwrap_or_default();
+    let (change, made) = happened(decided);
     // Nothing to do still passes the session on, so that pipes go on; as it was, byte for byte.
     let mut fill = |out: &mut dyn io::Write| match change.lines.is_empty() {
         true => crate::core::plan::copy_all(job.input.source(), out),
@@ -95,14 +98,21 @@ pub fn change(
         Target::File(path) => {
             let committed = store::create(path, job.input.file(), job.write.force, &mut fill)?;
             troubles(&committed, job.talk, world);
-            tell(job, path, &change, &made, world, true)
+            tell(job, path, &change, made, world, true)
         }
         Target::Stdout | Target::Session => {
             fill(&mut *verbatim(world)).map_err(|error| output_or_input(job.input, error))?;
             world.stdout.flush().map_err(Failure::output)?;
-            tell(job, Path::new("-"), &change, &made, world, false)
+            tell(job, Path::new("-"), &change, made, world, false)
         }
     }
+}
+
+/// What was decided; of a change that changes nothing no hook is told.
+fn happened(decided: Option<(Change, Made)>) -> (Change, Made) {
+    let (change, made) = decided.unwrap_or_default();
+    let after = made.after.filter(|_| !change.lines.is_empty());
+    (change, Made { after, ..made })
 }
 
 fn commit(
@@ -113,9 +123,9 @@ fn commit(
     locked: store::Locked,
     world: &mut World,
 ) -> Result<Exit, Failure> {
-    let (change, made) = decided.unwrap_or_default();
+    let (change, made) = happened(decided);
     if change.lines.is_empty() {
-        return tell(job, &input_path(input), &change, &made, world, true);
+        return tell(job, &input_path(input), &change, made, world, true);
     }
     let committed = match change.rewrites(session) {
         true => {
@@ -124,7 +134,7 @@ fn commit(
         false => locked.append(&change.appended())?,
     };
     troubles(&committed, job.talk, world);
-    tell(job, &input_path(input), &change, &made, world, true)
+    tell(job, &input_path(input), &change, made, world, true)
 }
 
 /// Makes a new session file.
@@ -133,7 +143,7 @@ pub fn create(
     session: &Session,
     new: &NewSession,
     path: &Path,
-    made: &Made,
+    made: Made,
     world: &mut World,
 ) -> Result<Exit, Failure> {
     let to_stdout = path == Path::new("-");
@@ -148,8 +158,8 @@ pub fn create(
     if to_stdout {
         fill(&mut *verbatim(world)).map_err(|error| output_or_input(job.input, error))?;
         world.stdout.flush().map_err(Failure::output)?;
-        let names = Made { names: Vec::new(), draft: made.draft.clone() };
-        return tell(job, path, &Change::default(), &names, world, false);
+        let unnamed = Made { names: Vec::new(), ..made };
+        return tell(job, path, &Change::default(), unnamed, world, false);
     }
     let committed = store::create(path, job.input.file(), job.write.force, &mut fill)?;
     troubles(&committed, job.talk, world);
@@ -196,8 +206,26 @@ fn output_or_input(input: &Input, error: io::Error) -> Failure {
     }
 }
 
-/// Tells what was made: on standard output, or on standard error where that carries the session.
+/// Tells what was made: the person, then the hook. The one need not listen for the other to be told.
 fn tell(
+    job: &Job,
+    path: &Path,
+    change: &Change,
+    mut made: Made,
+    world: &mut World,
+    on_stdout: bool,
+) -> Result<Exit, Failure> {
+    let after = made.after.take();
+    let told = tell_person(job, path, change, &made, world, on_stdout)
+        .and_then(|exit| world.stdout.flush().map(|()| exit).map_err(Failure::output));
+    if let Some(after) = after {
+        after.tell((path != Path::new("-")).then(|| absolute(world, path)))?;
+    }
+    told
+}
+
+/// On standard output, or on standard error where that carries the session.
+fn tell_person(
     job: &Job,
     path: &Path,
     change: &Change,
@@ -227,6 +255,12 @@ fn tell(
         let _ = world.stderr.write_all(lines.as_bytes());
     }
     Ok(Exit::Done)
+}
+
+/// The path without symbolic links, as far as that can be told.
+fn absolute(world: &World, path: &Path) -> PathBuf {
+    let path = world.folder.join(path);
+    path.canonicalize().unwrap_or(path)
 }
 
 /// One JSON document on standard output.

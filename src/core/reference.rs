@@ -55,17 +55,19 @@ pub enum ReferenceError {
 
 impl ReferenceError {
     /// What the person may try.
-    pub fn hint(&self) -> Option<String> {
+    pub fn hint(&self) -> String {
         match self {
             ReferenceError::Unknown { near, .. } if near.is_empty() => {
-                Some("list the ids with `pisess tree --filter all`".to_owned())
+                "list the ids with `pisess tree --filter all`".to_owned()
             }
-            ReferenceError::Unknown { near, .. } => Some(format!("did you mean {}?", near.join(" or "))),
-            ReferenceError::Ambiguous { .. } => Some("give more of the id, or the line as `:12`".to_owned()),
-            ReferenceError::NoneOfKind { .. } => Some(
-                "a kind is a role such as user or assistant, or an entry type such as compaction".to_owned(),
-            ),
-            ReferenceError::NoEntryOnLine { .. } => None,
+            ReferenceError::Unknown { near, .. } => format!("did you mean {}?", near.join(" or ")),
+            ReferenceError::Ambiguous { .. } => "give more of the id, or the line as `:12`".to_owned(),
+            ReferenceError::NoneOfKind { .. } => {
+                "a kind is a role such as user or assistant, or an entry type such as compaction".to_owned()
+            }
+            ReferenceError::NoEntryOnLine { .. } => {
+                "list its entries with their lines by `pisess tree --filter all --json`".to_owned()
+            }
         }
     }
 }
@@ -258,7 +260,7 @@ mod tests {
     #[test]
     fn errors_name_candidates() {
         let unknown = named("aaab1111").unwrap_err();
-        assert_eq!(unknown.hint().unwrap(), "did you mean aaaa1111?");
+        assert_eq!(unknown.hint(), "did you mean aaaa1111?");
         assert!(
             matches!(named("aaaa").unwrap_err(), ReferenceError::Ambiguous { candidates, .. } if candidates.len() == 2)
         );

@@ -106,7 +106,7 @@ impl<'a> Text<'a> {
 
     /// For people: lone surrogates become U+FFFD.
     pub fn to_string_lossy(&self) -> Cow<'_, str> {
-        match std::str::from_utf8(&self.0) {
+        match simdutf8::basic::from_utf8(&self.0) {
             Ok(text) => Cow::Borrowed(text),
             Err(_) => {
                 Cow::Owned(self.code_points().map(|c| char::from_u32(c).unwrap_or('\u{fffd}')).collect())

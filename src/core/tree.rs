@@ -66,6 +66,37 @@ impl Tree {
     }
 }
 
+/// Who is above whom, in constant time: entries in drawing order with the size of their subtrees.
+#[derive(Debug)]
+pub struct Ancestry {
+    place: Vec<u32>,
+    size: Vec<u32>,
+}
+
+impl Ancestry {
+    /// Of all entries.
+    pub fn new(session: &Session) -> Ancestry {
+        let count = session.entries.len();
+        let order: Vec<_> = Tree::new(session).walk(&vec![false; count]).collect();
+        let (mut place, mut size) = (vec![0_u32; count], vec![1_u32; count]);
+        for (at, ix) in order.iter().enumerate() {
+            place[ix.at()] = at as u32;
+        }
+        for ix in order.iter().rev() {
+            if let Some(parent) = session.entry(*ix).parent {
+                size[parent.at()] += size[ix.at()];
+            }
+        }
+        Ancestry { place, size }
+    }
+
+    /// Whether `above` is an ancestor of `below`, or that itself.
+    pub fn is_above(&self, above: EntryIx, below: EntryIx) -> bool {
+        let first = self.place[above.at()];
+        (first..first + self.size[above.at()]).contains(&self.place[below.at()])
+    }
+}
+
 /// Stable, by `timestamp`. A time that does not parse compares equal to every other in the agents,
 /// which is no order; it is taken for the time of the sibling before it in the file.
 fn sort_by_time(siblings: &mut [EntryIx], entries: &[Entry]) {

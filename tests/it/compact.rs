@@ -210,7 +210,7 @@ fn first_kept_must_be_on_the_path() {
 #[test]
 fn preparation() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
-    assert_snapshot!(s.unchanged("compact --prepare ./two-branches.jsonl --first-kept 1a2b3c06"), @r#"{"firstKeptEntryId":"1a2b3c06","isSplitTurn":false,"tokensBefore":31,"previousSummary":null,"messagesToSummarize":[{"role":"user","content":"Which paper for a kite?"},{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}],"turnPrefixMessages":[],"fileOps":{"read":[],"written":[],"edited":[]},"previousCompactions":[],"customInstructions":null}"#);
+    assert_snapshot!(s.unchanged("compact --prepare ./two-branches.jsonl --first-kept 1a2b3c06"), @r#"{"firstKeptEntryId":"1a2b3c06","isSplitTurn":false,"tokensBefore":31,"previousSummary":null,"messagesToSummarize":[{"role":"user","content":"Which paper for a kite?"},{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}],"turnPrefixMessages":[],"fileOps":{"read":[],"written":[],"edited":[]},"settings":{"enabled":true,"reserveTokens":16384,"keepRecentTokens":20000},"previousCompactions":[],"customInstructions":null}"#);
     let done = s.unchanged("compact --prepare ./tour.jsonl --first-kept 86e2a1fb --instructions 'be kind'");
     let json: Value = serde_json::from_str(&done.quiet()).unwrap();
     let keys: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
@@ -224,6 +224,7 @@ fn preparation() {
             "messagesToSummarize",
             "previousCompactions",
             "previousSummary",
+            "settings",
             "tokensBefore",
             "turnPrefixMessages"
         ]

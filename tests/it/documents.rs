@@ -1,32 +1,40 @@
 //! What the documents show is run, and what help and man pages give as examples works.
 //!
 //! In `README.md` and `docs/*.md`, a block marked `console` is a session at a shell: lines after `$ `
-//! are typed, the lines below are what is seen on a terminal of 80 columns without colours. Each document gets a folder of
-//! its own with the fixtures in it, and what one block does is there in the next.
+//! are typed, and those after `> ` where a command goes on; the lines below are what is seen on a
+//! terminal of 80 columns without colours. Each document gets a folder of its own with the fixtures in
+//! it, and what one block does is there in the next.
 //! `PISESS_BLESS=1 cargo test --test it documents` writes the outputs anew.
+//!
+//! A block marked `console with fzf` (or another tool) is run by a test of its own, which
+//! `tests/recipes/run` starts once it has seen to the tools. Where jq is called in the other blocks,
+//! `documents/jq.rs` stands in for it.
 
+mod model;
+
+use crate::pty::on_terminal;
 use pisess::guide;
-use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use tempfile::TempDir;
 
 /// A folder with the fixtures, sessions of every kind under the names that examples use, and a
 /// model that always answers the same.
 struct Desk {
     folder: TempDir,
+    env: Vec<(&'static str, String)>,
 }
 
 impl Desk {
     fn new() -> Desk {
-        let desk = Desk { folder: tempfile::Builder::new().prefix("it").tempdir().unwrap() };
+        let folder = tempfile::Builder::new().prefix("it").tempdir().unwrap();
+        let desk = Desk { folder, env: Vec::new() };
         let fixtures = root().join("fixtures");
         fs::create_dir_all(desk.path("sessions/deeper")).unwrap();
-        fs::create_dir_all(desk.path("home")).unwrap();
-        for folder in ["fixtures", "fixtures/hazards"] {
+        fs::create_dir_all(desk.path("home/bin")).unwrap();
+        fs::create_dir_all(desk.path("tools")).unwrap();
+        for folder in ["fixtures", "fixtures/hazards", "docs/examples"] {
             fs::create_dir_all(desk.path(folder)).unwrap();
             for file in fs::read_dir(root().join(folder)).unwrap().map(Result::unwrap) {
                 if file.file_type().unwrap().is_file() {
@@ -48,6 +56,19 @@ impl Desk {
         desk
     }
 
+    /// With as much of jq as the documents use.
+    fn with_our_jq(self) -> Desk {
+        std::os::unix::fs::symlink(our_jq(), self.path("tools/jq")).unwrap();
+        self
+    }
+
+    /// With somebody who chooses in fzf, and a model that is asked by HTTP.
+    fn with_company(mut self) -> Desk {
+        self.env.push(("FZF_DEFAULT_OPTS", "--exact --filter undo".to_owned()));
+        self.env.push(("LLM_URL", model::listen()));
+        self
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -55,47 +76,36 @@ impl Desk {
     /// A command that examples call, and that is not everywhere.
     fn script(&self, name: &str, text: &str) {
         use std::os::unix::fs::PermissionsExt;
-        let bin = self.path("home/bin");
-        fs::create_dir_all(&bin).unwrap();
+        let bin = self.path("tools");
         fs::write(bin.join(name), format!("#!/bin/sh\n{text}\n")).unwrap();
         fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// Runs a line in a shell on a terminal of 80 columns: what is seen there, and the exit code.
     fn run(&self, line: &str) -> (String, i32) {
-        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-        unlockpt(&terminal).unwrap();
-        let inside = ioctl_tiocgptpeer(&terminal, OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        let size = Winsize { ws_row: 25, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&terminal, size).unwrap();
         let pisess = Path::new(env!("CARGO_BIN_EXE_pisess")).parent().unwrap();
         let path = std::env::var("PATH").unwrap_or_default();
         let mut command = Command::new("sh");
         command
             .args(["-c", line])
             .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::from(inside.try_clone().unwrap()))
-            .stderr(Stdio::from(inside))
             .env_clear()
-            .env("PATH", format!("{}:{}:{path}", self.path("home/bin").display(), pisess.display()))
+            .env(
+                "PATH",
+                format!(
+                    "{}:{}:{}:{path}",
+                    self.path("home/bin").display(),
+                    self.path("tools").display(),
+                    pisess.display()
+                ),
+            )
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
             .env("HOME", self.path("home"))
             .env("NO_COLOR", "1")
             .env("TZ", "UTC")
             .env("PISESS_NOW", "2026-11-21T12:00:00Z")
             .env("PISESS_ID_SEED", "documents");
-        let mut child = command.spawn().unwrap();
-        // Our ends of the inside go, so that the terminal hangs up when the last of theirs does.
-        drop(command);
-        let mut seen = Vec::new();
-        let mut terminal = File::from(terminal);
-        let mut buffer = [0; 4096];
-        // It ends with an error of its own.
-        while let Ok(read @ 1..) = terminal.read(&mut buffer) {
-            seen.extend_from_slice(&buffer[..read]);
-        }
-        let code = child.wait().unwrap().code().expect("no signal");
-        (String::from_utf8(seen).unwrap().replace("\r\n", "\n"), code)
+        on_terminal(command)
     }
 }
 
@@ -112,40 +122,77 @@ fn documents() -> Vec<PathBuf> {
     all
 }
 
+/// jq as `documents/jq.rs` has it; `cargo test` builds it, `cargo test --test it` does not.
+fn our_jq() -> PathBuf {
+    let built = Path::new(env!("CARGO_BIN_EXE_pisess")).parent().unwrap();
+    let jq = built.join("examples/jq");
+    if !jq.exists() {
+        let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+        let mut build = Command::new(cargo);
+        build.args(["build", "--quiet", "--example", "jq"]).current_dir(root());
+        build.args(built.ends_with("release").then_some("--release"));
+        assert!(build.status().unwrap().success() && jq.exists(), "cargo build --example jq did not make it");
+    }
+    jq
+}
+
 #[test]
 fn what_documents_show_is_what_is_printed() {
-    let bless = std::env::var_os("PISESS_BLESS").is_some_and(|bless| !bless.is_empty());
     for path in documents() {
-        let text = fs::read_to_string(&path).unwrap();
-        let shown = rerun(&text, &Desk::new());
-        if bless && shown != text {
-            fs::write(&path, &shown).unwrap();
-        }
-        let name = path.strip_prefix(root()).unwrap().display();
-        for (line, (wanted, found)) in text.lines().zip(shown.lines()).enumerate() {
-            assert!(bless || wanted == found, "{name}:{}: says\n{wanted}\nbut now it is\n{found}", line + 1);
-        }
-        assert!(bless || text == shown, "{name}: an output is longer or shorter now");
+        holds(&path, &|tools| tools.is_empty(), &Desk::new().with_our_jq());
     }
 }
 
-/// The document with each output as it is now.
-fn rerun(text: &str, desk: &Desk) -> String {
+/// Every block of the recipes, with the tools themselves.
+#[test]
+#[ignore = "needs jq, fzf, curl and duckdb: tests/recipes/run sees to them"]
+fn recipes_work_with_the_tools_they_name() {
+    let needed = |tools: &str| {
+        for tool in tools.split_whitespace() {
+            let there = Command::new(tool).arg("--version").output().is_ok();
+            assert!(there, "{tool} is not there: tests/recipes/run sees to it");
+        }
+        true
+    };
+    assert!(needed("jq fzf curl duckdb"));
+    for name in ["docs/recipes.md", "docs/hooks.md"] {
+        holds(&root().join(name), &needed, &Desk::new().with_company());
+    }
+}
+
+/// Runs the blocks of a document whose tools are to be used, and compares.
+fn holds(path: &Path, runs: &dyn Fn(&str) -> bool, desk: &Desk) {
+    let bless = std::env::var_os("PISESS_BLESS").is_some_and(|bless| !bless.is_empty());
+    let text = fs::read_to_string(path).unwrap();
+    let shown = rerun(&text, runs, desk);
+    if bless && shown != text {
+        fs::write(path, &shown).unwrap();
+    }
+    let name = path.strip_prefix(root()).unwrap().display();
+    for (line, (wanted, found)) in text.lines().zip(shown.lines()).enumerate() {
+        assert!(bless || wanted == found, "{name}:{}: says\n{wanted}\nbut now it is\n{found}", line + 1);
+    }
+    assert!(bless || text == shown, "{name}: an output is longer or shorter now");
+}
+
+/// The document with each output as it is now, of the blocks that run.
+fn rerun(text: &str, runs: &dyn Fn(&str) -> bool, desk: &Desk) -> String {
     let mut out = String::new();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         out += &format!("{line}\n");
-        if line != "```console" {
+        let tools = line.strip_prefix("```console").map(|rest| rest.strip_prefix(" with ").unwrap_or(rest));
+        if !tools.is_some_and(runs) {
             continue;
         }
         while let Some(line) = lines.next_if(|line| *line != "```") {
             let Some(command) = line.strip_prefix("$ ") else { continue };
             out += &format!("{line}\n");
             let mut command = command.to_owned();
-            while command.ends_with('\\') {
-                let more = lines.next().expect("a line goes on");
+            // A shell asks for the rest of a command with `> `.
+            while let Some(more) = lines.next_if(|line| line.starts_with("> ")) {
                 out += &format!("{more}\n");
-                command += &format!("\n{more}");
+                command += &format!("\n{}", &more[2..]);
             }
             let said = output(&command, desk);
             // Commands are set apart by an empty line.

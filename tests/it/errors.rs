@@ -5,12 +5,16 @@ use insta::assert_snapshot;
 use std::fs;
 
 /// Every command on a session `./x`, in a form that would change something.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: &[&str] = &[
     "migrate ./x",
     "tree ./x",
     "path ./x",
     "label ./x",
     "label ./x @ name",
+    "append ./x --user hi",
+    "edit ./x @ --omit",
+    "merge ./x @ --summary s",
+    "pick ./x @",
     "fork ./x",
     "compact ./x --first-kept none --summary s",
     "summarize ./x root --summary s",

@@ -44,6 +44,7 @@ fn every_command_reads_each_of_them_and_ends() {
             "context --as text",
             "context --tokens",
             "label",
+            "append -n --at root --user hi",
             "migrate --check",
             "migrate -n",
             "fork -n",

@@ -20,7 +20,7 @@ fn assert_clean(what: &str, text: &str) {
 }
 
 /// Commands whose output is rows for people.
-const ROWS: [&str; 20] = [
+const ROWS: &[&str] = &[
     "tree ./F",
     "tree ./F --filter all",
     "tree ./F --filter all --times",
@@ -31,6 +31,10 @@ const ROWS: [&str; 20] = [
     "path ./F --ids",
     "label ./F",
     "label -n ./F @ n",
+    "append -n ./F --user hi",
+    "pick -n ./F aaaa0002",
+    "merge -n ./F aaaa0002 --summary s",
+    "edit -n ./F cccc0008 --omit",
     "fork -n ./F",
     "compact -n ./F --first-kept none",
     "summarize -n ./F aaaa0002",
@@ -50,7 +54,7 @@ fn lines(commands: &[&str]) -> Vec<String> {
 #[test]
 fn rows_are_clean_in_a_pipe_and_on_a_terminal() {
     let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
-    for line in lines(&ROWS) {
+    for line in lines(ROWS) {
         let done = s.unchanged(&line);
         assert_eq!(done.code, 0, "{line}: {}", done.stderr);
         assert_clean(&line, &done.text());
@@ -67,7 +71,7 @@ fn rows_are_clean_in_a_pipe_and_on_a_terminal() {
 fn colours_are_pisess_own() {
     // With colours on, what is left without the sequences of owo-colors is clean.
     let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
-    for line in lines(&ROWS) {
+    for line in lines(ROWS) {
         let text = s.pisess(&format!("{line} --color always")).terminal(120).done().text();
         assert_clean(&line, &without_colours(&text));
     }

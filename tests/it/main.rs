@@ -3,20 +3,26 @@
 
 mod sandbox;
 
+mod append;
 mod branches;
 mod check;
 mod compact;
 mod context;
+mod edit;
 mod fork;
 mod label;
+mod merge;
 mod migrate;
 mod path;
+mod pick;
 mod pop;
 mod show;
 mod summarize;
 mod switch;
 mod tree;
 
+#[cfg(unix)]
+mod external;
 mod hook;
 mod references;
 
@@ -24,6 +30,7 @@ mod errors;
 mod fuzz;
 mod hazards;
 mod hostile;
+mod others;
 mod pipes;
 mod properties;
 mod terminal;
@@ -32,6 +39,8 @@ mod writing;
 #[cfg(target_os = "linux")]
 mod documents;
 mod generated;
+#[cfg(target_os = "linux")]
+mod pty;
 mod tidy;
 
 mod store;

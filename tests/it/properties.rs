@@ -93,6 +93,19 @@ fn any_version() -> impl Strategy<Value = &'static str> {
     prop::sample::select(HEADERS.to_vec())
 }
 
+/// Every command that adds to a session.
+const LINES: &[&str] = &[
+    "label -q - @ n",
+    "edit -q - @^{message} --replace other",
+    "pick -q - @ @^ --onto @~2",
+    "merge -q - :3 --summary s",
+    "append -q - --custom c --user hi",
+    "compact -q - --first-kept none --summary s",
+    "summarize -q - root --summary s",
+    "switch -q - root",
+    "pop -q -",
+];
+
 fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
     let s = Sandbox::new();
     let done = s.pisess(line).stdin(stdin).done();
@@ -183,9 +196,9 @@ proptest! {
     }
 
     #[test]
-    fn any_plan_keeps_earlier_bytes_and_loads_again(File(bytes) in file(any_version()), which in 0..5_usize) {
+    fn any_plan_keeps_earlier_bytes_and_loads_again(File(bytes) in file(any_version()), which in 0..LINES.len()) {
         let (_, migrated) = run("migrate -q -", &bytes);
-        let line = ["label -q - @ n", "compact -q - --first-kept none --summary s", "summarize -q - root --summary s", "switch -q - root", "pop -q -"][which];
+        let line = LINES[which];
         let (code, out) = run(line, &bytes);
         if code == 0 {
             let known = if out == bytes { &bytes } else { &migrated };

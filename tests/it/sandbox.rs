@@ -69,6 +69,14 @@ impl Sandbox {
         fs::write(path, bytes).unwrap();
     }
 
+    /// Writes a shell script that can be run.
+    #[cfg(unix)]
+    pub fn script(&self, name: &str, text: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        self.put(name, format!("#!/bin/sh\n{text}\n"));
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
     /// The bytes of a file.
     pub fn bytes(&self, name: &str) -> Vec<u8> {
         fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
@@ -238,6 +246,7 @@ impl Call<'_> {
             env: &|name| self.env.get(name).cloned(),
             now_ms: &|| panic!("the clock is fixed"),
             random: &|| panic!("ids are fixed"),
+            run_program: &|program, _| panic!("{} runs for real only", program.display()),
             stdout_is: &|_| false,
             folder: self.sandbox.path(""),
             processors: 2,
@@ -251,7 +260,7 @@ impl Call<'_> {
     pub fn real(self) -> Done {
         let mut command = assert_cmd::Command::cargo_bin("pisess").unwrap();
         command.current_dir(self.sandbox.path("")).env_clear().envs(&self.env);
-        if let Some(path) = std::env::var_os("PATH") {
+        if let Some(path) = std::env::var_os("PATH").filter(|_| !self.env.contains_key("PATH")) {
             command.env("PATH", path);
         }
         command.args(split(&self.line)).write_stdin(self.stdin);

@@ -182,17 +182,24 @@ fn killed_while_rewriting() {
         last = generation(&fs::read_to_string(&session).unwrap());
         assert!(last == told || last == told + 1, "told {told}, found {last}");
     }
-    only_hidden_names_beside(folder.path());
+    let left = only_hidden_names_beside(folder.path());
+    assert!(left <= 1, "{left} temporary files");
+    // What the last one left is gone with the next rewrite.
+    rewrite_next_generation(&session);
+    assert_eq!(only_hidden_names_beside(folder.path()), 0);
     say(&format!("{KILLS} kills, {last} generations"));
 }
 
-/// What a killed process leaves is hidden and none of the names that an agent lists (rules 2 and 5).
-fn only_hidden_names_beside(folder: &Path) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        let is_ours = name.starts_with(".pisess-") && name.ends_with(".part");
-        assert!(name == "s.jsonl" || name.starts_with(".s.jsonl.lock") || is_ours, "{name}");
+/// What a killed process leaves is hidden and none of the names that an agent lists (rules 2 and 5). Gives
+/// the number of temporary files.
+fn only_hidden_names_beside(folder: &Path) -> usize {
+    let is_part = |name: &String| name.starts_with(".pisess-") && name.ends_with(".part");
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let (parts, others): (Vec<_>, Vec<_>) = names.partition(is_part);
+    for name in others {
+        assert!(name == "s.jsonl" || name.starts_with(".s.jsonl.lock"), "{name}");
     }
+    parts.len()
 }
 
 /// Rules 3 and 4: eight processes, a thousand lines, none lost.

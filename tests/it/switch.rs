@@ -286,6 +286,6 @@ fn the_file_grew_meanwhile() {
     let more = crate::tree::user("aaaa0001", Some("1a2b3c07"), "one thing more");
     s.put("more", format!("{more}\n"));
     let append = format!("cat {} >> {}", s.path("more").display(), s.path(TWO).display());
-    s.run(&format!("switch ./{TWO} 1a2b3c05 --hook '{append}'"));
+    s.run(&format!("switch ./{TWO} 1a2b3c05 --hook 'if grep -q _before_; then {append}; fi'"));
     assert_snapshot!(s.lines_from(TWO, 10), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"aaaa0001","to":"1a2b3c05"},"id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z"}"#);
 }

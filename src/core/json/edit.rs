@@ -70,6 +70,18 @@ impl<'a> Edit<'a> {
         }
     }
 
+    /// Gives `key`, which the object does not have, a value right behind the member `before`; several of
+    /// them stand in the order in which they came.
+    pub fn put_behind(&mut self, before: &str, key: &str, value: &[u8]) {
+        match self.member(before).map(|member| member.whole.end) {
+            Some(place) => {
+                let member = [b",", &*string::encoded(&Text::from(key)), b":", value].concat();
+                self.splices.push((place..place, member));
+            }
+            None => self.append(key, value),
+        }
+    }
+
     /// Takes `key` out, each time it is there.
     pub fn remove(&mut self, key: &str) {
         for at in (0..self.members.len()).filter(|&at| self.members[at].key == key) {
@@ -162,6 +174,16 @@ mod tests {
             }),
             "{\"b\":2}"
         );
+    }
+
+    #[test]
+    fn members_are_put_behind_others() {
+        let both = |e: &mut Edit| {
+            e.put_behind("a", "b", b"2");
+            e.put_behind("a", "c", b"3");
+        };
+        assert_eq!(edited("{\"a\": 1 , \"z\":0}", both), "{\"a\": 1,\"b\":2,\"c\":3 , \"z\":0}");
+        assert_eq!(edited("{\"z\":0}", both), "{\"z\":0,\"b\":2,\"c\":3}");
     }
 
     #[test]

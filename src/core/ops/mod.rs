@@ -1,10 +1,13 @@
 //! The operations: each takes a session and gives a plan, or says why not.
 
+pub mod append;
 pub mod branches;
 pub mod check;
+pub mod edit;
 pub mod fork;
 pub mod label;
 pub mod navigate;
+pub mod pick;
 pub mod show;
 pub mod summary;
 pub mod switch;
@@ -29,9 +32,14 @@ impl Stamp<'_> {
 
     /// An id that no entry of the session has, nor one of `others`.
     pub fn entry_id(&mut self, session: &Session, others: &[String]) -> String {
+        self.free_id(session, |id| others.iter().any(|other| other == id))
+    }
+
+    /// An id that no entry of the session has, and that is not taken otherwise.
+    pub fn free_id(&mut self, session: &Session, is_taken: impl Fn(&str) -> bool) -> String {
         loop {
             let id = (self.candidates)();
-            if session.find(&Text::from(id.as_str())).is_none() && !others.contains(&id) {
+            if session.find(&Text::from(id.as_str())).is_none() && !is_taken(&id) {
                 return id;
             }
         }

@@ -17,6 +17,8 @@ pub struct Summary {
     pub text: Text<'static>,
     /// Its `details`, as JSON.
     pub details: Vec<u8>,
+    /// What it cost, as JSON, where a hook says so; only pi stores it.
+    pub usage: Option<Vec<u8>>,
     /// Whether a hook gave it, which the agents note.
     pub from_hook: bool,
 }
@@ -74,13 +76,36 @@ pub fn branch(
     name: Option<&Text>,
     stamp: &mut Stamp,
 ) -> Change {
-    let id = stamp.entry_id(session, &[]);
     let from = match session.dialect {
         Dialect::Pi => old_leaf,
         Dialect::OhMyPi => new_leaf,
     };
+    told(session, from, new_leaf, summary, name, stamp)
+}
+
+/// Appends a summary of the branch that ends at `from` under the leaf, and a label on it where one is
+/// given. `fromId` is that end in both agents: where the branch begins is told by neither.
+pub fn merged(
+    session: &Session,
+    from: Position,
+    summary: &Summary,
+    name: Option<&Text>,
+    stamp: &mut Stamp,
+) -> Change {
+    told(session, from, session.leaf, summary, name, stamp)
+}
+
+fn told(
+    session: &Session,
+    from: Position,
+    parent: Position,
+    summary: &Summary,
+    name: Option<&Text>,
+    stamp: &mut Stamp,
+) -> Change {
+    let id = stamp.entry_id(session, &[]);
     let from = parent_id(session, from).unwrap_or_else(|| Text::from("root"));
-    let entry = base("branch_summary", &id, parent_id(session, new_leaf).as_ref(), &stamp.timestamp())
+    let entry = base("branch_summary", &id, parent_id(session, parent).as_ref(), &stamp.timestamp())
         .text("fromId", &from)
         .text("summary", &summary.text)
         .json("details", &summary.details);
@@ -106,9 +131,10 @@ fn base(kind: &str, id: &str, parent: Option<&Text>, timestamp: &str) -> Object 
 }
 
 fn flagged(entry: Object, dialect: Dialect, summary: &Summary) -> Object {
-    let key = match dialect {
-        Dialect::Pi => "fromHook",
-        Dialect::OhMyPi => "fromExtension",
+    let (key, usage) = match dialect {
+        Dialect::Pi => ("fromHook", summary.usage.as_ref()),
+        Dialect::OhMyPi => ("fromExtension", None),
     };
+    let entry = entry.with(usage, |entry, usage| entry.json("usage", usage));
     if summary.from_hook { entry.bool(key, true) } else { entry }
 }

@@ -94,7 +94,14 @@ pub fn role(session: &Session, message: &Message) -> Role {
 
 /// Places on the path: the last compaction, what it keeps without system messages (its checkpoint
 /// has their state), and what follows it; without a compaction the whole path.
-fn in_force(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Vec<u32>> {
+///
+/// # Errors
+/// Where a line cannot be read.
+pub(in crate::core) fn in_force(
+    session: &Session,
+    path: &[EntryIx],
+    bodies: &dyn Bodies,
+) -> io::Result<Vec<u32>> {
     let all = 0..path.len() as u32;
     let Some(at) = path.iter().rposition(|&ix| session.entry(ix).kind == Kind::Compaction) else {
         return Ok(all.collect());
@@ -200,7 +207,7 @@ fn milliseconds(timestamp: Option<Raw>) -> Vec<u8> {
 
 /// A change of what the model sees of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Edit {
+pub(in crate::core) enum Edit {
     /// Nothing.
     Omit,
     /// The content that this `context_edit` entry gives.
@@ -208,7 +215,7 @@ pub(super) enum Edit {
 }
 
 /// The last edit of each entry, by the entry's id.
-pub(super) struct Edits(HashMap<Vec<u8>, Edit>);
+pub(in crate::core) struct Edits(HashMap<Vec<u8>, Edit>);
 
 impl Edits {
     /// Those that stand in `entries`. An edit without a `replacement`, at which pi throws, takes an

@@ -57,7 +57,7 @@ pub(super) fn create_unsynced(
     }
     let target = resolve(path).map_err(failed)?;
     let folder = folder_of(&target);
-    let mut new = Temp::in_folder(files, folder).map_err(failed)?;
+    let mut new = Temp::beside(files, &target).map_err(failed)?;
     let bytes = new.fill(path, write)?;
     if let Some(source) = source {
         attributes::permit_as(files, &source.file, &new.file).map_err(failed)?;

@@ -260,13 +260,15 @@ fn is_full(source: &io::Error) -> bool {
 }
 
 /// An I/O error without Rust's "(os error 28)", which tells a person nothing.
-struct Plain<'a>(&'a io::Error);
+pub struct Plain<'a>(pub &'a io::Error);
 
 impl fmt::Display for Plain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.0.to_string();
-        let end = text.find(" (os error").unwrap_or(text.len());
-        f.write_str(&text[..end].to_lowercase())
+        match text.split_once(" (os error") {
+            Some((text, _)) => f.write_str(&text.to_lowercase()),
+            None => f.write_str(&text),
+        }
     }
 }
 

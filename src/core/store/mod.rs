@@ -10,7 +10,7 @@
 //!    or promotes, not ending in `.jsonl`), with mode, owner, ACL and extended attributes kept (refused
 //!    without force when they cannot be), fsync, rename, fsync of the folder; a batch syncs each folder
 //!    once. Symbolic links are followed, hard links refused. A crash at any point leaves the old file or
-//!    the new one. Only a regular or absent path is renamed onto; `/dev/stdout` and FIFOs are written
+//!    the new one; the temporary file that it may leave beside is removed by the next rewrite. Only a regular or absent path is renamed onto; `/dev/stdout` and FIFOs are written
 //!    through.
 //! 3. **Lock**: an advisory lock from the last look to the commit; after taking it, the path must still
 //!    be the inode that was read. Without lock support, refuse without force.
@@ -74,7 +74,7 @@ mod walk;
 pub use append::Committed;
 pub use batch::Batch;
 pub use create::{create, same_file};
-pub use error::{Change, LiveSign, StoreError};
+pub use error::{Change, LiveSign, Plain, StoreError};
 pub use lock::{Agent, Found, Locked, WriteOptions, lock};
 pub use read::{ReadAt, Spooled, spool};
 pub use session_file::{Opened, SessionFile, open};

@@ -66,9 +66,8 @@ impl Locked {
     /// The new file, whole and on disk, but not in place.
     fn stage(&self, write: &mut Fill<'_>) -> Result<Staged, StoreError> {
         let failed = |error| StoreError::io("rewrite", &self.path, error);
-        let mut new = Temp::in_folder(self.files, self.folder()).map_err(failed)?;
-        // Whoever opens the new file the moment it is in place waits until we are done with it (rule 3).
-        let _ = self.files.try_lock(&new.file);
+        // It is locked: whoever opens it the moment it is in place waits until we are done (rule 3).
+        let mut new = Temp::beside(self.files, &self.resolved).map_err(failed)?;
         let bytes = new.fill(&self.path, write)?;
         attributes::keep(self.files, &self.path, &self.file, &new.file, self.options.force)?;
         self.files.sync(&new.file).map_err(failed)?;

@@ -2,14 +2,19 @@
 
 use super::error::StoreError;
 use super::files::Files;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use uuid::Uuid;
 
 /// What a caller does to write a new content: any number of writes to a buffered writer.
 pub(super) type Fill<'a> = dyn FnMut(&mut dyn Write) -> io::Result<()> + 'a;
 
 /// A temporary file, removed when dropped (rule 7). It is created 0600.
+///
+/// Its name is made from that of its target, so that the next one for that target meets what a killed
+/// process left, and removes it. A lock on the file tells the living from the dead; only who holds it takes
+/// the name away, by a rename or by removing it.
 pub(super) struct Temp {
     files: &'static dyn Files,
     pub path: PathBuf,
@@ -17,17 +22,43 @@ pub(super) struct Temp {
     is_placed: bool,
 }
 
+/// Others that write to the same target at the same time, each with a file of its own: more is an error.
+const MOST_AT_ONCE: u32 = 1000;
+
 impl Temp {
-    /// The name starts with a dot and does not end in `.jsonl`: agents list only visible `*.jsonl`, and
-    /// oh-my-pi promotes only `*.jsonl.*.bak` (rule 2). It is short, so that any target has room for it.
-    pub fn in_folder(files: &'static dyn Files, folder: &Path) -> io::Result<Temp> {
-        let made = tempfile::Builder::new()
-            .prefix(".pisess-")
-            .suffix(".part")
-            .make_in(folder, |path| files.create_new(path))?;
-        let (file, path) = made.into_parts();
-        let path = path.keep().map_err(|error| error.error)?;
-        Ok(Temp { files, path, file, is_placed: false })
+    /// A file beside `target`. Its name starts with a dot and does not end in `.jsonl`: agents list only
+    /// visible `*.jsonl`, and oh-my-pi promotes only `*.jsonl.*.bak` (rule 2). It is short, so that any
+    /// target has room for it.
+    pub fn beside(files: &'static dyn Files, target: &Path) -> io::Result<Temp> {
+        let name = target.file_name().unwrap_or_default().as_encoded_bytes();
+        let mark = Uuid::new_v5(&Uuid::NAMESPACE_URL, name).simple().to_string();
+        for number in 0..MOST_AT_ONCE {
+            let number = if number == 0 { String::new() } else { format!(".{number}") };
+            let path = target.with_file_name(format!(".pisess-{}{number}.part", &mark[..8]));
+            if let Some(temp) = Temp::at(files, &path)? {
+                return Ok(temp);
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// `None` where another process is writing to that file.
+    fn at(files: &'static dyn Files, path: &Path) -> io::Result<Option<Temp>> {
+        let file = match files.create_new(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && remove_dead(files, path) => {
+                files.create_new(path)
+            }
+            made => made,
+        };
+        let mut temp = match file {
+            Ok(file) => Temp { files, path: path.to_owned(), file, is_placed: false },
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        // In the moment before, another may have taken it for dead. Without locks nobody removes any.
+        let is_taken = matches!(files.try_lock(&temp.file), Err(TryLockError::WouldBlock));
+        temp.is_placed = is_taken || !names(files, path, &temp.file)?;
+        Ok((!temp.is_placed).then_some(temp))
     }
 
     /// Lets the caller write the content; says how many bytes it was.
@@ -48,6 +79,21 @@ impl Drop for Temp {
             // What cannot be removed is a hidden file that no agent looks at.
             let _ = self.files.unlink(&self.path);
         }
+    }
+}
+
+/// Removes what a process left that is gone; whether it did.
+fn remove_dead(files: &dyn Files, path: &Path) -> bool {
+    let Ok(file) = files.open_append(path) else { return false };
+    let is_dead = files.try_lock(&file).is_ok() && names(files, path, &file).unwrap_or(false);
+    is_dead && files.unlink(path).is_ok()
+}
+
+/// Whether the name is still that of the file.
+fn names(files: &dyn Files, path: &Path, file: &File) -> io::Result<bool> {
+    match files.facts_at(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        here => Ok(here?.is_same_inode(&files.facts(file)?)),
     }
 }
 

@@ -2,7 +2,7 @@
 // of pisess, and says where the answers differ first: `{pointer, expected,
 // actual}`, or null where they agree.
 
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { meaning } from "./draft.mjs";
 import { difference, plain } from "./json.mjs";
 import { sameEntries, sameMigration } from "./lines.mjs";
@@ -156,6 +156,72 @@ export const KINDS = {
     },
   },
 
+  /** Entries in a few words are those that the agent's own methods write, in pisess's order. */
+  append: {
+    questions: ({ entries }) => [{ kind: "write", action: { kind: "entries", entries, now: Date.parse(NOW) } }],
+    async compare(world, { entries }, [lines]) {
+      return written(world, ["append", world.file, ...entries.flatMap(words)], ...lines);
+    },
+  },
+
+  /** Entries as JSON without their links: the agent opens what they become. */
+  lines: {
+    questions: () => [],
+    async compare(world, { lines }) {
+      const from = world.scratch();
+      writeFileSync(from, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+      return grown(world, ["append", world.file, "--from", from], lines.length);
+    },
+  },
+
+  /** pi's own line for an edit. It does not look at tool calls and compactions; pisess refuses where it must. */
+  edit: {
+    questions: ({ id, content }) => [{ kind: "write", action: { kind: "edit", target: id, replacement: content === undefined ? null : { content } } }],
+    async compare(world, { id, content }, [lines]) {
+      const args = ["edit", world.file, ref(id), ...(content === undefined ? ["--omit"] : ["--replace", content])];
+      const out = world.scratch();
+      const { code, stdout, stderr } = await world.run([...args, "-o", out]);
+      if (code === 2 && (lines.length === 0 || /tool call|a compaction stands/.test(stderr))) return null;
+      if (code !== 0) return exit(0, code, stderr);
+      if (stdout === "") return null;
+      const found = await written(world, args, ...lines);
+      if (found) return found;
+      const undone = world.scratch();
+      const back = await world.run(["edit", out, ref(id), "--undo", "-o", undone]);
+      // Where an earlier edit emptied the call, its result cannot come back alone.
+      if (back.code === 2 && /tool call/.test(back.stderr)) return null;
+      const after = await world.json(["context", undone, "--json"]);
+      return after.problem ?? (await opens(world, undone, after.value));
+    },
+  },
+
+  /** Copies open in the agent; what cannot stand alone is refused. */
+  pick: {
+    questions: () => [],
+    async compare(world, { ids, onto }) {
+      const args = ["pick", world.file, ...ids.map(ref), "--onto", ref(onto)];
+      const { code, stderr } = await world.run([...args, "-n"]);
+      if (code === 2 && REFUSALS.test(stderr)) return null;
+      return grown(world, args);
+    },
+  },
+
+  /** The way back from a branch, written at the leaf; `fromId` is the branch's end in both dialects. */
+  merge: {
+    questions: ({ id }) => [{ kind: "summarize", from: id }, { kind: "leaf" }],
+    async compare(world, { id, summary }, [{ entriesToSummarize, readFiles, modifiedFiles }, leaf]) {
+      const args = ["merge", world.file, ref(id)];
+      const nothing = entriesToSummarize.every(({ type }) => NOTES.includes(type));
+      const prepared = await world.json([...args, "--prepare", "--json"], { code: nothing ? 1 : 0 });
+      if (prepared.problem) return prepared.problem;
+      const found = difference(plain(entriesToSummarize), prepared.value.entriesToSummarize);
+      if (found || !readFiles) return found;
+      const action = { kind: "merge", from: id, to: leaf, summary, details: { readFiles, modifiedFiles } };
+      const [[line]] = await world.ask([{ kind: "write", action }]);
+      return written(world, [...args, "--summary", summary], JSON.stringify({ ...JSON.parse(line), fromId: id }));
+    },
+  },
+
   /** The mark is written as the agent writes such an entry at the place where its navigation lands. */
   switch: {
     questions: ({ id }) => [{ kind: "summarize", id }, { kind: "entries" }],
@@ -229,28 +295,50 @@ export const KINDS = {
   },
 };
 
+const REFUSALS = /tool call|is the label|keeps from|edits an entry/;
+
 const NOTES = ["custom", "label", "leaf", "session_info", "title_change", "usage", "model_usage", "credential_pin", "head"];
 
 const ref = (id) => `id:${id}`;
 
-/** The line that pisess adds is the agent's; the rest of the file stays; the agent opens it. */
-async function written(world, args, line) {
+/** What pisess is told, so that it writes such an entry. */
+const words = ({ what, text, type, data }) =>
+  ({
+    name: ["--name", text],
+    model: ["--model", text],
+    thinking: ["--thinking", text],
+    custom: ["--custom", type, ...(data === undefined ? [] : ["--data", JSON.stringify(data)])],
+    custom_message: ["--custom-message", type, "--text", text],
+    user: ["--user", text],
+  })[what];
+
+/** The lines that pisess adds are the agent's; the rest of the file stays; the agent opens it. */
+const written = (world, args, ...lines) => grown(world, args, lines.length, lines);
+
+/** So many lines are added, where a number is given, and these where they are; the rest of the file stays; the agent opens it. */
+async function grown(world, args, count, lines = []) {
   const out = world.scratch();
   const { code, stderr } = await world.run([...beforeDashes(args, ["-o", out])]);
   if (code !== 0) return exit(0, code, stderr);
   const [source, result] = [world.peerFile, out].map((file) => readFileSync(file, "utf8"));
   const whole = source.endsWith("\n") ? source : `${source}\n`;
   if (!result.startsWith(whole)) return { pointer: "(earlier bytes)", expected: "as they were", actual: "changed" };
-  const added = result.slice(whole.length).split("\n").filter(Boolean);
-  if (added.length !== 1) return { pointer: "(lines added)", expected: 1, actual: added };
-  const [expected, actual] = [JSON.parse(line), JSON.parse(added[0])];
-  if (actual.timestamp !== NOW) return { pointer: "/timestamp", expected: NOW, actual: actual.timestamp };
-  const found = difference(unstamped(expected), unstamped(actual), { order: true });
+  const added = result.slice(whole.length).split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  if (count !== undefined && added.length !== count) return { pointer: "(lines added)", expected: count, actual: added };
+  const late = added.find(({ timestamp }) => timestamp !== NOW);
+  if (late) return { pointer: "/timestamp", expected: NOW, actual: late.timestamp };
+  const expected = lines.map((line) => JSON.parse(line));
+  const found = lines.length > 0 && difference(chained(expected), chained(added), { order: true });
   if (found) return found;
   const after = await world.json(["context", out, "--json"]);
-  return after.problem ?? (await opens(world, out, after.value, actual.id));
+  return after.problem ?? (await opens(world, out, after.value, added.at(-1).id));
 }
 
+/** Without what is chance; a parent among them is the entry before. */
+const chained = (entries) =>
+  entries.map((entry, at) =>
+    unstamped(at > 0 && entry.parentId === entries[at - 1].id ? { ...entry, parentId: "(the one before)" } : entry),
+  );
 /** The last question of the person on the path to the leaf, as either agent tells one. */
 function lastQuestion(entries) {
   const byId = new Map(entries.map((entry) => [entry.id, entry]));

@@ -35,8 +35,37 @@ function named(entries) {
   return [...labels.keys()];
 }
 
+/** Some entries that can be told in a few words, in the order in which pisess writes them. */
+function inWords(choices, dialect) {
+  const all = [
+    ...(dialect === "pi" ? [{ what: "name", text: words(choices, 3) }] : []),
+    { what: "model", text: `anthropic/${words(choices, 1)}` },
+    { what: "thinking", text: choices.pick(["off", "low", "xhigh"]) },
+    { what: "custom", type: "note", data: choices.pick([undefined, { n: 1 }, "text"]) },
+    { what: "custom_message", type: "hint", text: words(choices) },
+    { what: "user", text: words(choices) },
+  ];
+  const some = all.filter(() => choices.chance(0.5));
+  return some.length > 0 ? some : all;
+}
+
+const USAGE = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 } };
+
+/** A turn with a tool call, without ids, parents and times. */
+function bare(choices) {
+  const by = { api: "anthropic-messages", provider: "anthropic", model: "claude-x", usage: USAGE };
+  const message = (message) => ({ type: "message", message });
+  return [
+    message({ role: "user", content: words(choices) }),
+    message({ role: "assistant", content: [{ type: "toolCall", id: "made_1", name: "read", arguments: {} }], ...by, stopReason: "toolUse" }),
+    { type: "custom", customType: "between", data: null },
+    message({ role: "toolResult", toolCallId: "made_1", toolName: "read", content: [{ type: "text", text: words(choices) }], isError: false }),
+    message({ role: "assistant", content: [{ type: "text", text: words(choices) }], ...by, stopReason: "stop" }),
+  ];
+}
+
 /** The checks of a session whose entries (as the agent sees them) are `entries`. */
-export function checks(seed, { name, shape, older }, entries) {
+export function checks(seed, { name, shape, older, dialect }, entries) {
   const choices = random(`${seed}/${name}/checks`);
   const ids = entries.map((entry) => entry.id);
   const places = choices.some(ids.slice(0, -1), 3).concat(ids.slice(-1));
@@ -59,6 +88,11 @@ export function checks(seed, { name, shape, older }, entries) {
     { kind: "leave", id: one(), summary: words(choices) },
     ...choices.some(places, 2).map((id) => ({ kind: "switch", id })),
     { kind: "pop", summary: words(choices) },
+    { kind: "append", entries: inWords(choices, dialect) },
+    ...[1, 2, 5].map((n) => ({ kind: "pick", ids: choices.some(ids, n), onto: one() })),
+    ...choices.some(ids, 2).map((id) => ({ kind: "merge", id, summary: words(choices) })),
+    { kind: "lines", lines: bare(choices) },
+    ...(dialect === "pi" ? places.map((id) => ({ kind: "edit", id, ...(choices.chance(0.5) && { content: words(choices) }) })) : []),
     { kind: "branches" },
     ...choices.some(places, 2).map((id) => ({ kind: "subtree", id })),
     { kind: "reopen", by: "fork", id: one() },

@@ -109,8 +109,7 @@ function prepare(session: any, { keepRecentTokens }: any) {
 	return { ...rest, fileOps: sets, details: computeFileLists(fileOps) };
 }
 
-function summarize(session: any, { id: targetId }: any) {
-	const oldLeafId = session.getLeafId();
+function summarize(session: any, { id: targetId = session.getLeafId(), from: oldLeafId = session.getLeafId() }: any) {
 	const { entries, commonAncestorId } = collectEntriesForBranchSummary(session, oldLeafId, targetId);
 	const { fileOps } = prepareBranchEntries(entries, new Tokenizer(), BRANCH_BUDGET);
 	return {
@@ -207,6 +206,22 @@ async function reopen(file: string, out: string) {
 	return answer;
 }
 
+function append(session: any, { what, text, type, data }: any, now: number) {
+	switch (what) {
+		case "model":
+			return session.appendModelChange(text, "default");
+		case "thinking":
+			return session.appendThinkingLevelChange(text, text);
+		case "custom":
+			return session.appendCustomEntry(type, data);
+		case "custom_message":
+			return session.appendCustomMessageEntry(type, text, true);
+		case "user":
+			return session.appendMessage({ role: "user", content: [{ type: "text", text }], timestamp: now });
+	}
+	throw new Error(`no such entry: ${what}`);
+}
+
 function perform(session: any, action: any) {
 	switch (action.kind) {
 		case "label":
@@ -215,6 +230,11 @@ function perform(session: any, action: any) {
 			return session.appendCompaction(action.summary, action.shortSummary, action.firstKept, action.tokensBefore, action.options);
 		case "branch_summary":
 			return session.branchWithSummary(action.to, action.summary, action.details, action.fromExtension);
+		case "entries":
+			return action.entries.forEach((entry: any) => append(session, entry, action.now));
+		case "merge":
+			session.branch(action.from);
+			return session.branchWithSummary(action.to, action.summary, action.details);
 		case "custom":
 			action.to === null ? session.resetLeaf() : session.branch(action.to);
 			return session.appendCustomEntry(action.customType, action.data);

@@ -81,8 +81,7 @@ function prepare(session, { keepRecentTokens }) {
 
 const sets = (fileOps) => Object.fromEntries(Object.entries(fileOps).map(([name, set]) => [name, [...set]]));
 
-function summarize(session, { id: targetId }) {
-  const oldLeafId = session.getLeafId();
+function summarize(session, { id: targetId = session.getLeafId(), from: oldLeafId = session.getLeafId() }) {
   const { entries, commonAncestorId } = collectEntriesForBranchSummary(session, oldLeafId, targetId);
   return { oldLeafId, commonAncestorId, entriesToSummarize: entries, ...branchFiles(entries), ...navigation(session.getEntry(targetId)) };
 }
@@ -154,11 +153,37 @@ function perform(session, action) {
       return session.appendCompaction(action.summary, action.firstKept, action.tokensBefore, action.details, action.fromHook);
     case "branch_summary":
       return session.branchWithSummary(action.to, action.summary, action.details, action.fromHook);
+    case "entries":
+      return action.entries.forEach((entry) => append(session, entry, action.now));
+    case "edit":
+      // What it refuses is told by no line.
+      return part(() => session.appendContextEdit(action.target, action.replacement));
+    case "merge":
+      session.branch(action.from);
+      return session.branchWithSummary(action.to, action.summary, action.details);
     case "custom":
       action.to === null ? session.resetLeaf() : session.branch(action.to);
       return session.appendCustomEntry(action.customType, action.data);
   }
   throw new Error(`no such action: ${action.kind}`);
+}
+
+function append(session, { what, text, type, data }, now) {
+  switch (what) {
+    case "name":
+      return session.appendSessionInfo(text);
+    case "model":
+      return session.appendModelChange(...text.split("/"));
+    case "thinking":
+      return session.appendThinkingLevelChange(text);
+    case "custom":
+      return session.appendCustomEntry(type, data);
+    case "custom_message":
+      return session.appendCustomMessageEntry(type, text, true);
+    case "user":
+      return session.appendMessage({ role: "user", content: [{ type: "text", text }], timestamp: now });
+  }
+  throw new Error(`no such entry: ${what}`);
 }
 
 /** Answers the context, goes on with the session, and leaves the result at `out`. */

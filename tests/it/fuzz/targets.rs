@@ -129,6 +129,7 @@ fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
         env: &|_| None,
         now_ms: &|| 0,
         random: &|| count.replace(count.get() + 1).to_le_bytes(),
+        run_program: &|_, _| unreachable!("no such command line"),
         stdout_is: &|_| false,
         folder: std::path::PathBuf::new(),
         processors: 1,

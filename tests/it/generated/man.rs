@@ -32,6 +32,7 @@ fn of_all(command: &Command) -> String {
     for verb in &verbs {
         page.item(&format!(r"\fBpisess\-{}\fR(1)", escaped(verb.get_name())), &about(verb));
     }
+    page.section(&guide::PROGRAMS);
     page.options(command);
     page.heading("REFERENCES");
     page.paragraph(guide::REFERENCE_RULES);
@@ -39,6 +40,7 @@ fn of_all(command: &Command) -> String {
     page.section(&guide::SESSIONS);
     page.section(&guide::STREAMS);
     page.section(&guide::SUMMARIES);
+    page.section(&guide::HOOKS);
     page.section(&guide::WRITING);
     page.section(&guide::AGENTS);
     page.heading("EXIT STATUS");

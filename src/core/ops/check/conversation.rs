@@ -6,7 +6,7 @@ use crate::core::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::session::{Dialect, Format, Session};
 use crate::core::text::Text;
-use crate::core::tree::Tree;
+use crate::core::tree::Ancestry;
 use std::collections::HashMap;
 use std::io;
 
@@ -133,34 +133,6 @@ fn kept(session: &Session, ix: EntryIx, body: Raw, ancestry: &Ancestry, findings
         },
     };
     findings.push(found(session, ix, K::KeptEntryUnknown, message));
-}
-
-/// Who is above whom, in constant time: entries in drawing order with the size of their subtrees.
-struct Ancestry {
-    place: Vec<u32>,
-    size: Vec<u32>,
-}
-
-impl Ancestry {
-    fn new(session: &Session) -> Ancestry {
-        let count = session.entries.len();
-        let order: Vec<_> = Tree::new(session).walk(&vec![false; count]).collect();
-        let (mut place, mut size) = (vec![0; count], vec![1; count]);
-        for (at, ix) in order.iter().enumerate() {
-            place[ix.at()] = at as u32;
-        }
-        for ix in order.iter().rev() {
-            if let Some(parent) = session.entry(*ix).parent {
-                size[parent.at()] += size[ix.at()];
-            }
-        }
-        Ancestry { place, size }
-    }
-
-    fn is_above(&self, above: EntryIx, below: EntryIx) -> bool {
-        let first = self.place[above.at()];
-        (first..first + self.size[above.at()]).contains(&self.place[below.at()])
-    }
 }
 
 /// Calls and results on the active path.

@@ -195,30 +195,27 @@ impl FindingKind {
     /// How bad it is in a file of this agent, and what happens there. `grave`: it stands where it does
     /// most harm. What the agents do was observed; see `docs/format.md`.
     pub fn weight(self, dialect: Dialect, format: Format, grave: bool) -> (Severity, &'static str) {
-        let omp = dialect == Dialect::OhMyPi;
+        match dialect {
+            Dialect::Pi => self.to_pi(format, grave),
+            Dialect::OhMyPi => self.to_omp(grave).unwrap_or_else(|| self.to_pi(Format::V3, grave)),
+        }
+    }
+
+    fn to_pi(self, format: Format, grave: bool) -> (Severity, &'static str) {
         let old = format != Format::V3;
         match self {
-            K::ByteOrderMark if omp => (Error, "oh-my-pi opens it, but every later rewrite fails"),
             K::ByteOrderMark => (Error, "pi does not open the session"),
             K::TitleWidth => {
                 (Error, "renaming the session overwrites its header, and oh-my-pi never opens it again")
             }
             K::OddVersion => (Note, "both agents take the file for current"),
-            K::OldVersion if omp => (Note, "oh-my-pi writes the whole file anew at the first change"),
             K::OldVersion => {
                 (Note, "pi writes the whole file anew in place when it opens it; a crash then loses it")
             }
-            K::SecondHeader if omp && grave => {
-                (Error, "oh-my-pi takes it for the leaf and opens the session empty")
-            }
-            K::SecondHeader if omp => (Warning, "oh-my-pi takes it for an entry"),
             K::SecondHeader if grave => {
                 (Warning, "pi ignores it; oh-my-pi takes it for the leaf and opens the session empty")
             }
             K::SecondHeader => (Warning, "pi ignores it; oh-my-pi takes it for an entry"),
-            K::MalformedLine | K::NulBytes | K::TornTail if omp => {
-                (Error, "what it held is lost to oh-my-pi, which deletes the line at its next write")
-            }
             K::MalformedLine | K::NulBytes if old => {
                 (Error, "what it held is lost to pi, which deletes the line when it opens the session")
             }
@@ -228,25 +225,17 @@ impl FindingKind {
             K::TornTail => {
                 (Error, "what it held is lost; an older pi also loses the next message, glued to it")
             }
-            K::FusedLine if omp => {
-                (Error, "oh-my-pi reads the first value and deletes the rest at its next write")
-            }
             K::FusedLine => (Error, "everything on the line is lost to pi"),
-            K::NoFinalNewline if omp => (Error, "oh-my-pi glues the next entry to this line and loses it"),
             K::NoFinalNewline => (
                 Warning,
                 "pi adds the newline; pi before 0.87 glues the next entry to this line and loses both",
             ),
-            K::NullLine if omp => (Error, "oh-my-pi does not open the session"),
             K::NullLine => (Warning, "pi skips it; pi before 0.87 and oh-my-pi do not open the session"),
             K::NotAnEntry if grave => (Error, "the agent takes it for the leaf and opens the session empty"),
             K::NotAnEntry => (Warning, "the agent shows it as an empty entry beside the conversation"),
-            K::InvalidUtf8 if omp => {
-                (Error, "oh-my-pi shows U+FFFD, and every rewrite fails: later entries stay in memory only")
-            }
             K::InvalidUtf8 => (Warning, "pi shows U+FFFD, and writes that when it writes the file anew"),
             K::MixedLineEnds => (Note, "the agents read both"),
-            K::DeepNesting if old && !omp => {
+            K::DeepNesting if old => {
                 (Error, "pi fails to write the file anew when it opens it and leaves it cut")
             }
             K::DeepNesting => (Note, "pi cannot write the value again"),
@@ -264,10 +253,6 @@ impl FindingKind {
             K::MissingParent => (Warning, "the tree shows the entry as another beginning"),
             K::OddParent => (Warning, "the agent finds no parent, and the path ends here"),
             K::ForwardParent => (Note, "the agents read it"),
-            K::SelfParent if grave && omp => (Error, "the tree selector of oh-my-pi hangs"),
-            K::ParentCycle if grave && omp => {
-                (Error, "oh-my-pi stops where the cycle closes; what came before is not seen")
-            }
             K::SelfParent | K::ParentCycle if grave => {
                 (Error, "pi walks round until its memory is full, and does not open the session")
             }
@@ -279,10 +264,6 @@ impl FindingKind {
             K::UnknownType => (Note, "the agents carry it along and show an empty row"),
             K::UnknownRole => (Note, "no model is sent the message"),
             K::NoMessage => (Error, "the agent opens the session and fails when it builds the context"),
-            K::NoContent if omp && grave => {
-                (Error, "oh-my-pi opens the session and fails when it builds the context")
-            }
-            K::NoContent if omp => (Warning, "oh-my-pi passes it on without content"),
             K::NoContent => (Note, "pi takes it for empty; older ones pass it on without content"),
             K::BadTimestamp => (Warning, "the tree may show it out of order"),
             K::TimeRunsBackwards => (Note, "the agents go by the parents, not by the time"),
@@ -295,5 +276,33 @@ impl FindingKind {
                 (Note, "the content is in oh-my-pi's blob store; without that the model gets the reference")
             }
         }
+    }
+
+    /// Where oh-my-pi does otherwise.
+    fn to_omp(self, grave: bool) -> Option<(Severity, &'static str)> {
+        Some(match self {
+            K::ByteOrderMark => (Error, "oh-my-pi opens it, but every later rewrite fails"),
+            K::OldVersion => (Note, "oh-my-pi writes the whole file anew at the first change"),
+            K::SecondHeader if grave => (Error, "oh-my-pi takes it for the leaf and opens the session empty"),
+            K::SecondHeader => (Warning, "oh-my-pi takes it for an entry"),
+            K::MalformedLine | K::NulBytes | K::TornTail => {
+                (Error, "what it held is lost to oh-my-pi, which deletes the line at its next write")
+            }
+            K::FusedLine => (Error, "oh-my-pi reads the first value and deletes the rest at its next write"),
+            K::NoFinalNewline => (Error, "oh-my-pi glues the next entry to this line and loses it"),
+            K::NullLine => (Error, "oh-my-pi does not open the session"),
+            K::InvalidUtf8 => {
+                (Error, "oh-my-pi shows U+FFFD, and every rewrite fails: later entries stay in memory only")
+            }
+            K::SelfParent if grave => (Error, "the tree selector of oh-my-pi hangs"),
+            K::ParentCycle if grave => {
+                (Error, "oh-my-pi stops where the cycle closes; what came before is not seen")
+            }
+            K::NoContent if grave => {
+                (Error, "oh-my-pi opens the session and fails when it builds the context")
+            }
+            K::NoContent => (Warning, "oh-my-pi passes it on without content"),
+            _ => return None,
+        })
     }
 }

@@ -98,6 +98,11 @@ impl Checkup<'_> {
         &self.findings
     }
 
+    /// What was found, by line, without the rest.
+    pub fn into_findings(self) -> Vec<Finding> {
+        self.findings
+    }
+
     /// Whose file it is.
     pub fn dialect(&self) -> Dialect {
         self.session.dialect

@@ -50,6 +50,66 @@ fn the_temporary_file_is_none_of_the_agents() {
     assert_eq!(*mode, 0o600);
 }
 
+/// A part that nobody locks was left by a process that is gone; one that is locked belongs to another.
+#[test]
+fn what_a_dead_process_left_is_removed_and_what_a_live_one_writes_is_not() {
+    let bench = Bench::new(OLD);
+    let part = temp_of(&bench);
+    fs::write(&part, "of the dead").unwrap();
+    rewrite(bench.lock().unwrap(), NEW).unwrap();
+    assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
+
+    let live = fs::File::create_new(&part).unwrap();
+    live.lock().unwrap();
+    fs::write(&part, "of another").unwrap();
+    rewrite(bench.lock().unwrap(), OLD).unwrap();
+    assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 2));
+    assert_eq!(fs::read_to_string(&part).unwrap(), "of another");
+
+    // Another file's are left alone.
+    fs::rename(&part, bench.at(".pisess-00000000.part")).unwrap();
+    drop(live);
+    rewrite(bench.lock().unwrap(), NEW).unwrap();
+    assert_eq!(bench.names(), [".pisess-00000000.part", "s.jsonl"]);
+}
+
+/// The path of the temporary file of a rewrite.
+fn temp_of(bench: &Bench) -> PathBuf {
+    let mut path = None;
+    let look = &mut |_: &mut dyn Write| {
+        path = bench.names().into_iter().find(|name| name != "s.jsonl");
+        Err(std::io::Error::other("seen"))
+    };
+    bench.lock().unwrap().rewrite(None, look).unwrap_err();
+    bench.at(&path.unwrap())
+}
+
+/// Between the making of the temporary file and its lock another took it for dead: a new one is made.
+#[test]
+fn a_part_that_was_taken_for_dead_is_made_again() {
+    let bench = Bench::new(OLD);
+    let part = temp_of(&bench);
+    let seam = Seam::new().leak();
+    let locked = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap();
+    let theirs = part.clone();
+    seam.before("try_lock", move || fs::remove_file(&theirs).unwrap());
+    rewrite(locked, NEW).unwrap();
+    assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
+
+    let locked = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap();
+    let holder = std::sync::Arc::new(std::sync::Mutex::new(None));
+    let (theirs, held) = (part.clone(), holder.clone());
+    seam.before("try_lock", move || {
+        let file = fs::File::open(&theirs).unwrap();
+        file.lock().unwrap();
+        *held.lock().unwrap() = Some(file);
+    });
+    rewrite(locked, OLD).unwrap();
+    assert_eq!(bench.content(), OLD);
+    // The other removes it, since it holds its lock.
+    assert!(part.exists() && holder.lock().unwrap().is_some());
+}
+
 #[test]
 fn mode_and_owner_are_kept() {
     let bench = Bench::new(OLD);

@@ -4,7 +4,7 @@ use super::super::LiveSign;
 use super::seam::Fault;
 use super::*;
 use std::process::{Child, Command, Stdio};
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 fn lock_file(bench: &Bench) -> PathBuf {
     bench.at(".s.jsonl.lock")
@@ -44,6 +44,7 @@ impl Drop for Stranger {
 fn the_lock_file_is_there_around_the_commit_only() {
     for is_append in [true, false] {
         let bench = Bench::new(OLD);
+        let started = SystemTime::now();
         let seam = Seam::new().leak();
         let locked = lock_on(seam, &bench.open(), &now(Agent::OhMyPi)).unwrap();
         assert_eq!(bench.names(), ["s.jsonl"]);
@@ -53,9 +54,8 @@ fn the_lock_file_is_there_around_the_commit_only() {
             let content = fs::read_to_string(&path).unwrap();
             let (pid, since) = content.strip_suffix('\n').unwrap().split_once(':').unwrap();
             assert_eq!(pid, std::process::id().to_string());
-            let age = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis()
-                - since.parse::<u128>().unwrap();
-            assert!(age < 500, "{age}");
+            let moment = SystemTime::UNIX_EPOCH + Duration::from_millis(since.parse().unwrap());
+            assert!(started <= moment + Duration::from_millis(1) && moment <= SystemTime::now());
         };
         let gone = lock_file(&bench);
         if is_append {
@@ -118,10 +118,14 @@ fn a_malformed_lock_is_robbed_when_it_is_old() {
     for content in ["", "x", "12", "0:1\n", "12:now\n"] {
         let bench = Bench::new(OLD);
         fs::write(lock_file(&bench), content).unwrap();
-        assert!(append(&bench, &now(Agent::OhMyPi)).unwrap_err().is_busy());
-        let file = fs::File::open(lock_file(&bench)).unwrap();
-        file.set_modified(SystemTime::now() - Duration::from_millis(600)).unwrap();
-        append(&bench, &now(Agent::OhMyPi)).unwrap();
+        let written = fs::metadata(lock_file(&bench)).unwrap().modified().unwrap();
+        let append_at = |time| {
+            lock_on(Seam::frozen_at(time), &bench.open(), &now(Agent::OhMyPi))
+                .unwrap()
+                .append(LINE.as_bytes())
+        };
+        assert!(append_at(written + Duration::from_millis(400)).unwrap_err().is_busy());
+        append_at(written + Duration::from_millis(600)).unwrap();
         assert_eq!(bench.names(), ["s.jsonl"]);
     }
 }
@@ -182,10 +186,10 @@ fn an_open_writer_is_refused_at_once() {
     let reader = hold(reading);
     append(&bench, &now(Agent::OhMyPi)).unwrap();
     let writer = hold(holding);
-    let started = Instant::now();
+    let seam = Seam::new().leak();
     let options = WriteOptions { agent: Agent::OhMyPi, ..WriteOptions::default() };
-    let error = append(&bench, &options).unwrap_err();
-    assert!(started.elapsed() < Duration::from_secs(5));
+    let error = lock_on(seam, &bench.open(), &options).unwrap_err();
+    assert!(seam.slept().is_zero());
     assert!(error.is_busy() && error.hint().is_some());
     match error {
         StoreError::LiveAgent { sign: LiveSign::OpenForWriting { pid }, .. } => assert_eq!(pid, writer.id()),
@@ -199,15 +203,18 @@ fn an_open_writer_is_refused_at_once() {
     assert_eq!(bench.content(), format!("{OLD}{}", LINE.repeat(4)));
 }
 
-fn stamp(ago: Duration) -> String {
-    jiff::Timestamp::try_from(SystemTime::now() - ago).unwrap().to_string()
+fn stamp(time: SystemTime) -> String {
+    jiff::Timestamp::try_from(time).unwrap().to_string()
 }
 
-fn session_ending_in(last: &str, ago: Duration) -> Bench {
-    let bench = Bench::new(&format!("{{\"type\":\"session\"}}\n{}\n", last.replace("NOW", &stamp(ago))));
-    let file = fs::File::open(&bench.path).unwrap();
-    file.set_modified(SystemTime::now() - ago).unwrap();
-    bench
+/// A session whose last entry was written so long ago by the clock of the seam, which stands still.
+fn session_ending_in(last: &str, ago: Duration) -> (Bench, &'static Seam) {
+    let bench = Bench::new("");
+    let born = fs::metadata(&bench.path).unwrap().modified().unwrap();
+    let last = last.replace("NOW", &stamp(born - ago));
+    fs::write(&bench.path, format!("{{\"type\":\"session\"}}\n{last}\n")).unwrap();
+    fs::File::open(&bench.path).unwrap().set_modified(born - ago).unwrap();
+    (bench, Seam::frozen_at(born))
 }
 
 const MESSAGE: &str = r#"{"type":"message","id":"a","parentId":null,"timestamp":"NOW","message":{}}"#;
@@ -223,32 +230,35 @@ const LEFT_BY_PISESS: [&str; 5] = [
 
 #[test]
 fn a_file_that_a_turn_just_wrote_is_refused_and_the_sign_fades() {
+    let append_on = |seam, bench: &Bench, options: &WriteOptions| {
+        lock_on(seam, &bench.open(), options)?.append(LINE.as_bytes())
+    };
     for last in [MESSAGE, TOOL] {
-        let bench = session_ending_in(last, Duration::from_secs(1));
-        let error = append(&bench, &now(Agent::OhMyPi)).unwrap_err();
+        let (bench, seam) = session_ending_in(last, Duration::from_secs(1));
+        let error = append_on(seam, &bench, &now(Agent::OhMyPi)).unwrap_err();
         assert!(
             matches!(&error, StoreError::LiveAgent { sign: LiveSign::JustWritten { .. }, .. }),
             "{error:?}"
         );
         assert!(error.is_busy());
-        append(&bench, &forced(Agent::OhMyPi)).unwrap();
+        append_on(seam, &bench, &forced(Agent::OhMyPi)).unwrap();
 
-        let bench = session_ending_in(last, Duration::from_secs(1));
-        let seam = Seam::new().leak();
+        let (bench, seam) = session_ending_in(last, Duration::from_secs(1));
         let options = WriteOptions { agent: Agent::OhMyPi, ..WriteOptions::default() };
-        lock_on(seam, &bench.open(), &options).unwrap().append(LINE.as_bytes()).unwrap();
-        assert!(seam.slept() > Duration::from_secs(3) && seam.slept() < Duration::from_secs(5));
+        append_on(seam, &bench, &options).unwrap();
+        assert_eq!(seam.slept(), Duration::from_secs(4));
 
-        let bench = session_ending_in(last, Duration::from_secs(6));
-        append(&bench, &now(Agent::OhMyPi)).unwrap();
+        let (bench, seam) = session_ending_in(last, Duration::from_secs(6));
+        append_on(seam, &bench, &now(Agent::OhMyPi)).unwrap();
     }
 }
 
 #[test]
 fn a_closed_session_is_not_live_and_neither_is_what_pisess_wrote() {
     for last in LEFT_BY_PISESS.into_iter().chain([EXIT, "{\"torn", "5", "{\"type\":\"message\"}"]) {
-        let bench = session_ending_in(last, Duration::ZERO);
-        append(&bench, &now(Agent::OhMyPi)).unwrap_or_else(|error| panic!("{last}: {error}"));
+        let (bench, seam) = session_ending_in(last, Duration::ZERO);
+        let locked = lock_on(seam, &bench.open(), &now(Agent::OhMyPi));
+        locked.unwrap_or_else(|error| panic!("{last}: {error}")).append(LINE.as_bytes()).unwrap();
     }
 }
 
@@ -264,26 +274,21 @@ fn a_fresh_copy_of_an_old_session_is_not_live() {
 #[test]
 fn an_old_file_that_nobody_holds_is_not_live() {
     let bench = Bench::new(OLD);
-    let later = Seam::new();
-    later.skip(Duration::from_secs(60));
-    let later = later.leak();
+    let in_a_minute = fs::metadata(&bench.path).unwrap().modified().unwrap() + Duration::from_secs(60);
     let blind = Seam::blind();
-    blind.skip(Duration::from_secs(60));
-    let blind = blind.leak();
-    let in_a_minute = SystemTime::now() + Duration::from_secs(60);
-    let line = MESSAGE.replace("NOW", &jiff::Timestamp::try_from(in_a_minute).unwrap().to_string());
-    append_to(&bench.path, &format!("{line}\n"));
+    blind.freeze(in_a_minute);
+    append_to(&bench.path, &format!("{}\n", MESSAGE.replace("NOW", &stamp(in_a_minute))));
     fs::File::open(&bench.path).unwrap().set_modified(in_a_minute).unwrap();
-    let error = lock_on(blind, &bench.open(), &now(Agent::OhMyPi)).unwrap_err();
+    let error = lock_on(blind.leak(), &bench.open(), &now(Agent::OhMyPi)).unwrap_err();
     assert!(matches!(error, StoreError::LiveAgent { .. }), "{error:?}");
-    drop(lock_on(later, &bench.open(), &now(Agent::OhMyPi)).unwrap());
+    drop(lock_on(Seam::frozen_at(in_a_minute), &bench.open(), &now(Agent::OhMyPi)).unwrap());
 }
 
 #[test]
 fn a_long_last_line_is_read_whole() {
     let long = MESSAGE.replace("{}}", &format!("{{\"content\":\"{}\"}}}}", "x".repeat(300_000)));
-    let bench = session_ending_in(&long, Duration::ZERO);
-    assert!(append(&bench, &now(Agent::OhMyPi)).unwrap_err().is_busy());
+    let (bench, seam) = session_ending_in(&long, Duration::ZERO);
+    assert!(lock_on(seam, &bench.open(), &now(Agent::OhMyPi)).unwrap_err().is_busy());
 }
 
 /// Many at once on one oh-my-pi file: none takes another for a live agent, and none is lost.

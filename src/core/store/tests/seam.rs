@@ -35,6 +35,8 @@ struct State {
     foreign: Option<u64>,
     is_full: bool,
     is_dead: bool,
+    /// The time at which the clock stands, but for what was slept.
+    frozen: Option<SystemTime>,
     slept: Duration,
     strangers: HashMap<&'static str, Vec<Stranger>>,
 }
@@ -122,9 +124,16 @@ impl Seam {
         self.state.lock().unwrap().foreign = Some(inode);
     }
 
-    /// The clock is that much ahead.
-    pub fn skip(&self, time: Duration) {
-        self.state.lock().unwrap().slept += time;
+    /// The clock stands at this time and moves only when someone sleeps, however slow the machine is.
+    pub fn frozen_at(time: SystemTime) -> &'static Seam {
+        let seam = Seam::new();
+        seam.freeze(time);
+        seam.leak()
+    }
+
+    /// As [`Seam::frozen_at`].
+    pub fn freeze(&self, time: SystemTime) {
+        self.state.lock().unwrap().frozen = Some(time);
     }
 
     /// From now on nothing more fits.
@@ -262,7 +271,8 @@ impl Files for Seam {
         DISK.is_alive(pid)
     }
     fn now(&self) -> SystemTime {
-        DISK.now() + self.slept()
+        let frozen = self.state.lock().unwrap().frozen;
+        frozen.unwrap_or_else(|| DISK.now()) + self.slept()
     }
     fn sleep(&self, time: Duration) {
         let _ = self.step("sleep");

@@ -1,0 +1,297 @@
+//! `pisess append`: adds entries under the leaf, or elsewhere.
+
+use super::failure::{Exit, Failure};
+use super::input::Input;
+use super::mint::Mint;
+use super::moving::new_parent;
+use super::summary::read_text;
+use super::visible::visible;
+use super::write::{Job, Made as Told, change};
+use crate::cli::{Talk, Write};
+use crate::core::bodies::{Bodies, FileBodies};
+use crate::core::entry::Role;
+use crate::core::json::Raw;
+use crate::core::load::Options;
+use crate::core::ops::Stamp;
+use crate::core::ops::append::{Made, append};
+use crate::core::plan::Change;
+use crate::core::reference::Position;
+use crate::core::session::Session;
+use crate::core::text::Text;
+use crate::guide::{Example, Guide};
+use crate::world::World;
+use std::path::{Path, PathBuf};
+
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "append",
+    examples: &[
+        Example::new(
+            "A question, for the agent to go on from",
+            "pisess append session.jsonl --user 'And by bus?'",
+        ),
+        Example::new(
+            "A question to another model, on a branch",
+            "pisess append session.jsonl --at 'cause found' --model anthropic/claude-opus-4-5 --user 'Are you sure?'",
+        ),
+        Example::new(
+            "A note for programs, which no model sees",
+            "pisess append session.jsonl --custom reviewed --data '{\"by\":\"u\"}'",
+        ),
+        Example::new(
+            "What another program makes; ids, parents and times are filled in",
+            "echo '{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"And by bus?\"}}' | pisess append session.jsonl",
+        ),
+    ],
+    found: None,
+    writes: true,
+    refers: true,
+};
+
+/// Add entries: messages, notes, settings, a name.
+///
+/// The entries are told by options, or come as JSON lines on standard input, in the shape that the
+/// file's agent writes. What they leave out of `id`, `parentId` and `timestamp` is filled in: the
+/// first goes under the leaf or `--at REF`, each further one under the one before. What they bring
+/// along stays byte for byte.
+///
+/// All are looked at before any is written: fields that the agent relies on must be there, ids must
+/// be new, and what is named must be in the session. Their ids are printed. The last is the leaf.
+///
+/// Several options make several entries, settings before messages. A text of `-` is read from
+/// standard input.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
+pub struct Args {
+    /// The session: a path, or - for standard input
+    pub session: PathBuf,
+    /// The entry to go on from
+    #[arg(long, value_name = "REF", default_value = "@")]
+    pub at: String,
+    /// Entries as JSON lines, from a file; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+    /// What to add, in words.
+    #[command(flatten)]
+    pub words: Words,
+    /// How to write.
+    #[command(flatten)]
+    pub write: Write,
+}
+
+/// Entries in words, in the order in which they are written.
+#[derive(clap::Args, Debug)]
+pub struct Words {
+    /// pi: name the session; an empty name takes it off
+    #[arg(long, value_name = "NAME", help_heading = "Entries")]
+    pub name: Option<String>,
+    /// Another model from here on
+    #[arg(long, value_name = "PROVIDER/ID", value_parser = model, help_heading = "Entries")]
+    pub model: Option<(String, String)>,
+    /// Another thinking level from here on
+    #[arg(long, value_name = "LEVEL", value_parser = LEVELS, help_heading = "Entries")]
+    pub thinking: Option<String>,
+    /// A custom entry, which no model sees
+    #[arg(long, value_name = "TYPE", help_heading = "Entries")]
+    pub custom: Option<String>,
+    /// What the custom entry holds
+    #[arg(long, value_name = "JSON", requires = "custom", help_heading = "Entries")]
+    pub data: Option<String>,
+    /// A custom message, which the model sees
+    #[arg(long, value_name = "TYPE", requires = "text", help_heading = "Entries")]
+    pub custom_message: Option<String>,
+    /// What the custom message says
+    #[arg(long, requires = "custom_message", help_heading = "Entries")]
+    pub text: Option<String>,
+    /// Do not show the custom message to the person
+    #[arg(long, requires = "custom_message", help_heading = "Entries")]
+    pub hidden: bool,
+    /// A message of the person
+    #[arg(long, value_name = "TEXT", help_heading = "Entries")]
+    pub user: Option<String>,
+    /// A reply of the model, by the one that replied last
+    #[arg(long, value_name = "TEXT", help_heading = "Entries")]
+    pub assistant: Option<String>,
+}
+
+/// The thinking levels of both agents.
+const LEVELS: [&str; 7] = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+fn model(text: &str) -> Result<(String, String), &'static str> {
+    match text.split_once('/') {
+        Some((provider, id)) if !provider.is_empty() && !id.is_empty() => {
+            Ok((provider.to_owned(), id.to_owned()))
+        }
+        _ => Err("write it as PROVIDER/ID"),
+    }
+}
+
+/// The entries to be added.
+enum Given {
+    /// Lines of JSON, and what they are called in messages.
+    Lines(String, Vec<u8>),
+    /// Words, with texts read.
+    Words,
+}
+
+/// Runs the command.
+pub fn run(mut args: Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
+    let input = Input::open(&args.session, world)?;
+    let options = Options { workers: world.processors, ..Options::default() };
+    let session = input.load_noted(&options, talk, world)?;
+    let given = given(&mut args, &input, world)?;
+    let mut mint = Mint::new(world)?;
+    let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
+    let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
+        let place = input.resolve(session, &args.at)?;
+        new_parent(input, session, place)?;
+        let change = match &given {
+            Given::Lines(name, text) => lines(name, text, session, place, stamp)?,
+            Given::Words => {
+                let made = args.words.made(input, session, place)?;
+                let made = made.iter().map(|made| made.line(session.dialect).ok_or_else(|| no_title(input)));
+                let made = made.collect::<Result<Vec<_>, _>>()?;
+                let appended = append(session, place, made.iter().map(Vec::as_slice), stamp);
+                appended
+                    .map_err(|refused| Failure::cannot(format_args!("{}: {}", input.name, refused.what)))?
+            }
+        };
+        let ids = change.lines.iter().filter_map(|line| Raw::checked(line).get_text("id"));
+        let names: Vec<_> = ids.map(|id| id.to_string()).collect();
+        Ok((!names.is_empty()).then_some((change, Told { names, ..Told::default() })))
+    };
+    change(&job, &session, &mut mint, world, &mut decide)
+}
+
+fn no_title(input: &Input) -> Failure {
+    Failure::cannot(format_args!(
+        "{}: oh-my-pi keeps the name of a session in its first line, which no added entry changes",
+        input.name
+    ))
+    .hint("rename it in the agent")
+}
+
+/// What is to be added, read before anything is locked.
+fn given(args: &mut Args, input: &Input, world: &mut World) -> Result<Given, Failure> {
+    let by_pipe = input.file().is_none();
+    if args.words.any() && args.from.is_some() {
+        return Err(Failure::cannot("--from: the entries are told by options already")
+            .hint("append in two steps, or give all entries as JSON"));
+    }
+    if args.words.any() {
+        args.words.read(by_pipe, world)?;
+        return Ok(Given::Words);
+    }
+    let path = args.from.as_deref().unwrap_or(Path::new("-"));
+    if path != Path::new("-") {
+        let name = visible(&path.to_string_lossy());
+        let bytes = std::fs::read(path).map_err(|error| Failure::reading(&name, error))?;
+        return Ok(Given::Lines(name, bytes));
+    }
+    if by_pipe || world.terminals.stdin {
+        let what =
+            if by_pipe { "standard input is the session already" } else { "standard input is a terminal" };
+        return Err(Failure::cannot(format_args!("no entries to append: {what}"))
+            .hint("tell them by options such as --user, or give a file with --from"));
+    }
+    let mut bytes = Vec::new();
+    world.stdin.read_to_end(&mut bytes).map_err(|error| Failure::reading("standard input", error))?;
+    Ok(Given::Lines("standard input".to_owned(), bytes))
+}
+
+fn lines(
+    name: &str,
+    text: &[u8],
+    session: &Session,
+    place: Position,
+    stamp: &mut Stamp,
+) -> Result<Change, Failure> {
+    let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).enumerate();
+    let (numbers, entries): (Vec<_>, Vec<_>) = lines.filter(|(_, line)| !line.is_empty()).unzip();
+    append(session, place, entries, stamp).map_err(|refused| {
+        let line = numbers[refused.number] + 1;
+        let failure = Failure::cannot(format_args!("{name}:{line}: {}; nothing was written", refused.what));
+        match refused.hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    })
+}
+
+impl Words {
+    fn any(&self) -> bool {
+        let texts =
+            [&self.name, &self.thinking, &self.custom, &self.custom_message, &self.user, &self.assistant];
+        self.model.is_some() || texts.into_iter().any(Option::is_some)
+    }
+
+    /// Reads the text that is given as `-`, and looks at what can be looked at without the session.
+    fn read(&mut self, session_is_stdin: bool, world: &mut World) -> Result<(), Failure> {
+        let mut taken = session_is_stdin;
+        for text in [&mut self.text, &mut self.user, &mut self.assistant].into_iter().flatten() {
+            if text == "-" {
+                *text = read_text(Path::new("-"), taken, world)?;
+                taken = true;
+            }
+        }
+        let wrong = |what: &str| Err(Failure::cannot(what));
+        let is_empty = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
+        if [&self.text, &self.user, &self.assistant].into_iter().any(is_empty) {
+            return wrong("the text of the message is empty");
+        }
+        if [&self.custom, &self.custom_message].into_iter().any(is_empty) {
+            return wrong("the custom type is empty");
+        }
+        if self.data.as_ref().is_some_and(|data| Raw::parse(data.as_bytes()).is_err()) {
+            return wrong("--data: no JSON");
+        }
+        Ok(())
+    }
+
+    /// What they say, in the order of their fields.
+    fn made<'a>(
+        &'a self,
+        input: &Input,
+        session: &Session,
+        place: Position,
+    ) -> Result<Vec<Made<'a>>, Failure> {
+        let text = |text: &'a String| Text::from(text.as_str());
+        let mut made = Vec::new();
+        // Line ends become blanks, as pi makes them.
+        let name = self.name.as_ref().map(|name| name.split(['\r', '\n']).filter(|part| !part.is_empty()));
+        made.extend(name.map(|name| {
+            let name = name.collect::<Vec<_>>().join(" ");
+            Made::Name(Text::from(name.trim().to_owned()))
+        }));
+        made.extend(self.model.as_ref().map(|(provider, id)| Made::Model(text(provider), text(id))));
+        made.extend(self.thinking.as_ref().map(|level| Made::Thinking(text(level))));
+        made.extend(self.custom.as_ref().map(|kind| {
+            let data = self.data.as_ref().map(|data| Raw::checked(data.trim().as_bytes()));
+            Made::Custom(text(kind), data)
+        }));
+        made.extend(
+            (self.custom_message.as_ref().zip(self.text.as_ref()))
+                .map(|(kind, said)| Made::CustomMessage(text(kind), text(said), !self.hidden)),
+        );
+        made.extend(self.user.as_ref().map(|said| Made::User(text(said))));
+        if let Some(said) = &self.assistant {
+            made.push(Made::Assistant(text(said), last_reply(input, session, place)?));
+        }
+        Ok(made)
+    }
+}
+
+/// The message of the model at or above a place, whose model another reply is by.
+fn last_reply(input: &Input, session: &Session, place: Position) -> Result<Vec<u8>, Failure> {
+    let mut path = std::iter::successors(place, |&ix| session.entry(ix).parent);
+    let reply = path.find(|&ix| session.is_message(ix, Role::Assistant));
+    let bodies = FileBodies::new(session, input.source());
+    let line = reply.map(|reply| bodies.line(reply)).transpose().map_err(|error| input.unreadable(error))?;
+    let message = line.as_deref().and_then(|line| Raw::checked(line.trim_ascii()).get("message"));
+    let names_model =
+        |message: &Raw| ["api", "provider", "model"].iter().all(|key| message.get_text(key).is_some());
+    message.filter(names_model).map(|message| message.bytes().to_vec()).ok_or_else(|| {
+        Failure::cannot(format_args!("{}: --assistant: no reply before it that names its model", input.name))
+            .hint("give the whole entry as JSON on standard input")
+    })
+}

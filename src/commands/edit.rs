@@ -1,0 +1,147 @@
+//! `pisess edit`: what the model sees of an entry.
+
+use super::failure::{Exit, Failure};
+use super::input::Input;
+use super::mint::Mint;
+use super::summary::read_text;
+use super::write::{Job, Made, change};
+use crate::cli::{Talk, Write};
+use crate::core::bodies::FileBodies;
+use crate::core::entry::EntryIx;
+use crate::core::json::Raw;
+use crate::core::load::Options;
+use crate::core::ops::Stamp;
+use crate::core::ops::edit::{Refused, Wanted, edit};
+use crate::core::session::{Dialect, Session};
+use crate::core::text::Text;
+use crate::guide::{Example, Guide};
+use crate::world::World;
+use std::path::{Path, PathBuf};
+
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "edit",
+    examples: &[
+        Example::new(
+            "A shorter tool result",
+            "pisess edit session.jsonl '@^{toolResult}' --replace '(the new test, 40 lines)'",
+        ),
+        Example::new(
+            "A question and its answer are not seen any more",
+            "pisess edit session.jsonl @^ @^^ --omit",
+        ),
+        Example::new("As it was", "pisess edit session.jsonl '@^{user}' --undo"),
+    ],
+    found: None,
+    writes: true,
+    refers: true,
+};
+
+/// Change what the model sees of an entry, and leave the entry as it is.
+///
+/// What is appended is pi's `context_edit`: it holds from the leaf on, on this branch, and the last
+/// one of an entry counts. Messages of the person, of the model, of tools and custom messages can be
+/// edited where they are in the context. With --undo the model sees the entry as it is again.
+///
+/// A tool call and its result are one for the model: an edit that would leave one without the other
+/// is refused, unless both are named.
+///
+/// oh-my-pi has no such entries. There the way is a branch: `append --at REF^` says it anew.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
+#[command(group = clap::ArgGroup::new("wanted").required(true))]
+pub struct Args {
+    /// The session: a path, or - for standard input
+    pub session: PathBuf,
+    /// The entries
+    #[arg(value_name = "REF", required = true)]
+    pub targets: Vec<String>,
+    /// The model does not see them
+    #[arg(long, group = "wanted")]
+    pub omit: bool,
+    /// The model sees this text instead; - is standard input
+    #[arg(long, value_name = "TEXT", group = "wanted")]
+    pub replace: Option<String>,
+    /// The model sees them as they are
+    #[arg(long, group = "wanted")]
+    pub undo: bool,
+    /// How to write.
+    #[command(flatten)]
+    pub write: Write,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
+    let input = Input::open(&args.session, world)?;
+    let options = Options { workers: world.processors, ..Options::default() };
+    let session = input.load_noted(&options, talk, world)?;
+    let text = match args.replace.as_deref() {
+        Some("-") => Some(read_text(Path::new("-"), input.file().is_none(), world)?),
+        text => text.map(str::to_owned),
+    };
+    if text.is_some() && args.targets.len() > 1 {
+        return Err(Failure::cannot("--replace: one text for several entries")
+            .hint("replace them one by one, or omit the others"));
+    }
+    let text = text.map(Text::from);
+    let wanted = match &text {
+        Some(text) => Wanted::Replace(text),
+        None if args.omit => Wanted::Omit,
+        None => Wanted::Undo,
+    };
+    let mut mint = Mint::new(world)?;
+    let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
+    let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
+        if session.dialect == Dialect::OhMyPi {
+            return Err(Failure::cannot(format_args!(
+                "{}: oh-my-pi knows no edits of what its model sees",
+                input.name
+            ))
+            .hint("say it anew on a branch: pisess append --at REF^ adds there what it should be"));
+        }
+        let targets = input.entries(session, &args.targets)?;
+        let bodies = FileBodies::new(session, input.source());
+        let planned = edit(session, &bodies, &targets, wanted, stamp)
+            .map_err(|refused| told(refused, wanted, input, session))?;
+        Ok(planned.map(|change| {
+            let ids = change.lines.iter().filter_map(|line| Raw::checked(line).get_text("id"));
+            let names = ids.map(|id| id.to_string()).collect();
+            (change, Made { names, ..Made::default() })
+        }))
+    };
+    change(&job, &session, &mut mint, world, &mut decide)
+}
+
+fn told(refused: Refused, wanted: Wanted, input: &Input, session: &Session) -> Failure {
+    let id = |ix: EntryIx| session.id(ix).to_string();
+    let ids = |list: &[EntryIx]| list.iter().map(|&ix| id(ix)).collect::<Vec<_>>().join(" ");
+    let cannot = |what: String| Failure::cannot(format_args!("{}: {what}", input.name));
+    match refused {
+        Refused::OffPath(ix) => cannot(format!("{} is not on the path to the leaf", id(ix)))
+            .hint("an edit holds on one branch; list this one with `pisess path`"),
+        Refused::Compacted(ix) => {
+            cannot(format!("{} is not in the context: a compaction stands for it", id(ix)))
+        }
+        Refused::NoContent(ix) => {
+            let kind = session.role_name(ix).unwrap_or_else(|| session.kind_name(ix));
+            cannot(format!("{} cannot be edited: it is a {kind}", id(ix)))
+                .hint("pi edits user, assistant and toolResult messages and custom messages")
+        }
+        Refused::Half(named, others) => {
+            let what = match wanted {
+                Wanted::Undo => "come back without the other half of a tool call",
+                Wanted::Omit => "go without the other half of a tool call",
+                Wanted::Replace(_) => "lose the tool calls that others answer",
+            };
+            let hint = match wanted {
+                Wanted::Undo => "take them back together",
+                Wanted::Omit => "omit them together",
+                Wanted::Replace(_) => "omit them together, and append what should be said",
+            };
+            let mut all: Vec<_> = named.iter().chain(&others).copied().collect();
+            all.sort();
+            cannot(format!("{} would {what}", ids(&named))).hint(format!("{hint}: {}", ids(&all)))
+        }
+        Refused::Unreadable(error) => input.unreadable(error),
+    }
+}

@@ -1,0 +1,124 @@
+//! Commands that are programs: `pisess foo` runs `pisess-foo` from the PATH.
+//!
+//! Only absolute folders of the PATH count. An empty or relative one means the folder where one
+//! stands, which may be anyone's.
+
+use super::LOOK;
+use super::failure::{Exit, Failure};
+use super::visible::visible;
+use crate::world::World;
+use std::collections::BTreeMap;
+use std::env::{consts::EXE_SUFFIX, split_paths};
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// What the programs' names begin with.
+const PREFIX: &str = "pisess-";
+
+/// Runs the program that is the command; the first word is its name.
+pub fn run(words: &[OsString], world: &mut World) -> Result<u8, Failure> {
+    let Some((name, arguments)) = words.split_first() else {
+        return Err(Failure::cannot("no command is given").hint(LOOK));
+    };
+    let found = name.to_str().filter(|name| is_name(name)).and_then(|name| find(name, world));
+    let Some(program) = found else { return Err(unknown(&name.to_string_lossy(), world)) };
+    world.stdout.flush().map_err(Failure::output)?;
+    (world.run_program)(&program, arguments).map_err(|error| {
+        let failure = Failure::cannot(format_args!("run {}: {error}", program.display()));
+        match error.kind() {
+            ErrorKind::NotFound => failure.hint("its first line may name a program that is not there"),
+            _ => failure,
+        }
+    })
+}
+
+/// Lists the commands: what is built in with what it does, then the programs with where they are.
+pub fn list(world: &mut World) -> Result<Exit, Failure> {
+    let about = |verb: &clap::Command| verb.get_about().map(ToString::to_string).unwrap_or_default();
+    let command = built_in();
+    let built_in = command.get_subcommands().map(|verb| (verb.get_name().to_owned(), about(verb)));
+    let programs = programs(world).into_iter().map(|(name, path)| (name, visible(&path.to_string_lossy())));
+    let rows: Vec<_> = built_in.chain(programs).collect();
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, what) in rows {
+        writeln!(world.stdout, "{name:width$}  {what}").map_err(Failure::output)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// pisess with its own commands.
+fn built_in() -> clap::Command {
+    let mut command = crate::cli::command();
+    // So that `help` is there, too.
+    command.build();
+    command
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+/// The folders to look into, in their order.
+fn folders(world: &World) -> Vec<PathBuf> {
+    let path = (world.env)("PATH").unwrap_or_default();
+    split_paths(&path).filter(|folder| folder.is_absolute()).collect()
+}
+
+fn find(name: &str, world: &World) -> Option<PathBuf> {
+    let file = format!("{PREFIX}{name}{EXE_SUFFIX}");
+    folders(world).into_iter().map(|folder| folder.join(&file)).find(|path| is_executable(path))
+}
+
+/// All of them by their names, each where it is found first; without those that nothing can call.
+fn programs(world: &World) -> BTreeMap<String, PathBuf> {
+    let command = built_in();
+    let mut programs = BTreeMap::new();
+    for folder in folders(world) {
+        // A folder that is not there, or not ours to read, has none.
+        for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let file_name = file.file_name();
+            let name =
+                file_name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(EXE_SUFFIX));
+            let Some(name) = name.filter(|name| is_name(name) && command.find_subcommand(name).is_none())
+            else {
+                continue;
+            };
+            if !programs.contains_key(name) && is_executable(&file.path()) {
+                programs.insert(name.to_owned(), file.path());
+            }
+        }
+    }
+    programs
+}
+
+fn is_executable(path: &Path) -> bool {
+    #[cfg(unix)]
+    if rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_err() {
+        return false;
+    }
+    path.is_file()
+}
+
+/// There is no such command; which ones are meant, perhaps.
+fn unknown(name: &str, world: &World) -> Failure {
+    let command = built_in();
+    let built_in = command.get_subcommands().map(|verb| verb.get_name().to_owned());
+    let known = built_in.chain(programs(world).into_keys());
+    let mut near: Vec<_> = known
+        .map(|known| (strsim::osa_distance(name, &known), known))
+        .filter(|&(distance, _)| distance <= 1 + name.chars().count() / 4)
+        .collect();
+    near.sort();
+    let near: Vec<_> = near.into_iter().take(3).map(|(_, known)| format!("`pisess {known}`")).collect();
+    let hint = match near.is_empty() {
+        true if name.ends_with(".jsonl") => {
+            "name a command before the session, as in `pisess tree`".to_owned()
+        }
+        true => "`pisess --list` names all commands".to_owned(),
+        false => format!("did you mean {}?", near.join(" or ")),
+    };
+    let sought =
+        if is_name(name) { format!(", and no {PREFIX}{name} is on the PATH") } else { String::new() };
+    Failure::cannot(format_args!("there is no command {name:?}{sought}")).hint(hint)
+}

@@ -1,0 +1,238 @@
+//! What the model sees of an entry, changed without touching the entry: pi's `context_edit`.
+//!
+//! An edit hangs under the leaf and holds on its branch; the last one of an entry counts. There is no
+//! taking back in the format, so that is an edit, too: one with the content that the entry has. A tool
+//! call and its result stay together or go together, because a model's API takes neither alone.
+
+use super::append::text_blocks;
+use super::{Stamp, parent_id};
+use crate::core::bodies::Bodies;
+use crate::core::entry::{EntryIx, Kind, Role};
+use crate::core::json::Raw;
+use crate::core::json::string::encoded;
+use crate::core::json::write::Object;
+use crate::core::pi::context::{Edit, Edits, in_force};
+use crate::core::plan::Change;
+use crate::core::session::Session;
+use crate::core::text::Text;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io;
+
+/// What is to become of an entry.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    /// The model does not see it.
+    Omit,
+    /// The model sees this text in its place.
+    Replace(&'a Text<'a>),
+    /// The model sees it as it is.
+    Undo,
+}
+
+/// Why an entry is not edited.
+#[derive(Debug)]
+pub enum Refused {
+    /// It is on another branch.
+    OffPath(EntryIx),
+    /// A compaction stands for it.
+    Compacted(EntryIx),
+    /// It is none of those that pi edits.
+    NoContent(EntryIx),
+    /// It would part tool calls from their results: the entries that were named, and their other halves.
+    Half(Vec<EntryIx>, Vec<EntryIx>),
+    /// A line cannot be read.
+    Unreadable(io::Error),
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        Refused::Unreadable(error)
+    }
+}
+
+/// What the model sees of an entry's content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Seen {
+    Nothing,
+    /// This JSON.
+    Content(Vec<u8>),
+}
+
+/// Edits the entries, in the order of the path; `None` where all is so already.
+///
+/// # Errors
+/// See [`Refused`].
+pub fn edit(
+    session: &Session,
+    bodies: &dyn Bodies,
+    targets: &[EntryIx],
+    wanted: Wanted,
+    stamp: &mut Stamp,
+) -> Result<Option<Change>, Refused> {
+    let path = session.path(session.leaf);
+    let on_path: HashSet<_> = path.iter().copied().collect();
+    if let Some(&off) = targets.iter().find(|ix| !on_path.contains(ix)) {
+        return Err(Refused::OffPath(off));
+    }
+    if let Some(&fixed) = targets.iter().find(|&&ix| !is_editable(session, ix)) {
+        return Err(Refused::NoContent(fixed));
+    }
+    let context: Vec<_> =
+        in_force(session, &path, bodies)?.into_iter().map(|place| path[place as usize]).collect();
+    let speaking: HashSet<_> = context.iter().copied().collect();
+    if let Some(&gone) = targets.iter().find(|ix| !speaking.contains(ix)) {
+        return Err(Refused::Compacted(gone));
+    }
+    let edits = Edits::among(session, context.iter().copied(), bodies)?;
+    let mut changes: HashMap<EntryIx, (Seen, Seen)> = HashMap::new();
+    for &target in targets {
+        let before = seen(session, bodies, target, &edits)?;
+        changes.insert(target, (before, becomes(session, bodies, target, wanted)?));
+    }
+    halves(session, bodies, &context, &edits, &changes)?;
+    let mut lines = Vec::new();
+    let mut ids = Vec::new();
+    let mut parent = parent_id(session, session.leaf).map(Text::into_owned);
+    for ix in context {
+        let Some((before, after)) = changes.remove(&ix) else { continue };
+        if before != after {
+            let id = stamp.entry_id(session, &ids);
+            lines.push(line(&id, parent.as_ref(), &stamp.timestamp(), &session.id(ix), &after));
+            parent = Some(Text::from(id.clone()));
+            ids.push(id);
+        }
+    }
+    Ok((!lines.is_empty()).then_some(Change { lines }))
+}
+
+/// In pi's key order.
+fn line(id: &str, parent: Option<&Text>, timestamp: &str, target: &Text, seen: &Seen) -> Vec<u8> {
+    let replacement = match seen {
+        Seen::Nothing => b"null".to_vec(),
+        Seen::Content(content) => Object::new().json("content", content).finish(),
+    };
+    Object::new()
+        .str("type", "context_edit")
+        .str("id", id)
+        .text_or_null("parentId", parent)
+        .str("timestamp", timestamp)
+        .text("targetId", target)
+        .json("replacement", &replacement)
+        .finish()
+}
+
+/// Those that pi edits. An entry without an id cannot be named.
+fn is_editable(session: &Session, ix: EntryIx) -> bool {
+    let entry = session.entry(ix);
+    let has_content = match entry.kind {
+        Kind::CustomMessage => true,
+        Kind::Message => matches!(entry.role, Role::User | Role::Assistant | Role::ToolResult),
+        _ => false,
+    };
+    has_content && !entry.id.is_empty()
+}
+
+/// What the model sees now.
+fn seen(session: &Session, bodies: &dyn Bodies, ix: EntryIx, edits: &Edits) -> io::Result<Seen> {
+    match edits.of(session, ix) {
+        None => stored(bodies, ix),
+        Some(Edit::Omit) => Ok(Seen::Nothing),
+        Some(Edit::Replace(by)) => {
+            let line = bodies.line(by)?;
+            let replacement = Raw::checked(line.trim_ascii()).get("replacement");
+            Ok(content(replacement.and_then(|replacement| replacement.get("content"))))
+        }
+    }
+}
+
+/// What the entry holds; pi takes missing content for an empty list.
+fn stored(bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Seen> {
+    let line = bodies.line(ix)?;
+    let entry = Raw::checked(line.trim_ascii());
+    Ok(content(entry.get("message").unwrap_or(entry).get("content")))
+}
+
+fn content(content: Option<Raw>) -> Seen {
+    let content = content.filter(|content| !content.is_null());
+    Seen::Content(content.map_or_else(|| b"[]".to_vec(), |content| content.bytes().to_vec()))
+}
+
+/// What the model is to see; text stands in a block where pi asks for blocks.
+fn becomes(session: &Session, bodies: &dyn Bodies, ix: EntryIx, wanted: Wanted) -> io::Result<Seen> {
+    let takes_blocks = matches!(session.entry(ix).role, Role::Assistant | Role::ToolResult);
+    match wanted {
+        Wanted::Omit => Ok(Seen::Nothing),
+        Wanted::Undo => stored(bodies, ix),
+        Wanted::Replace(text) if takes_blocks => Ok(Seen::Content(text_blocks(text))),
+        Wanted::Replace(text) => Ok(Seen::Content(encoded(text))),
+    }
+}
+
+/// Refuses what parts a call from its result. Halves that are alone already are not this edit's doing.
+fn halves(
+    session: &Session,
+    bodies: &dyn Bodies,
+    context: &[EntryIx],
+    edits: &Edits,
+    changes: &HashMap<EntryIx, (Seen, Seen)>,
+) -> Result<(), Refused> {
+    let states = |ix: EntryIx| match changes.get(&ix) {
+        Some((before, after)) => Ok::<_, io::Error>((before.clone(), after.clone())),
+        None => seen(session, bodies, ix, edits).map(|seen| (seen.clone(), seen)),
+    };
+    let is_whole = |call: &Seen, result: &Seen, id| calls_tool(call, id) == (*result != Seen::Nothing);
+    let is_changed = |ix: &EntryIx| changes.contains_key(ix);
+    let pairs = pairs(session, bodies, context)?;
+    let mut parted = HashSet::new();
+    for (call, result, id) in pairs.iter().filter(|(call, result, _)| is_changed(call) || is_changed(result))
+    {
+        let (calls, results) = (states(*call)?, states(*result)?);
+        if is_whole(&calls.0, &results.0, id) && !is_whole(&calls.1, &results.1, id) {
+            parted.insert(*call);
+        }
+    }
+    if parted.is_empty() {
+        return Ok(());
+    }
+    // A turn goes with all of its results.
+    let group = pairs.iter().filter(|(call, ..)| parted.contains(call));
+    let group: BTreeSet<_> = group.flat_map(|&(call, result, _)| [call, result]).collect();
+    let (named, others) = group.into_iter().partition(is_changed);
+    Err(Refused::Half(named, others))
+}
+
+/// Tool calls in force with their results, and the id by which they know each other.
+fn pairs(
+    session: &Session,
+    bodies: &dyn Bodies,
+    context: &[EntryIx],
+) -> io::Result<Vec<(EntryIx, EntryIx, Text<'static>)>> {
+    let mut callers: HashMap<Text<'static>, EntryIx> = HashMap::new();
+    let mut pairs = Vec::new();
+    for &ix in context {
+        if session.is_message(ix, Role::Assistant) {
+            bodies.with_message(ix, &mut |message| {
+                callers.extend(call_ids(message.get("content")).map(|id| (id.into_owned(), ix)));
+            })?;
+        } else if session.is_message(ix, Role::ToolResult) {
+            bodies.with_message(ix, &mut |message| {
+                let id = message.get_text("toolCallId").map(Text::into_owned);
+                pairs.extend(id.and_then(|id| Some((*callers.get(&id)?, ix, id))));
+            })?;
+        }
+    }
+    Ok(pairs)
+}
+
+fn call_ids(content: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_>> {
+    let blocks = content.into_iter().flat_map(Raw::items);
+    let calls = blocks.filter(|block| block.get("type").is_some_and(|kind| kind.is("toolCall")));
+    calls.filter_map(|call| call.get_text("id"))
+}
+
+fn calls_tool(seen: &Seen, id: &Text) -> bool {
+    match seen {
+        Seen::Nothing => false,
+        Seen::Content(content) => call_ids(Some(Raw::checked(content))).any(|call| call == *id),
+    }
+}

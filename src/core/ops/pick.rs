@@ -1,0 +1,318 @@
+//! Copies of entries, chained under another place.
+//!
+//! A copy has a new id and the time of the picking; the message in it keeps its own. What it names is
+//! the copy where that is picked, too. A turn of the model with tool calls comes with their results, and
+//! a result with its turn, because a model's API takes neither alone.
+//!
+//! ```text
+//!  a ── call ── r1 ── r2 ── b          pick r2, b onto y
+//!   └── x ── y ── call' ── r1' ── r2' ── b'
+//! ```
+
+use super::{Stamp, label, parent_id};
+use crate::core::bodies::Bodies;
+use crate::core::entry::{EntryIx, Kind, Role};
+use crate::core::json::Raw;
+use crate::core::json::edit::Edit;
+use crate::core::json::string::encoded;
+use crate::core::labels::Labels;
+use crate::core::plan::Change;
+use crate::core::reference::Position;
+use crate::core::session::{Dialect, Session};
+use crate::core::text::Text;
+use crate::core::tree::{Ancestry, Tree, active};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io;
+
+/// Copies, ready to be written.
+#[derive(Debug)]
+pub struct Picked {
+    /// The copies, then the labels on them.
+    pub change: Change,
+    /// How many of the lines are copies.
+    pub copies: usize,
+    /// Entries that were not named and are copied with those that were.
+    pub along: Vec<EntryIx>,
+}
+
+/// Why an entry is not picked.
+#[derive(Debug)]
+pub enum Refused {
+    /// It only tells an old harness where the leaf is.
+    LeafRecord(EntryIx),
+    /// A tool result whose call is not above it.
+    NoCall(EntryIx),
+    /// Two results of one call.
+    TwoResults(EntryIx, EntryIx),
+    /// A label of an entry that is not picked.
+    LabelAlone(EntryIx),
+    /// A compaction that keeps from an entry on that would not be above its copy.
+    KeptMissing(EntryIx, EntryIx),
+    /// An edit of an entry that would not be above its copy.
+    EditAlone(EntryIx),
+    /// A line cannot be read.
+    Unreadable(io::Error),
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        Refused::Unreadable(error)
+    }
+}
+
+/// Copies the entries under `onto`, in the order of the tree.
+///
+/// # Errors
+/// See [`Refused`].
+pub fn pick(
+    session: &Session,
+    bodies: &dyn Bodies,
+    chosen: &[EntryIx],
+    onto: Position,
+    stamp: &mut Stamp,
+) -> Result<Picked, Refused> {
+    if let Some(&record) = chosen.iter().find(|&&ix| session.entry(ix).kind == Kind::Leaf) {
+        return Err(Refused::LeafRecord(record));
+    }
+    let tree = Tree::new(session);
+    let chosen: BTreeSet<_> = chosen.iter().copied().collect();
+    let mut picked = Groups { session, bodies, tree: &tree, chosen: &chosen }.whole()?;
+    let labels = picked.iter().copied().filter(|&ix| session.entry(ix).kind == Kind::Label);
+    for label in labels.collect::<Vec<_>>() {
+        // The label in effect is made anew on the copy.
+        let target = named(session, bodies, label, "targetId")?;
+        if !target.is_some_and(|target| picked.contains(&target)) {
+            return Err(Refused::LabelAlone(label));
+        }
+        picked.remove(&label);
+    }
+    let is_active = vec![false; session.entries.len()];
+    let order: Vec<_> = tree.walk(&is_active).filter(|ix| picked.contains(ix)).collect();
+    let along = order.iter().copied().filter(|ix| !chosen.contains(ix)).collect();
+    let mut graft = Graft {
+        session,
+        bodies,
+        ancestry: Ancestry::new(session),
+        above: session.path(onto).into_iter().collect(),
+        ids: HashMap::new(),
+        taken: HashSet::new(),
+        parent: parent_id(session, onto).map(Text::into_owned),
+    };
+    for &ix in &order {
+        let id = graft.new_id(stamp);
+        graft.ids.insert(ix, id);
+    }
+    let mut lines = Vec::new();
+    for &ix in &order {
+        lines.push(graft.copy(ix, &stamp.timestamp())?);
+    }
+    lines.extend(graft.labels(stamp));
+    Ok(Picked { change: Change { lines }, copies: order.len(), along })
+}
+
+/// The entry that a member of an entry's line names.
+fn named(session: &Session, bodies: &dyn Bodies, ix: EntryIx, key: &str) -> io::Result<Position> {
+    let line = bodies.line(ix)?;
+    Ok(Raw::checked(line.trim_ascii()).get_text(key).and_then(|id| session.find(&id)))
+}
+
+/// Tool calls and their results.
+struct Groups<'a> {
+    session: &'a Session,
+    bodies: &'a dyn Bodies,
+    tree: &'a Tree,
+    chosen: &'a BTreeSet<EntryIx>,
+}
+
+impl Groups<'_> {
+    /// What is chosen, with the other halves.
+    fn whole(&self) -> Result<BTreeSet<EntryIx>, Refused> {
+        let mut picked = self.chosen.clone();
+        let mut turns: HashMap<EntryIx, Position> = HashMap::new();
+        let mut calling = BTreeSet::new();
+        for &ix in self.chosen {
+            if self.session.is_message(ix, Role::Assistant) {
+                calling.insert(ix);
+            } else if self.session.is_message(ix, Role::ToolResult) {
+                calling.insert(self.turn_of(ix, &mut turns).ok_or(Refused::NoCall(ix))?);
+            }
+        }
+        let is_active = active(self.session, self.session.leaf);
+        let mut answering = HashSet::new();
+        for &turn in &calling {
+            for (_, results) in self.results_of(turn)? {
+                let mut named = results.iter().copied().filter(|ix| self.chosen.contains(ix));
+                let result = match (named.next(), named.next()) {
+                    (Some(one), Some(other)) => return Err(Refused::TwoResults(one, other)),
+                    (Some(one), None) => Some(one),
+                    // Where a call was answered anew on another branch, that of the conversation now.
+                    _ => results.iter().copied().find(|ix| is_active[ix.at()]).or(results.last().copied()),
+                };
+                answering.extend(result);
+            }
+        }
+        let mut results = self.chosen.iter().filter(|&&ix| self.session.is_message(ix, Role::ToolResult));
+        if let Some(&alone) = results.find(|ix| !answering.contains(ix)) {
+            return Err(Refused::NoCall(alone));
+        }
+        picked.extend(calling);
+        picked.extend(answering);
+        Ok(picked)
+    }
+
+    /// The turn of the model that is nearest above.
+    fn turn_of(&self, result: EntryIx, known: &mut HashMap<EntryIx, Position>) -> Position {
+        let mut passed = Vec::new();
+        let mut at = self.session.entry(result).parent;
+        let turn = loop {
+            match at {
+                Some(ix) if self.session.is_message(ix, Role::Assistant) => break at,
+                Some(ix) => match known.get(&ix) {
+                    Some(&turn) => break turn,
+                    None => passed.push(ix),
+                },
+                None => break None,
+            }
+            at = self.session.entry(passed[passed.len() - 1]).parent;
+        };
+        known.extend(passed.into_iter().map(|ix| (ix, turn)));
+        turn
+    }
+
+    /// The calls of a turn, each with the results between it and the turns after it.
+    fn results_of(&self, turn: EntryIx) -> io::Result<HashMap<Text<'static>, Vec<EntryIx>>> {
+        let mut calls: HashMap<_, Vec<_>> = HashMap::new();
+        self.bodies.with_message(turn, &mut |message| {
+            let blocks = message.get("content").into_iter().flat_map(Raw::items);
+            let blocks = blocks.filter(|block| block.get("type").is_some_and(|kind| kind.is("toolCall")));
+            let ids = blocks.filter_map(|call| call.get_text("id"));
+            calls.extend(ids.map(|id| (id.into_owned(), Vec::new())));
+        })?;
+        let mut below = if calls.is_empty() { Vec::new() } else { self.tree.children(turn).to_vec() };
+        while let Some(ix) = below.pop() {
+            if self.session.is_message(ix, Role::Assistant) {
+                continue;
+            }
+            if self.session.is_message(ix, Role::ToolResult) {
+                self.bodies.with_message(ix, &mut |message| {
+                    let id = message.get_text("toolCallId").unwrap_or_default().into_owned();
+                    calls.entry(id).and_modify(|results| results.push(ix));
+                })?;
+            }
+            below.extend(self.tree.children(ix));
+        }
+        calls.values_mut().for_each(|results| results.sort());
+        Ok(calls)
+    }
+}
+
+/// Copies on their way to their place.
+struct Graft<'a> {
+    session: &'a Session,
+    bodies: &'a dyn Bodies,
+    ancestry: Ancestry,
+    /// Entries on the path to the place.
+    above: HashSet<EntryIx>,
+    /// The copies' ids.
+    ids: HashMap<EntryIx, Text<'static>>,
+    taken: HashSet<String>,
+    /// The parent of the next copy.
+    parent: Option<Text<'static>>,
+}
+
+impl Graft<'_> {
+    fn new_id(&mut self, stamp: &mut Stamp) -> Text<'static> {
+        let id = stamp.free_id(self.session, |id| self.taken.contains(id));
+        self.taken.insert(id.clone());
+        Text::from(id)
+    }
+
+    /// The line of a copy, which is the parent of the next.
+    fn copy(&mut self, ix: EntryIx, timestamp: &str) -> Result<Vec<u8>, Refused> {
+        let line = self.bodies.line(ix)?;
+        let entry = Raw::checked(line.trim_ascii());
+        let mut edit =
+            Edit::new(entry.bytes()).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        let id = self.ids[&ix].clone();
+        edit.set("id", &encoded(&id));
+        edit.set("parentId", &self.parent.as_ref().map_or_else(|| b"null".to_vec(), encoded));
+        edit.set("timestamp", &encoded(&Text::from(timestamp)));
+        for (key, name) in self.names(ix, entry)? {
+            edit.set(key, &encoded(&name));
+        }
+        self.parent = Some(id);
+        Ok(edit.finish())
+    }
+
+    /// What a copy names instead.
+    fn names(&self, ix: EntryIx, entry: Raw) -> Result<Vec<(&'static str, Text<'static>)>, Refused> {
+        let find = |key: &str| entry.get_text(key).and_then(|id| self.session.find(&id));
+        let copy = |named: Position| named.and_then(|named| self.ids.get(&named)).cloned();
+        let mut names = Vec::new();
+        match self.session.entry(ix).kind {
+            Kind::ContextEdit => match (find("targetId"), copy(find("targetId"))) {
+                (_, Some(id)) => names.push(("targetId", id)),
+                (Some(target), None) if self.above.contains(&target) => {}
+                _ => return Err(Refused::EditAlone(ix)),
+            },
+            Kind::BranchSummary => {
+                let from = entry.get_text("fromId").unwrap_or_default();
+                let begins = self.session.parent_id(ix).unwrap_or_else(|| Text::from("root"));
+                // In oh-my-pi it is the place where the branch begins.
+                if self.session.dialect == Dialect::OhMyPi && from == begins {
+                    names.push(("fromId", self.parent.clone().unwrap_or_else(|| Text::from("root"))));
+                } else {
+                    names.extend(copy(find("fromId")).map(|id| ("fromId", id)));
+                }
+            }
+            Kind::Compaction => {
+                names.extend(
+                    self.first_kept(ix, find("firstKeptEntryId"))?.map(|id| ("firstKeptEntryId", id)),
+                );
+                let through = "providerReplayThroughEntryId";
+                names.extend(copy(find(through)).map(|id| (through, id)));
+            }
+            _ => {}
+        }
+        Ok(names)
+    }
+
+    /// Where the copy of a compaction keeps from: its own id for nothing. Labels are not copied; what
+    /// is kept begins behind them.
+    fn first_kept(&self, compaction: EntryIx, kept: Position) -> Result<Option<Text<'static>>, Refused> {
+        let nothing = Some(self.ids[&compaction].clone());
+        let is_kept = |kept: EntryIx| kept != compaction && self.ancestry.is_above(kept, compaction);
+        let Some(kept) = kept.filter(|&kept| is_kept(kept)) else { return Ok(nothing) };
+        let mut first = kept;
+        if self.session.entry(kept).kind == Kind::Label && !self.above.contains(&kept) {
+            let path = self.session.path(Some(compaction));
+            let behind = path.into_iter().skip_while(|&ix| ix != kept);
+            first = behind.into_iter().find(|&ix| self.session.entry(ix).kind != Kind::Label).unwrap_or(kept);
+        }
+        match self.ids.get(&first) {
+            _ if first == compaction => Ok(nothing),
+            Some(id) => Ok(Some(id.clone())),
+            None if self.above.contains(&first) => Ok(None),
+            None => Err(Refused::KeptMissing(compaction, first)),
+        }
+    }
+
+    /// The labels in effect, on the copies.
+    fn labels(&mut self, stamp: &mut Stamp) -> Vec<Vec<u8>> {
+        let labels = Labels::new(self.session);
+        let mut lines = Vec::new();
+        for (target, change) in labels.iter() {
+            let Some(copy) = self.ids.get(&target).cloned() else { continue };
+            let (id, name) = (self.new_id(stamp), self.session.text(change.name));
+            lines.push(label::entry(
+                &id.to_string_lossy(),
+                self.parent.as_ref(),
+                &stamp.timestamp(),
+                &copy,
+                Some(&name),
+            ));
+            self.parent = Some(id);
+        }
+        lines
+    }
+}

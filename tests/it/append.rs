@@ -1,0 +1,295 @@
+//! `pisess append`: entries from options and from JSON lines.
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+
+fn appended(s: &Sandbox, line: &str, stdin: &str) -> String {
+    s.pisess(line).stdin(stdin).done().quiet()
+}
+
+#[test]
+fn a_question() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("append ./two-branches.jsonl --user 'And the tail?'"), @"226b1b5c");
+    assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c06  ├─ • user: Washi then. How big?
+    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  │     • user: And the tail?  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?
+    1a2b3c05        assistant: Half a metre; larger ones tear.
+    ");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":[{"type":"text","text":"And the tail?"}],"timestamp":1777896000000}}"#);
+    assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
+}
+
+#[test]
+fn all_words_in_a_file_of_pi() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    s.run(
+        "append ./tour.jsonl --at 27d4c96f --assistant 'Too small.' --user 'How so?' --custom-message hint --text 'Be brief' --hidden --custom seen --data '{\"n\":1e5}' --thinking high --model anthropic/claude/x --name 'Kites  and\ntails '",
+    );
+    assert_snapshot!(s.lines_from("tour.jsonl", 33), @r#"
+    {"type":"session_info","id":"226b1b5c","parentId":"27d4c96f","timestamp":"2026-05-04T12:00:00.000Z","name":"Kites  and tails"}
+    {"type":"model_change","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","provider":"anthropic","modelId":"claude/x"}
+    {"type":"thinking_level_change","id":"b958585d","parentId":"27aa2424","timestamp":"2026-05-04T12:00:00.000Z","thinkingLevel":"high"}
+    {"type":"custom","customType":"seen","data":{"n":1e5},"id":"95d82c0b","parentId":"b958585d","timestamp":"2026-05-04T12:00:00.000Z"}
+    {"type":"custom_message","customType":"hint","content":"Be brief","display":false,"id":"cbc059f5","parentId":"95d82c0b","timestamp":"2026-05-04T12:00:00.000Z"}
+    {"type":"message","id":"7438758a","parentId":"cbc059f5","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":[{"type":"text","text":"How so?"}],"timestamp":1777896000000}}
+    {"type":"message","id":"1158ac1a","parentId":"7438758a","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Too small."}],"api":"anthropic-messages","provider":"anthropic","model":"claude-sonnet-4-5","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1777896000000}}
+    "#);
+    assert_snapshot!(s.run("tree ./tour.jsonl --search '' --at @ --filter user-only"), @r#"
+    0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    7438758a  ├─ • user: How so?  ← active
+    3ac9d7e4  ├─ user: Just add a day when it comes out negative.
+    ee2b93f5  │     user: Hm. What would you do instead?
+    3de1b752  └─ user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    b5d60e41        user: Good. Please add a test for exactly that evening.
+    86e2a1fb        user: Now a line for the changelog, for people who don't read code.
+    "#);
+}
+
+#[test]
+fn all_words_in_a_file_of_oh_my_pi() {
+    let s = Sandbox::with(&["omp.jsonl"]);
+    s.run(
+        "append ./omp.jsonl --assistant 'Done.' --user 'And b.jpg?' --custom-message hint --text 'Be brief' --custom seen --thinking off --model openai/gpt-5",
+    );
+    assert_snapshot!(s.lines_from("omp.jsonl", 17), @r#"
+    {"type":"model_change","id":"226b1b5c","parentId":"d7e8f90a","timestamp":"2026-05-04T12:00:00.000Z","model":"openai/gpt-5","role":"default","resolvedModelIsFallback":false}
+    {"type":"thinking_level_change","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","thinkingLevel":"off","configured":"off"}
+    {"type":"custom","customType":"seen","id":"b958585d","parentId":"27aa2424","timestamp":"2026-05-04T12:00:00.000Z"}
+    {"type":"custom_message","customType":"hint","content":"Be brief","display":true,"attribution":"agent","id":"95d82c0b","parentId":"b958585d","timestamp":"2026-05-04T12:00:00.000Z"}
+    {"type":"message","id":"cbc059f5","parentId":"95d82c0b","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":[{"type":"text","text":"And b.jpg?"}],"timestamp":1777896000000}}
+    {"type":"message","id":"7438758a","parentId":"cbc059f5","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"api":"anthropic-messages","provider":"anthropic","model":"claude-sonnet-4-5","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1777896000000}}
+    "#);
+    assert_snapshot!(s.unchanged("append ./omp.jsonl --name Photos").fails(2), @"./omp.jsonl: oh-my-pi keeps the name of a session in its first line, which no added entry changes (hint: rename it in the agent)");
+}
+
+#[test]
+fn lines_are_chained_and_filled_in() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let lines = r#"
+{ "type" : "message", "message":{"role":"user","content":"one"} }
+
+{"type":"custom","customType":"n","data":1e400}
+{"id":"mine","type":"message","message":{"role":"user","content":[{"type":"text","text":"\ud83d"}],"timestamp":5}}
+{"type":"label","targetId":"mine","label":"here","parentId":"1a2b3c01"}
+{"type":"from_the_future","when":"soon"}"#;
+    let ids = appended(&s, "append ./two-branches.jsonl", lines);
+    assert_snapshot!(ids, @"
+    226b1b5c
+    27aa2424
+    mine
+    b958585d
+    95d82c0b
+    ");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
+    { "type" : "message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z", "message":{"role":"user","content":"one","timestamp":1777896000000} }
+    {"type":"custom","customType":"n","data":1e400,"id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z"}
+    {"id":"mine","parentId":"27aa2424","timestamp":"2026-05-04T12:00:00.000Z","type":"message","message":{"role":"user","content":[{"type":"text","text":"\ud83d"}],"timestamp":5}}
+    {"type":"label","id":"b958585d","targetId":"mine","label":"here","parentId":"1a2b3c01","timestamp":"2026-05-04T12:00:00.000Z"}
+    {"type":"from_the_future","id":"95d82c0b","parentId":"b958585d","timestamp":"2026-05-04T12:00:00.000Z","when":"soon"}
+    "#);
+    assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    b958585d  ├─ • [label: here]
+    95d82c0b  │     • [from_the_future]  ← active
+    1a2b3c02  └─ assistant: Tissue paper is light, washi is strong.
+    1a2b3c03        [label: start]
+    1a2b3c04        ├─ user: Tissue paper then. How big?
+    1a2b3c05        │     assistant: Half a metre; larger ones tear.
+    1a2b3c06        └─ user: Washi then. How big?
+    1a2b3c07              assistant: A metre and more, with a bamboo spar.
+    226b1b5c              user: one
+    27aa2424              [custom: n]
+    mine                  [here] user: �
+    ");
+}
+
+#[test]
+fn a_complete_line_stays_byte_for_byte() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let line = r#"{ "timestamp":"2026-01-01T00:00:00Z", "id":"x\u0031","extra":12345678901234567890,"parentId":null, "type":"custom","customType":"a","customType":"b" }"#;
+    s.put("in.jsonl", format!("{line}\r\n"));
+    assert_eq!(s.run("append ./two-branches.jsonl --from ./in.jsonl"), "x1\n");
+    assert_eq!(s.lines_from("two-branches.jsonl", 9), format!("{line}\n"));
+}
+
+#[test]
+fn before_the_first_entry() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("append ./two-branches.jsonl --at root --user 'A new beginning'");
+    assert_snapshot!(s.run("path ./two-branches.jsonl"), @"9  226b1b5c  2026-05-04 12:00  user: A new beginning");
+}
+
+/// Each is refused with its line, and nothing of the lot is written.
+#[test]
+fn one_bad_line_and_nothing_is_written() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let good = r#"{"type":"custom","customType":"fine"}"#;
+    let mut said = String::new();
+    for bad in [
+        "not json",
+        r#"{"type":"custom","customType":"cut"#,
+        "[1]",
+        "{}",
+        r#"{"type":"session","version":3,"id":"x"}"#,
+        r#"{"type":"title","v":1}"#,
+        r#"{"type":"leaf","targetId":"1a2b3c01"}"#,
+        r#"{"type":"custom","customType":"c","id":"1a2b3c01"}"#,
+        r#"{"type":"custom","customType":"c","id":7}"#,
+        r#"{"type":"custom","customType":"c","parentId":"gone"}"#,
+        r#"{"type":"custom","customType":"c","id":"x","parentId":"x"}"#,
+        r#"{"type":"custom","customType":"c","timestamp":"yesterday"}"#,
+        r#"{"type":"custom"}"#,
+        r#"{"type":"label","targetId":"gone","label":"l"}"#,
+        r#"{"type":"label","targetId":"1a2b3c01","label":5}"#,
+        r#"{"type":"compaction","summary":"s","firstKeptEntryId":"gone","tokensBefore":1}"#,
+        r#"{"type":"branch_summary","summary":"s"}"#,
+        r#"{"type":"custom_message","customType":"c","content":5,"display":true}"#,
+        r#"{"type":"model_change","model":"anthropic/x"}"#,
+        r#"{"type":"mode_change","mode":"plan"}"#,
+        r#"{"type":"context_edit","targetId":"1a2b3c01","replacement":{"content":5}}"#,
+        r#"{"type":"message","message":"hi"}"#,
+        r#"{"type":"message","message":{"content":"hi"}}"#,
+        r#"{"type":"message","message":{"role":"person","content":"hi"}}"#,
+        r#"{"type":"message","message":{"role":"user","content":{"text":"hi"}}}"#,
+        r#"{"type":"message","message":{"role":"user","content":[{"type":"text","text":"a"},{"type":"text"}]}}"#,
+        r#"{"type":"message","message":{"role":"user","content":"hi","timestamp":"now"}}"#,
+        r#"{"type":"message","message":{"role":"assistant","content":"hi"}}"#,
+        r#"{"type":"message","message":{"role":"assistant","content":[],"api":"a","provider":"p","model":"m","usage":{"input":1}}}"#,
+        r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c","content":[]}}"#,
+    ] {
+        let before = s.files();
+        let done = s.pisess("append ./two-branches.jsonl").stdin(format!("{good}\n{bad}\n{good}\n")).done();
+        assert!(s.files() == before, "{bad}");
+        said += &done.fails(2);
+        said.push('\n');
+    }
+    assert_snapshot!(said, @r#"
+    standard input:2: not JSON at byte 0; nothing was written
+    standard input:2: not JSON at byte 34; nothing was written
+    standard input:2: no JSON object; nothing was written
+    standard input:2: `type` is missing or no text; nothing was written
+    standard input:2: session is the beginning of a session, and no entry; nothing was written (hint: give the lines behind it)
+    standard input:2: title is the beginning of a session, and no entry; nothing was written (hint: give the lines behind it)
+    standard input:2: a leaf record would move the leaf for no agent; nothing was written
+    standard input:2: the id "1a2b3c01" is taken; nothing was written (hint: leave it out to be given one)
+    standard input:2: `id` is no text; nothing was written (hint: leave it out to be given one)
+    standard input:2: the parent "gone" is not in the session; nothing was written (hint: leave it out to go on from the entry before)
+    standard input:2: the parent "x" is not in the session; nothing was written (hint: leave it out to go on from the entry before)
+    standard input:2: `timestamp` is no time; nothing was written (hint: write it as 2026-01-31T12:00:00.000Z, or leave it out)
+    standard input:2: custom: `customType` is missing; nothing was written (hint: pi's custom has customType)
+    standard input:2: `targetId`: the entry "gone" is not in the session; nothing was written
+    standard input:2: label: `label` is neither text nor null; nothing was written (hint: pi's label has targetId)
+    standard input:2: `firstKeptEntryId`: the entry "gone" is not in the session; nothing was written
+    standard input:2: branch_summary: `fromId` is missing; nothing was written (hint: pi's branch_summary has fromId, summary)
+    standard input:2: custom_message: `content` is neither text nor an array of blocks; nothing was written (hint: pi's custom_message has customType, content, display)
+    standard input:2: model_change: `provider` is missing; nothing was written (hint: pi's model_change has provider, modelId)
+    standard input:2: mode_change is an entry of oh-my-pi, and the session is one of pi; nothing was written
+    standard input:2: context_edit: `replacement`: `content` is neither text nor an array of blocks; nothing was written (hint: pi's context_edit has targetId, replacement)
+    standard input:2: `message` is no object; nothing was written
+    standard input:2: `role` is missing; nothing was written
+    standard input:2: the role "person" is not known; nothing was written (hint: pi knows user, assistant, toolResult, bashExecution, custom, system)
+    standard input:2: user message: `content` is neither text nor an array of blocks; nothing was written (hint: pi's user message has content)
+    standard input:2: user message: `content`: block 2: `text` is missing; nothing was written (hint: pi's user message has content)
+    standard input:2: `timestamp` is no number; nothing was written
+    standard input:2: assistant message: `content` is no array of blocks; nothing was written (hint: pi's assistant message has content, api, provider, model, usage, stopReason)
+    standard input:2: assistant message: `usage`: `output` is missing; nothing was written (hint: pi's assistant message has content, api, provider, model, usage, stopReason)
+    standard input:2: toolResult message: `toolName` is missing; nothing was written (hint: pi's toolResult message has toolCallId, toolName, content, isError)
+    "#);
+}
+
+#[test]
+fn shapes_of_oh_my_pi() {
+    let s = Sandbox::with(&["omp.jsonl"]);
+    for bad in [
+        r#"{"type":"model_change","provider":"anthropic","modelId":"x"}"#,
+        r#"{"type":"session_info","name":"n"}"#,
+        r#"{"type":"message","message":{"role":"system","content":"s"}}"#,
+    ] {
+        s.pisess("append ./omp.jsonl").stdin(bad).done().fails(2);
+    }
+    let good = r#"{"type":"model_change","model":"anthropic/x"}
+{"type":"mode_change","mode":"plan","data":{}}
+{"type":"message","message":{"role":"developer","content":"d"}}
+{"type":"reset_boundary"}"#;
+    assert_eq!(appended(&s, "append ./omp.jsonl", good).lines().count(), 4);
+}
+
+#[test]
+fn where_entries_come_from() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_eq!(appended(&s, "append ./two-branches.jsonl --user -", "from a pipe\n").len(), 9);
+    assert!(s.lines_from("two-branches.jsonl", 9).contains("\"from a pipe\""));
+}
+
+#[test]
+fn what_cannot_be_asked() {
+    let s = Sandbox::with(&["two-branches.jsonl", "hazards/header-only.jsonl"]);
+    let session = fixture("two-branches.jsonl");
+    assert_snapshot!(s.pisess("append -").stdin(session.clone()).done().fails(2), @"no entries to append: standard input is the session already (hint: tell them by options such as --user, or give a file with --from)");
+    assert_snapshot!(s.pisess("append - --user -").stdin(session.clone()).done().fails(2), @"standard input is the session already (hint: give one of them by a path)");
+    assert_snapshot!(s.pisess("append ./two-branches.jsonl").typed().done().fails(2), @"no entries to append: standard input is a terminal (hint: tell them by options such as --user, or give a file with --from)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --from ./x --user hi").fails(2), @"--from: the entries are told by options already (hint: append in two steps, or give all entries as JSON)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --from ./gone").fails(2), @"read ./gone: No such file or directory (os error 2)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user ' '").fails(2), @"the text of the message is empty");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --custom c --data '{'").fails(2), @"--data: no JSON");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --data 1").fails(2), @"the following required arguments were not provided: --custom <TYPE> (hint: see `pisess append --help`)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --custom-message c").fails(2), @"the following required arguments were not provided: --text <TEXT> (hint: see `pisess append --help`)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --thinking much").fails(2), @"invalid value 'much' for '--thinking <LEVEL>' [possible values: off, minimal, low, medium, high, xhigh, max] (hint: see `pisess --help`)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --model x").fails(2), @"invalid value 'x' for '--model <PROVIDER/ID>': write it as PROVIDER/ID (hint: see `pisess --help`)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --at gone --user hi").fails(2), @r#"./two-branches.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)"#);
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --assistant hi").fails(2), @"./two-branches.jsonl: --assistant: no reply before it that names its model (hint: give the whole entry as JSON on standard input)");
+    assert_snapshot!(s.unchanged("append ./header-only.jsonl --assistant hi").fails(2), @"./header-only.jsonl: --assistant: no reply before it that names its model (hint: give the whole entry as JSON on standard input)");
+}
+
+#[test]
+fn nothing_to_append() {
+    let s = Sandbox::with(&["v1.jsonl"]);
+    let before = s.files();
+    assert_eq!(appended(&s, "append ./v1.jsonl", "\n \n"), "");
+    assert!(s.files() == before);
+    s.put("none", "");
+    let session = fixture("v1.jsonl");
+    let passed = s.pisess("append - --from ./none").stdin(session.clone()).done();
+    assert_eq!(passed.quiet_bytes(), session);
+}
+
+#[test]
+fn into_a_pipe_and_on_paper() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let done = s.pisess("append - --user hi").stdin(fixture("two-branches.jsonl")).done();
+    assert_eq!((done.code, done.stderr.len()), (0, 9));
+    assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")));
+    assert_snapshot!(s.unchanged("append -n ./two-branches.jsonl --user hi"), @r#"
+    append 1 line to ./two-branches.jsonl
+    {"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":[{"type":"text","text":"hi"}],"timestamp":1777896000000}}
+    "#);
+    assert_snapshot!(s.run("append --json ./two-branches.jsonl --custom c -o ./new.jsonl"), @r#"{"path":"./new.jsonl","written":[{"type":"custom","customType":"c","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z"}],"editorText":null}"#);
+}
+
+#[test]
+fn an_older_file_is_migrated_with_it() {
+    for name in ["v1", "v2", "draft-tree"] {
+        let s = Sandbox::with(&[&format!("{name}.jsonl")]);
+        let migrated = s.run(&format!("migrate ./{name}.jsonl -o -"));
+        s.unchanged(&format!("append ./{name}.jsonl --at gone --user hi")).fails(2);
+        let leaf = s.run(&format!("path ./{name}.jsonl --ids")).lines().last().unwrap().to_owned();
+        s.run(&format!("append ./{name}.jsonl --user hi"));
+        let text = s.text(&format!("{name}.jsonl"));
+        let added = text.strip_prefix(&migrated).unwrap();
+        assert!(added.contains(&format!("\"parentId\":\"{leaf}\"")), "{name}: {added}");
+        assert_eq!(added.lines().count(), 1, "{name}");
+    }
+}
+
+#[test]
+fn many_at_once() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let lines = "{\"type\":\"custom\",\"customType\":\"c\"}\n".repeat(20_000);
+    assert_eq!(appended(&s, "append ./two-branches.jsonl", &lines).lines().count(), 20_000);
+    assert_eq!(s.run("path ./two-branches.jsonl --ids").lines().count(), 20_005);
+}

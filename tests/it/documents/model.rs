@@ -1,0 +1,41 @@
+//! A model behind HTTP, as a server on this machine: it says what it was asked.
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+/// Listens from now on; the URL.
+pub fn listen() -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            answer(stream.unwrap());
+        }
+    });
+    format!("http://{address}")
+}
+
+fn answer(mut stream: TcpStream) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut length = 0;
+    for line in reader.by_ref().lines() {
+        let line = line.unwrap();
+        if let Some((name, value)) =
+            line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+        {
+            length = value.trim().parse().unwrap_or_else(|_| panic!("{name}"));
+        }
+        if line.is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let asked: Value = serde_json::from_slice(&body).unwrap();
+    let messages = asked["messages"].as_array().expect("messages");
+    let last = messages.last().expect("one at least")["content"].as_str().expect("text");
+    let said = format!("You gave me {} messages. The last: {last}", messages.len());
+    let body = json!({"choices": [{"message": {"role": "assistant", "content": said}}]}).to_string();
+    write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len()).unwrap();
+}

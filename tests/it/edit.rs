@@ -1,0 +1,172 @@
+//! `pisess edit`: what the model sees of an entry.
+
+use crate::sandbox::{Sandbox, fixture};
+use crate::tree::{session, user};
+use insta::assert_snapshot;
+
+const CALL: &str = r#"{"type":"message","id":"cccc0001","parentId":"uuuu0001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Both."},{"type":"toolCall","id":"c1","name":"read","arguments":{}},{"type":"toolCall","id":"c2","name":"ls","arguments":{}}],"stopReason":"toolUse"}}"#;
+
+fn result(id: &str, parent: &str, call: &str) -> String {
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:03.000Z","message":{{"role":"toolResult","toolCallId":"{call}","toolName":"t","content":[{{"type":"text","text":"result of {call}"}}],"isError":false}}}}"#
+    )
+}
+
+/// A question, two calls, their results, another branch.
+fn with_tools() -> Sandbox {
+    let s = Sandbox::new();
+    s.put(
+        "a.jsonl",
+        session(&[
+            &user("uuuu0001", None, "look"),
+            &user("uuuu0002", Some("uuuu0001"), "elsewhere"),
+            CALL,
+            &result("rrrr0001", "cccc0001", "c1"),
+            &result("rrrr0002", "rrrr0001", "c2"),
+        ]),
+    );
+    s
+}
+
+fn seen(s: &Sandbox, file: &str) -> String {
+    s.run(&format!("context ./{file} --as text"))
+}
+
+#[test]
+fn omitted_replaced_and_taken_back() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let before = seen(&s, "two-branches.jsonl");
+    assert_snapshot!(s.run("edit ./two-branches.jsonl 1a2b3c06 @ --omit"), @"
+    226b1b5c
+    27aa2424
+    ");
+    assert_snapshot!(seen(&s, "two-branches.jsonl"), @"
+    [User]: Which paper for a kite?
+
+    [Assistant]: Tissue paper is light, washi is strong.
+    ");
+    assert_snapshot!(s.run("edit ./two-branches.jsonl 1a2b3c06 --replace 'Washi. How \"big\"?'"), @"b958585d");
+    assert_snapshot!(s.run("edit ./two-branches.jsonl 1a2b3c02 --replace 'Either will do.'"), @"95d82c0b");
+    assert_snapshot!(seen(&s, "two-branches.jsonl"), @r#"
+    [User]: Which paper for a kite?
+
+    [Assistant]: Either will do.
+
+    [User]: Washi. How "big"?
+    "#);
+    assert_snapshot!(s.run("edit ./two-branches.jsonl 1a2b3c06 1a2b3c02 1a2b3c07 --undo"), @"
+    cbc059f5
+    7438758a
+    1158ac1a
+    ");
+    assert_eq!(seen(&s, "two-branches.jsonl"), before);
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
+    {"type":"context_edit","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c06","replacement":null}
+    {"type":"context_edit","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","replacement":null}
+    {"type":"context_edit","id":"b958585d","parentId":"27aa2424","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c06","replacement":{"content":"Washi. How \"big\"?"}}
+    {"type":"context_edit","id":"95d82c0b","parentId":"b958585d","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c02","replacement":{"content":[{"type":"text","text":"Either will do."}]}}
+    {"type":"context_edit","id":"cbc059f5","parentId":"95d82c0b","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c02","replacement":{"content":[{"type":"text","text":"Tissue paper is light, washi is strong."}]}}
+    {"type":"context_edit","id":"7438758a","parentId":"cbc059f5","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c06","replacement":{"content":"Washi then. How big?"}}
+    {"type":"context_edit","id":"1158ac1a","parentId":"7438758a","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","replacement":{"content":[{"type":"text","text":"A metre and more, with a bamboo spar."}]}}
+    "#);
+    assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
+}
+
+#[test]
+fn an_edit_holds_on_its_branch() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("edit ./two-branches.jsonl start --omit");
+    assert!(!s.run("context ./two-branches.jsonl --as text").contains("Which paper"));
+    assert!(s.run("context ./two-branches.jsonl 1a2b3c05 --as text").contains("Which paper"));
+    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl 1a2b3c05 --omit").fails(2), @"./two-branches.jsonl: 1a2b3c05 is not on the path to the leaf (hint: an edit holds on one branch; list this one with `pisess path`)");
+}
+
+#[test]
+fn what_is_so_already_is_not_written() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_eq!(s.unchanged("edit ./two-branches.jsonl start --undo").quiet(), "");
+    s.run("edit ./two-branches.jsonl start --replace x");
+    assert_eq!(s.unchanged("edit ./two-branches.jsonl start --replace x").quiet(), "");
+    s.run("edit ./two-branches.jsonl start --omit");
+    assert_eq!(s.unchanged("edit ./two-branches.jsonl start start --omit").quiet(), "");
+    // Of several only what is not so.
+    assert_eq!(s.run("edit ./two-branches.jsonl start 1a2b3c02 --omit").lines().count(), 1);
+    s.run("edit ./two-branches.jsonl start --undo");
+    assert_eq!(s.unchanged("edit ./two-branches.jsonl start --undo").quiet(), "");
+}
+
+#[test]
+fn a_tool_call_and_its_results_are_one() {
+    let s = with_tools();
+    assert_snapshot!(s.unchanged("edit ./a.jsonl rrrr0001 --omit").fails(2), @"./a.jsonl: rrrr0001 would go without the other half of a tool call (hint: omit them together: cccc0001 rrrr0001 rrrr0002)");
+    assert_snapshot!(s.unchanged("edit ./a.jsonl cccc0001 --omit").fails(2), @"./a.jsonl: cccc0001 would go without the other half of a tool call (hint: omit them together: cccc0001 rrrr0001 rrrr0002)");
+    assert_snapshot!(s.unchanged("edit ./a.jsonl cccc0001 rrrr0002 --omit").fails(2), @"./a.jsonl: cccc0001 rrrr0002 would go without the other half of a tool call (hint: omit them together: cccc0001 rrrr0001 rrrr0002)");
+    assert_snapshot!(s.unchanged("edit ./a.jsonl cccc0001 --replace Neither").fails(2), @"./a.jsonl: cccc0001 would lose the tool calls that others answer (hint: omit them together, and append what should be said: cccc0001 rrrr0001 rrrr0002)");
+    s.run("edit ./a.jsonl rrrr0002 --replace short");
+    s.run("edit ./a.jsonl rrrr0002 cccc0001 rrrr0001 --omit");
+    assert_snapshot!(seen(&s, "a.jsonl"), @"[User]: look");
+    assert_snapshot!(s.unchanged("edit ./a.jsonl rrrr0001 --undo").fails(2), @"./a.jsonl: rrrr0001 would come back without the other half of a tool call (hint: take them back together: cccc0001 rrrr0001 rrrr0002)");
+    s.run("edit ./a.jsonl cccc0001 rrrr0001 rrrr0002 --undo");
+    assert_snapshot!(seen(&s, "a.jsonl"), @"
+    [User]: look
+
+    [Assistant]: Both.
+
+    [Assistant tool calls]: read(); ls()
+
+    [Tool result]: result of c1
+
+    [Tool result]: result of c2
+    ");
+}
+
+/// Another program left the call without its results; that does not stop the rest.
+#[test]
+fn halves_that_are_alone_already() {
+    let s = with_tools();
+    let edit = r#"{"type":"context_edit","targetId":"rrrr0001","replacement":null}"#;
+    s.pisess("append ./a.jsonl").stdin(edit).done().quiet();
+    s.run("edit ./a.jsonl cccc0001 rrrr0002 --omit");
+    assert_snapshot!(seen(&s, "a.jsonl"), @"[User]: look");
+}
+
+#[test]
+fn what_cannot_be_edited() {
+    let s = Sandbox::with(&["two-branches.jsonl", "tour.jsonl", "omp.jsonl"]);
+    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl root --omit").fails(2), @"./two-branches.jsonl: root is no entry (hint: root is the place before the first entry; name an entry)");
+    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl 1a2b3c03 --omit").fails(2), @"./two-branches.jsonl: 1a2b3c03 cannot be edited: it is a label (hint: pi edits user, assistant and toolResult messages and custom messages)");
+    assert_snapshot!(s.unchanged("edit ./tour.jsonl '@^{branch_summary}' --undo").fails(2), @"./tour.jsonl: 90f6a3e8 cannot be edited: it is a branch_summary (hint: pi edits user, assistant and toolResult messages and custom messages)");
+    assert_snapshot!(s.unchanged("edit ./tour.jsonl 0d9a6c31 --omit").fails(2), @"./tour.jsonl: 0d9a6c31 is not in the context: a compaction stands for it");
+    assert_snapshot!(s.unchanged("edit ./omp.jsonl @^ --omit").fails(2), @"./omp.jsonl: oh-my-pi knows no edits of what its model sees (hint: say it anew on a branch: pisess append --at REF^ adds there what it should be)");
+    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @ @^ --replace x").fails(2), @"--replace: one text for several entries (hint: replace them one by one, or omit the others)");
+    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @").fails(2), @"the following required arguments were not provided: <--omit|--replace <TEXT>|--undo> (hint: see `pisess edit --help`)");
+    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @ --omit --undo").fails(2), @"the argument '--omit' cannot be used with '--undo' (hint: see `pisess edit --help`)");
+    assert_snapshot!(s.pisess("edit - @ --replace -").stdin(fixture("two-branches.jsonl")).done().fails(2), @"standard input is the session already (hint: give one of them by a path)");
+}
+
+#[test]
+fn in_pipes_and_on_paper() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.pisess("edit ./two-branches.jsonl @ --replace -").stdin("from\na pipe\n").done().quiet();
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"context_edit","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","replacement":{"content":[{"type":"text","text":"from\na pipe"}]}}"#);
+    assert_snapshot!(s.unchanged("edit -n ./two-branches.jsonl start --omit"), @r#"
+    append 1 line to ./two-branches.jsonl
+    {"type":"context_edit","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c01","replacement":null}
+    "#);
+    assert_snapshot!(s.run("edit --json ./two-branches.jsonl start --omit -o ./new.jsonl"), @r#"{"path":"./new.jsonl","written":[{"type":"context_edit","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c01","replacement":null}],"editorText":null}"#);
+    let done = s.pisess("edit - start --omit").stdin(fixture("two-branches.jsonl")).done();
+    assert_eq!((done.code, done.stderr.as_str()), (0, "226b1b5c\n"));
+    assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")));
+}
+
+#[test]
+fn an_older_file_is_migrated_with_it() {
+    for name in ["v1", "v2", "draft-tree"] {
+        let s = Sandbox::with(&[&format!("{name}.jsonl")]);
+        let migrated = s.run(&format!("migrate ./{name}.jsonl -o -"));
+        s.unchanged(&format!("edit ./{name}.jsonl gone --omit")).fails(2);
+        s.run(&format!("edit ./{name}.jsonl '@^{{user}}' --replace 'another question'"));
+        assert!(s.text(&format!("{name}.jsonl")).starts_with(&migrated), "{name}");
+        assert!(seen(&s, &format!("{name}.jsonl")).contains("[User]: another question"), "{name}");
+    }
+}

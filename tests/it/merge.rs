@@ -1,0 +1,128 @@
+//! `pisess merge`: another branch, brought back as a summary.
+
+use crate::sandbox::{Sandbox, fixture};
+use crate::tree::user;
+use insta::assert_snapshot;
+
+#[test]
+fn a_branch_comes_back_as_a_summary() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("merge ./two-branches.jsonl 1a2b3c05 --label both"), @"226b1b5c");
+    assert_snapshot!(s.run("tree ./two-branches.jsonl"), @r#"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c06  ├─ • user: Washi then. How big?
+    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  │     • [both] [branch summary]: The user explored a different conversation branch before returning here. Summary of that exploration:  ## Goal - "Tissue paper then. How big?"  ## Constraints & Preferences - (none)  ## Progress ### D  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?
+    1a2b3c05        assistant: Half a metre; larger ones tear.
+    "#);
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
+    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n## Goal\n- \"Tissue paper then. How big?\"\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n### Done\n- [x] answered: Half a metre; larger ones tear.\n\n### In Progress\n- (none)\n\n### Blocked\n- (none)\n\n## Key Decisions\n- (none)\n\n## Next Steps\n- (none)\n\n## Critical Context\n- (none)","details":{"readFiles":[],"modifiedFiles":[]}}
+    {"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"226b1b5c","label":"both"}
+    "#);
+    assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
+}
+
+#[test]
+fn in_words_of_ones_own() {
+    let s = Sandbox::with(&["two-branches.jsonl", "omp.jsonl"]);
+    s.run("merge ./two-branches.jsonl 1a2b3c04 --summary 'Asked about tissue paper.'");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c04","summary":"Asked about tissue paper.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
+    assert_snapshot!(s.run("context ./two-branches.jsonl --as text"), @"
+    [User]: Which paper for a kite?
+
+    [Assistant]: Tissue paper is light, washi is strong.
+
+    [User]: Washi then. How big?
+
+    [Assistant]: A metre and more, with a bamboo spar.
+
+    [User]: The following is a summary of a branch that this conversation came back from:
+
+    <summary>
+    Asked about tissue paper.</summary>
+    ");
+    // Behind a question it goes behind the question, not before it.
+    s.run("append ./two-branches.jsonl --user 'Which then?'");
+    s.run("merge ./two-branches.jsonl 1a2b3c05 --summary Half.");
+    assert!(s.lines_from("two-branches.jsonl", 11).contains(r#""fromId":"1a2b3c05","summary":"Half.""#));
+    assert_snapshot!(s.run("path ./two-branches.jsonl --ids").lines().count(), @"8");
+    // oh-my-pi's field for a hook, and the same `fromId`.
+    s.run("switch ./omp.jsonl 3d4e5f60");
+    s.run("merge ./omp.jsonl 93a4b5c6 --hook 'echo {\\\"summary\\\":\\\"seen\\\"}'");
+    assert_snapshot!(s.lines_from("omp.jsonl", 18), @r#"{"type":"branch_summary","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","fromId":"93a4b5c6","summary":"seen","details":{"readFiles":[],"modifiedFiles":[]},"fromExtension":true}"#);
+}
+
+#[test]
+fn what_would_be_summarised() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --prepare"), @r#"{"targetId":"1a2b3c07","oldLeafId":"1a2b3c05","commonAncestorId":"1a2b3c03","newLeafId":"1a2b3c07","entriesToSummarize":[{"type":"message","id":"1a2b3c04","parentId":"1a2b3c03","timestamp":"2026-01-01T00:00:04.000Z","message":{"role":"user","content":"Tissue paper then. How big?"}},{"type":"message","id":"1a2b3c05","parentId":"1a2b3c04","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Half a metre; larger ones tear."}],"stopReason":"stop"}}],"readFiles":[],"modifiedFiles":[],"editorText":null,"userWantsSummary":true,"customInstructions":null,"replaceInstructions":false,"label":null}"#);
+    assert!(
+        s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --prompt").text().contains("Tissue paper then.")
+    );
+    assert_eq!(s.unchanged("merge ./two-branches.jsonl start --prepare").code, 1);
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("merge ./two-branches.jsonl 1a2b3c05 --summarizer 'grep -c Half'");
+    assert!(s.lines_from("two-branches.jsonl", 9).contains("Summary of that exploration:\\n\\n1"));
+}
+
+#[test]
+fn nothing_to_bring_back() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for from in ["@", "start", "root"] {
+        let said = s.unchanged(&format!("merge ./two-branches.jsonl {from}")).fails(1);
+        assert!(said.contains("has nothing to bring back"), "{said}");
+    }
+    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl start --prompt").fails(1), @"./two-branches.jsonl: start has nothing to bring back (hint: name an entry of another branch, or give a summary with --summary)");
+    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --hook 'echo {\\\"cancel\\\":true}'").fails(1), @"the hook said cancel; nothing was written");
+    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl gone").fails(2), @r#"./two-branches.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)"#);
+    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --summarizer false").fails(2), @r#"--summarizer "false": exit status: 1; nothing was written"#);
+    // A summary that is given is left all the same.
+    s.run("merge ./two-branches.jsonl root --summary 'From nowhere.'");
+    assert!(s.lines_from("two-branches.jsonl", 9).contains(r#""parentId":"1a2b3c07""#));
+    assert!(s.lines_from("two-branches.jsonl", 9).contains(r#""fromId":"root""#));
+}
+
+#[test]
+fn in_pipes_and_on_paper() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("merge -n ./two-branches.jsonl 1a2b3c05 --summary s"), @r#"
+    append 1 line to ./two-branches.jsonl
+    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}
+    "#);
+    assert_snapshot!(s.run("merge --json ./two-branches.jsonl 1a2b3c05 --summary s -o ./new.jsonl"), @r#"{"path":"./new.jsonl","written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":null}"#);
+    let done = s.pisess("merge - 1a2b3c05").stdin(fixture("two-branches.jsonl")).done();
+    assert_eq!((done.code, done.stderr.as_str()), (0, "226b1b5c\n"));
+    assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")));
+}
+
+#[test]
+fn an_older_file_is_migrated_with_it() {
+    let s = Sandbox::with(&["draft-tree.jsonl"]);
+    let migrated = s.run("migrate ./draft-tree.jsonl -o -");
+    s.unchanged("merge ./draft-tree.jsonl @").fails(1);
+    s.run("merge ./draft-tree.jsonl :6");
+    let text = s.text("draft-tree.jsonl");
+    assert_eq!(text.strip_prefix(&migrated).unwrap().lines().count(), 1);
+}
+
+/// The summary goes below what was appended meanwhile, but not to another branch.
+#[test]
+fn the_file_grew_meanwhile() {
+    for (parent, goes_on) in [("1a2b3c07", true), ("1a2b3c02", false)] {
+        let s = Sandbox::with(&["two-branches.jsonl"]);
+        let more = user("aaaa0001", Some(parent), "one thing more");
+        s.put("more", format!("{more}\n"));
+        let (more, session) = (s.path("more"), s.path("two-branches.jsonl"));
+        let append = format!("cat {} >> {}; echo s", more.display(), session.display());
+        let done = s.pisess(&format!("merge ./two-branches.jsonl 1a2b3c05 --summarizer '{append}'")).done();
+        if goes_on {
+            assert_eq!(done.quiet(), "226b1b5c\n");
+            assert!(s.lines_from("two-branches.jsonl", 10).contains(r#""parentId":"aaaa0001""#));
+        } else {
+            assert_snapshot!(done.fails(3), @"./two-branches.jsonl: the conversation went elsewhere meanwhile (hint: run the command again)");
+            assert_eq!(s.lines_from("two-branches.jsonl", 10), "");
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Other processes at work on the same session: agents that have it open, writers that come in between,
+//! parallel shells, and a kill in the middle.
+
+#![cfg(unix)]
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+use std::fs;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Each command that changes the session `./s` in place.
+const CHANGES: [&str; 4] = [
+    "label ./s @ n",
+    "compact ./s --first-kept none --summary s",
+    "summarize ./s root --summary s",
+    "check --repair --backup ./s",
+];
+
+/// A process that is ended with the test.
+struct Other(Child);
+
+impl Other {
+    fn sleeping(stdout: Stdio) -> Other {
+        Other(Command::new("sleep").arg("600").stdout(stdout).spawn().unwrap())
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A session of oh-my-pi that ended, with a line that a repair would take out.
+fn ended() -> Sandbox {
+    let s = Sandbox::new();
+    s.put("s", [fixture("omp.jsonl"), b"null\n".to_vec()].concat());
+    s
+}
+
+/// oh-my-pi keeps its session open for appending as long as it runs.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_that_oh_my_pi_has_open_is_left_alone() {
+    for line in CHANGES {
+        let s = ended();
+        let other = Other::sleeping(fs::OpenOptions::new().append(true).open(s.path("s")).unwrap().into());
+        let said = s.unchanged(line).fails(3).replace(&other.0.id().to_string(), "PID");
+        assert_eq!(
+            said,
+            "cannot write ./s: process PID has it open for writing, as a running oh-my-pi does (hint: end that oh-my-pi session first; --force writes in spite of it)",
+            "{line}"
+        );
+        for reading in ["tree ./s", "path ./s", "context ./s", "check ./s", "fork ./s -o ./new --force"] {
+            assert!(s.pisess(reading).done().code <= 1, "{reading}");
+        }
+        let before = s.bytes("s");
+        let done = s.pisess(&format!("{line} --force")).done();
+        assert!(done.code <= 1, "{line}: {done}");
+        assert!(s.bytes("s") != before, "{line}");
+    }
+}
+
+/// Its lock is never gone through, not by force either; that of a dead process is none.
+#[test]
+fn the_lock_of_oh_my_pi_is_honoured() {
+    for line in CHANGES {
+        let s = ended();
+        let other = Other::sleeping(Stdio::null());
+        let pid = other.0.id();
+        s.put(".s.lock", format!("{pid}:1700000000000\n"));
+        for force in ["", "--force"] {
+            let said = s.unchanged(&format!("{line} --wait 0 {force}")).fails(3);
+            assert_eq!(
+                said.replace(&pid.to_string(), "PID"),
+                "cannot lock ./.s.lock: held by process PID (waited 0.0 s) (hint: wait for the other process to end, or longer with --wait)",
+                "{line}"
+            );
+        }
+        drop(other);
+        let done = s.pisess(&format!("{line} --wait 0")).done();
+        assert!(done.code <= 1, "{line}: {done}");
+        assert!(!s.names().contains(&".s.lock".to_owned()), "{line}");
+    }
+}
+
+/// A summarizer that does something to the session while pisess waits for it.
+fn meanwhile(act: &str) -> Sandbox {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.put("act", format!("cd \"${{0%/*}}\" || exit\ncat > /dev/null\n{act}\necho summary\n"));
+    s
+}
+
+fn summarised(s: &Sandbox) -> crate::sandbox::Done {
+    let act = s.path("act");
+    s.pisess(&format!("compact ./two-branches.jsonl --first-kept none --summarizer 'sh {}'", act.display()))
+        .done()
+}
+
+#[test]
+fn a_session_that_goes_away_meanwhile_is_not_made_again() {
+    let s = meanwhile("rm two-branches.jsonl");
+    assert_snapshot!(summarised(&s).fails(3), @"cannot write ./two-branches.jsonl: it was removed since it was read (hint: run the command again)");
+    assert_eq!(s.names(), ["act"]);
+}
+
+#[test]
+fn a_session_that_another_takes_the_place_of_is_left_alone() {
+    let s = meanwhile("cp two-branches.jsonl new; mv new two-branches.jsonl");
+    assert_snapshot!(summarised(&s).fails(3), @"cannot write ./two-branches.jsonl: it was replaced by another file since it was read (hint: run the command again)");
+    assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"));
+    assert_eq!(s.names(), ["act", "two-branches.jsonl"]);
+}
+
+#[test]
+fn a_session_that_is_cut_or_edited_meanwhile_is_left_alone() {
+    let s = meanwhile("head -c 700 two-branches.jsonl > new; cat new > two-branches.jsonl; rm new");
+    assert_snapshot!(summarised(&s).fails(3), @"cannot write ./two-branches.jsonl: it was truncated since it was read (hint: run the command again)");
+    assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl")[..700]);
+    let s = meanwhile("tr a b < two-branches.jsonl > new; cat new > two-branches.jsonl; rm new");
+    assert_snapshot!(summarised(&s).fails(3), @"cannot write ./two-branches.jsonl: it was changed since it was read (hint: run the command again)");
+    assert!(!s.text("two-branches.jsonl").contains("compaction"));
+}
+
+/// The line of the other comes first, and the new entry hangs on it.
+#[test]
+fn what_another_appended_meanwhile_is_read_and_built_upon() {
+    let line = crate::tree::user("eeee0001", Some("1a2b3c07"), "one more thing");
+    let s = meanwhile(&format!("echo '{line}' >> two-branches.jsonl"));
+    summarised(&s).quiet();
+    let before = [&fixture("two-branches.jsonl")[..], line.as_bytes(), b"\n"].concat();
+    let after = s.bytes("two-branches.jsonl");
+    assert!(after.starts_with(&before));
+    let added: serde_json::Value = serde_json::from_slice(&after[before.len()..]).unwrap();
+    assert_eq!((&added["type"], &added["parentId"]), (&"compaction".into(), &"eeee0001".into()));
+}
+
+/// Eight shells, a process a label: each finds what the others wrote, so that they are one chain.
+#[test]
+fn a_thousand_labels_from_parallel_shells() {
+    const SHELLS: usize = 8;
+    const EACH: usize = 125;
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let script = format!(
+        "i=0; while [ $i -lt {EACH} ]; do \"$0\" label --wait 300 two-branches.jsonl :2 \"n$1.$i\" || exit; i=$((i+1)); done"
+    );
+    let shell = |number: usize| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_pisess"), &number.to_string()]);
+        shell.current_dir(s.path("")).stdout(Stdio::piped()).spawn().unwrap()
+    };
+    let shells: Vec<_> = (0..SHELLS).map(shell).collect();
+    let mut ids = Vec::new();
+    for shell in shells {
+        let output = shell.wait_with_output().unwrap();
+        assert!(output.status.success());
+        ids.extend(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned));
+    }
+    assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
+    let path = s.run("path ./two-branches.jsonl --ids");
+    let path: Vec<_> = path.lines().collect();
+    assert_eq!((ids.len(), path.len()), (SHELLS * EACH, 4 + SHELLS * EACH));
+    let mut added: Vec<_> = path[4..].to_vec();
+    added.sort_unstable();
+    ids.sort_unstable();
+    assert_eq!(ids, added);
+    assert_eq!(s.names(), ["two-branches.jsonl"]);
+}
+
+/// pi leaves a large file of version 2 empty when it is killed while it migrates.
+#[test]
+fn a_migration_that_is_killed_leaves_the_old_file_or_the_new_one() {
+    let s = Sandbox::new();
+    let mut old = fixture("v2.jsonl");
+    let filling = "x".repeat(2_000);
+    for at in 0..4_000 {
+        let line = crate::tree::user(&format!("f{at:07}"), None, &filling);
+        old.extend_from_slice(line.replace("\"user\"", "\"hookMessage\"").as_bytes());
+        old.push(b'\n');
+    }
+    s.put("s.jsonl", &old);
+    let new = s.pisess("migrate -q - ").stdin(old.clone()).done().stdout;
+    let mut kept = 0;
+    for delay in 0..25 {
+        s.put("s.jsonl", &old);
+        let mut child = Command::new(env!("CARGO_BIN_EXE_pisess"));
+        child.args(["migrate", "-q", "s.jsonl"]).current_dir(s.path(""));
+        let mut child = child.stdout(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(delay * 2));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let now = s.bytes("s.jsonl");
+        assert!(now == old || now == new, "after {delay}: {} bytes", now.len());
+        kept += usize::from(now == old);
+        assert!(s.names().len() <= 2, "{:?}", s.names());
+    }
+    assert!(kept > 0, "no process was killed in time");
+    s.put("s.jsonl", &old);
+    s.run("migrate ./s.jsonl");
+    assert_eq!(s.names(), ["s.jsonl"], "what the dead left is gone");
+}
+
+/// Whoever may write to the file but is not its owner cannot keep the owner in a rewrite. Root is needed
+/// to make such a file.
+#[test]
+fn an_owner_that_cannot_be_kept_is_refused_without_force() {
+    use std::os::unix::fs::PermissionsExt;
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let s = Sandbox::with(&["v1.jsonl"]);
+    for (name, mode) in [("", 0o777), ("v1.jsonl", 0o666)] {
+        fs::set_permissions(s.path(name), PermissionsExt::from_mode(mode)).unwrap();
+    }
+    let run = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
+        command.args(words).current_dir(s.path("")).uid(65_534).gid(65_534).output()
+    };
+    // Where nobody may not run the binary, this is not tested.
+    let Ok(output) = run(&["migrate", "v1.jsonl"]) else { return };
+    assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"pisess: cannot rewrite v1.jsonl: the owner cannot be kept: operation not permitted (hint: --force goes on without it)");
+    assert_eq!((output.status.code(), s.bytes("v1.jsonl")), (Some(2), fixture("v1.jsonl")));
+    assert_eq!(s.names(), ["v1.jsonl"]);
+    let output = run(&["migrate", "--force", "v1.jsonl"]).unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(s.text("v1.jsonl").contains("\"version\":3"));
+}
+
+/// As `label session.jsonl …` and `tree session.jsonl` in two terminals: a reader sees whole lines or a torn
+/// last one, which it reads past, and never anything else.
+#[test]
+fn a_reader_beside_a_writer_sees_what_was_or_what_is() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let path = s.path("two-branches.jsonl");
+    let writer = std::thread::spawn(move || {
+        let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
+        for at in 0..400 {
+            let line = crate::tree::user(&format!("w{at:07}"), None, &"x".repeat(at * 7)) + "\n";
+            let (first, rest) = line.as_bytes().split_at(line.len() / 2);
+            file.write_all(first).unwrap();
+            file.write_all(rest).unwrap();
+        }
+    });
+    while !writer.is_finished() {
+        let done = s.pisess("tree --filter all ./two-branches.jsonl").done();
+        assert_eq!(done.code, 0, "{done}");
+        let told = done.stderr.trim_end();
+        assert!(told.is_empty() || told.contains(": torn last line on line "), "{told}");
+    }
+    writer.join().unwrap();
+    assert_eq!(s.run("tree --filter all ./two-branches.jsonl").lines().count(), 7 + 400);
+}

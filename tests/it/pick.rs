@@ -1,0 +1,297 @@
+//! `pisess pick`: copies of entries elsewhere.
+
+use crate::sandbox::{Sandbox, fixture};
+use crate::tree::{session, user};
+use insta::assert_snapshot;
+
+fn entry(id: &str, parent: &str, rest: &str) -> String {
+    let parent = if parent == "null" { parent.to_owned() } else { format!("{parent:?}") };
+    format!(r#"{{"type":{rest},"id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:02.000Z"}}"#)
+}
+
+fn calls(id: &str, parent: &str, calls: &[&str]) -> String {
+    let blocks: Vec<_> = calls
+        .iter()
+        .map(|call| {
+            format!(r#"{{"type":"toolCall","id":"{call}","name":"read","arguments":{{"path":"{call}"}}}}"#)
+        })
+        .collect();
+    entry(
+        id,
+        parent,
+        &format!(
+            r#""message","message":{{"role":"assistant","content":[{}],"stopReason":"toolUse"}}"#,
+            blocks.join(",")
+        ),
+    )
+}
+
+fn result(id: &str, parent: &str, call: &str) -> String {
+    entry(
+        id,
+        parent,
+        &format!(
+            r#""message","message":{{"role":"toolResult","toolCallId":"{call}","toolName":"read","content":[{{"type":"text","text":"{id}"}}]}}"#
+        ),
+    )
+}
+
+/// Two branches; on the one that is left, calls with results, one of them answered twice.
+fn with_tools() -> Sandbox {
+    let s = Sandbox::new();
+    s.put(
+        "a.jsonl",
+        session(&[
+            &user("uuuu0001", None, "look"),
+            &calls("cccc0001", "uuuu0001", &["c1", "c2"]),
+            &result("rrrr0001", "cccc0001", "c1"),
+            &result("rrrr0002", "rrrr0001", "c2"),
+            &result("rrrr0003", "rrrr0001", "c2"),
+            &calls("cccc0002", "rrrr0002", &["c2"]),
+            &result("rrrr0004", "cccc0002", "c2"),
+            &entry("llll0001", "rrrr0004", r#""label","targetId":"rrrr0001","label":"first""#),
+            &user("uuuu0002", Some("uuuu0001"), "elsewhere"),
+        ]),
+    );
+    s
+}
+
+#[test]
+fn a_finding_of_another_branch() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.run("pick ./two-branches.jsonl 1a2b3c05 1a2b3c04 1a2b3c04"), @"
+    226b1b5c
+    27aa2424
+    ");
+    assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c06  ├─ • user: Washi then. How big?
+    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  │     • user: Tissue paper then. How big?
+    27aa2424  │     • assistant: Half a metre; larger ones tear.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?
+    1a2b3c05        assistant: Half a metre; larger ones tear.
+    ");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
+    {"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Tissue paper then. How big?"}}
+    {"type":"message","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Half a metre; larger ones tear."}],"stopReason":"stop"}}
+    "#);
+    assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
+}
+
+#[test]
+fn onto_another_entry() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("pick ./two-branches.jsonl @^ @ --onto 1a2b3c05");
+    assert_snapshot!(s.run("path ./two-branches.jsonl"), @"
+     2  1a2b3c01  2026-01-01 00:00  [start] user: Which paper for a kite?
+     3  1a2b3c02  2026-01-01 00:00  assistant: Tissue paper is light, washi is strong.
+     4  1a2b3c03  2026-01-01 00:00  [label: start]
+     5  1a2b3c04  2026-01-01 00:00  user: Tissue paper then. How big?
+     6  1a2b3c05  2026-01-01 00:00  assistant: Half a metre; larger ones tear.
+     9  226b1b5c  2026-05-04 12:00  user: Washi then. How big?
+    10  27aa2424  2026-05-04 12:00  assistant: A metre and more, with a bamboo spar.
+    ");
+    s.run("pick ./two-branches.jsonl start --onto root");
+    assert_snapshot!(s.run("path ./two-branches.jsonl"), @"
+    11  b958585d  2026-05-04 12:00  [start] user: Which paper for a kite?
+    12  95d82c0b  2026-05-04 12:00  [label: start]
+    ");
+}
+
+#[test]
+fn a_call_and_its_results_come_together() {
+    for picked in ["rrrr0001", "cccc0001"] {
+        let s = with_tools();
+        let done = s.pisess(&format!("pick ./a.jsonl {picked}")).done();
+        assert_eq!(done.code, 0);
+        assert_eq!(done.text().lines().count(), 3, "{picked}");
+        assert_eq!(s.run("path ./a.jsonl").lines().count(), 6, "{picked}: with the label");
+    }
+    let s = with_tools();
+    assert_snapshot!(s.pisess("pick ./a.jsonl rrrr0002").done(), @"
+    226b1b5c
+    27aa2424
+    b958585d
+    2> pisess: note: cccc0001 rrrr0001 came along: a tool call and its results belong together
+    ");
+    assert_snapshot!(s.run("tree ./a.jsonl --filter all"), @"
+    uuuu0001  • user: look
+    uuuu0002  ├─ • user: elsewhere
+    226b1b5c  │     • assistant: (no content)
+    27aa2424  │     • [first] [read: c1]
+    b958585d  │     • [read: c2]
+    95d82c0b  │     • [label: first]  ← active
+    cccc0001  └─ assistant: (no content)
+    rrrr0001        [first] [read: c1]
+    rrrr0002        ├─ [read: c2]
+    cccc0002        │     assistant: (no content)
+    rrrr0004        │     [read: c2]
+    llll0001        │     [label: first]
+    rrrr0003        └─ [read: c2]
+    ");
+    // What is named of two results is the one.
+    let s = with_tools();
+    assert_snapshot!(s.pisess("pick ./a.jsonl cccc0001 rrrr0002 rrrr0001").done(), @"
+    226b1b5c
+    27aa2424
+    b958585d
+    ");
+    let s = with_tools();
+    assert_eq!(s.run("pick ./a.jsonl cccc0002 rrrr0004").lines().count(), 2);
+    assert_eq!(s.pisess("pick -q ./a.jsonl cccc0002").done().stderr, "");
+}
+
+#[test]
+fn labels_come_along() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("pick ./two-branches.jsonl start 1a2b3c03 --onto 1a2b3c05");
+    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"
+    start  1a2b3c01  2026-01-01 00:00  user: Which paper for a kite?
+    start  226b1b5c  2026-05-04 12:00  user: Which paper for a kite?
+    ");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
+    {"type":"message","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}}
+    {"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"226b1b5c","label":"start"}
+    "#);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl start").fails(2), @r#"./two-branches.jsonl: "start" fits several entries: 1a2b3c01, 226b1b5c (hint: give more of the id, or the line as `:12`)"#);
+}
+
+#[test]
+fn what_copies_name() {
+    let s = Sandbox::new();
+    s.put(
+        "a.jsonl",
+        session(&[
+            &user("uuuu0001", None, "one"),
+            &user("uuuu0002", Some("uuuu0001"), "two"),
+            &entry("llll0001", "uuuu0002", r#""label","targetId":"uuuu0001","label":"l""#),
+            &user("uuuu0003", Some("llll0001"), "three"),
+            &entry("eeee0001", "uuuu0003", r#""context_edit","targetId":"uuuu0003","replacement":null"#),
+            &entry(
+                "kkkk0001",
+                "eeee0001",
+                r#""compaction","summary":"to three","firstKeptEntryId":"uuuu0003","tokensBefore":1"#,
+            ),
+            &entry(
+                "kkkk0002",
+                "kkkk0001",
+                r#""compaction","summary":"all","firstKeptEntryId":"kkkk0002","tokensBefore":1"#,
+            ),
+            &entry(
+                "kkkk0003",
+                "kkkk0002",
+                r#""compaction","summary":"behind the label","firstKeptEntryId":"llll0001","tokensBefore":1"#,
+            ),
+            &entry("bbbb0001", "kkkk0003", r#""branch_summary","fromId":"uuuu0003","summary":"b""#),
+            &user("uuuu0009", Some("uuuu0001"), "here"),
+        ]),
+    );
+    s.run("pick ./a.jsonl uuuu0003 eeee0001 kkkk0001 kkkk0002 kkkk0003 bbbb0001");
+    assert_snapshot!(s.lines_from("a.jsonl", 12), @r#"
+    {"type":"message","id":"226b1b5c","parentId":"uuuu0009","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"three"}}
+    {"type":"context_edit","targetId":"226b1b5c","replacement":null,"id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z"}
+    {"type":"compaction","summary":"to three","firstKeptEntryId":"226b1b5c","tokensBefore":1,"id":"b958585d","parentId":"27aa2424","timestamp":"2026-05-04T12:00:00.000Z"}
+    {"type":"compaction","summary":"all","firstKeptEntryId":"95d82c0b","tokensBefore":1,"id":"95d82c0b","parentId":"b958585d","timestamp":"2026-05-04T12:00:00.000Z"}
+    {"type":"compaction","summary":"behind the label","firstKeptEntryId":"226b1b5c","tokensBefore":1,"id":"cbc059f5","parentId":"95d82c0b","timestamp":"2026-05-04T12:00:00.000Z"}
+    {"type":"branch_summary","fromId":"226b1b5c","summary":"b","id":"7438758a","parentId":"cbc059f5","timestamp":"2026-05-04T12:00:00.000Z"}
+    "#);
+    // What is above the place already stays as it is named.
+    s.run("pick ./a.jsonl eeee0001 kkkk0001 --onto uuuu0003");
+    assert_snapshot!(s.lines_from("a.jsonl", 18), @r#"
+    {"type":"context_edit","targetId":"uuuu0003","replacement":null,"id":"1158ac1a","parentId":"uuuu0003","timestamp":"2026-05-04T12:00:00.000Z"}
+    {"type":"compaction","summary":"to three","firstKeptEntryId":"uuuu0003","tokensBefore":1,"id":"c355b10a","parentId":"1158ac1a","timestamp":"2026-05-04T12:00:00.000Z"}
+    "#);
+}
+
+#[test]
+fn the_place_of_a_summary_of_oh_my_pi() {
+    let s = Sandbox::new();
+    s.put(
+        "a.jsonl",
+        session(&[
+            r#"{"type":"mode_change","id":"mmmm0001","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","mode":"none"}"#,
+            &user("uuuu0001", Some("mmmm0001"), "one"),
+            &entry("bbbb0001", "uuuu0001", r#""branch_summary","fromId":"uuuu0001","summary":"b""#),
+            &user("uuuu0002", Some("uuuu0001"), "here"),
+        ]),
+    );
+    s.run("pick ./a.jsonl bbbb0001");
+    assert_snapshot!(s.lines_from("a.jsonl", 6), @r#"{"type":"branch_summary","fromId":"uuuu0002","summary":"b","id":"226b1b5c","parentId":"uuuu0002","timestamp":"2026-05-04T12:00:00.000Z"}"#);
+}
+
+#[test]
+fn what_has_no_meaning_alone() {
+    let s = with_tools();
+    s.put(
+        "b.jsonl",
+        session(&[
+            &user("uuuu0001", None, "one"),
+            &entry("eeee0001", "uuuu0001", r#""context_edit","targetId":"uuuu0001","replacement":null"#),
+            &entry(
+                "kkkk0001",
+                "eeee0001",
+                r#""compaction","summary":"s","firstKeptEntryId":"uuuu0001","tokensBefore":1"#,
+            ),
+            &result("rrrr0001", "kkkk0001", "gone"),
+            &entry("llll0001", "rrrr0001", r#""label","targetId":"uuuu0001","label":"l""#),
+            &user("uuuu0002", None, "two"),
+        ]),
+    );
+    let mut said = String::new();
+    for line in [
+        "pick ./b.jsonl root",
+        "pick ./b.jsonl gone",
+        "pick ./b.jsonl llll0001",
+        "pick ./b.jsonl kkkk0001",
+        "pick ./b.jsonl eeee0001",
+        "pick ./b.jsonl rrrr0001",
+        "pick ./a.jsonl rrrr0002 rrrr0003",
+        "pick ./a.jsonl rrrr0002 --onto gone",
+        "pick ./a.jsonl",
+    ] {
+        said += &s.unchanged(line).fails(2);
+        said.push('\n');
+    }
+    assert_snapshot!(said, @r#"
+    ./b.jsonl: root is no entry (hint: root is the place before the first entry; name an entry)
+    ./b.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)
+    ./b.jsonl: llll0001 is the label of an entry that is not picked (hint: pick the entry; its label comes along)
+    ./b.jsonl: the compaction kkkk0001 keeps from uuuu0001 on, which is not picked (hint: pick what it keeps, too; or bring the branch back as a summary with pisess merge)
+    ./b.jsonl: eeee0001 edits an entry that is not above the place (hint: pick the entry that it edits, too)
+    ./b.jsonl: rrrr0001: the tool call that it answers is not above it
+    ./a.jsonl: rrrr0002 and rrrr0003 answer the same tool call (hint: pick one of them)
+    ./a.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)
+    the following required arguments were not provided: <REF>... (hint: see `pisess pick --help`)
+    "#);
+    // With its entry the label comes along, and that once.
+    assert_eq!(s.run("pick ./b.jsonl llll0001 uuuu0001").lines().count(), 1);
+    assert_eq!(s.run("path ./b.jsonl --ids").lines().count(), 3);
+}
+
+#[test]
+fn in_pipes_and_on_paper() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("pick -n ./two-branches.jsonl 1a2b3c05"), @r#"
+    append 1 line to ./two-branches.jsonl
+    {"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Half a metre; larger ones tear."}],"stopReason":"stop"}}
+    "#);
+    assert_snapshot!(s.run("pick --json ./two-branches.jsonl start -o ./new.jsonl"), @r#"{"path":"./new.jsonl","written":[{"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}},{"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"226b1b5c","label":"start"}],"editorText":null}"#);
+    let done = s.pisess("pick - start").stdin(fixture("two-branches.jsonl")).done();
+    assert_eq!((done.code, done.stderr.as_str()), (0, "226b1b5c\n"));
+    assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")));
+}
+
+#[test]
+fn an_older_file_is_migrated_with_it() {
+    for name in ["v1", "v2", "draft-tree"] {
+        let s = Sandbox::with(&[&format!("{name}.jsonl")]);
+        let migrated = s.run(&format!("migrate ./{name}.jsonl -o -"));
+        s.unchanged(&format!("pick ./{name}.jsonl gone")).fails(2);
+        s.run(&format!("pick ./{name}.jsonl '@^{{user}}'"));
+        let text = s.text(&format!("{name}.jsonl"));
+        let added = text.strip_prefix(&migrated).unwrap();
+        assert_eq!(added.lines().count(), 1, "{name}");
+    }
+}

@@ -1,0 +1,56 @@
+//! Runs on a real terminal, and what only such a terminal shows.
+
+use crate::sandbox::{Sandbox, fixture};
+use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use std::fs::File;
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+/// Runs a command on a terminal of 80 columns: what is seen there, and the exit code.
+pub fn on_terminal(mut command: Command) -> (String, i32) {
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    unlockpt(&terminal).unwrap();
+    let inside =
+        ioctl_tiocgptpeer(&terminal, OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    let size = Winsize { ws_row: 25, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&terminal, size).unwrap();
+    command.stdin(Stdio::null()).stdout(Stdio::from(inside.try_clone().unwrap())).stderr(Stdio::from(inside));
+    let mut child = command.spawn().unwrap();
+    // Our ends of the inside go, so that the terminal hangs up when the last of theirs does.
+    drop(command);
+    let mut seen = Vec::new();
+    let mut terminal = File::from(terminal);
+    let mut buffer = [0; 4096];
+    // It ends with an error of its own.
+    while let Ok(read @ 1..) = terminal.read(&mut buffer) {
+        seen.extend_from_slice(&buffer[..read]);
+    }
+    let code = child.wait().unwrap().code().expect("no signal");
+    (String::from_utf8(seen).unwrap().replace("\r\n", "\n"), code)
+}
+
+fn pisess(arguments: &[&str], sandbox: &Sandbox) -> (String, i32) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
+    command.args(arguments).current_dir(sandbox.path("")).env_clear().env("TERM", "xterm");
+    on_terminal(command)
+}
+
+#[test]
+fn many_migrations_show_how_far_they_are() {
+    let folder_of_old = || {
+        let s = Sandbox::new();
+        (0..20).for_each(|at| s.put(&format!("{at}.jsonl"), fixture("v1.jsonl")));
+        s
+    };
+    let (seen, code) = pisess(&["migrate", "."], &folder_of_old());
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains("/20 sessions"), "{seen}");
+    let shown_last = seen.rsplit_once("/20 sessions").map_or("", |(_, last)| last);
+    assert!(
+        shown_last.contains("\u{1b}[2K") && shown_last.contains("migrated"),
+        "cleared for the table: {seen}"
+    );
+    let (seen, _) = pisess(&["migrate", "-q", "."], &folder_of_old());
+    assert!(!seen.contains("/20 sessions"), "{seen}");
+}
