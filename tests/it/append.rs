@@ -234,7 +234,7 @@ fn what_cannot_be_asked() {
     assert_snapshot!(s.pisess("append - --user -").stdin(session.clone()).done().fails(2), @"standard input is the session already (hint: give one of them by a path)");
     assert_snapshot!(s.pisess("append ./two-branches.jsonl").typed().done().fails(2), @"no entries to append: standard input is a terminal (hint: tell them by options such as --user, or give a file with --from)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --from ./x --user hi").fails(2), @"--from: the entries are told by options already (hint: append in two steps, or give all entries as JSON)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --from ./gone").fails(2), @"read ./gone: No such file or directory (os error 2)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --from ./gone").fails(2), @"read ./gone: no such file or directory");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user ' '").fails(2), @"the text of the message is empty");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --custom c --data '{'").fails(2), @"--data: no JSON");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --data 1").fails(2), @"the following required arguments were not provided: --custom <TYPE> (hint: see `pisess append --help`)");

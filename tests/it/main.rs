@@ -27,9 +27,11 @@ mod hook;
 mod references;
 
 mod errors;
+mod every;
 mod fuzz;
 mod hazards;
 mod hostile;
+mod large;
 mod others;
 mod pipes;
 mod properties;

@@ -49,9 +49,9 @@ fn in_words_of_ones_own() {
     assert!(s.lines_from("two-branches.jsonl", 11).contains(r#""fromId":"1a2b3c05","summary":"Half.""#));
     assert_snapshot!(s.run("path ./two-branches.jsonl --ids").lines().count(), @"8");
     // oh-my-pi's field for a hook, and the same `fromId`.
-    s.run("switch ./omp.jsonl 3d4e5f60");
-    s.run("merge ./omp.jsonl 93a4b5c6 --hook 'echo {\\\"summary\\\":\\\"seen\\\"}'");
-    assert_snapshot!(s.lines_from("omp.jsonl", 18), @r#"{"type":"branch_summary","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","fromId":"93a4b5c6","summary":"seen","details":{"readFiles":[],"modifiedFiles":[]},"fromExtension":true}"#);
+    s.run("switch ./omp.jsonl 3d4e5f60 -o ./back.jsonl");
+    s.run("merge ./back.jsonl 93a4b5c6 -o ./omp-merged.jsonl --hook 'echo {\\\"summary\\\":\\\"seen\\\"}'");
+    assert_snapshot!(s.lines_from("omp-merged.jsonl", 18), @r#"{"type":"branch_summary","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","fromId":"93a4b5c6","summary":"seen","details":{"readFiles":[],"modifiedFiles":[]},"fromExtension":true}"#);
 }
 
 #[test]

@@ -143,8 +143,8 @@ fn check_changes_nothing_and_tells() {
     exit 1
     ");
     assert_snapshot!(s.unchanged("migrate --check --json ./v1.jsonl ./tour.jsonl"), @r#"
-    {"path":"./tour.jsonl","from":"v3","to":"v3","entries":31,"status":"current"}
     {"path":"./v1.jsonl","from":"v1","to":"v3","entries":9,"status":"outdated"}
+    {"path":"./tour.jsonl","from":"v3","to":"v3","entries":31,"status":"current"}
     exit 1
     "#);
     assert_eq!(s.pisess("migrate --check -").stdin(fixture("v1.jsonl")).done().code, 1);
@@ -161,8 +161,8 @@ fn dry_run_changes_nothing() {
     v3        1       31           0        1       0
     ");
     assert_snapshot!(s.unchanged("migrate -n --json ./v1.jsonl ./tour.jsonl"), @r#"
-    {"path":"./tour.jsonl","from":"v3","to":"v3","entries":31,"status":"current"}
     {"path":"./v1.jsonl","from":"v1","to":"v3","entries":9,"status":"outdated"}
+    {"path":"./tour.jsonl","from":"v3","to":"v3","entries":31,"status":"current"}
     "#);
 }
 
@@ -244,9 +244,9 @@ fn a_batch_goes_on_and_gives_the_worst_code() {
     v1        1        9         1        0       0
     -         4        0         0        0       4
     2> pisess: cannot read ./gone.jsonl: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
-    2> pisess: ./empty.jsonl: the file is empty (hint: an agent writes the header with the first message)
-    2> pisess: ./other-tool.jsonl:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     2> pisess: ./v4.jsonl:1: the session has the newer format v4, which pisess does not know (hint: nothing was written; use a newer pisess for it)
+    2> pisess: ./other-tool.jsonl:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    2> pisess: ./empty.jsonl: the file is empty (hint: an agent writes the header with the first message)
     exit 2
     "#);
     assert!(s.text("v1.jsonl").contains("\"version\":3"));

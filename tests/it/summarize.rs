@@ -214,7 +214,7 @@ fn from_a_file_and_from_standard_input() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let call = s.pisess("summarize - 1a2b3c05 --summary-file -").stdin(fixture("two-branches.jsonl"));
     assert_snapshot!(call.done().fails(2), @"standard input is the session already (hint: give one of them by a path)");
-    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summary-file ./gone.txt").fails(2), @"read ./gone.txt: No such file or directory (os error 2)");
+    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summary-file ./gone.txt").fails(2), @"read ./gone.txt: no such file or directory (hint: give the path of a text, or - for standard input)");
     assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summary ' '").fails(2), @"the summary is empty (hint: leave the option out for the built-in summary)");
 }
 
