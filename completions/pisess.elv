@@ -29,6 +29,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand migrate 'Bring old session files to version 3'
             cand tree 'Draw the conversation as a tree'
             cand path 'List the entries from the root to an entry'
+            cand show 'Show entries in full'
             cand label 'Name an entry, take its name off, or list the names'
             cand append 'Add entries: messages, notes, settings, a name'
             cand edit 'Change what the model sees of an entry, and leave the entry as it is'
@@ -37,6 +38,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand compact 'Summarise the older part of the conversation and go on from there'
             cand summarize 'Go to another entry and leave a summary of the branch behind'
             cand merge 'Bring another branch back as a summary at the leaf'
+            cand branches 'List the branches'
             cand switch 'Go on from another entry'
             cand pop 'Take the last question back, and leave a summary of what came after it'
             cand context 'Print what the model would see at an entry'
@@ -78,6 +80,15 @@ set edit:completion:arg-completer[pisess] = {|@words|
         &'pisess;path'= {
             cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand --ids 'Print the ids only'
+            cand --json 'Print the entries themselves, as version 3 stores them'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;show'= {
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --children 'List the entries directly under each REF instead'
             cand --json 'Print the entries themselves, as version 3 stores them'
             cand -q 'Print no notes, only errors'
             cand --quiet 'Print no notes, only errors'
@@ -167,6 +178,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --wait 'How long to wait for another process that holds the session'
             cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand --before 'End before REF, a user message, and print its text to be edited'
+            cand --subtree 'Copy what hangs below REF, too, with its branches'
             cand --all 'Copy every entry and branch'
             cand -n 'Write nothing, print what would be written'
             cand --dry-run 'Write nothing, print what would be written'
@@ -247,6 +259,14 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --dry-run 'Write nothing, print what would be written'
             cand --force 'Write what is refused otherwise, as onto an existing file'
             cand --json 'Print JSON: what was written, or with -n what would be'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;branches'= {
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --json 'Print a JSON object for each branch'
             cand -q 'Print no notes, only errors'
             cand --quiet 'Print no notes, only errors'
             cand -h 'Print help (see more with ''--help'')'
@@ -335,6 +355,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand migrate 'Bring old session files to version 3'
             cand tree 'Draw the conversation as a tree'
             cand path 'List the entries from the root to an entry'
+            cand show 'Show entries in full'
             cand label 'Name an entry, take its name off, or list the names'
             cand append 'Add entries: messages, notes, settings, a name'
             cand edit 'Change what the model sees of an entry, and leave the entry as it is'
@@ -343,6 +364,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand compact 'Summarise the older part of the conversation and go on from there'
             cand summarize 'Go to another entry and leave a summary of the branch behind'
             cand merge 'Bring another branch back as a summary at the leaf'
+            cand branches 'List the branches'
             cand switch 'Go on from another entry'
             cand pop 'Take the last question back, and leave a summary of what came after it'
             cand context 'Print what the model would see at an entry'
@@ -354,6 +376,8 @@ set edit:completion:arg-completer[pisess] = {|@words|
         &'pisess;help;tree'= {
         }
         &'pisess;help;path'= {
+        }
+        &'pisess;help;show'= {
         }
         &'pisess;help;label'= {
         }
@@ -370,6 +394,8 @@ set edit:completion:arg-completer[pisess] = {|@words|
         &'pisess;help;summarize'= {
         }
         &'pisess;help;merge'= {
+        }
+        &'pisess;help;branches'= {
         }
         &'pisess;help;switch'= {
         }

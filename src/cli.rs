@@ -58,6 +58,7 @@ pub enum Verb {
     Migrate(commands::migrate::Args),
     Tree(commands::tree::Args),
     Path(commands::path::Args),
+    Show(commands::show::Args),
     Label(commands::label::Args),
     Append(commands::append::Args),
     Edit(commands::edit::Args),
@@ -67,6 +68,7 @@ pub enum Verb {
     #[command(alias = "summarise")]
     Summarize(commands::summarize::Args),
     Merge(commands::merge::Args),
+    Branches(commands::branches::Args),
     Switch(commands::switch::Args),
     Pop(commands::pop::Args),
     Context(commands::context::Args),

@@ -237,15 +237,16 @@ pub struct Guide {
 }
 
 /// All commands, as `--help` lists them.
-pub fn guides() -> [Guide; 15] {
+pub fn guides() -> [Guide; 17] {
     use crate::commands::{
-        append, check, compact, context, edit, fork, label, merge, migrate, path, pick, pop, summarize,
-        switch, tree,
+        append, branches, check, compact, context, edit, fork, label, merge, migrate, path, pick, pop, show,
+        summarize, switch, tree,
     };
     [
         migrate::GUIDE,
         tree::GUIDE,
         path::GUIDE,
+        show::GUIDE,
         label::GUIDE,
         append::GUIDE,
         edit::GUIDE,
@@ -254,6 +255,7 @@ pub fn guides() -> [Guide; 15] {
         compact::GUIDE,
         summarize::GUIDE,
         merge::GUIDE,
+        branches::GUIDE,
         switch::GUIDE,
         pop::GUIDE,
         context::GUIDE,

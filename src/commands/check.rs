@@ -303,11 +303,8 @@ fn repair(path: &Path, args: &Args, talk: &Talk, world: &mut World) -> Result<Ex
     }
     match (&args.write.output, input.file()) {
         (Some(output), _) if output != Path::new("-") => {
-            let mut rejected = None;
-            let committed = store::create(output, input.file(), args.write.force, &mut |out| {
-                rejected = write_both(&checkup, output, &input, out)?;
-                Ok(())
-            })?;
+            let create = |fill: &mut Fill| store::create(output, input.file(), args.write.force, fill);
+            let (committed, rejected) = write_both(&checkup, output, &input, create)?;
             troubles(&committed, talk, world);
             done(path, &checkup, rejected.as_ref(), args, talk, world)
         }
@@ -345,11 +342,8 @@ fn in_place(
         return done(path, checkup, None, args, talk, world);
     }
     let backup = args.backup.as_ref().map(|suffix| with_suffix(path, suffix));
-    let mut rejected = None;
-    let committed = locked.rewrite(backup.as_deref(), &mut |out| {
-        rejected = write_both(checkup, path, input, out)?;
-        Ok(())
-    })?;
+    let rewrite = |fill: &mut Fill| locked.rewrite(backup.as_deref(), fill);
+    let (committed, rejected) = write_both(checkup, path, input, rewrite)?;
     troubles(&committed, talk, world);
     done(path, checkup, rejected.as_ref(), args, talk, world)
 }
@@ -385,25 +379,43 @@ fn to_stdout(
     Ok(report.exit)
 }
 
+/// Writes what goes into a session file.
+type Fill<'a> = dyn FnMut(&mut dyn io::Write) -> io::Result<()> + 'a;
+
 /// The repaired session, and beside it what was taken out: that is on disk before the session is in
-/// place (rule 6).
+/// place (rule 6), and is taken back when the session could not be written (rule 7).
 fn write_both(
     checkup: &Checkup,
     output: &Path,
     input: &Input,
-    out: &mut dyn io::Write,
-) -> io::Result<Option<Committed>> {
-    checkup.write_repaired(out)?;
-    if checkup.rejected().is_empty() {
-        return Ok(None);
+    write: impl FnOnce(&mut Fill) -> Result<Committed, StoreError>,
+) -> Result<(Committed, Option<Committed>), StoreError> {
+    let mut rejected = None;
+    let written = write(&mut |out| {
+        checkup.write_repaired(out)?;
+        if !checkup.rejected().is_empty() {
+            rejected = Some(write_rejected(checkup, output, input).map_err(io::Error::other)?);
+        }
+        Ok(())
+    });
+    match (written, rejected) {
+        (Ok(committed), rejected) => Ok((committed, rejected)),
+        (Err(error), rejected) => {
+            rejected.iter().for_each(store::take_back);
+            Err(error)
+        }
     }
+}
+
+/// Under the first name that is free.
+fn write_rejected(checkup: &Checkup, output: &Path, input: &Input) -> Result<Committed, StoreError> {
     let mut number = 0;
     loop {
         let suffix = if number == 0 { ".rejected".to_owned() } else { format!(".rejected.{number}") };
         let beside = with_suffix(output, &suffix);
         match store::create(&beside, input.file(), false, &mut |out| checkup.write_rejected(out)) {
             Err(StoreError::Exists { .. }) => number += 1,
-            made => return made.map(Some).map_err(io::Error::other),
+            made => return made,
         }
     }
 }

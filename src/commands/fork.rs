@@ -12,7 +12,7 @@ use crate::core::entry::Role;
 use crate::core::json::Raw;
 use crate::core::json::write::Object;
 use crate::core::load::Options;
-use crate::core::ops::fork::{ForkOptions, fork, fork_all};
+use crate::core::ops::fork::{ForkOptions, fork, fork_all, fork_subtree};
 use crate::core::plan::{Entries, NewSession, Piece};
 use crate::core::reference::Position;
 use crate::core::session::{Dialect, Session};
@@ -31,6 +31,10 @@ pub const GUIDE: Guide = Guide {
             "Up to the last question, whose text is printed to be asked anew",
             "pisess fork --before session.jsonl '@^{user}'",
         ),
+        Example::new(
+            "A place with all that was tried from there",
+            "pisess fork --subtree session.jsonl '@~9'",
+        ),
         Example::new("Everything, for another project", "pisess fork --all --cwd ~/other session.jsonl"),
         Example::new("Into a pipe", "pisess fork -o - session.jsonl @^ | pisess context --tokens -"),
     ],
@@ -44,6 +48,9 @@ pub const GUIDE: Guide = Guide {
 /// The new session holds what leads to REF, in a file of its own beside the session, named as the
 /// agent names files. It has a new id and remembers where it came from. Labels in effect on its
 /// entries come with it. The session itself is not changed. The path of the new file is printed.
+///
+/// With --subtree it also holds what hangs below REF. The conversation then stands where it stands in
+/// the session, if that is in there, else at the last entry that is.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -55,6 +62,9 @@ pub struct Args {
     /// End before REF, a user message, and print its text to be edited
     #[arg(long, conflicts_with = "all")]
     pub before: bool,
+    /// Copy what hangs below REF, too, with its branches
+    #[arg(long, conflicts_with_all = ["before", "all"])]
+    pub subtree: bool,
     /// Copy every entry and branch
     #[arg(long)]
     pub all: bool,
@@ -98,9 +108,10 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     let text = |message| agent::draft_text(&session, &bodies, message);
     let draft = message.map(text).transpose().map_err(unreadable)?;
     let end = message.map_or(chosen, |message| session.entry(message).parent);
+    let path_or_more = if args.subtree { fork_subtree } else { fork };
     let new = mint.stamp(world, |stamp| match args.all {
         true => Ok(fork_all(&session, &fork_options, stamp)),
-        false => fork(&session, &bodies, end, &fork_options, stamp),
+        false => path_or_more(&session, &bodies, end, &fork_options, stamp),
     });
     let new = new.map_err(unreadable)?;
     let path = match &args.write.output {
@@ -126,6 +137,7 @@ fn event(args: &Args, session: &Session, chosen: Position, bodies: &dyn Bodies) 
         .text_or_null("entryId", chosen.map(|ix| session.id(ix)).as_ref())
         .str("position", if args.before { "before" } else { "at" })
         .bool("all", args.all)
+        .bool("subtree", args.subtree)
         .json("entry", &entry))
 }
 

@@ -87,8 +87,8 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     }
     let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
     let mut mint = Mint::new(world)?;
-    let hook = step.summary.hook.hook(world);
     let leaf = step.landing()?;
+    let hook = step.hook(world);
     let summary = step.ready(hook.as_ref(), world)?;
     let name = step.name()?;
     let from = from.map(|ix| session.id(ix).into_owned());
@@ -105,9 +105,9 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         let change = merged(session, found(&from), &summary, name.as_ref(), stamp);
         let names = first_id(&change);
         let old = session.leaf.map(|leaf| session.id(leaf));
-        let after =
-            hook.clone().map(|hook| told(hook, (input, session), old.as_ref(), Some(&summary), &change));
-        Ok(Some((change, Made { names, after, draft: None })))
+        let of = (input, session);
+        let after = hook.clone().map(|hook| told(hook, of, old.as_ref(), Some(&summary), &change));
+        Ok(Some((change, Made { names, draft: None, after })))
     };
     change(&job, &session, &mut mint, world, &mut decide)
 }

@@ -30,7 +30,7 @@ impl Mint {
     }
 
     /// Milliseconds since 1970.
-    fn now_ms(&self, world: &World) -> i64 {
+    pub fn now_ms(&self, world: &World) -> i64 {
         self.fixed_ms.unwrap_or_else(|| (world.now_ms)())
     }
 

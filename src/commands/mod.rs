@@ -1,6 +1,7 @@
 //! Arguments → core → print. One file a command; what they share stands beside them.
 
 pub mod append;
+pub mod branches;
 pub mod check;
 pub mod compact;
 pub mod context;
@@ -12,6 +13,7 @@ pub mod migrate;
 pub mod path;
 pub mod pick;
 pub mod pop;
+pub mod show;
 pub mod summarize;
 pub mod switch;
 pub mod tree;
@@ -61,6 +63,7 @@ fn dispatch(cli: Cli, world: &mut World) -> Result<u8, Failure> {
         Verb::Migrate(args) => migrate::run(&args, talk, world),
         Verb::Tree(args) => tree::run(&args, talk, world),
         Verb::Path(args) => path::run(&args, talk, world),
+        Verb::Show(args) => show::run(&args, talk, world),
         Verb::Label(args) => label::run(&args, talk, world),
         Verb::Append(args) => append::run(args, talk, world),
         Verb::Edit(args) => edit::run(&args, talk, world),
@@ -69,6 +72,7 @@ fn dispatch(cli: Cli, world: &mut World) -> Result<u8, Failure> {
         Verb::Compact(args) => compact::run(&args, talk, world),
         Verb::Summarize(args) => summarize::run(&args, talk, world),
         Verb::Merge(args) => merge::run(&args, talk, world),
+        Verb::Branches(args) => branches::run(&args, talk, world),
         Verb::Switch(args) => switch::run(&args, talk, world),
         Verb::Pop(args) => pop::run(&args, talk, world),
         Verb::Context(args) => context::run(&args, talk, world),

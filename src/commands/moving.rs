@@ -73,7 +73,7 @@ impl Move<'_> {
     /// the summary and would be lost from sight.
     pub fn make(mut self, job: &Job, from_leaf: bool, world: &mut World) -> Result<Exit, Failure> {
         let mut mint = Mint::new(world)?;
-        let hook = self.summary.hook.hook(world);
+        let hook = self.hook(world);
         let new = self.landing()?;
         let summary = self.ready(hook.as_ref(), world)?;
         let (draft, name) = (self.draft()?, self.name()?);
@@ -97,16 +97,16 @@ impl Move<'_> {
     fn mark(mut self, job: &Job, world: &mut World) -> Result<Exit, Failure> {
         let mut mint = Mint::new(world)?;
         let (place, _) = (self.landing()?, self.name()?);
-        // As in the agents, who is there already is not asked whether to go.
-        let stays = self.navigation.target == self.navigation.old_leaf && !self.navigation.edits_target;
-        let hook = self.summary.hook.hook(world).filter(|_| !stays);
-        self.ask(hook.as_ref())?;
-        let (draft, name) = (self.draft()?, self.name()?);
         let target = self.navigation.target.map(|ix| self.session.id(ix).into_owned());
         if target.is_none() && self.label.is_some() {
             return Err(Failure::cannot("--label: root is no entry")
                 .hint("name another entry, or leave a summary with --summarize"));
         }
+        // As in the agents, who is there already is not asked whether to go.
+        let stays = self.navigation.target == self.navigation.old_leaf && !self.navigation.edits_target;
+        let hook = self.hook(world).filter(|_| !stays);
+        self.ask(hook.as_ref())?;
+        let (draft, name) = (self.draft()?, self.name()?);
         let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
             let found = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| session.find(id));
             let wanted = Switch { place: found(&place), label: found(&target).zip(name.as_ref()) };
@@ -150,6 +150,11 @@ impl Move<'_> {
     /// Whether the branch that is left tells anything: notes alone do not.
     pub fn leaves_something(&self) -> bool {
         self.navigation.abandoned.iter().any(|&ix| !self.session.entry(ix).kind.is_note())
+    }
+
+    /// The hook, where one is set.
+    pub fn hook(&self, world: &World) -> Option<Hook> {
+        self.summary.hook.hook(world)
     }
 
     /// Asks the hook, where there is one; the summary that it gives, if it does. What it says of the label
@@ -238,22 +243,6 @@ impl Move<'_> {
     }
 }
 
-/// The id by which new entries can hang under a place, `None` under the root.
-pub fn new_parent(
-    input: &Input,
-    session: &Session,
-    place: Position,
-) -> Result<Option<Text<'static>>, Failure> {
-    let Some(place) = place else { return Ok(None) };
-    let (id, line) = (session.id(place), session.entry(place).line.0);
-    if session.find(&id) == Some(place) && !id.is_empty() {
-        return Ok(Some(id.into_owned()));
-    }
-    let why = if id.is_empty() { "has no id" } else { "has the id of a later one" };
-    Err(Failure::cannot(format_args!("{}:{line}: the entry {why}, so nothing can hang under it", input.name))
-        .hint("`pisess check` tells more"))
-}
-
 /// What a hook is told once the move is made (`session_tree`), whose last new entry is the leaf; a
 /// summary that is left is the first of them.
 pub fn told(
@@ -275,6 +264,22 @@ pub fn told(
         .json("fromExtension", hooked)
         .json("fromHook", hooked);
     After { hook, event, place }
+}
+
+/// The id by which new entries can hang under a place, `None` under the root.
+pub fn new_parent(
+    input: &Input,
+    session: &Session,
+    place: Position,
+) -> Result<Option<Text<'static>>, Failure> {
+    let Some(place) = place else { return Ok(None) };
+    let (id, line) = (session.id(place), session.entry(place).line.0);
+    if session.find(&id) == Some(place) && !id.is_empty() {
+        return Ok(Some(id.into_owned()));
+    }
+    let why = if id.is_empty() { "has no id" } else { "has the id of a later one" };
+    Err(Failure::cannot(format_args!("{}:{line}: the entry {why}, so nothing can hang under it", input.name))
+        .hint("`pisess check` tells more"))
 }
 
 /// The id of the first entry that a change adds: what it is about.

@@ -179,13 +179,18 @@ pub fn pens(pen: Rows, count: usize, world: &World) -> Vec<Rows> {
 }
 
 fn push_styled(out: &mut String, text: &str, style: Style) {
-    if text.is_empty() {
-        return;
-    }
     if style == Style::default() {
         out.push_str(text);
     } else {
-        *out += &text.style(style).to_string();
+        *out += &styled(text, style);
+    }
+}
+
+/// The text in its colour.
+pub fn styled(text: &str, style: Style) -> String {
+    match text.is_empty() || style == Style::default() {
+        true => text.to_owned(),
+        false => text.style(style).to_string(),
     }
 }
 

@@ -8,9 +8,11 @@ use super::tree::{ID_COLUMNS, row_options, row_style};
 use super::visible::{push_visible, visible, visible_lines};
 use crate::cli::Talk;
 use crate::core::bodies::{Bodies, FileBodies};
+use crate::core::entry::EntryIx;
 use crate::core::json::write::write_valid;
 use crate::core::load::Options;
-use crate::core::ops::tree::rows;
+use crate::core::ops::tree::{Drawing, rows};
+use crate::core::session::Session;
 use crate::guide::{Example, Guide};
 use crate::world::World;
 use std::fmt::Write as _;
@@ -64,40 +66,60 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     let end = input.resolve(&session, &args.to)?;
     let path = session.path(end);
     if args.json {
-        let bodies = FileBodies::new(&session, input.source());
-        let is_utf8 = session.is_utf8();
-        for ix in path {
-            let mut written = Ok(());
-            let mut write = |line: &[u8]| {
-                let line = line.trim_ascii();
-                written = match world.terminals.stdout {
-                    true => world.stdout.write_all(visible_lines(&String::from_utf8_lossy(line)).as_bytes()),
-                    false => write_valid(world.stdout, line, is_utf8),
-                }
-                .and_then(|()| world.stdout.write_all(b"\n"));
-            };
-            bodies.with_line(ix, &mut write).map_err(|error| input.unreadable(error))?;
-            written.map_err(Failure::output)?;
-        }
-        return Ok(Exit::Done);
-    }
-    if args.ids {
+        print_stored(&input, &session, &path, world)?;
+    } else if args.ids {
         for ix in path {
             writeln!(world.stdout, "{}", visible(&session.id(ix).to_string_lossy()))
                 .map_err(Failure::output)?;
         }
-        return Ok(Exit::Done);
+    } else {
+        // Rows read as in the tree, where a tool result is told by its call.
+        print_rows(&rows(&session, end), &session, &path, talk, world)?;
     }
-    // Rows read as in the tree, where a tool result is told by its call.
-    let drawing = rows(&session, end);
+    Ok(Exit::Done)
+}
+
+/// Prints entries as version 3 stores them, one a line.
+pub fn print_stored(
+    input: &Input,
+    session: &Session,
+    entries: &[EntryIx],
+    world: &mut World,
+) -> Result<(), Failure> {
+    let bodies = FileBodies::new(session, input.source());
+    let is_utf8 = session.is_utf8();
+    for &ix in entries {
+        let mut written = Ok(());
+        let mut write = |line: &[u8]| {
+            let line = line.trim_ascii();
+            written = match world.terminals.stdout {
+                true => world.stdout.write_all(visible_lines(&String::from_utf8_lossy(line)).as_bytes()),
+                false => write_valid(world.stdout, line, is_utf8),
+            }
+            .and_then(|()| world.stdout.write_all(b"\n"));
+        };
+        bodies.with_line(ix, &mut write).map_err(|error| input.unreadable(error))?;
+        written.map_err(Failure::output)?;
+    }
+    Ok(())
+}
+
+/// Prints a row for each entry: its line, its id, its time, its label, and what it says.
+pub fn print_rows(
+    drawing: &Drawing,
+    session: &Session,
+    entries: &[EntryIx],
+    talk: &Talk,
+    world: &mut World,
+) -> Result<(), Failure> {
     let styles = Styles::of(talk, world);
     let width = world.terminals.width.filter(|_| world.terminals.stdout);
     let line_width =
-        path.last().map_or(1, |_| session.entries.last().map_or(1, |last| last.line.0.to_string().len()));
+        entries.last().map_or(1, |_| session.entries.last().map_or(1, |last| last.line.0.to_string().len()));
     let id_width =
-        path.iter().map(|&ix| session.entry(ix).id.len as usize).max().unwrap_or(0).min(ID_COLUMNS);
+        entries.iter().map(|&ix| session.entry(ix).id.len as usize).max().unwrap_or(0).min(ID_COLUMNS);
     let draw = |rows: &mut Rows, stretch: Range<usize>| {
-        for &ix in &path[stretch] {
+        for &ix in &entries[stretch] {
             let entry = session.entry(ix);
             rows.begin();
             // Writing to a string cannot fail.
@@ -117,12 +139,11 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
                 rows.put_part(styles.label);
             }
             push_visible(&mut rows.part, &drawing.text(ix).to_string_lossy());
-            rows.put_part(row_style(&session, ix, &styles));
+            rows.put_part(row_style(session, ix, &styles));
             rows.end();
         }
     };
     let pen = Rows::new(width, Glyphs::UNICODE.ellipsis, Some(Clock::new(world)));
-    let mut pens = pens(pen, path.len(), world);
-    draw_stretches(&mut pens, path.len(), &draw, world.stdout).map_err(Failure::output)?;
-    Ok(Exit::Done)
+    let mut pens = pens(pen, entries.len(), world);
+    draw_stretches(&mut pens, entries.len(), &draw, world.stdout).map_err(Failure::output)
 }

@@ -7,7 +7,9 @@ use super::json::write::Object;
 use super::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use super::session::{Dialect, Session};
 use super::text::Text;
+use super::tree::Tree;
 use super::{omp, pi};
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 /// What the model of the file's agent sees at the end of `path`.
@@ -66,6 +68,22 @@ pub fn tokens(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::R
             let projection = pi::context::projection(session, path, bodies)?;
             pi::tokens::context(session, path, &projection, bodies)
         }
+    }
+}
+
+/// The same estimate at each of `tips`, in a time that grows with the file and not with their paths.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn sizes(
+    session: &Session,
+    tree: &Tree,
+    tips: &[EntryIx],
+    bodies: &dyn Bodies,
+) -> io::Result<HashMap<EntryIx, f64>> {
+    match session.dialect {
+        Dialect::Pi => pi::tips::sizes(session, tree, tips, bodies),
+        Dialect::OhMyPi => omp::tokens::sizes(session, tree, tips, bodies),
     }
 }
 

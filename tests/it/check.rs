@@ -288,7 +288,7 @@ fn every_hazard_is_told() {
     lone-surrogate-v2: 0 1 note old-version
     malformed-v2: 1 1 note old-version, 3 error malformed-line*, 4 warning missing-parent*
     malformed-v3: 1 3 error malformed-line*, 4 warning missing-parent*
-    message-without-content: 1 3 note no-content, 4 note no-content, 5 error no-message*
+    message-without-content: 1 3 note no-content*, 4 note no-content, 5 error no-message*
     missing-id: 1 4 warning missing-id*
     missing-id-last: 1 4 error missing-id*
     no-final-newline: 1 5 warning no-final-newline*
@@ -333,4 +333,20 @@ fn every_hazard_is_repaired_once_and_for_all() {
         assert!(!s.names().contains(&"twice.jsonl.rejected".to_owned()), "{name}");
         s.unchanged("tree ./once.jsonl");
     }
+}
+
+/// What cannot be put in place leaves nothing behind, what was taken out neither.
+#[test]
+fn a_repair_that_fails_changes_nothing() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", session(&["torn"]));
+    std::fs::hard_link(s.path("s.jsonl"), s.path("other.jsonl")).unwrap();
+    s.unchanged("check --repair --backup ./s.jsonl").fails(2);
+    std::fs::remove_file(s.path("other.jsonl")).unwrap();
+    s.put("s.jsonl.bak", "mine");
+    s.unchanged("check --repair --backup ./s.jsonl").fails(2);
+    std::fs::remove_file(s.path("s.jsonl.bak")).unwrap();
+    let held = std::fs::File::open(s.path("s.jsonl")).unwrap();
+    held.lock().unwrap();
+    s.unchanged("check --repair --backup --wait 0 ./s.jsonl").fails(3);
 }

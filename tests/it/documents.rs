@@ -1,8 +1,9 @@
 //! What the documents show is run, and what help and man pages give as examples works.
 //!
 //! In `README.md` and `docs/*.md`, a block marked `console` is a session at a shell: lines after `$ `
-//! are typed, the lines below are what is seen on a terminal of 80 columns without colours. Each document gets a folder of
-//! its own with the fixtures in it, and what one block does is there in the next.
+//! are typed, and those after `> ` where a command goes on; the lines below are what is seen on a
+//! terminal of 80 columns without colours. Each document gets a folder of its own with the fixtures in
+//! it, and what one block does is there in the next.
 //! `PISESS_BLESS=1 cargo test --test it documents` writes the outputs anew.
 //!
 //! A block marked `console with fzf` (or another tool) is run by a test of its own, which
@@ -63,7 +64,7 @@ impl Desk {
 
     /// With somebody who chooses in fzf, and a model that is asked by HTTP.
     fn with_company(mut self) -> Desk {
-        self.env.push(("FZF_DEFAULT_OPTS", "--query nearer --select-1".to_owned()));
+        self.env.push(("FZF_DEFAULT_OPTS", "--exact --filter undo".to_owned()));
         self.env.push(("LLM_URL", model::listen()));
         self
     }
@@ -188,10 +189,10 @@ fn rerun(text: &str, runs: &dyn Fn(&str) -> bool, desk: &Desk) -> String {
             let Some(command) = line.strip_prefix("$ ") else { continue };
             out += &format!("{line}\n");
             let mut command = command.to_owned();
-            while command.ends_with('\\') {
-                let more = lines.next().expect("a line goes on");
+            // A shell asks for the rest of a command with `> `.
+            while let Some(more) = lines.next_if(|line| line.starts_with("> ")) {
                 out += &format!("{more}\n");
-                command += &format!("\n{more}");
+                command += &format!("\n{}", &more[2..]);
             }
             let said = output(&command, desk);
             // Commands are set apart by an empty line.

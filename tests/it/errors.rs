@@ -20,6 +20,8 @@ const COMMANDS: &[&str] = &[
     "summarize ./x root --summary s",
     "switch ./x root",
     "pop ./x",
+    "branches ./x",
+    "show ./x",
     "context ./x",
 ];
 

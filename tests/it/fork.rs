@@ -313,3 +313,114 @@ fn a_new_file_is_as_private_as_its_source() {
     s.pisess("fork - -o ./piped.jsonl").stdin(fixture("two-branches.jsonl")).done().quiet();
     assert_eq!(mode(&s, "piped.jsonl"), 0o600);
 }
+
+#[test]
+fn a_subtree_with_the_path_above_it() {
+    let s = Sandbox::with(&["two-branches.jsonl", "tour.jsonl"]);
+    assert_snapshot!(s.run("fork --subtree ./two-branches.jsonl 1a2b3c02 -o ./new.jsonl"), @"./new.jsonl");
+    assert_snapshot!(s.text("new.jsonl"), @r#"
+    {"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"}
+    {"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Which paper for a kite?"}}
+    {"type":"message","id":"1a2b3c02","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}}
+    {"type":"message","id":"1a2b3c04","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:04.000Z","message":{"role":"user","content":"Tissue paper then. How big?"}}
+    {"type":"message","id":"1a2b3c05","parentId":"1a2b3c04","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Half a metre; larger ones tear."}],"stopReason":"stop"}}
+    {"type":"message","id":"1a2b3c06","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:06.000Z","message":{"role":"user","content":"Washi then. How big?"}}
+    {"type":"message","id":"1a2b3c07","parentId":"1a2b3c06","timestamp":"2026-01-01T00:00:07.000Z","message":{"role":"assistant","content":[{"type":"text","text":"A metre and more, with a bamboo spar."}],"stopReason":"stop"}}
+    {"type":"label","id":"27aa2424","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}
+    "#);
+    s.run("fork --subtree ./tour.jsonl 3de1b752 -o ./tour-part.jsonl");
+    assert_snapshot!(s.run("tree ./tour-part.jsonl --no-ids"), @r#"
+    • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    • assistant: I'll look for where the waiting time is computed.
+    • [grep: /fn departs_in/ in ~/code/ferry/src]
+    • [read: ~/code/ferry/src/clock.rs:35-64]
+    • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    • [branch summary]: The user explored a different conversation branch before returning here. Summary of that exploration:  ## Goal Make `departs_in` right across midnight.  ## Progress ### Done - [x] Tried `rem_euclid(14
+    • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    • assistant: So the result lies within half a day either way.
+    • [edit: ~/code/ferry/src/clock.rs]
+    • [bash: cargo test --quiet]
+    • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    • user: Good. Please add a test for exactly that evening.
+    • [write: ~/code/ferry/tests/midnight.rs]
+    • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+    • [compaction: 12k tokens]
+    • user: Now a line for the changelog, for people who don't read code.
+    • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
+    "#);
+    // The leaf is not in there: the last entry of the file that is.
+    s.run("fork --subtree ./tour.jsonl 3ac9d7e4 -o ./other-part.jsonl");
+    assert_snapshot!(s.run("tree ./other-part.jsonl --filter all"), @r#"
+    4f1c02a9  • [model: claude-sonnet-4-5]
+    b7e3d510  • [thinking: low]
+    0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    c25f81e7  • assistant: I'll look for where the waiting time is computed.
+    9e04b3d8  • [grep: /fn departs_in/ in ~/code/ferry/src]
+    61a7f2cc  • assistant: (no content)
+    e8830b5a  • [read: ~/code/ferry/src/clock.rs:35-64]
+    27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    3ac9d7e4  • user: Just add a day when it comes out negative.
+    8b16f09d  • assistant: That is one line. I'll change it and run the tests.
+    d43e5a21  • [edit: ~/code/ferry/src/clock.rs]
+    72c0e8b6  • assistant: (no content)
+    15f9ad3c  • [bash: cargo test --quiet]
+    a6d84170  • assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+    ee2b93f5  • user: Hm. What would you do instead?
+    5c07d14b  • assistant: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+    27aa2424  • [label: cause found]  ← active
+    "#);
+}
+
+#[test]
+fn a_subtree_whose_leaf_is_not_its_last_entry() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("label ./two-branches.jsonl 1a2b3c01 --clear");
+    // Without a label the last entry would be another branch's.
+    s.run("switch ./two-branches.jsonl 1a2b3c05");
+    s.run("label ./two-branches.jsonl 1a2b3c01 x");
+    s.run("label ./two-branches.jsonl 1a2b3c01 --clear");
+    let record = r#"{"type":"leaf","id":"l","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:08.000Z","targetId":"1a2b3c05"}"#;
+    s.put("record.jsonl", [fixture("two-branches.jsonl"), record.into(), b"\n".to_vec()].concat());
+    s.run("label -o ./cleared.jsonl ./record.jsonl 1a2b3c01 --clear");
+    for name in ["two-branches.jsonl", "cleared.jsonl"] {
+        let context = s.run(&format!("context ./{name}"));
+        s.run(&format!("fork --force --subtree ./{name} 1a2b3c02 -o ./new.jsonl"));
+        assert_eq!(s.run("context ./new.jsonl"), context, "{name}");
+    }
+    assert_snapshot!(s.text("new.jsonl").lines().last().unwrap(), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c05"},"id":"27aa2424","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z"}"#);
+}
+
+#[test]
+fn a_subtree_of_everything_or_of_little() {
+    let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl", "omp.jsonl"]);
+    s.run("fork --subtree ./two-branches.jsonl root -o ./all.jsonl");
+    assert_eq!(s.text("all.jsonl").lines().count(), 8);
+    s.run("fork --subtree ./two-branches.jsonl -o ./path.jsonl");
+    assert_eq!(s.text("path.jsonl"), s.run("fork ./two-branches.jsonl -o -"));
+    s.run("fork --subtree ./v1.jsonl cb26a1f8 -o ./v3.jsonl");
+    assert_eq!(s.run("context ./v3.jsonl"), s.run("context ./v1.jsonl"));
+    s.run("fork --subtree ./omp.jsonl 60718293 -o ./new-omp.jsonl");
+    assert_eq!(s.run("context ./new-omp.jsonl"), s.run("context ./omp.jsonl"));
+    for options in ["--before", "--all"] {
+        assert_eq!(s.unchanged(&format!("fork --subtree {options} ./two-branches.jsonl")).code, 2);
+    }
+}
+
+/// Each compaction keeps from the entry behind the label on its own way.
+#[test]
+fn a_label_that_several_branches_keep_from() {
+    let s = Sandbox::with(&["hazards/kept-label.jsonl"]);
+    let more = [
+        crate::tree::user("u0000007", Some("l0000001"), "instead of three"),
+        r#"{"type":"compaction","id":"k0000008","parentId":"u0000007","timestamp":"2026-01-01T00:00:40.000Z","summary":"s","firstKeptEntryId":"l0000001","tokensBefore":1}"#.to_owned(),
+        crate::tree::user("u0000009", None, "elsewhere"),
+        r#"{"type":"compaction","id":"k0000010","parentId":"u0000009","timestamp":"2026-01-01T00:00:50.000Z","summary":"s","firstKeptEntryId":"l0000001","tokensBefore":1}"#.to_owned(),
+    ];
+    s.put("x.jsonl", format!("{}{}\n", s.text("kept-label.jsonl"), more.join("\n")));
+    let forked = s.run("fork --subtree ./x.jsonl root -o -");
+    let kept: Vec<_> = forked
+        .lines()
+        .filter_map(|line| line.split_once("\"firstKeptEntryId\":\"")?.1.split('"').next())
+        .collect();
+    assert_eq!(kept, ["u0000003", "u0000007", "l0000001"]);
+}

@@ -105,7 +105,7 @@ fn before_and_after_a_fork() {
     let hook = keeper(&s, "");
     s.pisess(&format!("fork ./{TWO} @^{{user}} --before -o ./new.jsonl --hook '{hook}'")).done().quiet();
     let [before, after] = &heard(&s)[..] else { panic!("two events") };
-    assert_snapshot!(before, @r#"{"all":false,"ctx":{"cwd":"/home/u/kites","leafId":"1a2b3c07","sessionFile":"./two-branches.jsonl","sessionId":"019c0000-0000-7000-8000-00000000babe"},"entry":{"id":"1a2b3c06","message":{"content":"Washi then. How big?","role":"user"},"parentId":"1a2b3c03","timestamp":"2026-01-01T00:00:06.000Z","type":"message"},"entryId":"1a2b3c06","position":"before","type":"session_before_fork"}"#);
+    assert_snapshot!(before, @r#"{"all":false,"ctx":{"cwd":"/home/u/kites","leafId":"1a2b3c07","sessionFile":"./two-branches.jsonl","sessionId":"019c0000-0000-7000-8000-00000000babe"},"entry":{"id":"1a2b3c06","message":{"content":"Washi then. How big?","role":"user"},"parentId":"1a2b3c03","timestamp":"2026-01-01T00:00:06.000Z","type":"message"},"entryId":"1a2b3c06","position":"before","subtree":false,"type":"session_before_fork"}"#);
     assert_snapshot!(after, @r#"{"ctx":{"cwd":"/home/u/kites","leafId":"27aa2424","sessionFile":"./new.jsonl","sessionId":"019df2dc-0a00-726b-9b5c-564f5be49767"},"previousSessionFile":"./two-branches.jsonl","type":"session_branch"}"#);
     s.run(&format!("fork ./{TWO} root -o ./empty.jsonl --hook '{hook}'"));
     let [before, after] = &heard(&s)[..] else { panic!("two events") };
@@ -141,6 +141,8 @@ fn nothing_is_told_of_what_does_not_happen() {
         "summarize -n ./F 1a2b3c05",
         "summarize -n ./F 1a2b3c05 --summary given",
         "switch -n ./F 1a2b3c05",
+        "pop -n ./F",
+        "merge -n ./F 1a2b3c05",
         "fork -n ./F",
     ] {
         let line = line.replace("./F", &format!("./{TWO}"));
@@ -178,6 +180,8 @@ fn the_environment_has_a_hook_for_every_command() {
         "compact ./F --first-kept none -n",
         "summarize ./F 1a2b3c05 -n",
         "switch ./F 1a2b3c05 -n",
+        "pop ./F -n",
+        "merge ./F 1a2b3c05 -n",
         "fork ./F -n",
         "context ./F",
     ] {
@@ -227,6 +231,7 @@ fn a_hook_cancels() {
             "summarize ./F root",
             "summarize ./F root --summary given",
             "switch ./F root",
+            "pop ./F",
             "fork ./F",
             "context ./F",
         ] {
@@ -308,6 +313,8 @@ fn a_hook_that_does_not_deliver() {
             "compact ./F --first-kept none",
             "summarize ./F 1a2b3c05",
             "switch ./F 1a2b3c05",
+            "pop ./F",
+            "merge ./F 1a2b3c05",
             "fork ./F",
             "context ./F",
         ] {
@@ -329,6 +336,8 @@ fn a_hook_that_fails_when_all_is_done() {
         "compact ./F --first-kept none",
         "summarize ./F 1a2b3c05",
         "switch ./F 1a2b3c05",
+        "pop ./F",
+        "merge ./F 1a2b3c05",
         "fork ./F -o ./new.jsonl",
     ] {
         let s = Sandbox::with(&[TWO]);

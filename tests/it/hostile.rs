@@ -40,6 +40,10 @@ const ROWS: &[&str] = &[
     "summarize -n ./F aaaa0002",
     "switch -n ./F uuuu0018",
     "pop -n ./F aaaa0002",
+    "branches ./F",
+    "show ./F @ aaaa0002 uuuu0018",
+    "show ./F --children root @ aaaa0002",
+    "fork -n --subtree ./F aaaa0002",
     "migrate -n ./F",
 ];
 
@@ -106,6 +110,8 @@ fn verbatim_data_is_raw_in_a_pipe_and_visible_on_a_terminal() {
         "summarize ./F aaaa0002 --prepare",
         "summarize ./F aaaa0002 --prompt",
         "switch ./F aaaa0002 -o -",
+        "branches ./F --json",
+        "show ./F --json @ aaaa0002",
         "label ./F @ n -n --json",
         "label ./F @ n -o -",
         "fork ./F -o -",

@@ -4,6 +4,7 @@
 mod sandbox;
 
 mod append;
+mod branches;
 mod check;
 mod compact;
 mod context;
@@ -15,6 +16,7 @@ mod migrate;
 mod path;
 mod pick;
 mod pop;
+mod show;
 mod summarize;
 mod switch;
 mod tree;
@@ -25,9 +27,11 @@ mod hook;
 mod references;
 
 mod errors;
+mod every;
 mod fuzz;
 mod hazards;
 mod hostile;
+mod large;
 mod others;
 mod pipes;
 mod properties;

@@ -161,8 +161,8 @@ fn dry_run_changes_nothing() {
     v3        1       31           0        1       0
     ");
     assert_snapshot!(s.unchanged("migrate -n --json ./v1.jsonl ./tour.jsonl"), @r#"
-    {"path":"./tour.jsonl","from":"v3","to":"v3","entries":31,"status":"current"}
     {"path":"./v1.jsonl","from":"v1","to":"v3","entries":9,"status":"outdated"}
+    {"path":"./tour.jsonl","from":"v3","to":"v3","entries":31,"status":"current"}
     "#);
 }
 

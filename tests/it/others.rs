@@ -12,8 +12,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Each command that changes the session `./s` in place.
-const CHANGES: [&str; 4] = [
+const CHANGES: [&str; 6] = [
     "label ./s @ n",
+    "append ./s --user hi",
+    "switch ./s root",
     "compact ./s --first-kept none --summary s",
     "summarize ./s root --summary s",
     "check --repair --backup ./s",
@@ -49,7 +51,7 @@ fn a_session_that_oh_my_pi_has_open_is_left_alone() {
     for line in CHANGES {
         let s = ended();
         let other = Other::sleeping(fs::OpenOptions::new().append(true).open(s.path("s")).unwrap().into());
-        let said = s.unchanged(line).fails(3).replace(&other.0.id().to_string(), "PID");
+        let said = s.unchanged(&format!("{line} -q")).fails(3).replace(&other.0.id().to_string(), "PID");
         assert_eq!(
             said,
             "cannot write ./s: process PID has it open for writing, as a running oh-my-pi does (hint: end that oh-my-pi session first; --force writes in spite of it)",
@@ -74,7 +76,7 @@ fn the_lock_of_oh_my_pi_is_honoured() {
         let pid = other.0.id();
         s.put(".s.lock", format!("{pid}:1700000000000\n"));
         for force in ["", "--force"] {
-            let said = s.unchanged(&format!("{line} --wait 0 {force}")).fails(3);
+            let said = s.unchanged(&format!("{line} -q --wait 0 {force}")).fails(3);
             assert_eq!(
                 said.replace(&pid.to_string(), "PID"),
                 "cannot lock ./.s.lock: held by process PID (waited 0.0 s) (hint: wait for the other process to end, or longer with --wait)",
@@ -163,8 +165,8 @@ fn a_thousand_labels_from_parallel_shells() {
     assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
     let path = s.run("path ./two-branches.jsonl --ids");
     let path: Vec<_> = path.lines().collect();
-    assert_eq!((ids.len(), path.len()), (SHELLS * EACH, 4 + SHELLS * EACH));
-    let mut added: Vec<_> = path[4..].to_vec();
+    assert_eq!((ids.len(), path.len()), (SHELLS * EACH, 5 + SHELLS * EACH));
+    let mut added: Vec<_> = path[5..].to_vec();
     added.sort_unstable();
     ids.sort_unstable();
     assert_eq!(ids, added);

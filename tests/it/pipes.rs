@@ -30,7 +30,9 @@ fn from_an_old_file_to_a_tree() {
 fn every_command_takes_a_stream() {
     let s = Sandbox::new();
     let stream = |line: &str| s.pisess(line).stdin(fixture("two-branches.jsonl")).real();
-    for line in ["tree -", "path -", "label -", "context -", "migrate -", "label -q - @ n"] {
+    for line in
+        ["tree -", "path -", "branches -", "show -", "label -", "context -", "migrate -", "label -q - @ n"]
+    {
         stream(line).quiet();
     }
     for line in [
@@ -53,7 +55,7 @@ fn every_command_takes_a_stream() {
 fn the_same_in_a_pipe_and_by_path() {
     let s = Sandbox::with(&["tour.jsonl", "v1.jsonl", "draft-tree.jsonl", "omp.jsonl"]);
     for name in s.names() {
-        for command in ["tree", "path", "context", "label", "tree --json --filter all"] {
+        for command in ["tree", "path", "branches", "show", "context", "label", "tree --json --filter all"] {
             let by_path = s.run(&format!("{command} ./{name}"));
             let piped = s.pisess(&format!("{command} -")).stdin(fixture(&name)).real().quiet();
             assert_eq!(by_path, piped, "{command} {name}");

@@ -128,7 +128,7 @@ proptest! {
         let (code, out) = run("migrate -q -", &bytes);
         prop_assert_eq!(code, 0);
         prop_assert!(out == bytes);
-        for line in ["tree -q - --filter all", "path -q -", "context -q -", "context -q - --as text", "label -q -"] {
+        for line in ["tree -q - --filter all", "path -q -", "context -q -", "context -q - --as text", "label -q -", "branches -q -", "show -q - --children root"] {
             prop_assert_eq!(run(line, &bytes).0, 0, "{}", line);
         }
     }
@@ -212,6 +212,16 @@ proptest! {
         // A `leaf` record on the path would be the last of the new file and send the leaf elsewhere.
         prop_assume!(!String::from_utf8_lossy(&bytes).contains("\"type\":\"leaf\""));
         let (code, forked) = run("fork -q - -o -", &bytes);
+        prop_assert_eq!(code, 0);
+        prop_assert_eq!(run("migrate --check -q -", &forked).0, 0);
+        let (before, after) = (run("context -q - --as text", &bytes), run("context -q - --as text", &forked));
+        prop_assert_eq!(String::from_utf8_lossy(&before.1), String::from_utf8_lossy(&after.1));
+    }
+
+    #[test]
+    fn a_fork_of_all_branches_has_the_context_of_its_source(File(bytes) in file(any_version())) {
+        prop_assume!(!String::from_utf8_lossy(&bytes).contains("\"type\":\"leaf\""));
+        let (code, forked) = run("fork -q - root --subtree -o -", &bytes);
         prop_assert_eq!(code, 0);
         prop_assert_eq!(run("migrate --check -q -", &forked).0, 0);
         let (before, after) = (run("context -q - --as text", &bytes), run("context -q - --as text", &forked));

@@ -159,6 +159,9 @@ fn everywhere_an_entry_is_named() {
         "summarize ./two-branches.jsonl @ --from nothing",
         "switch ./two-branches.jsonl nothing",
         "pop ./two-branches.jsonl nothing",
+        "show ./two-branches.jsonl @ nothing",
+        "show ./two-branches.jsonl nothing --children",
+        "fork ./two-branches.jsonl nothing --subtree",
         "context ./two-branches.jsonl nothing",
     ] {
         let said = s.unchanged(line).fails(2);

@@ -4,6 +4,7 @@
 //! - [`raw`] looks into a value that has been checked, without building anything.
 //! - [`string`] decodes and encodes strings, lone surrogates and invalid UTF-8 included.
 //! - [`js`] writes a value as JavaScript's `JSON.stringify` would after `JSON.parse`.
+//! - [`mod@pretty`] lays a value out over lines, for people.
 //! - [`mod@write`] builds new values; [`edit`] changes members of an old one and keeps all other bytes.
 //!
 //! There is no tree of values: a session's line is its own best representation, and a value nested
@@ -15,6 +16,7 @@ pub mod raw;
 pub mod string;
 
 pub mod js;
+pub mod pretty;
 
 pub mod edit;
 pub mod write;

@@ -8,6 +8,8 @@ use crate::core::entry::{EntryIx, Role};
 use crate::core::json::{Raw, js};
 use crate::core::session::Session;
 use crate::core::text::Text;
+use crate::core::tree::Tree;
+use std::collections::HashMap;
 use std::io;
 
 /// Tokens of a picture.
@@ -92,10 +94,8 @@ pub fn last_usage(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> i
     for &ix in path.iter().rev().filter(|&&ix| session.is_message(ix, Role::Assistant)) {
         let line = bodies.line(ix)?;
         let message = Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL);
-        let [stop_reason, usage] = members(message, ["stopReason", "usage"]);
-        let failed = stop_reason.is_some_and(|reason| reason.is("aborted") || reason.is("error"));
-        if let Some(usage) = usage.filter(|usage| !failed && usage.is_truthy()) {
-            return Ok(Some(Usage::of(usage)));
+        if let Some(usage) = Usage::told(message) {
+            return Ok(Some(usage));
         }
     }
     Ok(None)
@@ -110,7 +110,42 @@ pub fn context(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::
     Ok(last_usage(session, path, bodies)?.map_or(0.0, |usage| usage.context))
 }
 
+/// The same at each of `tips`, with every body read once.
+///
+/// # Errors
+/// Where an entry cannot be read.
+pub fn sizes(
+    session: &Session,
+    tree: &Tree,
+    tips: &[EntryIx],
+    bodies: &dyn Bodies,
+) -> io::Result<HashMap<EntryIx, f64>> {
+    let mut sizes = vec![0.0; session.entries.len()];
+    let mut told = vec![false; session.entries.len()];
+    for ix in session.all().filter(|&ix| session.is_message(ix, Role::Assistant)) {
+        bodies.with_message(ix, &mut |message| {
+            if let Some(usage) = Usage::told(message) {
+                (sizes[ix.at()], told[ix.at()]) = (usage.context, true);
+            }
+        })?;
+    }
+    // Parents come first.
+    for ix in tree.walk(&told) {
+        if let Some(parent) = session.entry(ix).parent.filter(|_| !told[ix.at()]) {
+            sizes[ix.at()] = sizes[parent.at()];
+        }
+    }
+    Ok(tips.iter().map(|&tip| (tip, sizes[tip.at()])).collect())
+}
+
 impl Usage {
+    /// What an assistant message says of it, unless its turn failed.
+    fn told(message: Raw) -> Option<Usage> {
+        let [stop_reason, usage] = members(message, ["stopReason", "usage"]);
+        let failed = stop_reason.is_some_and(|reason| reason.is("aborted") || reason.is("error"));
+        usage.filter(|usage| !failed && usage.is_truthy()).map(Usage::of)
+    }
+
     fn of(usage: Raw) -> Self {
         let names =
             ["contextTokens", "totalTokens", "input", "output", "cacheRead", "cacheWrite", "orchestration"];

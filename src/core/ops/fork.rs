@@ -1,11 +1,12 @@
-//! A new session file from a path of another (pi's `createBranchedSession`), or from all of it
-//! (`forkFrom`).
+//! A new session file from a path of another (pi's `createBranchedSession`), with what hangs below its
+//! end or without, or from all of it (`forkFrom`).
 //!
 //! Labels are entries of the tree, so others may hang under them. They are taken out and made anew
 //! at the end; their children are re-chained and a `firstKeptEntryId` that names one moves to the
 //! entry behind it. oh-my-pi does not re-chain and loses what hangs under a label; pisess follows pi
 //! in both dialects.
 
+use super::switch::mark;
 use super::{Stamp, label};
 use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind};
@@ -16,6 +17,7 @@ use crate::core::plan::{Entries, NewSession, Piece};
 use crate::core::reference::Position;
 use crate::core::session::{Dialect, Session};
 use crate::core::text::Text;
+use crate::core::tree::Tree;
 use std::collections::{HashMap, HashSet};
 use std::io;
 
@@ -41,12 +43,62 @@ pub fn fork(
     options: &ForkOptions,
     stamp: &mut Stamp,
 ) -> io::Result<NewSession> {
+    let path = session.path(end);
+    let pieces = without_labels(session, bodies, &path)?;
+    Ok(finished(session, pieces, end, options, stamp))
+}
+
+/// The path to `top` and all that hangs below it, in the order of the file. The leaf is the source's,
+/// if it is in there, else the last entry of the file that is.
+///
+/// # Errors
+/// Where the source cannot be read.
+pub fn fork_subtree(
+    session: &Session,
+    bodies: &dyn Bodies,
+    top: Position,
+    options: &ForkOptions,
+    stamp: &mut Stamp,
+) -> io::Result<NewSession> {
+    let subtree = subtree(&Tree::new(session), top);
+    let in_subtree = session.leaf.filter(|leaf| subtree.contains(leaf));
+    let last = || subtree.iter().copied().filter(|&ix| !is_left_out(session.entry(ix).kind)).max();
+    let leaf = in_subtree.or_else(last).or(top);
+    let above = top.and_then(|top| session.entry(top).parent);
+    let entries: Vec<_> = session.path(above).into_iter().chain(subtree.iter().copied()).collect();
+    let mut pieces = without_labels(session, bodies, &entries)?;
+    pieces.sort_by_key(|&(ix, _)| ix);
+    Ok(finished(session, pieces, leaf, options, stamp))
+}
+
+/// An entry and all below it, parents first; all entries for the root.
+fn subtree(tree: &Tree, top: Position) -> Vec<EntryIx> {
+    let mut waiting = top.map_or_else(|| tree.roots().to_vec(), |top| vec![top]);
+    let mut entries = Vec::new();
+    while let Some(ix) = waiting.pop() {
+        entries.push(ix);
+        waiting.extend_from_slice(tree.children(ix));
+    }
+    entries
+}
+
+/// The session of these entries, with the labels in effect on them made anew under its leaf: `leaf`,
+/// or what is above it and not left out. Where nothing else does, a mark says that this is the leaf.
+fn finished(
+    session: &Session,
+    copies: Vec<(EntryIx, Piece)>,
+    leaf: Position,
+    options: &ForkOptions,
+    stamp: &mut Stamp,
+) -> NewSession {
     let timestamp = stamp.timestamp();
-    let path: Vec<_> = session.path(end);
-    let mut pieces = without_labels(session, bodies, &path)?;
-    let kept: HashSet<_> = path.iter().copied().filter(|&ix| !is_left_out(session.entry(ix).kind)).collect();
-    let mut parent = path.iter().rev().find(|ix| kept.contains(ix)).map(|&ix| session.id(ix).into_owned());
-    let mut ids = Vec::new();
+    let mut upwards = std::iter::successors(leaf, |&ix| session.entry(ix).parent);
+    let leaf = upwards.find(|&ix| !is_left_out(session.entry(ix).kind));
+    let leaf = leaf.map(|ix| session.id(ix).into_owned());
+    let last = copies.last().map(|&(ix, _)| session.id(ix).into_owned());
+    let kept: HashSet<_> = copies.iter().map(|&(ix, _)| ix).collect();
+    let mut pieces: Vec<_> = copies.into_iter().map(|(_, piece)| piece).collect();
+    let (mut parent, mut ids) = (leaf.clone(), Vec::new());
     let labels = Labels::new(session);
     for (target, change) in labels.iter().filter(|(target, _)| kept.contains(target)) {
         let id = stamp.entry_id(session, &ids);
@@ -60,12 +112,16 @@ pub fn fork(
         parent = Some(Text::from(id.clone()));
         ids.push(id);
     }
-    Ok(NewSession {
+    if ids.is_empty() && leaf != last {
+        let id = stamp.entry_id(session, &ids);
+        pieces.push(Piece::Made(mark(last.as_ref(), leaf.as_ref(), &id, &timestamp)));
+    }
+    NewSession {
         head: head(session, options, &timestamp),
         id: options.session_id.clone(),
         timestamp,
         entries: Entries::Some(pieces),
-    })
+    }
 }
 
 /// Every entry and branch.
@@ -79,32 +135,62 @@ pub fn fork_all(session: &Session, options: &ForkOptions, stamp: &Stamp) -> NewS
     }
 }
 
-fn without_labels(session: &Session, bodies: &dyn Bodies, path: &[EntryIx]) -> io::Result<Vec<Piece>> {
-    let mut pieces = Vec::with_capacity(path.len());
-    let mut behind_label: HashMap<Text<'static>, Text<'static>> = HashMap::new();
-    let mut pending: Vec<EntryIx> = Vec::new();
-    let mut parent: Option<EntryIx> = None;
-    for &ix in path {
+/// Copies of the entries that are not left out, each under the nearest of them above it. Of `entries`
+/// parents come before what hangs below them, and a whole branch before the next.
+fn without_labels(
+    session: &Session,
+    bodies: &dyn Bodies,
+    entries: &[EntryIx],
+) -> io::Result<Vec<(EntryIx, Piece)>> {
+    let mut copies = Vec::with_capacity(entries.len());
+    let mut way = Way::default();
+    for &ix in entries {
         let entry = session.entry(ix);
+        way.go_to(ix, entry.parent);
         if is_left_out(entry.kind) {
-            pending.push(ix);
+            way.left_out.insert(ix, way.all.len() - 1);
             continue;
         }
-        let id = session.id(ix).into_owned();
-        for label in pending.drain(..) {
-            behind_label.insert(session.id(label).into_owned(), id.clone());
-        }
+        let parent = way.kept.last().copied();
+        way.kept.push(ix);
         // A root may be written as `""`, or name a parent that is not in the file.
         let moved = entry.parent != parent || parent.is_none();
         let first_kept = match entry.kind {
-            Kind::Compaction if !behind_label.is_empty() => first_kept(bodies, ix, &id, &behind_label)?,
+            Kind::Compaction if !way.left_out.is_empty() => first_kept(session, bodies, ix, &way)?,
             _ => None,
         };
         let parent_id = parent.map(|parent| session.id(parent).into_owned());
-        pieces.push(Piece::Copied { entry: ix, parent: moved.then_some(parent_id), first_kept });
-        parent = Some(ix);
+        copies.push((ix, Piece::Copied { entry: ix, parent: moved.then_some(parent_id), first_kept }));
     }
-    Ok(pieces)
+    Ok(copies)
+}
+
+/// The way from the first of some entries to the one that is looked at.
+#[derive(Default)]
+struct Way {
+    /// All entries on it, and how many of those above each are kept.
+    all: Vec<(EntryIx, usize)>,
+    /// Those that are kept.
+    kept: Vec<EntryIx>,
+    /// Where each that is left out stands in `all`, or stood when the way led there.
+    left_out: HashMap<EntryIx, usize>,
+}
+
+impl Way {
+    /// Back to the parent, and on to the entry.
+    fn go_to(&mut self, ix: EntryIx, parent: Position) {
+        while let Some(&(_, above)) = self.all.last().filter(|&&(last, _)| Some(last) != parent) {
+            self.all.pop();
+            self.kept.truncate(above);
+        }
+        self.all.push((ix, self.kept.len()));
+    }
+
+    /// The first entry behind one that is left out, where that is on the way.
+    fn behind(&self, ix: EntryIx) -> Position {
+        let &(found, above) = self.all.get(*self.left_out.get(&ix)?)?;
+        self.kept.get(above).copied().filter(|_| found == ix)
+    }
 }
 
 /// Labels are made anew; a record of the leaf would decide the leaf of the new file.
@@ -114,14 +200,15 @@ fn is_left_out(kind: Kind) -> bool {
 
 /// The entry behind the label that a compaction keeps from, where it keeps from one.
 fn first_kept(
+    session: &Session,
     bodies: &dyn Bodies,
     ix: EntryIx,
-    id: &Text,
-    behind_label: &HashMap<Text<'static>, Text<'static>>,
+    way: &Way,
 ) -> io::Result<Option<Text<'static>>> {
     let line = bodies.line(ix)?;
     let kept = Raw::checked(line.trim_ascii()).get_text("firstKeptEntryId");
-    Ok(kept.filter(|kept| kept != id).and_then(|kept| behind_label.get(&kept.into_owned()).cloned()))
+    let behind = kept.and_then(|kept| session.find(&kept)).and_then(|kept| way.behind(kept));
+    Ok(behind.map(|ix| session.id(ix).into_owned()))
 }
 
 /// The header, in the agent's key order; in oh-my-pi's files behind the title line, which that agent

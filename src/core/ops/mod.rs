@@ -1,12 +1,14 @@
 //! The operations: each takes a session and gives a plan, or says why not.
 
 pub mod append;
+pub mod branches;
 pub mod check;
 pub mod edit;
 pub mod fork;
 pub mod label;
 pub mod navigate;
 pub mod pick;
+pub mod show;
 pub mod summary;
 pub mod switch;
 pub mod tree;

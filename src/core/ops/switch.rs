@@ -44,7 +44,8 @@ pub fn switch(
     let mut ids = Vec::new();
     if !stands_at(session, bodies, switch.place)? {
         let id = stamp.entry_id(session, &ids);
-        change.lines.push(mark(session, switch.place, &id, stamp));
+        let (from, to) = (parent_id(session, session.leaf), parent_id(session, switch.place));
+        change.lines.push(mark(from.as_ref(), to.as_ref(), &id, &stamp.timestamp()));
         leaf = Some(id.clone());
         ids.push(id);
     }
@@ -81,19 +82,15 @@ fn is_passing(session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result
     }
 }
 
-/// The entry, in the agents' key order for a `custom` one.
-fn mark(session: &Session, place: Position, id: &str, stamp: &Stamp) -> Vec<u8> {
-    let to = parent_id(session, place);
-    let data = Object::new()
-        .text_or_null("from", parent_id(session, session.leaf).as_ref())
-        .text_or_null("to", to.as_ref())
-        .finish();
+/// A mark, in the agents' key order for a `custom` entry.
+pub fn mark(from: Option<&Text>, to: Option<&Text>, id: &str, timestamp: &str) -> Vec<u8> {
+    let data = Object::new().text_or_null("from", from).text_or_null("to", to).finish();
     Object::new()
         .str("type", "custom")
         .str("customType", MARK)
         .json("data", &data)
         .str("id", id)
-        .text_or_null("parentId", to.as_ref())
-        .str("timestamp", &stamp.timestamp())
+        .text_or_null("parentId", to)
+        .str("timestamp", timestamp)
         .finish()
 }

@@ -117,7 +117,7 @@ pub(in crate::core) fn in_force(
 }
 
 /// Adds what an entry says to the model, edited; whether it speaks by nature.
-fn speak(
+pub(super) fn speak(
     session: &Session,
     ix: EntryIx,
     edit: Option<Edit>,

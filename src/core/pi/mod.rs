@@ -15,6 +15,7 @@ pub mod llm;
 pub mod transcript;
 
 pub mod system;
+pub mod tips;
 pub mod tokens;
 
 pub mod branch;

@@ -76,7 +76,7 @@ fn counted(
             break;
         }
         for message in projection.messages_of(index).iter().rev() {
-            let (usage, tokens) = message.with(bodies, |json| (usage_tokens(json), estimate(json)))?;
+            let (usage, tokens) = message.with(bodies, |json| (usage(json), estimate(json)))?;
             if let Some(usage) = usage {
                 return Ok(Some(usage + trailing as f64));
             }
@@ -87,7 +87,7 @@ fn counted(
 }
 
 /// What the provider counted for an answer that came to its end.
-fn usage_tokens(message: Raw) -> Option<f64> {
+pub(super) fn usage(message: Raw) -> Option<f64> {
     let [role, stop_reason, usage] = members(message, ["role", "stopReason", "usage"]);
     let is = |value: Option<Raw>, text| value.is_some_and(|value| value.is(text));
     if !is(role, "assistant") || is(stop_reason, "aborted") || is(stop_reason, "error") {

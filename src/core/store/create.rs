@@ -71,6 +71,12 @@ pub(super) fn create_unsynced(
     Ok((Committed::new(path, bytes), Some(folder.to_owned())))
 }
 
+/// Removes a file that was made a moment ago, because what it belongs to was not done (rule 7). What cannot
+/// be removed stays, and overwrites nothing.
+pub fn take_back(made: &Committed) {
+    let _ = DISK.unlink(&made.path);
+}
+
 fn refuse_existing(
     path: &Path,
     source: Option<&SessionFile>,

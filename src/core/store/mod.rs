@@ -73,7 +73,7 @@ mod walk;
 
 pub use append::Committed;
 pub use batch::Batch;
-pub use create::{create, same_file};
+pub use create::{create, same_file, take_back};
 pub use error::{Change, LiveSign, Plain, StoreError};
 pub use lock::{Agent, Found, Locked, WriteOptions, lock};
 pub use read::{ReadAt, Spooled, spool};

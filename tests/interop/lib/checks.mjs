@@ -145,10 +145,15 @@ export const KINDS = {
     compare: (world, { id, summary }, [prepared]) => left(world, ["summarize", world.file, ref(id)], prepared, summary),
   },
 
-  /** `id` is the last question on the path, which pisess finds by itself. */
+  /** The last question is found by both. */
   pop: {
-    questions: ({ id }) => [{ kind: "summarize", id }],
-    compare: (world, { summary }, [prepared]) => left(world, ["pop", world.file], prepared, summary),
+    questions: () => [{ kind: "entries" }],
+    async compare(world, { summary }, [entries]) {
+      const id = lastQuestion(entries);
+      if (id === undefined) return unwritten(world, ["pop", world.file]);
+      const [prepared] = await world.ask([{ kind: "summarize", id }]);
+      return left(world, ["pop", world.file], prepared, summary);
+    },
   },
 
   /** Entries in a few words are those that the agent's own methods write, in pisess's order. */
@@ -230,6 +235,44 @@ export const KINDS = {
     },
   },
 
+  /** A place with all that hangs below it opens in the agent, and stands where the source stands, or at its last entry. */
+  subtree: {
+    questions: () => [{ kind: "entries" }],
+    async compare(world, { id }, [entries]) {
+      const out = world.scratch();
+      const { code, stderr } = await world.run(["fork", world.file, ref(id), "--subtree", "-o", out]);
+      if (code !== 0) return exit(0, code, stderr);
+      const inside = below(entries, id);
+      const kept = entries.filter(({ id: other, type }) => type !== "label" && (inside.has(other) || above(entries, id).has(other)));
+      // A part of a file of pi whose first sign of an agent is a role of oh-my-pi is taken for a file of that.
+      if (world.dialect === "pi" && kept.some(({ message }) => message?.role === "developer")) return null;
+      const made = readFileSync(out, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line).id);
+      const missing = difference(kept.map((entry) => entry.id), made.filter((other) => kept.some((entry) => entry.id === other)));
+      if (missing) return missing;
+      const last = entries.at(-1).id;
+      const stands = inside.has(last) ? last : entries.findLast((entry) => inside.has(entry.id) && entry.type !== "label")?.id ?? id;
+      for (const { id: other } of [...kept.slice(0, 2), ...kept.slice(-2)]) {
+        const [before, after] = [await world.json(["context", world.file, ref(other)]), await world.json(["context", out, ref(other)])];
+        const found = before.problem ?? after.problem ?? difference(before.value, after.value);
+        if (found) return { ...found, pointer: `(at ${other})${found.pointer}` };
+      }
+      const before = await world.json(["context", world.file, ref(stands)]);
+      return before.problem ?? (await opens(world, out, before.value));
+    },
+  },
+
+  /** Of each branch the tokens that the agent says, and one that is active. */
+  branches: {
+    questions: () => [{ kind: "entries" }],
+    async compare(world) {
+      const rows = await world.jsonLines(["branches", world.file, "--json"]);
+      if (rows.problem) return rows.problem;
+      const tokens = await world.ask(rows.value.map(({ id }) => ({ kind: "tokens", id })));
+      const active = rows.value.filter((row) => row.active).length;
+      return difference([...tokens, "active", 1], [...rows.value.map((row) => row.tokens), "active", active]);
+    },
+  },
+
   /** A fork, or a file of another age, opens in the agent and means the same. */
   reopen: {
     questions: () => [],
@@ -296,6 +339,16 @@ const chained = (entries) =>
   entries.map((entry, at) =>
     unstamped(at > 0 && entry.parentId === entries[at - 1].id ? { ...entry, parentId: "(the one before)" } : entry),
   );
+/** The last question of the person on the path to the leaf, as either agent tells one. */
+function lastQuestion(entries) {
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const isPrompt = ({ role, type, customType, attribution }) =>
+    (role ?? type).startsWith("custom") && ["skill-prompt", "collab-prompt"].includes(customType) && attribution === "user";
+  for (let at = entries.at(-1); at; at = byId.get(at.parentId)) {
+    const message = at.type === "message" ? at.message : at;
+    if (message.role === "user" || isPrompt(message)) return at.id;
+  }
+}
 
 /** The branch summary is the agent's. */
 async function left(world, args, { newLeafId: to, readFiles, modifiedFiles }, summary) {
@@ -304,6 +357,24 @@ async function left(world, args, { newLeafId: to, readFiles, modifiedFiles }, su
   const action = { kind: "branch_summary", to, summary, details: { readFiles, modifiedFiles } };
   const [answer] = await world.ask([{ kind: "write", action }]);
   return written(world, [...args, "--summary", summary], answer[0]);
+}
+
+/** The entry and all below it. */
+function below(entries, id) {
+  const inside = new Set([id]);
+  for (let size = 0; size !== inside.size; ) {
+    size = inside.size;
+    for (const entry of entries) if (inside.has(entry.parentId)) inside.add(entry.id);
+  }
+  return inside;
+}
+
+/** The entries above it. */
+function above(entries, id) {
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const found = new Set();
+  for (let at = byId.get(byId.get(id)?.parentId); at; at = byId.get(at.parentId)) found.add(at.id);
+  return found;
 }
 
 /** Whether the place is the leaf, or what the labels at the leaf hang on. */

@@ -9,6 +9,7 @@ import { agree } from "./agents.mjs";
 import { Peer } from "./peer.mjs";
 import { checks, session } from "./plan.mjs";
 import { Pisess, commandLine, findBinary } from "./pisess.mjs";
+import { compareRepaired } from "./repaired.mjs";
 import { shrink } from "./shrink.mjs";
 import { HOME } from "./words.mjs";
 import { World } from "./world.mjs";
@@ -106,6 +107,19 @@ async function compareAll(peers, numbers) {
     for (let n = left.shift(); n !== undefined; n = left.shift()) await compareOne(tools, session(options.seed, n));
   };
   await Promise.all([worker(), worker()]);
+  if (!options.session && isWanted({ kind: "repaired" })) await repaired(tools);
+}
+
+async function repaired(tools) {
+  await compareRepaired(tools, join(here, "../../fixtures/hazards"), (name, found, commands) => {
+    count("repaired", !found);
+    if (!found) return;
+    console.log(`FAIL ${name} repaired`);
+    console.log(`  at ${found.pointer}`);
+    console.log(`  agent:  ${show(found.expected)}`);
+    console.log(`  pisess: ${show(found.actual)}`);
+    for (const args of commands.slice(0, 1)) console.log(`  ${commandLine(args)}`);
+  });
 }
 
 async function compareOne(tools, made) {

@@ -64,17 +64,6 @@ function bare(choices) {
   ];
 }
 
-/** The last question of the person on the path to the leaf, as either agent tells one. */
-function lastQuestion(entries) {
-  const byId = new Map(entries.map((entry) => [entry.id, entry]));
-  const isPrompt = ({ type, customType, attribution }) =>
-    type === "custom_message" && ["skill-prompt", "collab-prompt"].includes(customType) && attribution === "user";
-  for (let at = entries.at(-1); at; at = byId.get(at.parentId)) {
-    if (at.type === "message" && at.message.role === "user") return at.id;
-    if (isPrompt(at)) return at.id;
-  }
-}
-
 /** The checks of a session whose entries (as the agent sees them) are `entries`. */
 export function checks(seed, { name, shape, older, dialect }, entries) {
   const choices = random(`${seed}/${name}/checks`);
@@ -98,12 +87,14 @@ export function checks(seed, { name, shape, older, dialect }, entries) {
     { kind: "compact", keepRecentTokens: choices.pick([1, 50, 500]), summary: words(choices) },
     { kind: "leave", id: one(), summary: words(choices) },
     ...choices.some(places, 2).map((id) => ({ kind: "switch", id })),
-    ...[lastQuestion(entries)].filter(Boolean).map((id) => ({ kind: "pop", id, summary: words(choices) })),
+    { kind: "pop", summary: words(choices) },
     { kind: "append", entries: inWords(choices, dialect) },
     ...[1, 2, 5].map((n) => ({ kind: "pick", ids: choices.some(ids, n), onto: one() })),
     ...choices.some(ids, 2).map((id) => ({ kind: "merge", id, summary: words(choices) })),
     { kind: "lines", lines: bare(choices) },
     ...(dialect === "pi" ? places.map((id) => ({ kind: "edit", id, ...(choices.chance(0.5) && { content: words(choices) }) })) : []),
+    { kind: "branches" },
+    ...choices.some(places, 2).map((id) => ({ kind: "subtree", id })),
     { kind: "reopen", by: "fork", id: one() },
     ...(older ? [{ kind: "reopen", by: "migrate" }] : []),
     ...(older && shape !== "draft" ? [{ kind: "migrate" }] : []),

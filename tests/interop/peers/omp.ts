@@ -132,7 +132,7 @@ function navigation(entry: any) {
 	return { newLeafId: parentId, editorText: text };
 }
 
-const asLines = (text: string) => text.split("\n").filter(Boolean);
+const asLines = (text: string) => text.split("\n").filter(line => line.trim());
 const linesOf = (session: any) => asLines(readFileSync(session.getSessionFile(), "utf8"));
 
 /**

@@ -107,7 +107,7 @@ function fork(session, id) {
   return session.fileEntries;
 }
 
-const asLines = (text) => text.split("\n").filter(Boolean);
+const asLines = (text) => text.split("\n").filter((line) => line.trim());
 const linesOf = (session) => asLines(readFileSync(session.getSessionFile(), "utf8"));
 
 /** One function a kind of question. Those that change the session open a copy of their own. */

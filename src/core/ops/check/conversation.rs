@@ -10,19 +10,26 @@ use crate::core::tree::Ancestry;
 use std::collections::HashMap;
 use std::io;
 
-/// Looks at all entries of a file whose lines are mended.
+/// Looks at all entries of a file whose lines are mended. Gives those whose message a repair gives a content.
 pub(super) fn check(
     session: &Session,
     bodies: &FileBodies,
     active: &[bool],
     findings: &mut Vec<Draft>,
-) -> io::Result<()> {
+) -> io::Result<Vec<EntryIx>> {
     for ix in session.all() {
         envelope(session, ix, active, findings);
     }
     labels(session, findings);
     summaries(session, bodies, active, findings)?;
-    tools(session, bodies, findings)
+    tools(session, bodies, findings)?;
+    Ok(session.all().filter(|&ix| stops_oh_my_pi(session.entry(ix))).collect())
+}
+
+/// An assistant's message without content: pi reads it as an empty one, oh-my-pi cannot build a context with
+/// it. It gets past all others.
+fn stops_oh_my_pi(entry: &Entry) -> bool {
+    entry.kind == Kind::Message && entry.role == Role::Assistant && entry.flags.has(Flags::NO_CONTENT)
 }
 
 fn found(session: &Session, ix: EntryIx, kind: K, message: impl Into<String>) -> Draft {
@@ -32,6 +39,13 @@ fn found(session: &Session, ix: EntryIx, kind: K, message: impl Into<String>) ->
 fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<Draft>) {
     let entry = session.entry(ix);
     let is_active = active[ix.at()];
+    if entry.kind == Kind::Message && entry.flags.has(Flags::NO_CONTENT) && needs_content(entry.role) {
+        let draft = found(session, ix, K::NoContent, "the message has no content");
+        findings.push(match stops_oh_my_pi(entry) {
+            true => draft.grave(is_active).fix("it gets an empty one, as pi reads it"),
+            false => draft,
+        });
+    }
     let mut note = |kind, grave: bool, message: &str| {
         findings.push(found(session, ix, kind, message).grave(grave));
     };
@@ -45,11 +59,6 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
             None => note(K::UnknownRole, is_active, "the message has no role"),
             Some(role) if entry.role == Role::Other => {
                 note(K::UnknownRole, is_active, &format!("the role {:?} is not known", role.to_string()));
-            }
-            Some(_) if entry.flags.has(Flags::NO_CONTENT) && needs_content(entry.role) => {
-                // oh-my-pi gets past all others.
-                let stops = entry.role == Role::Assistant && is_active;
-                note(K::NoContent, stops, "the message has no content");
             }
             Some(_) => {}
         },

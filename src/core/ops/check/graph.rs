@@ -29,12 +29,9 @@ impl Links {
         self.ids.get(&ix).map_or_else(|| session.id(ix), |id| Text::from(id.as_str()))
     }
 
-    /// The entries whose lines change, in file order.
-    pub fn entries(&self) -> Vec<EntryIx> {
-        let mut entries: Vec<_> = self.ids.keys().chain(self.parents.keys()).copied().collect();
-        entries.sort_unstable();
-        entries.dedup();
-        entries
+    /// The entries whose lines change.
+    pub fn entries(&self) -> impl Iterator<Item = EntryIx> {
+        self.ids.keys().chain(self.parents.keys()).copied()
     }
 }
 

@@ -26,7 +26,7 @@ use self::graph::Links;
 use self::lines::{Mending, mend};
 use self::mended::Mended;
 use crate::core::bodies::FileBodies;
-use crate::core::entry::{LineNo, Span};
+use crate::core::entry::{EntryIx, LineNo, Span};
 use crate::core::json::edit::Edit;
 use crate::core::json::string::encoded;
 use crate::core::load::{LoadError, Options, load};
@@ -34,6 +34,7 @@ use crate::core::plan::copy_all;
 use crate::core::session::{Dialect, Format, Session};
 use crate::core::store::ReadAt;
 use crate::core::tree::active;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// What the doctor found in a file, and what a repair would do.
@@ -42,6 +43,8 @@ pub struct Checkup<'a> {
     mending: Mending<'a>,
     session: Session,
     links: Links,
+    /// Entries whose message gets a content.
+    contentless: Vec<EntryIx>,
     findings: Vec<Finding>,
 }
 
@@ -65,7 +68,7 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
     let mut drafts = Vec::new();
     old_version(&session, &mut drafts);
     let links = graph::check(&session, &mending, &is_active, &mut drafts);
-    conversation::check(&session, &bodies, &is_active, &mut drafts)?;
+    let contentless = conversation::check(&session, &bodies, &is_active, &mut drafts)?;
     for draft in &mut drafts {
         draft.line = mending.source_line(draft.line);
     }
@@ -75,7 +78,7 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
         .map(|draft| draft.weighed(session.dialect, session.format))
         .collect();
     findings.sort_by_key(|finding| (finding.line, finding.kind));
-    Ok(Checkup { source, mending, session, links, findings })
+    Ok(Checkup { source, mending, session, links, contentless, findings })
 }
 
 fn old_version(session: &Session, drafts: &mut Vec<Draft>) {
@@ -134,25 +137,40 @@ impl Checkup<'_> {
         let session = &self.session;
         let mut repaired = Mended::new(&self.mending.file);
         let mut at = 0;
-        for ix in self.links.entries() {
+        let changed: BTreeSet<_> = self.links.entries().chain(self.contentless.iter().copied()).collect();
+        for ix in changed {
             let span = session.entry(ix).span;
-            let mut line = vec![0; span.len as usize];
-            self.mending.file.read_exact_at(&mut line, span.start)?;
-            let mut edit =
-                Edit::new(&line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-            if self.links.ids.contains_key(&ix) {
-                edit.set("id", &encoded(&self.links.id(session, ix)));
-            }
-            if let Some(parent) = self.links.parents.get(&ix) {
-                let parent = parent.map(|parent| encoded(&self.links.id(session, parent)));
-                edit.set("parentId", &parent.unwrap_or_else(|| b"null".to_vec()));
-            }
             repaired.keep(Span { start: at, len: span.start - at });
-            repaired.make(edit.finish());
+            repaired.make(self.edited(ix)?);
             at = span.end();
         }
         repaired.keep(Span { start: at, len: self.mending.file.len() - at });
         copy_all(&repaired, out)
+    }
+
+    /// The line of an entry as the repair has it.
+    fn edited(&self, ix: EntryIx) -> io::Result<Vec<u8>> {
+        let session = &self.session;
+        let span = session.entry(ix).span;
+        let mut line = vec![0; span.len as usize];
+        self.mending.file.read_exact_at(&mut line, span.start)?;
+        let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+        let mut edit = Edit::new(&line).map_err(invalid)?;
+        if self.links.ids.contains_key(&ix) {
+            edit.set("id", &encoded(&self.links.id(session, ix)));
+        }
+        if let Some(parent) = self.links.parents.get(&ix) {
+            let parent = parent.map(|parent| encoded(&self.links.id(session, parent)));
+            edit.set("parentId", &parent.unwrap_or_else(|| b"null".to_vec()));
+        }
+        if self.contentless.binary_search(&ix).is_ok()
+            && let Some(message) = edit.get("message")
+        {
+            let mut message = Edit::new(message.bytes()).map_err(invalid)?;
+            message.set("content", b"[]");
+            edit.set("message", &message.finish());
+        }
+        Ok(edit.finish())
     }
 
     /// Writes what a repair takes out, byte for byte, a newline behind each piece.

@@ -1,0 +1,174 @@
+//! `pisess show`: entries in full.
+
+use super::clock::Clock;
+use super::failure::{Exit, Failure};
+use super::input::Input;
+use super::output::{Styles, styled};
+use super::path::{print_rows, print_stored};
+use super::tree::{row_options, row_style};
+use super::visible::{visible, visible_lines};
+use crate::cli::Talk;
+use crate::core::bodies::{Bodies, FileBodies};
+use crate::core::entry::{EntryIx, Kind};
+use crate::core::json::Raw;
+use crate::core::labels::Labels;
+use crate::core::load::Options;
+use crate::core::ops::show::{Part, parts};
+use crate::core::ops::tree::rows;
+use crate::core::reference::Position;
+use crate::core::session::Session;
+use crate::core::text::Text;
+use crate::core::tree::Tree;
+use crate::guide::{Example, Guide};
+use crate::world::World;
+use std::path::PathBuf;
+
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "show",
+    examples: &[
+        Example::new(
+            "The last question and what stands at the leaf",
+            "pisess show session.jsonl '@^{user}' @",
+        ),
+        Example::new("An entry as it is stored", "pisess show --json session.jsonl '@^{assistant}'"),
+        Example::new(
+            "Where the conversation can go on from an entry",
+            "pisess show --children session.jsonl '@~4'",
+        ),
+        Example::new("Its beginnings", "pisess show --children session.jsonl root"),
+    ],
+    found: None,
+    writes: false,
+    refers: true,
+};
+
+/// Show entries in full.
+///
+/// Of each entry a line with its id, type, time, label, line and parent, then the whole of its texts:
+/// messages, thinking, tool calls, results, summaries, and by name what else it holds. Left out are
+/// signatures and the bytes of pictures; --json has them.
+///
+/// With --children, a row for each entry that hangs directly under REF.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
+pub struct Args {
+    /// The session: a path, or - for standard input
+    pub session: PathBuf,
+    /// The entries
+    #[arg(value_name = "REF", default_value = "@")]
+    pub entries: Vec<String>,
+    /// List the entries directly under each REF instead
+    #[arg(long)]
+    pub children: bool,
+    /// Print the entries themselves, as version 3 stores them
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
+    let input = Input::open(&args.session, world)?;
+    let options = match args.children && !args.json {
+        true => row_options(world, false, false),
+        false => Options { workers: world.processors, ..Options::default() },
+    };
+    let session = input.load_noted(&options, talk, world)?;
+    let entries = chosen(args, &input, &session)?;
+    match (args.json, args.children) {
+        (true, _) => print_stored(&input, &session, &entries, world)?,
+        (false, true) => print_rows(&rows(&session, session.leaf), &session, &entries, talk, world)?,
+        (false, false) => print_whole(&input, &session, &entries, talk, world)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn chosen(args: &Args, input: &Input, session: &Session) -> Result<Vec<EntryIx>, Failure> {
+    let places = args.entries.iter().map(|reference| input.resolve(session, reference));
+    let places = places.collect::<Result<Vec<Position>, _>>()?;
+    if args.children {
+        let tree = Tree::new(session);
+        let below =
+            |place: Position| place.map_or_else(|| tree.roots().to_vec(), |ix| tree.children(ix).to_vec());
+        return Ok(places.into_iter().flat_map(below).collect());
+    }
+    let entry = |(place, reference): (Position, &String)| {
+        place.ok_or_else(|| {
+            Failure::cannot(format_args!("{}: {reference} is no entry", input.name))
+                .hint("root is the place before the first entry; --children lists what begins there")
+        })
+    };
+    places.into_iter().zip(&args.entries).map(entry).collect()
+}
+
+fn print_whole(
+    input: &Input,
+    session: &Session,
+    entries: &[EntryIx],
+    talk: &Talk,
+    world: &mut World,
+) -> Result<(), Failure> {
+    let (labels, clock) = (Labels::new(session), Clock::new(world));
+    let (styles, bodies) = (Styles::of(talk, world), FileBodies::new(session, input.source()));
+    for (at, &ix) in entries.iter().enumerate() {
+        let mut out = String::from(if at == 0 { "" } else { "\n" });
+        heading(session, ix, &labels, &clock, &styles, &mut out);
+        let line = bodies.line(ix).map_err(|error| input.unreadable(error))?;
+        let parts = parts(Raw::checked(line.trim_ascii()), session.entry(ix).kind);
+        for (at, part) in parts.iter().enumerate() {
+            let is_text = |at: Option<usize>| matches!(at.and_then(|at| parts.get(at)), Some(Part::Body(_)));
+            // A text ends where the next begins.
+            out += if is_text(Some(at)) && is_text(at.checked_sub(1)) { "\n" } else { "" };
+            push_part(part, &styles, &mut out);
+        }
+        world.stdout.write_all(out.as_bytes()).map_err(Failure::output)?;
+    }
+    Ok(())
+}
+
+/// Its id, what it is, its time, its label, where it stands.
+fn heading(
+    session: &Session,
+    ix: EntryIx,
+    labels: &Labels,
+    clock: &Clock,
+    styles: &Styles,
+    out: &mut String,
+) {
+    let entry = session.entry(ix);
+    let shown = |text: &Text| visible(&text.to_string_lossy());
+    let id = if entry.id.is_empty() { "(no id)".to_owned() } else { shown(&session.id(ix)) };
+    let kind = shown(&session.kind_name(ix));
+    let what = match session.role_name(ix) {
+        Some(role) if entry.kind == Kind::Message => format!("{} {kind}", shown(&role)),
+        _ => kind,
+    };
+    let parent = session.parent_id(ix).map_or("no parent".to_owned(), |id| format!("parent {}", shown(&id)));
+    *out += &styled(&id, styles.dim);
+    *out += &format!("  {}", styled(&what, row_style(session, ix, styles)));
+    *out += &styled(&format!("  {}", clock.text(entry.time_ms)), styles.dim);
+    if let Some(label) = labels.name(ix) {
+        *out += &format!("  {}", styled(&format!("[{}]", shown(&label)), styles.label));
+    }
+    *out += &styled(&format!("  line {}, {parent}", entry.line.0), styles.dim);
+    out.push('\n');
+}
+
+/// Texts are set in further than their names, and names further than headings, so that no text can
+/// look like either.
+fn push_part(part: &Part, styles: &Styles, out: &mut String) {
+    let shown = |text: &Text| visible(&text.to_string_lossy());
+    match part {
+        Part::Title(title) => *out += &format!("  {}\n", styled(&shown(title), styles.dim)),
+        Part::Field(name, value) => {
+            *out += &format!("  {} {}\n", styled(&format!("{}:", shown(name)), styles.dim), shown(value));
+        }
+        Part::Body(text) => {
+            for line in visible_lines(&text.to_string_lossy()).lines() {
+                *out += if line.is_empty() { "" } else { "    " };
+                *out += line;
+                out.push('\n');
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A value over several lines, for people.
+
+use super::Raw;
+
+/// Levels that are set in; deeper ones stand below the last, so that a value nested a million deep
+/// does not grow a million times.
+const MOST_LEVELS: usize = 24;
+
+/// Values that are this short, in bytes, stay on one line.
+const SHORT: usize = 100;
+
+/// The value with its members and items on lines of their own, as far as they are not short; strings
+/// and numbers as they are spelled.
+pub fn pretty(value: Raw) -> Vec<u8> {
+    let bytes = value.bytes();
+    let mut lengths = lengths(bytes).into_iter();
+    let mut out = Vec::with_capacity(bytes.len() * 2);
+    // Whether each value that is open is laid out.
+    let mut open: Vec<bool> = Vec::new();
+    let mut empty = false;
+    for (byte, token) in tokens(bytes) {
+        let breaks = open.last().is_some_and(|&breaks| breaks);
+        match byte {
+            b'{' | b'[' => {
+                first(breaks && empty, &mut out, open.len());
+                out.push(byte);
+                open.push(lengths.next().is_some_and(|length| length > SHORT));
+                empty = true;
+                continue;
+            }
+            b'}' | b']' => {
+                open.pop();
+                first(breaks && !empty, &mut out, open.len());
+                out.push(byte);
+            }
+            b',' => {
+                out.push(byte);
+                match breaks {
+                    true => new_line(&mut out, open.len()),
+                    false => out.push(b' '),
+                }
+            }
+            b':' => out.extend_from_slice(b": "),
+            _ => {
+                first(breaks && empty, &mut out, open.len());
+                out.extend_from_slice(token);
+            }
+        }
+        empty = false;
+    }
+    out
+}
+
+fn first(breaks: bool, out: &mut Vec<u8>, depth: usize) {
+    if breaks {
+        new_line(out, depth);
+    }
+}
+
+/// The length of each object and array, in the order in which they begin.
+fn lengths(bytes: &[u8]) -> Vec<usize> {
+    let (mut lengths, mut open) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    for (byte, token) in tokens(bytes) {
+        match byte {
+            b'{' | b'[' => {
+                open.push((lengths.len(), at));
+                lengths.push(0);
+            }
+            b'}' | b']' => {
+                if let Some((number, start)) = open.pop() {
+                    lengths[number] = at - start;
+                }
+            }
+            _ => {}
+        }
+        at += token.len();
+    }
+    lengths
+}
+
+/// The tokens of a value, each with its first byte; white space is left out.
+fn tokens(bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        rest = rest.trim_ascii_start();
+        let len = match *rest.first()? {
+            b'"' => 1 + string_len(&rest[1..]),
+            b'{' | b'}' | b'[' | b']' | b',' | b':' => 1,
+            _ => rest.iter().position(|byte| b",]} \t\r\n".contains(byte)).unwrap_or(rest.len()).max(1),
+        };
+        let (token, behind) = rest.split_at(len);
+        rest = behind;
+        Some((token[0], token))
+    })
+}
+
+fn new_line(out: &mut Vec<u8>, depth: usize) {
+    out.push(b'\n');
+    out.extend(std::iter::repeat_n(b' ', 2 * depth.min(MOST_LEVELS)));
+}
+
+/// Bytes up to and with the closing quote.
+fn string_len(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[at..]) {
+        at += found + 1;
+        if bytes[at - 1] == b'"' {
+            return at;
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(json: &str) -> String {
+        String::from_utf8(pretty(Raw::parse(json.as_bytes()).unwrap())).unwrap()
+    }
+
+    #[test]
+    fn what_is_short_stays_on_a_line() {
+        assert_eq!(shown(r#"{"a":[1 ,2],"b\"":"x, y"}"#), r#"{"a": [1, 2], "b\"": "x, y"}"#);
+        assert_eq!(shown("[]"), "[]");
+    }
+
+    #[test]
+    fn what_is_long_is_laid_out() {
+        let long = "x".repeat(100);
+        assert_eq!(
+            shown(&format!(r#"{{"a":[1,{{}}],"b\\":"{long}","c":[{{"d":["{long}"]}}],"e":1e5}}"#)),
+            [
+                "{",
+                r#"  "a": [1, {}],"#,
+                &format!(r#"  "b\\": "{long}","#),
+                r#"  "c": ["#,
+                "    {",
+                r#"      "d": ["#,
+                &format!(r#"        "{long}""#),
+                "      ]",
+                "    }",
+                "  ],",
+                r#"  "e": 1e5"#,
+                "}"
+            ]
+            .join("\n")
+        );
+    }
+
+    #[test]
+    fn the_deepest_value_does_not_grow_beyond_bounds() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(shown(&deep).len() < 60 * deep.len());
+    }
+}

@@ -1,0 +1,132 @@
+//! The branches of a session: where each conversation of the tree ends.
+//!
+//! Notes ([`crate::core::entry::Kind::is_note`]: labels, marks, records) are no conversation. A branch
+//! ends at an entry below which nothing but notes hang, however many: they belong to it. Notes that
+//! hang beside a conversation that goes on are no branch either, unless the leaf is among them: then
+//! one stands there, and the next message will begin a branch.
+//!
+//! ```text
+//! a ─ b ─ c ─ label ─ label          one branch, its tip is c
+//!     ├ label                        none
+//!     ├ mark = leaf                  a branch without entries of its own, its tip is the mark
+//!     └ d ─ e                        another, its tip is e; all three begin at b
+//! ```
+
+use crate::core::entry::{EntryIx, Flags};
+use crate::core::labels::Labels;
+use crate::core::reference::Position;
+use crate::core::session::Session;
+use crate::core::text::Text;
+use crate::core::tree::Tree;
+
+/// One branch.
+#[derive(Clone, Debug)]
+pub struct Branch<'a> {
+    /// Where it ends.
+    pub tip: EntryIx,
+    /// The entry at which it parts from others; `None` where it does not, or at the root.
+    pub branch_point: Position,
+    /// Entries behind the branch point that are no notes.
+    pub entries: u32,
+    /// The last request of the person on the path to its tip.
+    pub request: Position,
+    /// The name that was given nearest to its tip, on its own part or what hangs there.
+    pub label: Option<Text<'a>>,
+    /// Whether the leaf is on it.
+    pub active: bool,
+}
+
+/// What is known on the way down to an entry.
+#[derive(Clone, Copy, Default)]
+struct Way {
+    branch_point: Position,
+    entries: u32,
+    request: Position,
+    /// The nearest named entry behind the branch point.
+    named: Position,
+    /// The nearest entry that is part of a branch.
+    part: Position,
+}
+
+/// All branches, the newest first.
+pub fn branches<'a>(session: &'a Session, tree: &Tree) -> Vec<Branch<'a>> {
+    let labels = Labels::new(session);
+    let order: Vec<EntryIx> = tree.walk(&vec![false; session.entries.len()]).collect();
+    let is_part = parts(session, &order);
+    let ways_on = ways_on(session, &is_part);
+    let mut ways = vec![Way::default(); session.entries.len()];
+    let mut named_below = vec![None; session.entries.len()];
+    for &ix in &order {
+        let entry = session.entry(ix);
+        let mut way = match entry.parent {
+            Some(parent) if is_part[ix.at()] && ways_on[parent.at()] > 1 => {
+                Way { branch_point: Some(parent), request: ways[parent.at()].request, ..Way::default() }
+            }
+            Some(parent) => ways[parent.at()],
+            None => Way::default(),
+        };
+        let is_named = labels.change(ix).is_some();
+        if is_part[ix.at()] {
+            way.part = Some(ix);
+            way.entries += u32::from(!entry.kind.is_note());
+            way.named = if is_named { Some(ix) } else { way.named };
+            way.request = if entry.flags.has(Flags::USER_REQUEST) { Some(ix) } else { way.request };
+        } else if let Some(part) = way.part.filter(|_| is_named) {
+            named_below[part.at()] = Some(ix);
+        }
+        ways[ix.at()] = way;
+    }
+    let active = session.leaf.and_then(|leaf| ways[leaf.at()].part);
+    let tip = |ix: EntryIx| {
+        let way = &ways[ix.at()];
+        let name = named_below[ix.at()].or(way.named).and_then(|ix| labels.name(ix));
+        Branch {
+            tip: ix,
+            branch_point: way.branch_point,
+            entries: way.entries,
+            request: way.request,
+            label: name,
+            active: active == Some(ix),
+        }
+    };
+    let is_tip = |ix: &EntryIx| is_part[ix.at()] && (ways_on[ix.at()] == 0 || active == Some(*ix));
+    let mut branches: Vec<_> = session.all().filter(is_tip).map(tip).collect();
+    // A time that cannot be read is older than any other; of equal ones the later in the file is newer.
+    branches.reverse();
+    branches.sort_by_key(|branch| std::cmp::Reverse(session.entry(branch.tip).time_ms));
+    branches
+}
+
+/// Whether each entry is part of a branch: conversation hangs at or below it, or it is on the way to
+/// where one stands in the middle of a conversation.
+fn parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
+    let mut is_part: Vec<bool> = session.entries.iter().map(|entry| !entry.kind.is_note()).collect();
+    for &ix in order.iter().rev() {
+        if let Some(parent) = session.entry(ix).parent.filter(|_| is_part[ix.at()]) {
+            is_part[parent.at()] = true;
+        }
+    }
+    let upwards = |from: Position| std::iter::successors(from, |&ix| session.entry(ix).parent);
+    let notes: Vec<_> = upwards(session.leaf).take_while(|ix| !is_part[ix.at()]).collect();
+    let hangs_on = notes.last().and_then(|&ix| session.entry(ix).parent);
+    // At an end they belong to what ends there.
+    if hangs_on.is_none_or(|ix| ways_on(session, &is_part)[ix.at()] > 0) {
+        notes.iter().for_each(|ix| is_part[ix.at()] = true);
+    }
+    is_part
+}
+
+/// In how many ways the conversation goes on from each entry; where one stands, the next message will
+/// be one more.
+fn ways_on(session: &Session, is_part: &[bool]) -> Vec<u32> {
+    let mut ways = vec![0; session.entries.len()];
+    for ix in session.all().filter(|ix| is_part[ix.at()]) {
+        if let Some(parent) = session.entry(ix).parent {
+            ways[parent.at()] += 1;
+        }
+    }
+    if let Some(leaf) = session.leaf.filter(|leaf| ways[leaf.at()] > 0) {
+        ways[leaf.at()] += 1;
+    }
+    ways
+}

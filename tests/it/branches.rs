@@ -1,0 +1,267 @@
+//! `pisess branches`: where the conversations of a session end.
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const TWO: &str = "two-branches.jsonl";
+
+#[test]
+fn the_newest_first() {
+    let s = Sandbox::with(&["tour.jsonl", TWO, "omp.jsonl"]);
+    assert_snapshot!(s.unchanged("branches ./tour.jsonl"), @"
+       id         age  entries  tokens  last question
+    *  2f5dc03e  1 mo       13    1541  [green] user: Now a line for the changelog, for people who don't read code.
+       5c07d14b  1 mo        8    3540  user: Hm. What would you do instead?
+    ");
+    assert_snapshot!(s.unchanged("branches --json ./tour.jsonl"), @r#"
+    {"id":"2f5dc03e","label":"green","text":"user: Now a line for the changelog, for people who don't read code.","entries":13,"branchPoint":"f05b1e83","timestamp":"2026-03-14T09:43:54.589Z","tokens":1541,"active":true,"line":32}
+    {"id":"5c07d14b","label":null,"text":"user: Hm. What would you do instead?","entries":8,"branchPoint":"f05b1e83","timestamp":"2026-03-14T09:29:59.589Z","tokens":3540,"active":false,"line":18}
+    "#);
+    assert_snapshot!(s.unchanged("branches ./two-branches.jsonl"), @"
+       id         age  entries  tokens  last question
+    *  1a2b3c07  4 mo        2      31  user: Washi then. How big?
+       1a2b3c05  4 mo        2      31  user: Tissue paper then. How big?
+    ");
+    assert_snapshot!(s.unchanged("branches ./omp.jsonl"), @"
+       id         age  entries  tokens  last question
+    *  b5c6d7e8  1 mo       12   10380  [skill-prompt]: Look at the EXIF data of c.jpg
+    ");
+    assert_snapshot!(s.pisess("branches ./tour.jsonl").terminal(60).done(), @"
+       id         age  entries  tokens  last question
+    *  2f5dc03e  1 mo       13    1541  [green] user: Now a lin…
+       5c07d14b  1 mo        8    3540  user: Hm. What would yo…
+    ");
+}
+
+/// Labels and marks at an end belong to it, however many and side by side.
+#[test]
+fn notes_are_no_branch() {
+    let s = Sandbox::with(&[TWO]);
+    let before = s.run("branches ./two-branches.jsonl");
+    s.run("label ./two-branches.jsonl 1a2b3c02 papers");
+    s.run("switch ./two-branches.jsonl 1a2b3c07");
+    s.run("label ./two-branches.jsonl 1a2b3c02 --clear");
+    assert_eq!(s.run("branches ./two-branches.jsonl"), before);
+    // A name that was given to what hangs there is a name of the branch.
+    s.run("label ./two-branches.jsonl @ washi");
+    s.run("label ./two-branches.jsonl 1a2b3c04 tissue");
+    s.run("switch ./two-branches.jsonl 1a2b3c05");
+    assert_snapshot!(s.run("branches ./two-branches.jsonl"), @"
+       id         age  entries  tokens  last question
+       1a2b3c07  4 mo        2      31  [washi] user: Washi then. How big?
+    *  1a2b3c05  4 mo        2      31  [tissue] user: Tissue paper then. How big?
+    ");
+}
+
+#[test]
+fn where_one_stands_in_the_middle_is_a_branch() {
+    let s = Sandbox::with(&[TWO]);
+    s.run("switch ./two-branches.jsonl 1a2b3c06");
+    assert_snapshot!(s.run("branches ./two-branches.jsonl"), @"
+       id         age  entries  tokens  last question
+    *  226b1b5c   now        0      16  user: Which paper for a kite?
+       1a2b3c07  4 mo        2      31  user: Washi then. How big?
+       1a2b3c05  4 mo        2      31  user: Tissue paper then. How big?
+    ");
+    s.run("switch ./two-branches.jsonl 1a2b3c04");
+    s.run("switch ./two-branches.jsonl 1a2b3c01");
+    assert_snapshot!(s.run("branches ./two-branches.jsonl"), @"
+       id         age  entries  tokens  last question
+    *  27aa2424   now        0       0  [custom: pisess.switch]
+       1a2b3c07  4 mo        2      31  user: Washi then. How big?
+       1a2b3c05  4 mo        2      31  user: Tissue paper then. How big?
+    ");
+    assert_snapshot!(s.run("branches --json ./two-branches.jsonl").lines().next().unwrap(), @r#"{"id":"27aa2424","label":null,"text":"[custom: pisess.switch]","entries":0,"branchPoint":null,"timestamp":"2026-05-04T12:00:00.000Z","tokens":0,"active":true,"line":10}"#);
+    // An entry that a record names as the leaf.
+    let record = r#"{"type":"leaf","id":"l","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:08.000Z","targetId":"1a2b3c06"}"#;
+    s.put("record.jsonl", [fixture(TWO), record.into(), b"\n".to_vec()].concat());
+    assert_snapshot!(s.run("branches ./record.jsonl"), @"
+       id         age  entries  tokens  last question
+       1a2b3c07  4 mo        1      31  user: Washi then. How big?
+    *  1a2b3c06  4 mo        1      21  user: Washi then. How big?
+       1a2b3c05  4 mo        2      31  user: Tissue paper then. How big?
+    ");
+}
+
+#[test]
+fn of_a_session_without_a_conversation() {
+    let s = Sandbox::with(&["hazards/header-only.jsonl"]);
+    assert_snapshot!(s.unchanged("branches ./header-only.jsonl"), @"");
+    let note = |id: &str, parent: &str| {
+        format!(
+            r#"{{"type":"custom","customType":"n","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:08.000Z"}}"#
+        )
+    };
+    s.put("notes.jsonl", crate::tree::session(&[note("a", "null"), note("b", "null"), note("c", "\"b\"")]));
+    assert_snapshot!(s.unchanged("branches ./notes.jsonl"), @"
+       id   age  entries  tokens  last question
+    *  c   4 mo        0       0  [custom: n]
+    ");
+}
+
+#[test]
+fn older_files_as_if_migrated() {
+    let s = Sandbox::with(&["v1.jsonl", "v2.jsonl", "draft-tree.jsonl"]);
+    for name in s.names() {
+        s.run(&format!("migrate ./{name} -o ./new"));
+        let told = s.unchanged(&format!("branches --json ./{name}")).quiet().replace(name.as_str(), "");
+        assert_eq!(s.run("branches --json ./new"), told, "{name}");
+        std::fs::remove_file(s.path("new")).unwrap();
+    }
+}
+
+/// As many branches as entries, nested or side by side, take no time to speak of.
+#[test]
+fn nested_branches_and_wide_ones() {
+    let s = Sandbox::new();
+    let answer = |id: usize, parent: &str| {
+        format!(
+            r#"{{"type":"message","id":"i{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:00.000Z","message":{{"role":"assistant","content":[{{"type":"text","text":"a"}}],"usage":{{"totalTokens":{id}}}}}}}"#
+        )
+    };
+    let comb: Vec<_> = (1..=20_000_usize)
+        .flat_map(|at| {
+            let parent = if at == 1 { "null".to_owned() } else { format!("\"u{}\"", at - 1) };
+            [crate::tree::user(&format!("u{at}"), None, "q").replace("null", &parent), answer(at, &parent)]
+        })
+        .collect();
+    s.put("comb.jsonl", crate::tree::session(&comb));
+    assert_eq!(s.run("branches --json ./comb.jsonl").lines().count(), 20_001);
+    let root = crate::tree::user("u", None, "q");
+    let fan: Vec<_> = (0..100_000_usize).map(|at| answer(at + 1, "\"u\"")).collect();
+    s.put("fan.jsonl", crate::tree::session(&[&[root][..], &fan[..]].concat()));
+    assert_eq!(s.run("branches --json ./fan.jsonl").lines().count(), 100_000);
+}
+
+/// What an entry of a generated session is.
+#[derive(Clone, Debug)]
+enum Made {
+    User(usize),
+    Answer { units: usize, usage: Option<u32>, stop: &'static str },
+    Other(&'static str, usize),
+    Compaction { kept: usize, system: bool },
+    Edit { target: usize, how: u8 },
+    Summary(usize),
+    Note,
+}
+
+fn made() -> impl Strategy<Value = Made> {
+    let usage = prop::option::weighted(0.4, prop::sample::select(vec![0_u32, 7, 100, 5000]));
+    let stop = prop::sample::select(vec!["stop", "stop", "toolUse", "error", "aborted"]);
+    let other = prop::sample::select(vec![
+        "toolResult",
+        "system",
+        "system",
+        "custom",
+        "bashExecution",
+        "developer",
+        "custom_message",
+    ]);
+    prop_oneof![
+        3 => (0..40_usize).prop_map(Made::User),
+        4 => (0..40_usize, usage, stop).prop_map(|(units, usage, stop)| Made::Answer { units, usage, stop }),
+        3 => (other, 0..40_usize).prop_map(|(role, units)| Made::Other(role, units)),
+        2 => (0..40_usize, any::<bool>()).prop_map(|(kept, system)| Made::Compaction { kept, system }),
+        3 => (0..40_usize, 0..4_u8).prop_map(|(target, how)| Made::Edit { target, how }),
+        1 => (0..9_usize).prop_map(Made::Summary),
+        1 => Just(Made::Note),
+    ]
+}
+
+impl Made {
+    fn fields(&self) -> Value {
+        let text = |units: &usize| "x".repeat(*units);
+        match self {
+            Made::User(units) => {
+                json!({"type": "message", "message": {"role": "user", "content": text(units)}})
+            }
+            Made::Answer { units, usage, stop } => {
+                let usage = usage.map(|tokens| json!({"totalTokens": tokens, "input": 3, "output": 0, "cacheRead": 0, "cacheWrite": 0}));
+                let content = json!([{"type": "text", "text": text(units)}, {"type": "toolCall", "name": "read", "arguments": {"a": 1}}]);
+                json!({"type": "message", "message": {"role": "assistant", "content": content, "usage": usage, "stopReason": stop}})
+            }
+            Made::Other("custom_message", units) => {
+                json!({"type": "custom_message", "customType": "c", "content": text(units), "display": true})
+            }
+            Made::Other("system", units) => {
+                let sections = json!({ format!("s{}", units % 3): if units % 4 == 0 { Value::Null } else { text(units).into() } });
+                json!({"type": "message", "message": {"role": "system", "content": text(units), "sections": sections, "timestamp": 1}})
+            }
+            Made::Other(role, units) => {
+                json!({"type": "message", "message": {"role": role, "content": text(units), "command": "c", "output": text(units)}})
+            }
+            Made::Compaction { kept, system } => {
+                let system = system.then(|| json!({"role": "system", "content": "in force", "timestamp": 1}));
+                let mut entry = json!({"type": "compaction", "summary": "short", "firstKeptEntryId": format!("i{kept}"), "tokensBefore": 1});
+                if let Some(system) = system {
+                    entry["systemMessage"] = system;
+                }
+                entry
+            }
+            Made::Edit { target, how } => {
+                let replacement = [
+                    Some(Value::Null),
+                    Some(json!({"content": "twelve chars"})),
+                    Some(json!({"content": [{"type": "text", "text": "y"}]})),
+                    None,
+                ];
+                let mut entry = json!({"type": "context_edit", "targetId": format!("i{target}")});
+                if let Some(replacement) = replacement[usize::from(*how)].clone() {
+                    entry["replacement"] = replacement;
+                }
+                entry
+            }
+            Made::Summary(units) => {
+                json!({"type": "branch_summary", "fromId": "root", "summary": text(units)})
+            }
+            Made::Note => json!({"type": "custom", "customType": "n"}),
+        }
+    }
+}
+
+/// A session of these entries; a parent is counted back from its child, now and then forward.
+fn grown(entries: &[(Made, usize)], signs: &str) -> Vec<u8> {
+    let mut lines = vec![signs.to_owned()];
+    for (at, (made, back)) in entries.iter().enumerate() {
+        let parent = match back {
+            0..=2 if at > 0 => json!(format!("i{}", at - 1)),
+            3..=30 if at >= *back => json!(format!("i{}", at - back)),
+            31 => json!(format!("i{}", at + 2)),
+            _ => Value::Null,
+        };
+        let mut entry = made.fields();
+        // Twins now and then.
+        entry["id"] = json!(format!("i{}", if *back == 29 { at.saturating_sub(3) } else { at }));
+        entry["parentId"] = parent;
+        entry["timestamp"] = json!("2026-01-01T00:00:00.000Z");
+        lines.push(entry.to_string());
+    }
+    crate::tree::session(&lines)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, fork: false, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The one walk over all branches says of each what its path by itself would say.
+    #[test]
+    fn tokens_are_those_of_the_context(
+        entries in prop::collection::vec((made(), prop_oneof![6 => 0..3_usize, 3 => 3..32_usize]), 1..40),
+        omp in any::<bool>(),
+    ) {
+        let signs = match omp {
+            true => r#"{"type":"model_change","id":"m","parentId":null,"model":"p/m"}"#,
+            false => r#"{"type":"session_info","id":"m","parentId":null,"name":"n"}"#,
+        };
+        let s = Sandbox::new();
+        s.put("x.jsonl", grown(&entries, signs));
+        let rows = s.pisess("branches -q --json ./x.jsonl").done();
+        prop_assert_eq!(rows.code, 0);
+        for row in rows.text().lines() {
+            let row: Value = serde_json::from_str(row).unwrap();
+            let told = s.pisess(&format!("context -q --tokens ./x.jsonl :{}", row["line"])).done().text();
+            prop_assert_eq!(row["tokens"].to_string(), told.trim(), "{}", row);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Every command, for what must hold of all of them; `F` stands for the session.
+
+use pisess::guide;
+
+/// In forms that change nothing.
+pub const READS: &[&str] = &[
+    "tree F",
+    "tree F --filter all --json",
+    "tree F --filter no-tools --times --ascii",
+    "tree F --search one",
+    "path F",
+    "path F --json",
+    "path F root",
+    "context F",
+    "context F --as llm",
+    "context F --as text",
+    "context F --tokens",
+    "label F",
+    "label F --json",
+    "label F @ n -n",
+    "append F -n --user hi",
+    "append F -n --json --user hi",
+    "edit F @ -n --omit",
+    "migrate F --check",
+    "migrate F -n",
+    "fork F -n",
+    "fork F -n --all",
+    "fork F @^{user} -n --before",
+    "compact F --prepare",
+    "compact F --prompt --first-kept none",
+    "compact F -n --first-kept none",
+    "summarize F root -n --summary s",
+    "summarize F root --prepare",
+    "summarize F root --prompt",
+    "switch F root -n",
+    "switch F root -n --json",
+    "pop F -n",
+    "pop F root -n --summary s",
+    "pick F @ -n",
+    "merge F root -n --summary s",
+    "branches F",
+    "branches F --json",
+    "show F @",
+    "show F @ --json",
+    "show F root --children",
+    "fork F @ -n --subtree",
+    "check F",
+    "check F --json",
+    "check F --repair -n",
+];
+
+/// In forms that change the session itself.
+pub const CHANGES: &[&str] = &[
+    "label F @ 'the end'",
+    "append F --user hi",
+    "edit F @ --omit",
+    "migrate F",
+    "compact F --first-kept none --summary s",
+    "compact F --first-kept none",
+    "summarize F root --summary s",
+    "switch F root",
+    "pop F root --summary s",
+    "pick F @",
+    "merge F root --summary s",
+    "check F --repair --backup",
+];
+
+/// In forms that make another session, `./new`.
+pub const MAKES: &[&str] = &[
+    "label F @ n -o ./new",
+    "append F --user hi -o ./new",
+    "edit F @ --omit -o ./new",
+    "migrate F -o ./new",
+    "compact F --first-kept none --summary s -o ./new",
+    "summarize F root --summary s -o ./new",
+    "switch F root -o ./new",
+    "pop F root --summary s -o ./new",
+    "pick F @ -o ./new",
+    "merge F root --summary s -o ./new",
+    "fork F @ --subtree -o ./new",
+    "fork F -o ./new",
+    "fork F --all -o ./new",
+    "check F --repair -o ./new",
+];
+
+/// Of each command the first form that reads, where each run takes long.
+pub fn one_of_each() -> impl Iterator<Item = &'static str> {
+    let mut seen = std::collections::HashSet::new();
+    READS.iter().copied().filter(move |line| seen.insert(line.split(' ').next()))
+}
+
+/// A line of these for the session of this path.
+pub fn of(line: &str, path: &str) -> String {
+    line.replace(" F", &format!(" {path}"))
+}
+
+#[test]
+fn no_command_is_left_out() {
+    let has = |lines: &[&str], verb: &str| lines.iter().any(|line| line.split(' ').next() == Some(verb));
+    for guide in guide::guides() {
+        assert!(has(READS, guide.verb), "{} is in no form that reads", guide.verb);
+        assert_eq!(
+            has(MAKES, guide.verb),
+            guide.writes,
+            "{} among the forms that make a session",
+            guide.verb
+        );
+        assert!(!guide.writes || guide.verb == "fork" || has(CHANGES, guide.verb), "{}", guide.verb);
+    }
+}

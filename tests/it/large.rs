@@ -1,0 +1,140 @@
+//! The hazards that are large: long chains, wide and nested branches, deep values, a line of 200 MB. Each is
+//! written on the fly, at the size at which an agent was seen to fail, and what would take long is asked
+//! of it once.
+
+use crate::every::{self, CHANGES, READS};
+use crate::sandbox::{Sandbox, fixture};
+use crate::tree::{session, user};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+/// A session `./s` of these lines.
+fn put(s: &Sandbox, lines: impl IntoIterator<Item = String>) {
+    let mut out = BufWriter::new(File::create(s.path("s")).unwrap());
+    out.write_all(&fixture("hazards/header-only.jsonl")).unwrap();
+    lines.into_iter().for_each(|line| writeln!(out, "{line}").unwrap());
+    out.flush().unwrap();
+}
+
+fn id(at: usize) -> String {
+    format!("i{at:07}")
+}
+
+/// pi overflows its stack where a compaction stands early on such a path.
+#[test]
+fn a_chain_of_200_000_entries_with_an_early_compaction() {
+    const ENTRIES: usize = 200_000;
+    let s = Sandbox::new();
+    let entry = |at: usize| match at {
+        0 => user(&id(0), None, "first"),
+        10 => format!(
+            r#"{{"type":"compaction","id":"{}","parentId":"{}","timestamp":"2026-01-01T00:00:01.000Z","summary":"what was","firstKeptEntryId":"{}","tokensBefore":5}}"#,
+            id(10),
+            id(9),
+            id(5)
+        ),
+        at => user(&id(at), Some(&id(at - 1)), "on"),
+    };
+    put(&s, (0..ENTRIES).map(entry));
+    for line in every::one_of_each() {
+        let done = s.pisess(&every::of(line, "./s")).done();
+        assert!(done.code <= 1, "{line}: {}", done.stderr);
+    }
+    assert_eq!(s.run("tree ./s").lines().count(), ENTRIES);
+    assert_eq!(s.run("path ./s --ids").lines().count(), ENTRIES);
+    assert_eq!(s.run("fork ./s -o -").lines().count(), ENTRIES + 1);
+    // The summary, the five entries that it keeps, and all behind it.
+    let context: serde_json::Value = serde_json::from_str(&s.run("context ./s")).unwrap();
+    assert_eq!(context["messages"].as_array().unwrap().len(), 1 + 5 + ENTRIES - 11);
+}
+
+/// pi overflows its stack when it draws them.
+#[test]
+fn one_entry_with_200_000_children() {
+    const CHILDREN: usize = 200_000;
+    let s = Sandbox::new();
+    let child = |at| user(&id(at), Some("root0000"), "on");
+    put(&s, std::iter::once(user("root0000", None, "root")).chain((0..CHILDREN).map(child)));
+    for line in every::one_of_each() {
+        let done = s.pisess(&every::of(line, "./s")).done();
+        assert!(done.code <= 1, "{line}: {}", done.stderr);
+    }
+    assert_eq!(s.run("tree ./s").lines().count(), 1 + CHILDREN);
+}
+
+/// 20,000 branch points, each below the one before: pi's memory ends, for its rows have as many bars. Here a
+/// row has at most 24.
+#[test]
+fn a_comb_of_branches_stays_small() {
+    const TEETH: usize = 20_000;
+    let s = Sandbox::new();
+    let tooth = |at: usize| {
+        let parent = at.checked_sub(1).map(id);
+        [user(&id(at), parent.as_deref(), "on"), user(&format!("s{at:07}"), Some(&id(at)), "side")]
+    };
+    put(&s, (0..TEETH).flat_map(tooth));
+    for line in every::one_of_each() {
+        let done = s.pisess(&every::of(line, "./s")).done();
+        assert!(done.code <= 1, "{line}: {}", done.stderr);
+    }
+    let drawn = s.run("tree ./s");
+    assert_eq!(drawn.lines().count(), 2 * TEETH);
+    assert!(drawn.len() < 2 * TEETH * 150, "{}", drawn.len());
+}
+
+/// pi cuts an older file at a value of 5,000 levels, which it cannot write again.
+#[test]
+fn deep_values_do_not_overflow_the_stack() {
+    for levels in [5_000, 100_000] {
+        let deep = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        let line = format!(
+            r#"{{"type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"hookMessage","customType":"c","content":"deep","display":true,"details":{deep}}}}}"#
+        );
+        let s = Sandbox::new();
+        for version in [2, 3] {
+            let text = String::from_utf8(session(&[&line])).unwrap();
+            let text = text.replace("\"version\":3", &format!("\"version\":{version}"));
+            s.put("s", &text);
+            for line in READS {
+                let done = s.unchanged(&every::of(line, "./s"));
+                assert!(done.code <= 2 && !done.stderr.contains("panicked"), "{line}: {}", done.stderr);
+            }
+            for line in CHANGES {
+                s.put("s", &text);
+                s.pisess(&every::of(line, "./s")).done();
+                assert!(s.text("s").contains(&deep), "{line}");
+            }
+        }
+        let v1 = format!("{{\"type\":\"session\",\"id\":\"s\"}}\n{{\"type\":\"custom\",\"x\":{deep}}}\n");
+        assert!(s.pisess("migrate -").stdin(v1).done().quiet().contains(&deep));
+    }
+}
+
+/// A line of 200 MB, once in a file and once cut at its end. Written in pieces, and read by those commands
+/// that go different ways through it: each takes half a second and the line's size in memory.
+#[test]
+fn a_line_of_200_mb() {
+    const LENGTH: usize = 200_000_000;
+    let s = Sandbox::new();
+    let line = user("bbbb0002", Some("aaaa0001"), "LONG");
+    let (before, behind) = line.split_once("LONG").unwrap();
+    let mut out = BufWriter::new(File::create(s.path("s")).unwrap());
+    out.write_all(&session(&[user("aaaa0001", None, "short")])).unwrap();
+    out.write_all(before.as_bytes()).unwrap();
+    let piece = [b'x'; 1 << 16];
+    for at in (0..LENGTH).step_by(piece.len()) {
+        out.write_all(&piece[..piece.len().min(LENGTH - at)]).unwrap();
+    }
+    out.flush().unwrap();
+    // Cut, it is a torn tail.
+    assert_eq!(s.pisess("tree ./s --no-ids").done().text(), "• user: short  ← active\n");
+    writeln!(out, "{behind}").unwrap();
+    out.flush().unwrap();
+    let size = s.path("s").metadata().unwrap().len();
+    let rows = s.run("tree ./s --no-ids");
+    assert_eq!(rows.lines().map(str::len).max(), Some("• user: ".len() + 200 + "  ← active".len()));
+    assert_eq!(s.pisess("check ./s").done().code, 0);
+    s.run("label ./s @ 'the end'");
+    assert!(s.path("s").metadata().unwrap().len() > size);
+    assert_eq!(s.run("path ./s --ids").lines().count(), 3);
+}
