@@ -264,9 +264,10 @@ impl FindingKind {
             K::UnknownType => (Note, "the agents carry it along and show an empty row"),
             K::UnknownRole => (Note, "no model is sent the message"),
             K::NoMessage => (Error, "the agent opens the session and fails when it builds the context"),
-            K::NoContent if grave => {
-                (Note, "pi takes it for empty; oh-my-pi opens the session and fails when it builds the context")
-            }
+            K::NoContent if grave => (
+                Note,
+                "pi takes it for empty; oh-my-pi opens the session and fails when it builds the context",
+            ),
             K::NoContent => (Note, "pi takes it for empty; older ones pass it on without content"),
             K::BadTimestamp => (Warning, "the tree may show it out of order"),
             K::TimeRunsBackwards => (Note, "the agents go by the parents, not by the time"),
