@@ -137,7 +137,7 @@ fn none_of_that_kind_and_no_entry_on_that_line() {
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl @^{compaction}").fails(2), @r#"./two-branches.jsonl: no entry of kind "compaction" at or above "@" (hint: a kind is a role such as user or assistant, or an entry type such as compaction)"#);
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl root^{user}").fails(2), @r#"./two-branches.jsonl: no entry of kind "user" at or above "root" (hint: a kind is a role such as user or assistant, or an entry type such as compaction)"#);
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl :1").fails(2), @"./two-branches.jsonl: no entry on line 1 (hint: list its entries with their lines by `pisess tree --filter all --json`)");
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl :99").fails(2), @"./two-branches.jsonl: no entry on line 99");
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl :99").fails(2), @"./two-branches.jsonl: no entry on line 99 (hint: list its entries with their lines by `pisess tree --filter all --json`)");
     // Lines are those of the file, blank ones too.
     assert_eq!(named(&s, "blank-lines.jsonl", ":3"), "u0000001");
     assert_eq!(s.unchanged("path ./blank-lines.jsonl :2").code, 2);
