@@ -7,7 +7,11 @@
 mod generate;
 
 use generate::Shape;
+use pisess::core::bodies::FileBodies;
 use pisess::core::load::{Options, load};
+use pisess::core::ops::Stamp;
+use pisess::core::ops::check::check;
+use pisess::core::ops::fork::{ForkOptions, fork};
 use pisess::core::ops::tree::{Filter, draw};
 use pisess::core::row::RowOptions;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -83,6 +87,31 @@ fn an_entry_takes_less_than_200_bytes() {
         })
     });
     assert!(more - some < 200 * 40_000, "{some} bytes held, then {more}");
+}
+
+/// The longest line is in memory while it is loaded, looked at, and copied into a fork: in a buffer that
+/// doubles until it fits, and at that moment stands there with the half of it.
+#[test]
+fn a_long_line_takes_a_small_multiple_of_its_size() {
+    const LENGTH: usize = 16 << 20;
+    let line = format!(
+        r#"{{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:00Z","message":{{"role":"user","content":"{}"}}}}"#,
+        "x".repeat(LENGTH)
+    );
+    let bytes = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{line}\n{line}\n").into_bytes();
+    let loaded = peak(|| load(&bytes, &with_rows()).unwrap());
+    let checked = peak(|| check(&bytes, &Options::default()).unwrap());
+    let forked = peak(|| {
+        let session = load(&bytes, &Options::default()).unwrap();
+        let bodies = FileBodies::new(&session, &bytes);
+        let mut stamp = Stamp { now_ms: 0, candidates: &mut || "b".to_owned() };
+        let options = ForkOptions { session_id: "t".to_owned(), source: None, cwd: None };
+        let new = fork(&session, &bodies, session.leaf, &options, &mut stamp).unwrap();
+        new.write(&session, &bytes, &mut std::io::sink()).unwrap();
+    });
+    for (held, what) in [(loaded, "loading"), (checked, "checking"), (forked, "forking")] {
+        assert!(held < LENGTH / 4 * 13, "{what} holds {held} bytes");
+    }
 }
 
 #[test]

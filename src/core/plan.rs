@@ -120,7 +120,7 @@ impl NewSession {
             Entries::Some(pieces) => {
                 let bodies = FileBodies::new(session, source);
                 for piece in pieces {
-                    out.write_all(&piece.line(&bodies)?)?;
+                    piece.write(&bodies, out)?;
                     out.write_all(b"\n")?;
                 }
             }
@@ -130,28 +130,42 @@ impl NewSession {
 }
 
 impl Piece {
-    /// The line of the new file, without its newline.
+    /// Writes the line of the new file, without its newline. One that stays as it is is not copied first.
     ///
     /// # Errors
-    /// Where the source cannot be read.
-    pub fn line(&self, bodies: &dyn super::bodies::Bodies) -> io::Result<Vec<u8>> {
+    /// Where reading or writing fails.
+    pub fn write(&self, bodies: &dyn Bodies, out: &mut dyn Write) -> io::Result<()> {
         let (entry, parent, first_kept) = match self {
-            Piece::Made(line) => return Ok(line.clone()),
+            Piece::Made(line) => return out.write_all(line),
             Piece::Copied { entry, parent, first_kept } => (*entry, parent, first_kept),
         };
-        let line = bodies.line(entry)?;
-        if parent.is_none() && first_kept.is_none() {
-            return Ok(line.strip_suffix(b"\r").unwrap_or(&line).to_vec());
-        }
-        let mut edit = Edit::new(&line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-        if let Some(parent) = parent {
-            edit.set("parentId", &parent.as_ref().map_or_else(|| b"null".to_vec(), encoded));
-        }
-        if let Some(first_kept) = first_kept {
-            edit.set("firstKeptEntryId", &encoded(first_kept));
-        }
-        Ok(edit.finish())
+        let mut written = Ok(());
+        bodies.with_line(entry, &mut |line| {
+            written = match (parent, first_kept) {
+                (None, None) => out.write_all(line.strip_suffix(b"\r").unwrap_or(line)),
+                _ => {
+                    relinked(line, parent.as_ref(), first_kept.as_ref()).and_then(|line| out.write_all(&line))
+                }
+            };
+        })?;
+        written
     }
+}
+
+/// A line that hangs elsewhere, or keeps from another entry.
+fn relinked(
+    line: &[u8],
+    parent: Option<&Option<Text<'static>>>,
+    first_kept: Option<&Text<'static>>,
+) -> io::Result<Vec<u8>> {
+    let mut edit = Edit::new(line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    if let Some(parent) = parent {
+        edit.set("parentId", &parent.as_ref().map_or_else(|| b"null".to_vec(), encoded));
+    }
+    if let Some(first_kept) = first_kept {
+        edit.set("firstKeptEntryId", &encoded(first_kept));
+    }
+    Ok(edit.finish())
 }
 
 /// Everything behind the header's value, upgraded lines spliced, all other bytes as they are.

@@ -1,6 +1,7 @@
 //! Text that wants to act: no escape sequence, control character or bidi override of a session
 //! reaches people, whatever the command.
 
+use crate::every::{self, CHANGES, MAKES, READS};
 use crate::sandbox::{Sandbox, fixture};
 
 const FILE: &str = "hostile-text.jsonl";
@@ -46,6 +47,51 @@ const ROWS: &[&str] = &[
     "fork -n --subtree ./F aaaa0002",
     "migrate -n ./F",
 ];
+
+/// Forms whose standard output is data: raw in a pipe.
+fn is_verbatim(line: &str) -> bool {
+    ["--json", "--prepare", "--prompt"].iter().any(|option| line.contains(option))
+        || (line.starts_with("context") && !line.contains("--tokens"))
+}
+
+/// Every command on a session that is hostile in each text, and in its name.
+#[test]
+fn no_command_lets_anything_through() {
+    let name = "s\u{1b}[31m\u{202e}\r\u{9b}.jsonl";
+    for line in READS.iter().chain(CHANGES).chain(MAKES) {
+        for terminal in [false, true] {
+            let s = Sandbox::new();
+            s.put(name, fixture("hazards/hostile-text.jsonl"));
+            let line = every::of(line, &format!("'./{name}'"));
+            let call = s.pisess(&format!("{line} --color never"));
+            let done = if terminal { call.terminal(80).done() } else { call.done() };
+            assert_clean(&line, &done.stderr);
+            if terminal || !is_verbatim(&line) {
+                assert_clean(&line, &done.text().replace('\t', " "));
+            }
+        }
+    }
+}
+
+/// What is wrong is told of files that are none of ours, and of references and paths that are not there.
+#[test]
+fn no_error_lets_anything_through() {
+    let name = "s\u{1b}[31m\u{202e}\r\u{9b}.jsonl";
+    for content in [
+        None,
+        Some("no session"),
+        Some("{\"type\":\"session\",\"id\":\"\u{1b}[2J\",\"version\":\"\u{1b}[2J9\"}\n"),
+    ] {
+        for line in READS.iter().chain(CHANGES).chain(MAKES) {
+            let s = Sandbox::new();
+            content.iter().for_each(|content| s.put(name, content));
+            let done = s
+                .pisess(&every::of(line, &format!("'./{name}'")).replace("./new", "'./n\u{1b}[2J/new'"))
+                .done();
+            assert_clean(line, &done.stderr);
+        }
+    }
+}
 
 fn lines(commands: &[&str]) -> Vec<String> {
     commands.iter().map(|line| line.replace("./F", &format!("./{FILE}"))).collect()
@@ -206,4 +252,52 @@ fn paths_in_headers_are_never_written_to() {
     s.run("fork --all ./in/a.jsonl -o ./in/b.jsonl");
     s.run("label ./in/a.jsonl @ n");
     assert!(s.names().iter().all(|name| name.starts_with("in/")), "{:?}", s.names());
+}
+
+/// A summarizer and a hook get what the session says on standard input, where it is only text: not as an
+/// argument, where it could be an option, and not in the environment.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_gets_text_on_standard_input_only() {
+    let look = "cd \"${0%/*}\" || exit\ncat /proc/$$/cmdline >> seen\nenv >> seen\ncat >> heard\n";
+    for line in [
+        "compact ./F --first-kept none --summarizer 'sh LOOK summary'",
+        "summarize ./F aaaa0002 --summarizer 'sh LOOK summary'",
+        "compact ./F --first-kept none --hook 'sh LOOK {}'",
+        "summarize ./F aaaa0002 --hook 'sh LOOK {}'",
+        "switch ./F aaaa0002 --summarize --hook 'sh LOOK {}'",
+        "context ./F --hook 'sh LOOK {}'",
+    ] {
+        let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
+        s.put("look", format!("{look}echo \"$1\"\n"));
+        let line =
+            line.replace("./F", &format!("./{FILE}")).replace("LOOK", s.path("look").to_str().unwrap());
+        let done = s.pisess(&line).done();
+        assert_eq!(done.code, 0, "{line}: {done}");
+        assert!(s.text("heard").contains("gnp.exe"), "{line}");
+        assert!(!String::from_utf8_lossy(&s.bytes("seen")).contains("gnp.exe"), "{line}");
+    }
+}
+
+/// Whoever opened them would wait for ever: nobody writes to this FIFO.
+#[cfg(unix)]
+#[test]
+fn paths_in_a_session_are_never_opened() {
+    for (name, slot) in
+        [("pi", ""), ("omp", "\"additionalDirectories\":[\"FIFO\"],\"previousSessionFiles\":[\"FIFO\"],")]
+    {
+        let s = Sandbox::new();
+        let fifo = s.path("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let header = r#"{"type":"session","version":3,"id":"s",SLOT"timestamp":"2026-01-01T00:00:00.000Z","cwd":"FIFO","parentSession":"FIFO"}"#;
+        let call = r#"{"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"read","arguments":{"path":"FIFO"}}]}}"#;
+        let lines = [header.replace("SLOT", slot), crate::tree::user("aaaa0001", None, "x"), call.to_owned()];
+        let text = lines.join("\n").replace("FIFO", fifo.to_str().unwrap()) + "\n";
+        for line in READS.iter().chain(CHANGES).chain(MAKES) {
+            s.put("s", &text);
+            let done = s.pisess(&every::of(line, "./s")).done();
+            assert!(done.code <= 2, "{name} {line}: {done}");
+            let _ = std::fs::remove_file(s.path("new"));
+        }
+    }
 }
