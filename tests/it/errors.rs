@@ -1,5 +1,6 @@
 //! Bad input: one line with file, line and hint, the exit code of the table, every file as it was.
 
+use crate::every::{self, CHANGES, MAKES, READS};
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
 use std::fs;
@@ -64,6 +65,22 @@ fn a_folder() {
     }
     // To migrate, a folder means its sessions; there are none in this one.
     assert_snapshot!(s.unchanged("migrate ./x"), @"2> pisess: note: no *.jsonl there (hint: -r descends into folders)");
+}
+
+/// Whatever the command and its options, what is not there and what is a folder is told the same way.
+#[test]
+fn every_command_says_the_same_of_what_is_no_file() {
+    let s = Sandbox::new();
+    fs::create_dir(s.path("folder")).unwrap();
+    for line in READS.iter().chain(CHANGES).chain(MAKES) {
+        let said = s.unchanged(&every::of(line, "./x")).fails(2);
+        assert!(said.starts_with("cannot read ./x: no such file or folder (hint: "), "{line}: {said}");
+        // These take folders.
+        if !line.starts_with("migrate") && !line.starts_with("check") {
+            let said = s.unchanged(&every::of(line, "./folder")).fails(2);
+            assert!(said.starts_with("cannot read ./folder: it is a folder (hint: "), "{line}: {said}");
+        }
+    }
 }
 
 #[test]

@@ -58,6 +58,7 @@ fn documents_name_what_is_there() {
         "CONTRIBUTING.md",
         "docs/format.md",
         "docs/hooks.md",
+        "docs/reliability.md",
         "docs/recipes.md",
     ] {
         let text = read(document);
@@ -79,6 +80,26 @@ fn documents_name_what_is_there() {
             let there = place.exists() || !root().join("tests/interop").exists();
             assert!(there, "{document} links {link}, which is not there");
         }
+    }
+}
+
+/// Each promise is held by the tests that are named behind it.
+#[test]
+fn promises_name_their_tests() {
+    let folders = ["tests/it", "src/core/store/tests", "src/core/ops/check"];
+    let is_there = |module: &str, test: &str| {
+        let paths = folders.iter().map(|folder| root().join(format!("{folder}/{module}.rs")));
+        let source: String = paths.filter_map(|path| fs::read_to_string(path).ok()).collect();
+        source.split("#[test]").skip(1).any(|rest| rest.contains(&format!("fn {test}(")))
+    };
+    let text = read("docs/reliability.md");
+    let named: Vec<_> = text.split('`').skip(1).step_by(2).filter_map(|name| name.split_once("::")).collect();
+    assert!(named.len() > 30, "{}", named.len());
+    for (module, test) in named.into_iter().filter(|(_, test)| *test != "test") {
+        assert!(
+            is_there(module, test),
+            "docs/reliability.md names the test {module}::{test}, which is not there"
+        );
     }
 }
 

@@ -1,5 +1,6 @@
 //! Where results go: links, folders, permissions, other writers.
 
+use crate::every::{self, CHANGES, READS};
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
 use std::fs;
@@ -35,6 +36,46 @@ mod unix {
         s.unchanged("migrate ./v1.jsonl").fails(2);
         s.run("label ./two-branches.jsonl @ n");
         assert_eq!(s.bytes("two-too.jsonl"), s.bytes("two-branches.jsonl"));
+    }
+
+    /// Each command that changes a session, as an append and as a rewrite.
+    #[test]
+    fn every_change_goes_through_a_link_and_tears_no_hard_one() {
+        for line in CHANGES {
+            for name in ["two-branches.jsonl", "v1.jsonl"] {
+                let s = Sandbox::new();
+                s.put("real/a", fixture(name));
+                symlink("real/a", s.path("link")).unwrap();
+                let done = s.pisess(&every::of(line, "./link")).done();
+                assert!(done.code <= 1, "{line} {name}: {done}");
+                assert!(s.path("link").symlink_metadata().unwrap().is_symlink(), "{line} {name}");
+                let is_changed = s.bytes("real/a") != fixture(name);
+
+                s.put("real/a", fixture(name));
+                fs::hard_link(s.path("real/a"), s.path("hard")).unwrap();
+                let done = s.pisess(&every::of(line, "./hard")).done();
+                let is_rewrite = name == "v1.jsonl" && is_changed;
+                assert_eq!(done.code == 2, is_rewrite, "{line} {name}: {done}");
+                assert_eq!(done.stderr.contains("it has 2 hard links"), is_rewrite, "{line} {name}: {done}");
+                assert_eq!(s.path("hard").metadata().unwrap().nlink(), 2, "{line} {name}");
+                assert_eq!(s.bytes("real/a") != fixture(name), is_changed && !is_rewrite, "{line} {name}");
+            }
+        }
+    }
+
+    /// A stream can be read once, and that is enough for every command.
+    #[test]
+    fn every_command_reads_a_fifo() {
+        let s = Sandbox::with(&["two-branches.jsonl"]);
+        assert!(std::process::Command::new("mkfifo").arg(s.path("fifo")).status().unwrap().success());
+        for line in READS {
+            let path = s.path("fifo");
+            let writer = std::thread::spawn(move || fs::write(path, fixture("two-branches.jsonl")).unwrap());
+            let piped = s.pisess(&every::of(line, "./fifo")).done();
+            writer.join().unwrap();
+            let read = s.pisess(&every::of(line, "./two-branches.jsonl")).done();
+            assert_eq!(piped.code, read.code, "{line}: {piped}");
+        }
     }
 
     #[test]
