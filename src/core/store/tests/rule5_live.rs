@@ -180,9 +180,10 @@ fn a_full_disk_leaves_no_lock_behind() {
 fn who_is_gone_at_the_second_look_does_not_stop_it() {
     let bench = Bench::new(OLD);
     let holding = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
-    let child = Stranger(Command::new("sleep").arg("60").stdout(Stdio::from(holding)).spawn().unwrap());
+    let mut child =
+        Some(Stranger(Command::new("sleep").arg("60").stdout(Stdio::from(holding)).spawn().unwrap()));
     let seam = Seam::new().leak();
-    seam.before("sleep", move || drop(child.end()));
+    seam.before("sleep", move || drop(child.take().map(Stranger::end)));
     lock_on(seam, &bench.open(), &now(Agent::OhMyPi)).unwrap().append(LINE.as_bytes()).unwrap();
     assert!(!seam.slept().is_zero());
 }
