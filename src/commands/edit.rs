@@ -1,7 +1,7 @@
 //! `pisess edit`: what the model sees of an entry.
 
 use super::failure::{Exit, Failure};
-use super::input::Input;
+use super::input::{Input, ids};
 use super::mint::Mint;
 use super::summary::read_text;
 use super::write::{Job, Made, change};
@@ -114,7 +114,6 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
 
 fn told(refused: Refused, wanted: Wanted, input: &Input, session: &Session) -> Failure {
     let id = |ix: EntryIx| session.id(ix).to_string();
-    let ids = |list: &[EntryIx]| list.iter().map(|&ix| id(ix)).collect::<Vec<_>>().join(" ");
     let cannot = |what: String| Failure::cannot(format_args!("{}: {what}", input.name));
     match refused {
         Refused::OffPath(ix) => cannot(format!("{} is not on the path to the leaf", id(ix)))
@@ -140,7 +139,8 @@ fn told(refused: Refused, wanted: Wanted, input: &Input, session: &Session) -> F
             };
             let mut all: Vec<_> = named.iter().chain(&others).copied().collect();
             all.sort();
-            cannot(format!("{} would {what}", ids(&named))).hint(format!("{hint}: {}", ids(&all)))
+            cannot(format!("{} would {what}", ids(session, &named)))
+                .hint(format!("{hint}: {}", ids(session, &all)))
         }
         Refused::Unreadable(error) => input.unreadable(error),
     }

@@ -114,7 +114,7 @@ impl Place {
         }
     }
 
-    /// The bytes of an event that happens here.
+    /// The bytes of an event that happens here: a line.
     fn complete(&self, event: Object) -> Vec<u8> {
         let file = self.file.as_ref().map(|file| Text::from(file.to_string_lossy().into_owned()));
         let ctx = Object::new()
@@ -122,7 +122,9 @@ impl Place {
             .text_or_null("sessionFile", file.as_ref())
             .text("sessionId", &self.id)
             .text_or_null("leafId", self.leaf.as_ref());
-        event.json("ctx", &ctx.finish()).finish()
+        let mut line = event.json("ctx", &ctx.finish()).finish();
+        line.push(b'\n');
+        line
     }
 }
 

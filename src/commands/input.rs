@@ -146,6 +146,18 @@ impl Input {
     }
 }
 
+/// The most ids that a message names.
+const NAMED: usize = 16;
+
+/// Entries by their ids, for a message.
+pub fn ids(session: &Session, entries: &[EntryIx]) -> String {
+    let named: Vec<_> = entries.iter().take(NAMED).map(|&ix| session.id(ix).to_string()).collect();
+    match entries.len().saturating_sub(NAMED) {
+        0 => named.join(" "),
+        more => format!("{} and {more} more", named.join(" ")),
+    }
+}
+
 fn noun(kind: ProblemKind) -> &'static str {
     match kind {
         ProblemKind::Malformed => "malformed line",

@@ -1,7 +1,7 @@
 //! `pisess pick`: copies entries to another place.
 
 use super::failure::{Exit, Failure};
-use super::input::Input;
+use super::input::{Input, ids};
 use super::mint::Mint;
 use super::moving::new_parent;
 use super::visible::visible;
@@ -73,10 +73,10 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         let bodies = FileBodies::new(session, input.source());
         let picked =
             pick(session, &bodies, &chosen, onto, stamp).map_err(|refused| told(refused, input, session))?;
-        along = picked.along.iter().map(|&ix| session.id(ix).to_string()).collect::<Vec<_>>().join(" ");
+        along = ids(session, &picked.along);
         let copies = picked.change.lines.iter().take(picked.copies);
-        let ids = copies.filter_map(|line| Raw::checked(line).get_text("id"));
-        let names = ids.map(|id| id.to_string()).collect();
+        let new = copies.filter_map(|line| Raw::checked(line).get_text("id"));
+        let names = new.map(|id| id.to_string()).collect();
         Ok(Some((picked.change, Made { names, ..Made::default() })))
     };
     let exit = change(&job, &session, &mut mint, world, &mut decide)?;

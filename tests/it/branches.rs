@@ -186,8 +186,11 @@ impl Made {
                 json!({"type": "custom_message", "customType": "c", "content": text(units), "display": true})
             }
             Made::Other("system", units) => {
+                let tools: Vec<_> =
+                    (0..units % 3).map(|n| json!({"name": format!("t{n}"), "about": text(units)})).collect();
+                let removed = json!([{"name": format!("t{}", units % 2)}]);
                 let sections = json!({ format!("s{}", units % 3): if units % 4 == 0 { Value::Null } else { text(units).into() } });
-                json!({"type": "message", "message": {"role": "system", "content": text(units), "sections": sections, "timestamp": 1}})
+                json!({"type": "message", "message": {"role": "system", "content": text(units), "sections": sections, "toolsAdded": tools, "toolsRemoved": removed, "timestamp": 1}})
             }
             Made::Other(role, units) => {
                 json!({"type": "message", "message": {"role": role, "content": text(units), "command": "c", "output": text(units)}})

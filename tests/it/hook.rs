@@ -13,7 +13,7 @@ fn written(s: &Sandbox) -> Value {
 /// A hook that keeps every event, a line each, and answers with `answer`.
 fn keeper(s: &Sandbox, answer: &str) -> String {
     let events = s.path("events").display().to_string();
-    format!("cat >> {events}; echo >> {events}; echo {}", answer.replace('"', "\\\""))
+    format!("cat >> {events}; echo {}", answer.replace('"', "\\\""))
 }
 
 /// What the keeper has heard since it was asked last.
@@ -158,6 +158,45 @@ fn nothing_is_told_of_what_does_not_happen() {
         assert_eq!(heard(&s), [] as [Value; 0], "{line}");
     }
     assert_eq!(s.bytes(TWO), fixture(TWO));
+}
+
+/// An event is one line of JSON, whatever the session holds.
+#[test]
+fn events_of_hazards() {
+    for name in crate::sandbox::hazards() {
+        let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
+        let hook = keeper(&s, r#"{"cancel":true}"#);
+        let lines = ["context ./F", "fork ./F", "switch ./F root", "compact ./F --first-kept none"];
+        for line in lines.map(|line| line.replace("./F", &format!("./{name}.jsonl"))) {
+            s.pisess(&format!("{line} --hook '{hook}'")).done();
+        }
+        assert!(s.bytes(&format!("{name}.jsonl")) == fixture(&format!("hazards/{name}.jsonl")), "{name}");
+        let events = if s.path("events").exists() { s.bytes("events") } else { Vec::new() };
+        for event in String::from_utf8(events).expect(&name).split_terminator('\n') {
+            let event = pisess::core::json::Raw::parse(event.as_bytes()).expect(&name);
+            assert!(event.get_text("type").is_some() && event.get("ctx").is_some(), "{name}");
+        }
+    }
+}
+
+/// Nobody reads what was made, but the hook is told.
+#[test]
+fn a_hook_hears_when_nobody_else_does() {
+    struct Closed;
+    impl std::io::Write for Closed {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let s = Sandbox::with(&[TWO]);
+    let hook = keeper(&s, "");
+    let done =
+        s.pisess(&format!("compact ./{TWO} --first-kept none --hook '{hook}'")).into_writer(&mut Closed);
+    assert_eq!(done.code, 0);
+    assert_eq!(heard(&s).last().unwrap()["type"], "session_compact");
 }
 
 #[test]

@@ -295,3 +295,18 @@ fn an_older_file_is_migrated_with_it() {
         assert_eq!(added.lines().count(), 1, "{name}");
     }
 }
+
+#[test]
+fn a_note_stays_short() {
+    let s = Sandbox::new();
+    let ids: Vec<_> = (0..40).map(|at| format!("c{at}")).collect();
+    let calls = calls("cccc0001", "uuuu0001", &ids.iter().map(String::as_str).collect::<Vec<_>>());
+    let results: Vec<_> = ids.iter().map(|id| result(&format!("r{id}"), "cccc0001", id)).collect();
+    let first = user("uuuu0001", None, "look");
+    let lines = [first.as_str(), &calls].into_iter().chain(results.iter().map(String::as_str));
+    s.put("a.jsonl", session(&lines.collect::<Vec<_>>()));
+    let done = s.pisess("pick ./a.jsonl cccc0001").done();
+    assert_eq!(done.text().lines().count(), 41);
+    assert!(done.stderr.contains(" and 24 more came along"), "{}", done.stderr);
+    assert!(s.pisess("edit ./a.jsonl rc3 --omit").done().fails(2).len() < 400);
+}

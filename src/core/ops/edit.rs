@@ -180,14 +180,21 @@ fn halves(
         Some((before, after)) => Ok::<_, io::Error>((before.clone(), after.clone())),
         None => seen(session, bodies, ix, edits).map(|seen| (seen.clone(), seen)),
     };
-    let is_whole = |call: &Seen, result: &Seen, id| calls_tool(call, id) == (*result != Seen::Nothing);
     let is_changed = |ix: &EntryIx| changes.contains_key(ix);
     let pairs = pairs(session, bodies, context)?;
+    // The calls of a turn before and after, found once for all of its results.
+    let mut turns: HashMap<EntryIx, [HashSet<Text>; 2]> = HashMap::new();
     let mut parted = HashSet::new();
     for (call, result, id) in pairs.iter().filter(|(call, result, _)| is_changed(call) || is_changed(result))
     {
-        let (calls, results) = (states(*call)?, states(*result)?);
-        if is_whole(&calls.0, &results.0, id) && !is_whole(&calls.1, &results.1, id) {
+        if !turns.contains_key(call) {
+            let (before, after) = states(*call)?;
+            turns.insert(*call, [calls_in(&before), calls_in(&after)]);
+        }
+        let [before, after] = &turns[call];
+        let results = states(*result)?;
+        let is_whole = |calls: &HashSet<Text>, result| calls.contains(id) == (result != Seen::Nothing);
+        if is_whole(before, results.0) && !is_whole(after, results.1) {
             parted.insert(*call);
         }
     }
@@ -230,9 +237,9 @@ fn call_ids(content: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_>> {
     calls.filter_map(|call| call.get_text("id"))
 }
 
-fn calls_tool(seen: &Seen, id: &Text) -> bool {
+fn calls_in(seen: &Seen) -> HashSet<Text<'static>> {
     match seen {
-        Seen::Nothing => false,
-        Seen::Content(content) => call_ids(Some(Raw::checked(content))).any(|call| call == *id),
+        Seen::Nothing => HashSet::new(),
+        Seen::Content(content) => call_ids(Some(Raw::checked(content))).map(Text::into_owned).collect(),
     }
 }

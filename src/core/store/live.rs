@@ -4,8 +4,10 @@
 //! that stays in its memory only, so its files are left alone. Two signs tell:
 //!
 //! - **A process holds the file open for writing.** oh-my-pi does so from its first append to its end.
-//!   This is the strong sign, and waiting does not help: refused at once. It is looked for where there is
-//!   a `/proc`; no pisess shows it to another, because a session is opened for writing only under the lock.
+//!   This is the strong sign, and waiting does not help: refused as soon as it is seen twice, because a
+//!   process between its fork and its exec has open for a moment what its parent had. It is looked for
+//!   where there is a `/proc`; no pisess shows it to another, because a session is opened for writing only
+//!   under the lock.
 //! - **The file changed within the last seconds, and its last entry says it was written then.** This is for
 //!   where processes cannot be looked at, and for the moment after oh-my-pi renamed a new file into place
 //!   and has not opened it again. The entry's own time keeps a fresh copy of an old session out of this.
@@ -29,6 +31,9 @@ use std::time::{Duration, SystemTime};
 
 const RECENT: Duration = Duration::from_secs(5);
 
+/// What lies between the two looks for a process that holds the file open.
+const FORKING: Duration = Duration::from_millis(50);
+
 /// Refuses a file that a running oh-my-pi owns.
 pub(super) fn refuse(
     files: &dyn Files,
@@ -41,8 +46,11 @@ pub(super) fn refuse(
     let live = |sign| Err(StoreError::LiveAgent { path: path.to_owned(), sign });
     loop {
         let facts = files.facts(file).map_err(failed)?;
-        if let Some(pid) = files.writer_of(resolved, &facts) {
-            return live(LiveSign::OpenForWriting { pid });
+        if files.writer_of(resolved, &facts).is_some() {
+            files.sleep(FORKING);
+            if let Some(pid) = files.writer_of(resolved, &facts) {
+                return live(LiveSign::OpenForWriting { pid });
+            }
         }
         let Some(ago) = just_written(files, file, &facts).map_err(failed)? else {
             return Ok(());

@@ -2,7 +2,7 @@
 // of pisess, and says where the answers differ first: `{pointer, expected,
 // actual}`, or null where they agree.
 
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { meaning } from "./draft.mjs";
 import { difference, plain } from "./json.mjs";
 import { sameEntries, sameMigration } from "./lines.mjs";
@@ -137,6 +137,52 @@ export const KINDS = {
       const action = { kind: "compaction", summary, firstKept, tokensBefore, details, options: { details } };
       const [answer] = await world.ask([{ kind: "write", action }]);
       return written(world, args, answer[0]);
+    },
+  },
+
+  /** A hook is told what the agent tells its extensions. */
+  told: {
+    questions: ({ id, leaf, keepRecentTokens }) => [
+      { kind: "context", id },
+      { kind: "path", id },
+      { kind: "summarize", id },
+      { kind: "prepare", keepRecentTokens },
+      { kind: "path", id: leaf },
+    ],
+    async compare(world, { id, keepRecentTokens }, [context, path, summarize, prepare, branch]) {
+      const event = { messages: context.messages, branchEntries: path };
+      const found = await told(world, ["context", world.file, ref(id)], (actual) => difference(event, pick(actual, event)));
+      if (found) return found;
+      const left = (actual) => difference(abandoned(summarize), abandoned(actual.preparation));
+      // Where the target's parent is not in the file, pi goes to an entry that it then does not find.
+      const lands = summarize.newLeafId === null || hasEntry(world, summarize.newLeafId);
+      const missed = lands && summarize.readFiles && (await told(world, ["switch", world.file, ref(id), "--summary", "s"], left));
+      if (missed) return missed;
+      if (!prepare) return null;
+      return told(world, ["compact", world.file, "--keep-recent-tokens", `${keepRecentTokens}`], (actual) =>
+        difference(
+          { ...preparation(prepare), branchEntries: branch },
+          { ...preparation(actual.preparation), branchEntries: actual.branchEntries },
+        ),
+      );
+    },
+  },
+
+  /** What a hook answers is stored as what an extension answers. */
+  hooked: {
+    questions: ({ keepRecentTokens }) => [{ kind: "prepare", keepRecentTokens }],
+    async compare(world, { keepRecentTokens, summary }, [prepared]) {
+      if (!prepared) return null;
+      const answer = { summary, tokensBefore: 7, details: { n: 1 }, ...(world.dialect === "pi" && { usage: { input: 1 } }) };
+      const file = world.scratch();
+      writeFileSync(file, JSON.stringify({ compaction: answer }));
+      const args = ["compact", world.file, "--keep-recent-tokens", `${keepRecentTokens}`, "--hook", `cat '${file}'`];
+      const { details, tokensBefore, usage } = answer;
+      const options = { details, fromExtension: true };
+      const { firstKeptEntryId: firstKept } = prepared;
+      const action = { kind: "compaction", summary, firstKept, tokensBefore, details, fromHook: true, usage, options };
+      const [lines] = await world.ask([{ kind: "write", action }]);
+      return written(world, args, lines[0]);
     },
   },
 
@@ -397,6 +443,19 @@ function beforeDashes(args, more) {
   const at = args.indexOf("--");
   return at < 0 ? [...args, ...more] : [...args.slice(0, at), ...more, ...args.slice(at)];
 }
+
+/** What `compare` says of the event that a hook gets, which then says no. */
+async function told(world, args, compare) {
+  const event = world.scratch();
+  const hook = `cat > '${event}'; echo '{"cancel":true}'`;
+  const { code, stderr } = await world.run([...args, "--hook", hook]);
+  if (code !== 1) return exit(1, code, stderr);
+  // Nothing is to be done, and no hook is asked.
+  if (!existsSync(event)) return null;
+  return compare(JSON.parse(readFileSync(event, "utf8")));
+}
+
+const pick = (from, like) => Object.fromEntries(Object.keys(like).map((name) => [name, from[name]]));
 
 async function unwritten(world, args) {
   const { code, stderr } = await world.run([...args, "-o", world.scratch()]);

@@ -85,6 +85,8 @@ export function checks(seed, { name, shape, older, dialect }, entries) {
     { kind: "label", id: one(), label: `new ${words(choices, 2)}` },
     ...labelled.slice(-1).map((id) => ({ kind: "label", id })),
     { kind: "compact", keepRecentTokens: choices.pick([1, 50, 500]), summary: words(choices) },
+    ...choices.some(ids, 2).map((id) => ({ kind: "told", id, leaf: ids.at(-1), keepRecentTokens: choices.pick([1, 50, 500]) })),
+    { kind: "hooked", keepRecentTokens: choices.pick([1, 50, 500]), summary: words(choices) },
     { kind: "leave", id: one(), summary: words(choices) },
     ...choices.some(places, 2).map((id) => ({ kind: "switch", id })),
     { kind: "pop", summary: words(choices) },

@@ -150,7 +150,7 @@ function perform(session, action) {
     case "label":
       return session.appendLabelChange(action.target, action.label);
     case "compaction":
-      return session.appendCompaction(action.summary, action.firstKept, action.tokensBefore, action.details, action.fromHook);
+      return session.appendCompaction(action.summary, action.firstKept, action.tokensBefore, action.details, action.fromHook, action.usage);
     case "branch_summary":
       return session.branchWithSummary(action.to, action.summary, action.details, action.fromHook);
     case "entries":
