@@ -13,6 +13,19 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+/// Words of git, and the commands that do here what those do there.
+const FROM_GIT: &[(&str, &str)] = &[
+    ("branch", "branches"),
+    ("checkout", "switch"),
+    ("cherry-pick", "pick"),
+    ("commit", "append"),
+    ("fsck", "check"),
+    ("log", "path"),
+    ("rebase", "pick"),
+    ("reset", "switch"),
+    ("revert", "pop"),
+];
+
 /// What the programs' names begin with.
 const PREFIX: &str = "pisess-";
 
@@ -100,8 +113,8 @@ fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// There is no such command; which ones are meant, perhaps.
-fn unknown(name: &str, world: &World) -> Failure {
+/// The commands whose names are nearest to a word.
+fn alike(name: &str, world: &World) -> Vec<String> {
     let command = built_in();
     let built_in = command.get_subcommands().map(|verb| verb.get_name().to_owned());
     let known = built_in.chain(programs(world).into_keys());
@@ -110,7 +123,16 @@ fn unknown(name: &str, world: &World) -> Failure {
         .filter(|&(distance, _)| distance <= 1 + name.chars().count() / 4)
         .collect();
     near.sort();
-    let near: Vec<_> = near.into_iter().take(3).map(|(_, known)| format!("`pisess {known}`")).collect();
+    near.into_iter().take(3).map(|(_, known)| known).collect()
+}
+
+/// There is no such command; which ones are meant, perhaps.
+fn unknown(name: &str, world: &World) -> Failure {
+    let near = match FROM_GIT.iter().find(|(word, _)| *word == name) {
+        Some((_, command)) => vec![(*command).to_owned()],
+        None => alike(name, world),
+    };
+    let near: Vec<_> = near.into_iter().map(|known| format!("`pisess {known}`")).collect();
     let hint = match near.is_empty() {
         true if name.ends_with(".jsonl") => {
             "name a command before the session, as in `pisess tree`".to_owned()

@@ -109,6 +109,20 @@ fn a_name_that_nothing_has() {
     assert_snapshot!(said("prun"), @r#"there is no command "prun", and no pisess-prun is on the PATH (hint: did you mean `pisess prune`?)"#);
     assert_snapshot!(said("help prunes"), @r#"there is no command "prunes", and no pisess-prunes is on the PATH (hint: did you mean `pisess prune`?)"#);
     assert_snapshot!(said("frobnicate --help"), @r#"there is no command "frobnicate", and no pisess-frobnicate is on the PATH (hint: `pisess --list` names all commands)"#);
+    assert_snapshot!(said("checkout x.jsonl"), @r#"there is no command "checkout", and no pisess-checkout is on the PATH (hint: did you mean `pisess switch`?)"#);
+    for (word, command) in [
+        ("log", "path"),
+        ("cherry-pick", "pick"),
+        ("branch", "branches"),
+        ("commit", "append"),
+        ("reset", "switch"),
+        ("fsck", "check"),
+        ("rebase", "pick"),
+        ("revert", "pop"),
+    ] {
+        let said = said(word);
+        assert!(said.ends_with(&format!("(hint: did you mean `pisess {command}`?)")), "{said}");
+    }
     assert_snapshot!(said("../bin/pisess-prune"), @r#"there is no command "../bin/pisess-prune" (hint: `pisess --list` names all commands)"#);
     assert_snapshot!(said("session.jsonl"), @r#"there is no command "session.jsonl" (hint: name a command before the session, as in `pisess tree`)"#);
     assert_snapshot!(said("'\x1b[31m\u{202e}'"), @r#"there is no command "\u{1b}[31m\u{202e}" (hint: `pisess --list` names all commands)"#);
