@@ -14,6 +14,7 @@ use crate::core::entry::{Entry, EntryIx};
 use crate::core::json::js;
 use crate::core::json::write::Object;
 use crate::core::ops::branches::{Branch, branches};
+use crate::core::ops::switch::is_mark;
 use crate::core::ops::tree::{Drawing, rows};
 use crate::core::session::Session;
 use crate::core::text::Text;
@@ -61,6 +62,8 @@ struct Listing<'a> {
     drawing: Drawing<'a>,
     branches: Vec<Branch<'a>>,
     sizes: HashMap<EntryIx, f64>,
+    /// The tips that are marks of a move: what they say of themselves tells nothing of a branch.
+    marks: Vec<EntryIx>,
 }
 
 /// Runs the command.
@@ -71,8 +74,16 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     let branches = branches(&session, &tree);
     let tips: Vec<_> = branches.iter().map(|branch| branch.tip).collect();
     let bodies = FileBodies::new(&session, input.source());
-    let sizes = agent::sizes(&session, &tree, &tips, &bodies).map_err(|error| input.unreadable(error))?;
-    let listing = Listing { session: &session, drawing: rows(&session, session.leaf), branches, sizes };
+    let unreadable = |error| input.unreadable(error);
+    let sizes = agent::sizes(&session, &tree, &tips, &bodies).map_err(unreadable)?;
+    let mut marks = Vec::new();
+    for tip in tips {
+        if is_mark(&session, &bodies, tip).map_err(unreadable)? {
+            marks.push(tip);
+        }
+    }
+    let drawing = rows(&session, session.leaf);
+    let listing = Listing { session: &session, drawing, branches, sizes, marks };
     match args.json {
         true => listing.branches.iter().try_for_each(|branch| print_json(world, &listing.json(branch)))?,
         false => listing.print(world)?,
@@ -85,9 +96,12 @@ impl Listing<'_> {
         self.sizes.get(&branch.tip).copied().unwrap_or_default()
     }
 
-    /// The row of the last question; without one that of the tip.
+    /// The row of the last question; without one that of the tip, unless it is a mark.
     fn text(&self, branch: &Branch) -> Text<'_> {
-        self.drawing.text(branch.request.unwrap_or(branch.tip))
+        match branch.request {
+            None if self.marks.contains(&branch.tip) => Text::from(""),
+            request => self.drawing.text(request.unwrap_or(branch.tip)),
+        }
     }
 
     fn json(&self, branch: &Branch) -> Vec<u8> {

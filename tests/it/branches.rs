@@ -69,11 +69,11 @@ fn where_one_stands_in_the_middle_is_a_branch() {
     s.run("switch ./two-branches.jsonl 1a2b3c01");
     assert_snapshot!(s.run("branches ./two-branches.jsonl"), @"
        id         age  entries  tokens  last question
-    *  27aa2424   now        0       0  [custom: pisess.switch]
+    *  27aa2424   now        0       0
        1a2b3c07  4 mo        2      31  user: Washi then. How big?
        1a2b3c05  4 mo        2      31  user: Tissue paper then. How big?
     ");
-    assert_snapshot!(s.run("branches --json ./two-branches.jsonl").lines().next().unwrap(), @r#"{"id":"27aa2424","label":null,"text":"[custom: pisess.switch]","entries":0,"branchPoint":null,"timestamp":"2026-05-04T12:00:00.000Z","tokens":0,"active":true,"line":10}"#);
+    assert_snapshot!(s.run("branches --json ./two-branches.jsonl").lines().next().unwrap(), @r#"{"id":"27aa2424","label":null,"text":"","entries":0,"branchPoint":null,"timestamp":"2026-05-04T12:00:00.000Z","tokens":0,"active":true,"line":10}"#);
     // An entry that a record names as the leaf.
     let record = r#"{"type":"leaf","id":"l","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:08.000Z","targetId":"1a2b3c06"}"#;
     s.put("record.jsonl", [fixture(TWO), record.into(), b"\n".to_vec()].concat());

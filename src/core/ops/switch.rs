@@ -71,15 +71,34 @@ fn stands_at(session: &Session, bodies: &dyn Bodies, place: Position) -> io::Res
     Ok(true)
 }
 
-fn is_passing(session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<bool> {
-    match session.entry(ix).kind {
-        Kind::Label => Ok(true),
-        Kind::Custom => {
-            let line = bodies.line(ix)?;
-            Ok(Raw::checked(line.trim_ascii()).get("customType").is_some_and(|kind| kind.is(MARK)))
-        }
-        _ => Ok(false),
+/// The entry that the marks and labels at a place hang on; the place itself, if it is none of these.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn behind_notes(session: &Session, bodies: &dyn Bodies, place: Position) -> io::Result<Position> {
+    let mut at = place;
+    while let Some(ix) = at
+        && is_passing(session, bodies, ix)?
+    {
+        at = session.entry(ix).parent;
     }
+    Ok(at)
+}
+
+fn is_passing(session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<bool> {
+    Ok(session.entry(ix).kind == Kind::Label || is_mark(session, bodies, ix)?)
+}
+
+/// Whether an entry is a mark.
+///
+/// # Errors
+/// Where its line cannot be read.
+pub fn is_mark(session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<bool> {
+    if session.entry(ix).kind != Kind::Custom {
+        return Ok(false);
+    }
+    let line = bodies.line(ix)?;
+    Ok(Raw::checked(line.trim_ascii()).get("customType").is_some_and(|kind| kind.is(MARK)))
 }
 
 /// A mark, in the agents' key order for a `custom` entry.
