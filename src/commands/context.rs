@@ -1,7 +1,7 @@
 //! `pisess context`: what the model would see.
 
 use super::failure::{Exit, Failure};
-use super::hook::{HookArgs, Place, entries};
+use super::hook::{Hook, HookArgs, Place, entries};
 use super::input::Input;
 use super::visible::verbatim;
 use crate::cli::Talk;
@@ -11,6 +11,7 @@ use crate::core::entry::EntryIx;
 use crate::core::json::Raw;
 use crate::core::json::write::{Object, array, write_valid};
 use crate::core::load::Options;
+use crate::core::ops::append::{Refused, check_messages};
 use crate::core::session::Session;
 use crate::guide::{Example, Guide};
 use crate::world::World;
@@ -57,7 +58,7 @@ pub struct Args {
     #[arg(long = "as", value_name = "FORM", default_value = "messages", conflicts_with = "tokens")]
     pub form: Form,
     /// Print how many tokens that is, by the agent's estimate
-    #[arg(long, conflicts_with = "hook")]
+    #[arg(long)]
     pub tokens: bool,
     /// Who may answer with other messages.
     #[command(flatten)]
@@ -98,7 +99,9 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     if let Some(hook) = args.hook.hook(world) {
         let event = event(&context, &path, &bodies).map_err(unreadable)?;
         if let Some(messages) = hook.ask(event, &Place::of(&input, &session))?.messages {
-            context.messages = answered(&context.messages, Raw::checked(&messages));
+            let messages = Raw::checked(&messages);
+            check_messages(session.dialect, messages).map_err(|refused| unknown(&hook, refused))?;
+            context.messages = answered(&context.messages, messages);
         }
     }
     let mut out = verbatim(world);
@@ -120,6 +123,15 @@ fn event(context: &Context, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result
     let messages = array(json.collect::<io::Result<Vec<_>>>()?);
     let event = Object::new().str("type", "context").json("messages", &messages);
     Ok(event.json("branchEntries", &entries(path, bodies)?))
+}
+
+/// A message of a hook that is none.
+fn unknown(hook: &Hook, refused: Refused) -> Failure {
+    let failure = hook.failed(&format!("message {} of its `messages`: {}", refused.number + 1, refused.what));
+    match refused.hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
 }
 
 /// A hook's messages in the place of the agent's.

@@ -86,7 +86,8 @@ impl Hook {
     }
 
     fn shell<'a>(&'a self, outcome: &'a str) -> Shell<'a> {
-        Shell { option: self.option, command: &self.command, timeout: self.timeout, outcome }
+        let hint = "--hook 'cat >&2' shows what it is told";
+        Shell { option: self.option, command: &self.command, timeout: self.timeout, outcome, hint }
     }
 }
 
@@ -196,8 +197,8 @@ fn read(answer: Raw) -> Result<Answer, &'static str> {
     }
     let tokens_before = match parts.get_some("tokensBefore") {
         Some(value) => {
-            let tokens = value.number().filter(|tokens| tokens.is_finite());
-            Some(tokens.ok_or("its `tokensBefore` is no number")?)
+            let tokens = value.number().filter(|&tokens| is_count(tokens));
+            Some(tokens.ok_or("its `tokensBefore` is no whole number")?)
         }
         None => None,
     };
@@ -211,6 +212,10 @@ fn read(answer: Raw) -> Result<Answer, &'static str> {
         label: text(answer, "label", "its `label` is no text")?,
         messages: messages(answer)?,
     })
+}
+
+fn is_count(number: f64) -> bool {
+    number.is_finite() && number >= 0.0 && number.fract() == 0.0
 }
 
 fn summary(parts: Raw) -> Result<Option<HookSummary>, &'static str> {
@@ -300,6 +305,8 @@ mod tests {
             r#"{"summary":"s","usage":1}"#,
             r#"{"compaction":"s"}"#,
             r#"{"tokensBefore":"many"}"#,
+            r#"{"tokensBefore":-1}"#,
+            r#"{"tokensBefore":1.5}"#,
             r#"{"messages":[1]}"#,
             r#"{"messages":[{"content":"no role"}]}"#,
             r#"{"label":1}"#,

@@ -23,6 +23,8 @@ pub struct Shell<'a> {
     pub timeout: Duration,
     /// What has become of the session when it fails.
     pub outcome: &'a str,
+    /// How to see what it is told.
+    pub hint: &'a str,
 }
 
 /// The outcome of a command that fails before anything is done.
@@ -91,6 +93,7 @@ impl Shell<'_> {
     /// An error of the command.
     pub fn failed(&self, what: &str) -> Failure {
         Failure::cannot(format_args!("{} {:?}: {what}; {}", self.option, visible(self.command), self.outcome))
+            .hint(self.hint)
     }
 }
 
@@ -119,7 +122,7 @@ mod tests {
 
     fn run(command: &str, input: &[u8], seconds: f64) -> Result<Vec<u8>, Failure> {
         let timeout = Duration::from_secs_f64(seconds);
-        Shell { option: "--summarizer", command, timeout, outcome: UNTOUCHED }.run(input.to_vec())
+        Shell { option: "--summarizer", command, timeout, outcome: UNTOUCHED, hint: "h" }.run(input.to_vec())
     }
 
     #[test]

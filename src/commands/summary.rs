@@ -124,7 +124,8 @@ impl SummaryArgs {
     pub fn shell(&self) -> Option<Shell<'_>> {
         let command = self.summarizer.as_deref()?;
         let timeout = self.hook.timeout();
-        Some(Shell { option: "--summarizer", command, timeout, outcome: UNTOUCHED })
+        let hint = "--prompt prints what it is told, to try it by hand";
+        Some(Shell { option: "--summarizer", command, timeout, outcome: UNTOUCHED, hint })
     }
 
     /// Asks the summarizer for one text.

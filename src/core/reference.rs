@@ -57,6 +57,9 @@ impl ReferenceError {
     /// What the person may try.
     pub fn hint(&self) -> String {
         match self {
+            ReferenceError::Unknown { name, .. } if name == "-" => {
+                "where one stood before is not kept; `pisess branches` lists where one may go".to_owned()
+            }
             ReferenceError::Unknown { near, .. } if near.is_empty() => {
                 "list the ids with `pisess tree --filter all`".to_owned()
             }

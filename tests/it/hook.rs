@@ -155,6 +155,8 @@ fn nothing_is_told_of_what_does_not_happen() {
     {
         let line = line.replace("./F", &format!("./{TWO}"));
         s.pisess(&line).env("PISESS_HOOK", &hook).done().quiet_bytes();
+        s.pisess(&format!("{line} --hook '{hook}'")).done().quiet_bytes();
+        s.pisess(&format!("{line} --hook ''")).done().quiet_bytes();
         assert_eq!(heard(&s), [] as [Value; 0], "{line}");
     }
     assert_eq!(s.bytes(TWO), fixture(TWO));
@@ -230,7 +232,7 @@ fn the_environment_has_a_hook_for_every_command() {
         assert_eq!(heard(&s).len(), 1, "{line}");
         let said = with(&line, other).fails(2);
         assert_eq!(
-            said, r#"PISESS_HOOK "echo nonsense": its answer is no JSON; nothing was written"#,
+            said, r#"PISESS_HOOK "echo nonsense": its answer is no JSON; nothing was written (hint: --hook 'cat >&2' shows what it is told)"#,
             "{line}"
         );
         // The option wins, and an empty one is none.
@@ -339,6 +341,56 @@ fn a_hook_gives_the_context_its_messages() {
 }
 
 #[test]
+fn messages_that_the_agent_would_not_know() {
+    let s = Sandbox::with(&[TWO, "omp.jsonl"]);
+    s.put("events", "");
+    let said = |name: &str, message: &str| {
+        let answer = format!(r#"{{"messages":[{{"role":"user","content":[]}},{message}]}}"#);
+        let hook = format!("echo {}", answer.replace('"', "\\\""));
+        let done = s.unchanged(&format!("context ./{name} --hook '{hook}'"));
+        (done.code, done.stderr.split_once("}: ").map(|(_, said)| said.to_owned()).unwrap_or(done.stderr))
+    };
+    for (message, what) in [
+        (
+            r#"{"role":"wizard","content":"x"}"#,
+            r#"message 2 of its `messages`: the role "wizard" is not known; nothing was written (hint: pi knows user, "#,
+        ),
+        (r#"{"role":"developer","content":"x"}"#, r#"the role "developer" is not known"#),
+        (r#"{"role":"assistant"}"#, "message 2 of its `messages`: `content` is missing"),
+        (r#"{"role":"assistant","content":5}"#, "`content` is neither text nor an array of blocks"),
+        (r#"{"role":"user","content":[{"type":"text"}]}"#, "`content`: block 1: `text` is missing"),
+        (r#"{"role":"branchSummary"}"#, "`summary` is missing"),
+    ] {
+        let (code, said) = said(TWO, message);
+        assert!(code == 2 && said.contains(what), "{message}: {said}");
+    }
+    for (name, message) in [
+        (TWO, r#"{"role":"assistant","content":[{"type":"text","text":"x"}]}"#),
+        (TWO, r#"{"role":"system","content":"x"}"#),
+        (TWO, r#"{"role":"compactionSummary","summary":"s"}"#),
+        ("omp.jsonl", r#"{"role":"developer","content":"x"}"#),
+        ("omp.jsonl", r#"{"role":"hookMessage","content":"x"}"#),
+    ] {
+        assert_eq!(said(name, message), (0, String::new()), "{message}");
+    }
+}
+
+/// What a hook hears, it may answer.
+#[test]
+fn messages_go_back_as_they_are() {
+    for name in ["tour.jsonl", TWO, "omp.jsonl", "v1.jsonl", "draft-tree.jsonl"] {
+        let s = Sandbox::with(&[name]);
+        s.put("event", "");
+        let event = s.path("event").display().to_string();
+        s.run(&format!("context -q ./{name} --hook 'cat > {event}'"));
+        let event: Value = serde_json::from_slice(&s.bytes("event")).unwrap();
+        s.put("answer", json!({"messages": event["messages"]}).to_string());
+        let hook = format!("cat {}", s.path("answer").display());
+        assert_eq!(s.pisess(&format!("context -q ./{name} --hook '{hook}'")).done().code, 0, "{name}");
+    }
+}
+
+#[test]
 fn a_hook_that_does_not_deliver() {
     let s = Sandbox::with(&[TWO]);
     for (command, what) in [
@@ -363,9 +415,9 @@ fn a_hook_that_does_not_deliver() {
         }
     }
     let gone = r#"echo {\"summary\":\"s\",\"firstKeptEntryId\":\"gone\"}"#;
-    assert_snapshot!(s.unchanged(&format!("compact ./{TWO} --hook '{gone}' --first-kept none")).fails(2), @r#"--hook "echo {\\\"summary\\\":\\\"s\\\",\\\"firstKeptEntryId\\\":\\\"gone\\\"}": its `firstKeptEntryId` is not on the path to the leaf: gone; nothing was written"#);
+    assert_snapshot!(s.unchanged(&format!("compact ./{TWO} --hook '{gone}' --first-kept none")).fails(2), @r#"--hook "echo {\\\"summary\\\":\\\"s\\\",\\\"firstKeptEntryId\\\":\\\"gone\\\"}": its `firstKeptEntryId` is not on the path to the leaf: gone; nothing was written (hint: --hook 'cat >&2' shows what it is told)"#);
     let nameless = r#"printf %s {\"label\":\"a\\nb\"}"#;
-    assert_snapshot!(s.unchanged(&format!("summarize ./{TWO} 1a2b3c05 --hook '{nameless}'")).fails(2), @r#"--hook "printf %s {\\\"label\\\":\\\"a\\\\nb\\\"}": its `label` is no name; nothing was written"#);
+    assert_snapshot!(s.unchanged(&format!("summarize ./{TWO} 1a2b3c05 --hook '{nameless}'")).fails(2), @r#"--hook "printf %s {\\\"label\\\":\\\"a\\\\nb\\\"}": its `label` is no name; nothing was written (hint: --hook 'cat >&2' shows what it is told)"#);
     assert_eq!(s.bytes(TWO), fixture(TWO));
 }
 
@@ -386,7 +438,7 @@ fn a_hook_that_fails_when_all_is_done() {
         assert_eq!(done.code, 2, "{line}");
         assert_eq!(
             done.stderr,
-            "pisess: --hook \"grep -q _before_\": exit status: 1; the change was made all the same\n",
+            "pisess: --hook \"grep -q _before_\": exit status: 1; the change was made all the same (hint: --hook 'cat >&2' shows what it is told)\n",
             "{line}"
         );
         assert!(!done.text().is_empty(), "{line}: what was made is told");

@@ -16,12 +16,12 @@ use crate::core::json::edit::Edit;
 use crate::core::json::string::encoded;
 use crate::core::plan::Change;
 use crate::core::reference::Position;
-use crate::core::session::Session;
+use crate::core::session::{Dialect, Session};
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
 use std::collections::HashSet;
 
-/// Why an entry is not one that may be appended.
+/// Why an entry is not one that may be appended, or a message not one that a model may see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// Its number among those given, from 0.
@@ -48,6 +48,16 @@ pub fn append<'a>(
         batch.line(entry, stamp).map_err(|(what, hint)| Refused { number, what, hint })
     });
     Ok(Change { lines: lines.collect::<Result<_, _>>()? })
+}
+
+/// Looks at an array of messages that a model is to see.
+///
+/// # Errors
+/// The first of them that the agent would not know what to do with.
+pub fn check_messages(dialect: Dialect, messages: Raw) -> Result<(), Refused> {
+    messages.items().enumerate().try_for_each(|(number, message)| {
+        shape::in_context(dialect, message).map_err(|(what, hint)| Refused { number, what, hint })
+    })
 }
 
 /// What is known of the entries so far.

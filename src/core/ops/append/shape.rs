@@ -170,6 +170,15 @@ const OMP_ROLES: &[Shape] = &[
     ),
 ];
 
+/// Messages of both agents that stand in a context and in no entry.
+const MADE_ROLES: &[Shape] = &[
+    ("branchSummary", &[need("summary", Want::Text)]),
+    ("compactionSummary", &[need("summary", Want::Text)]),
+];
+
+/// Those of oh-my-pi: the old name of `custom`.
+const OMP_MADE_ROLES: &[Shape] = &[("hookMessage", &[need("content", Want::Content)])];
+
 const BLOCKS: &[Shape] = &[
     ("text", &[need("text", Want::Text)]),
     ("thinking", &[need("thinking", Want::Text)]),
@@ -277,11 +286,42 @@ fn fits(dialect: Dialect, value: Raw, want: Want) -> Result<(), Flaw> {
     }
 }
 
-fn message(dialect: Dialect, message: Raw) -> Result<(), Flaw> {
-    let own = match dialect {
+/// The messages that one agent alone knows.
+fn own_roles(dialect: Dialect) -> &'static [Shape] {
+    match dialect {
         Dialect::Pi => PI_ROLES,
         Dialect::OhMyPi => OMP_ROLES,
+    }
+}
+
+/// Looks at a message of a context: it may lack what only the agent's files need, but not what a
+/// model reads.
+pub(super) fn in_context(dialect: Dialect, message: Raw) -> Result<(), Flaw> {
+    let made = match dialect {
+        Dialect::Pi => &[],
+        Dialect::OhMyPi => OMP_MADE_ROLES,
     };
+    let role = message.get_text("role").unwrap_or_default().to_string();
+    let shapes = [ROLES, own_roles(dialect), MADE_ROLES, made];
+    let Some(fields) = shapes.iter().find_map(|shapes| find(shapes, &role)) else {
+        return Err(unknown_role(dialect, &role, &shapes));
+    };
+    let said = fields.iter().filter_map(|field| match *field {
+        (name @ "content", ..) => Some(need(name, Want::Content)),
+        (name @ "summary", ..) => Some(need(name, Want::Text)),
+        _ => None,
+    });
+    filled(dialect, message, &said.collect::<Vec<_>>())
+}
+
+fn unknown_role(dialect: Dialect, role: &str, shapes: &[&[Shape]]) -> Flaw {
+    let known: Vec<_> = shapes.iter().flat_map(|shapes| shapes.iter()).map(|(role, _)| *role).collect();
+    let hint = format!("{} knows {}", agent(dialect), known.join(", "));
+    (format!("the role {role:?} is not known"), Some(hint))
+}
+
+fn message(dialect: Dialect, message: Raw) -> Result<(), Flaw> {
+    let own = own_roles(dialect);
     filled(dialect, message, &[need("role", Want::Text), may("timestamp", Want::Number)])?;
     let role = message.get_text("role").unwrap_or_default().to_string();
     match find(ROLES, &role).or(find(own, &role)) {
@@ -289,11 +329,7 @@ fn message(dialect: Dialect, message: Raw) -> Result<(), Flaw> {
             let name = format!("{role} message");
             filled(dialect, message, fields).map_err(|flaw| told(dialect, &name, fields, flaw))
         }
-        None => {
-            let known: Vec<_> = ROLES.iter().chain(own).map(|(role, _)| *role).collect();
-            let hint = format!("{} knows {}", agent(dialect), known.join(", "));
-            Err((format!("the role {role:?} is not known"), Some(hint)))
-        }
+        None => Err(unknown_role(dialect, &role, &[ROLES, own])),
     }
 }
 
