@@ -290,7 +290,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;switch' {
-            [CompletionResult]::new('--label', '--label', [CompletionResultType]::ParameterName, 'Label the summary; without one, REF')
+            [CompletionResult]::new('--label', '--label', [CompletionResultType]::ParameterName, 'Label the summary; if none is left, label REF')
             [CompletionResult]::new('--summary', '--summary', [CompletionResultType]::ParameterName, 'The summary, stored as it is')
             [CompletionResult]::new('--summary-file', '--summary-file', [CompletionResultType]::ParameterName, 'A file that holds the summary; - is standard input')
             [CompletionResult]::new('--summarizer', '--summarizer', [CompletionResultType]::ParameterName, 'A shell command that reads the prompt and prints the summary')
@@ -316,7 +316,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;pop' {
-            [CompletionResult]::new('--label', '--label', [CompletionResultType]::ParameterName, 'Label the summary; without one, the question')
+            [CompletionResult]::new('--label', '--label', [CompletionResultType]::ParameterName, 'Label the summary; if none is left, label the question')
             [CompletionResult]::new('--summary', '--summary', [CompletionResultType]::ParameterName, 'The summary, stored as it is')
             [CompletionResult]::new('--summary-file', '--summary-file', [CompletionResultType]::ParameterName, 'A file that holds the summary; - is standard input')
             [CompletionResult]::new('--summarizer', '--summarizer', [CompletionResultType]::ParameterName, 'A shell command that reads the prompt and prints the summary')

@@ -273,7 +273,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'pisess;switch'= {
-            cand --label 'Label the summary; without one, REF'
+            cand --label 'Label the summary; if none is left, label REF'
             cand --summary 'The summary, stored as it is'
             cand --summary-file 'A file that holds the summary; - is standard input'
             cand --summarizer 'A shell command that reads the prompt and prints the summary'
@@ -298,7 +298,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'pisess;pop'= {
-            cand --label 'Label the summary; without one, the question'
+            cand --label 'Label the summary; if none is left, label the question'
             cand --summary 'The summary, stored as it is'
             cand --summary-file 'A file that holds the summary; - is standard input'
             cand --summarizer 'A shell command that reads the prompt and prints the summary'

@@ -241,7 +241,7 @@ never\t'Never'"
 complete -c pisess -n "__fish_pisess_using_subcommand branches" -l json -d 'Print a JSON object for each branch'
 complete -c pisess -n "__fish_pisess_using_subcommand branches" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand branches" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c pisess -n "__fish_pisess_using_subcommand switch" -l label -d 'Label the summary; without one, REF' -r
+complete -c pisess -n "__fish_pisess_using_subcommand switch" -l label -d 'Label the summary; if none is left, label REF' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
@@ -262,7 +262,7 @@ complete -c pisess -n "__fish_pisess_using_subcommand switch" -l force -d 'Write
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l json -d 'Print JSON: what was written, or with -n what would be'
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c pisess -n "__fish_pisess_using_subcommand pop" -l label -d 'Label the summary; without one, the question' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l label -d 'Label the summary; if none is left, label the question' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r

@@ -5,18 +5,20 @@ use super::input::Input;
 use super::mint::Mint;
 use super::moving::{Move, first_id, told};
 use super::summary::SummaryArgs;
+use super::visible::visible;
 use super::write::{Job, Made, change};
 use crate::cli::{Talk, Write};
 use crate::core::bodies::FileBodies;
 use crate::core::load::Options;
 use crate::core::ops::Stamp;
 use crate::core::ops::navigate::{Navigation, navigate};
-use crate::core::ops::summary::merged;
+use crate::core::ops::summary::{brought_back, merged};
 use crate::core::reference::Position;
 use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::world::World;
+use std::io;
 use std::path::PathBuf;
 
 /// How it is used, behind the options of the help and in the man page.
@@ -39,7 +41,8 @@ pub const GUIDE: Guide = Guide {
 ///
 /// The conversation stays where it is. What is appended under the leaf is a summary of the entries
 /// from where the way to REF branches off down to REF, so that the model knows what was found there.
-/// The branch itself stays, and may be merged again when it has grown.
+/// The branch itself stays, and may be merged again when it has grown; where REF was brought back
+/// already, nothing is written, unless a summary is given.
 ///
 /// Without a summary option the summary is extracted from the conversation itself, without a model.
 /// The id of the new entry is printed.
@@ -86,6 +89,17 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         return Ok(exit);
     }
     let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
+    if !args.summary.is_given()
+        && let Some(summary) = already(&step).map_err(|error| input.unreadable(error))?
+    {
+        let exit = step.stay(summary, &job, world)?;
+        if !talk.quiet {
+            let (from, summary) = (&args.from, session.id(summary));
+            let note = format!("{}: {from} was brought back already, in {summary}", input.name);
+            let _ = writeln!(world.stderr, "pisess: note: {}", visible(&note));
+        }
+        return Ok(exit);
+    }
     let mut mint = Mint::new(world)?;
     let leaf = step.landing()?;
     let hook = step.hook(world);
@@ -110,6 +124,12 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         Ok(Some((change, Made { names, draft: None, after })))
     };
     change(&job, &session, &mut mint, world, &mut decide)
+}
+
+/// The summary that has brought the branch back before.
+fn already(step: &Move) -> io::Result<Position> {
+    let Some(from) = step.navigation.old_leaf.map(|ix| step.session.id(ix)) else { return Ok(None) };
+    brought_back(step.session, step.bodies, &from, step.navigation.common_ancestor)
 }
 
 /// From the entry to the leaf, whatever that is: a summary goes behind a question, too.

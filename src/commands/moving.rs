@@ -13,16 +13,17 @@ use super::visible::verbatim;
 use super::write::{Job, Made, change, print_json};
 use crate::core::agent;
 use crate::core::bodies::{Bodies, FileBodies};
+use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::Raw;
 use crate::core::json::write::{Object, texts};
 use crate::core::ops::Stamp;
 use crate::core::ops::navigate::Navigation;
 use crate::core::ops::summary::{Summary, branch, details};
-use crate::core::ops::switch::{Switch, switch};
+use crate::core::ops::switch::{Switch, behind_notes, switch};
 use crate::core::plan::Change;
 use crate::core::reference::Position;
 use crate::core::session::Session;
-use crate::core::summary::Kind;
+use crate::core::summary;
 use crate::core::text::Text;
 use crate::world::World;
 use std::io;
@@ -61,7 +62,14 @@ impl Move<'_> {
     }
 
     /// Makes the move, with a summary if one is wanted and there is something to tell; else with a mark.
+    /// Where one stands at a summary that such a move has left, it is not summarised in turn.
     pub fn go(self, job: &Job, world: &mut World) -> Result<Exit, Failure> {
+        if self.wants_summary
+            && !self.summary.is_given()
+            && let Some(left) = self.left_already().map_err(|error| self.input.unreadable(error))?
+        {
+            return self.stay(left, job, world);
+        }
         match self.wants_summary && (self.leaves_something() || self.summary.is_given()) {
             true => self.make(job, true, world),
             false => self.mark(job, world),
@@ -93,6 +101,34 @@ impl Move<'_> {
         change(job, self.session, &mut mint, world, &mut decide)
     }
 
+    /// The summary that one stands at, if it hangs where one is to go: nothing else is left then.
+    fn left_already(&self) -> io::Result<Option<EntryIx>> {
+        let place = behind_notes(self.session, self.bodies, self.navigation.old_leaf)?;
+        Ok(place.filter(|&ix| {
+            let entry = self.session.entry(ix);
+            entry.kind == Kind::BranchSummary && entry.parent == self.navigation.new_leaf
+        }))
+    }
+
+    /// Leaves all as it is, as there is such a summary already; it gets the name.
+    pub fn stay(self, summary: EntryIx, job: &Job, world: &mut World) -> Result<Exit, Failure> {
+        let mut mint = Mint::new(world)?;
+        let (draft, name) = (self.draft()?, self.name()?);
+        let (summary, leaf) = (self.session.id(summary), self.session.leaf.map(|leaf| self.session.id(leaf)));
+        let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
+            if session.leaf.map(|leaf| session.id(leaf)) != leaf {
+                return Err(went_on(input));
+            }
+            let label = session.find(&summary).zip(name.as_ref());
+            let bodies = FileBodies::new(session, input.source());
+            let change = switch(session, &bodies, &Switch { place: session.leaf, label }, stamp)
+                .map_err(|error| input.unreadable(error))?;
+            let names = first_id(&change);
+            Ok(Some((change, Made { names, draft: draft.clone(), after: None })))
+        };
+        change(job, self.session, &mut mint, world, &mut decide)
+    }
+
     /// Makes the move with a mark.
     fn mark(mut self, job: &Job, world: &mut World) -> Result<Exit, Failure> {
         let mut mint = Mint::new(world)?;
@@ -106,6 +142,9 @@ impl Move<'_> {
         let stays = self.navigation.target == self.navigation.old_leaf && !self.navigation.edits_target;
         let hook = self.hook(world).filter(|_| !stays);
         self.ask(hook.as_ref())?;
+        if let Some(hook) = hook.as_ref().filter(|_| target.is_none() && self.label.is_some()) {
+            return Err(hook.failed("its `label` is for root, which is no entry"));
+        }
         let (draft, name) = (self.draft()?, self.name()?);
         let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
             let found = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| session.find(id));
@@ -193,7 +232,7 @@ impl Move<'_> {
             (None, Some(shell)) => Source::Made(self.summary.ask(&shell, self.prompt()?)?),
             (None, None) => {
                 let wanted = Wanted {
-                    kind: Kind::Branch,
+                    kind: summary::Kind::Branch,
                     messages: &messages,
                     turn_prefix: &[],
                     previous: None,

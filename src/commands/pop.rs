@@ -42,7 +42,8 @@ pub const GUIDE: Guide = Guide {
 ///
 /// Without a summary option the summary is extracted from the conversation itself, without a model.
 /// Where nothing was answered yet, there is nothing to tell, and a mark is appended in its place, as
-/// `pisess switch` does. The id of the new entry is printed.
+/// `pisess switch` does; where such a summary is all that is left, nothing. The id of the new entry is
+/// printed.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -51,7 +52,7 @@ pub struct Args {
     /// The entry to go back to, when it is not the last question
     #[arg(value_name = "REF")]
     pub to: Option<String>,
-    /// Label the summary; without one, the question
+    /// Label the summary; if none is left, label the question
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
     /// Where the summary comes from.

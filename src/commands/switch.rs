@@ -40,8 +40,8 @@ pub const GUIDE: Guide = Guide {
 /// printed to be edited and asked again. Where one stands already, nothing is written.
 ///
 /// With --summarize, or one of the summary options, a summary of what is left behind is appended
-/// instead, as `pisess summarize` does; where nothing is left behind, the mark all the same. The id
-/// of the new entry is printed.
+/// instead, as `pisess summarize` does; where nothing is left behind, the mark all the same, and where
+/// such a summary is all that is left, nothing. The id of the new entry is printed.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -53,7 +53,7 @@ pub struct Args {
     /// Leave a summary of what is left behind
     #[arg(long)]
     pub summarize: bool,
-    /// Label the summary; without one, REF
+    /// Label the summary; if none is left, label REF
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
     /// Where the summary comes from.

@@ -77,11 +77,36 @@ fn nothing_to_bring_back() {
     assert_snapshot!(s.unchanged("merge ./two-branches.jsonl start --prompt").fails(1), @"./two-branches.jsonl: start has nothing to bring back (hint: name an entry of another branch, or give a summary with --summary)");
     assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --hook 'echo {\\\"cancel\\\":true}'").fails(1), @"the hook said cancel; nothing was written");
     assert_snapshot!(s.unchanged("merge ./two-branches.jsonl gone").fails(2), @r#"./two-branches.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)"#);
-    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --summarizer false").fails(2), @r#"--summarizer "false": exit status: 1; nothing was written"#);
+    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --summarizer false").fails(2), @r#"--summarizer "false": exit status: 1; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
     // A summary that is given is left all the same.
     s.run("merge ./two-branches.jsonl root --summary 'From nowhere.'");
     assert!(s.lines_from("two-branches.jsonl", 9).contains(r#""parentId":"1a2b3c07""#));
     assert!(s.lines_from("two-branches.jsonl", 9).contains(r#""fromId":"root""#));
+}
+
+#[test]
+fn what_was_brought_back_already() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("merge ./two-branches.jsonl 1a2b3c05");
+    s.run("append ./two-branches.jsonl --user more");
+    let line = "merge ./two-branches.jsonl 1a2b3c05";
+    assert_snapshot!(s.unchanged(line), @"2> pisess: note: ./two-branches.jsonl: 1a2b3c05 was brought back already, in 226b1b5c");
+    assert_eq!(s.unchanged(&format!("{line} -q --summarizer false --hook false")).quiet(), "");
+    let passed = s.unchanged(&format!("{line} -q -o -"));
+    assert_eq!(passed.text(), s.text("two-branches.jsonl"));
+    // What a move has told of it counts, too; what another path tells does not.
+    s.run("switch --summarize ./two-branches.jsonl 1a2b3c05");
+    assert_eq!(s.text("two-branches.jsonl").lines().count(), 11);
+    assert!(s.unchanged("merge ./two-branches.jsonl 27aa2424").stderr.contains("already, in b958585d"));
+    s.run("merge ./two-branches.jsonl 1a2b3c07");
+    assert_eq!(s.text("two-branches.jsonl").lines().count(), 12);
+    s.run("switch ./two-branches.jsonl 27aa2424");
+    s.run(&format!("{line} --summary 'All the same.'"));
+    assert!(s.lines_from("two-branches.jsonl", 14).contains("All the same."));
+    // It gets a name, if one is given.
+    s.run(&format!("{line} -q --label both"));
+    assert!(s.lines_from("two-branches.jsonl", 15).contains(r#""label":"both""#));
+    s.unchanged(&format!("{line} -q --label both"));
 }
 
 #[test]
@@ -102,7 +127,7 @@ fn an_older_file_is_migrated_with_it() {
     let s = Sandbox::with(&["draft-tree.jsonl"]);
     let migrated = s.run("migrate ./draft-tree.jsonl -o -");
     s.unchanged("merge ./draft-tree.jsonl @").fails(1);
-    s.run("merge ./draft-tree.jsonl :6");
+    s.run("merge ./draft-tree.jsonl :6 --summary s");
     let text = s.text("draft-tree.jsonl");
     assert_eq!(text.strip_prefix(&migrated).unwrap().lines().count(), 1);
 }

@@ -83,6 +83,18 @@ fn back_to_an_entry() {
 }
 
 #[test]
+fn back_to_the_same_question_leaves_one_summary() {
+    let s = Sandbox::with(&[TWO]);
+    s.run("pop ./two-branches.jsonl 1a2b3c06");
+    assert_eq!(s.unchanged("pop ./two-branches.jsonl 1a2b3c06").quiet(), "Washi then. How big?\n");
+    // Without one it goes one question further up.
+    assert_snapshot!(s.run("pop ./two-branches.jsonl --summary s"), @"
+    27aa2424
+    Which paper for a kite?
+    ");
+}
+
+#[test]
 fn a_question_without_an_answer_leaves_nothing_to_tell() {
     let s = Sandbox::with(&[TWO]);
     let more = crate::tree::user("aaaa0001", Some("1a2b3c07"), "And the string?");

@@ -144,6 +144,38 @@ fn nothing_left_behind_is_no_reason_to_stay() {
     assert!(s.lines_from(TWO, 12).contains("All the same."));
 }
 
+/// Its summary would be a summary of the summary, shorter each time.
+#[test]
+fn a_summary_that_is_all_that_is_left_is_not_summarised() {
+    for place in ["1a2b3c05", "1a2b3c04", "1a2b3c01"] {
+        let s = Sandbox::with(&[TWO]);
+        let line = format!("switch --summarize ./{TWO} {place}");
+        let draft: String = s.run(&line).lines().skip(1).map(|line| format!("{line}\n")).collect();
+        assert_eq!(s.unchanged(&line).quiet(), draft, "{place}");
+        assert_eq!(s.unchanged(&format!("{line} --summarizer false --hook false")).quiet(), draft);
+        assert!(s.unchanged(&format!("{line} -n")).quiet().starts_with("nothing to do"));
+        // A summary that is given is left all the same, and without one the summary is left behind.
+        assert_ne!(s.run(&format!("{line} -n --summary s")), "");
+        assert!(s.run(&format!("switch -n ./{TWO} {place}")).starts_with("append 1 line"));
+        // It gets a name, once, and is seen through it.
+        let named = format!("{line} --label tried");
+        assert!(s.run(&named).ends_with(&draft));
+        assert_eq!(s.text(TWO).lines().count(), 10);
+        assert!(s.lines_from(TWO, 10).contains(r#""targetId":"226b1b5c","label":"tried""#));
+        s.unchanged(&named);
+        // What came after it is left behind.
+        s.run(&format!("append ./{TWO} --user more"));
+        s.run(&line);
+        assert_eq!(s.text(TWO).lines().count(), 12);
+    }
+    let s = Sandbox::with(&[TWO]);
+    s.run("switch --summarize ./two-branches.jsonl 1a2b3c05");
+    s.run("switch --summarize ./two-branches.jsonl 1a2b3c03");
+    assert!(s.lines_from(TWO, 10).contains(r#""parentId":"1a2b3c03""#), "another place");
+    s.run("summarize ./two-branches.jsonl 1a2b3c03");
+    assert_eq!(s.text(TWO).lines().count(), 11, "what the agents would do");
+}
+
 #[test]
 fn with_a_label() {
     let s = Sandbox::with(&[TWO]);
@@ -158,6 +190,7 @@ fn with_a_label() {
     s.run("switch --label washi ./two-branches.jsonl 1a2b3c07");
     assert_snapshot!(s.lines_from(TWO, 12), @r#"{"type":"label","id":"95d82c0b","parentId":"b958585d","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"washi"}"#);
     assert_snapshot!(s.unchanged("switch --label x ./two-branches.jsonl root").fails(2), @"--label: root is no entry (hint: name another entry, or leave a summary with --summarize)");
+    assert_snapshot!(s.unchanged("switch ./two-branches.jsonl -").fails(2), @r#"./two-branches.jsonl: no entry or label "-" (hint: where one stood before is not kept; `pisess branches` lists where one may go)"#);
     assert_snapshot!(s.unchanged("switch --label ' ' ./two-branches.jsonl 1a2b3c05").fails(2), @"the name is empty (hint: take a label off with --clear)");
 }
 
@@ -177,6 +210,9 @@ fn a_hook_is_asked() {
         s.unchanged(&format!("switch ./{TWO} 1a2b3c05 --hook '{cancel}'")).fails(1),
         "the hook said cancel; nothing was written"
     );
+    let label = r#"echo {\"label\":\"x\"}"#;
+    let said = s.unchanged(&format!("switch ./{TWO} root --hook '{label}'")).fails(2);
+    assert!(said.contains("its `label` is for root, which is no entry; nothing was written"), "{said}");
     // Nobody wanted its summary.
     let answer = r#"{\"summary\":\"mine\",\"label\":\"kept\"}"#;
     s.run(&format!("switch ./{TWO} 1a2b3c05 --hook 'echo {answer}'"));

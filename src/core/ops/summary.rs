@@ -1,7 +1,9 @@
 //! Entries that hold a summary: compactions and branch summaries, in the agents' key order.
 
 use super::{Stamp, label, parent_id};
-use crate::core::entry::EntryIx;
+use crate::core::bodies::Bodies;
+use crate::core::entry::{EntryIx, Kind};
+use crate::core::json::Raw;
 use crate::core::json::edit::Edit;
 use crate::core::json::write::{Object, texts};
 use crate::core::plan::Change;
@@ -9,6 +11,7 @@ use crate::core::prepare::FileLists;
 use crate::core::reference::Position;
 use crate::core::session::{Dialect, Session};
 use crate::core::text::Text;
+use std::io;
 
 /// A summary that is ready to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +96,27 @@ pub fn merged(
     stamp: &mut Stamp,
 ) -> Change {
     told(session, from, session.leaf, summary, name, stamp)
+}
+
+/// The summary on the way from `behind` to the leaf that tells of the branch ending at `from`.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn brought_back(
+    session: &Session,
+    bodies: &dyn Bodies,
+    from: &Text,
+    behind: Position,
+) -> io::Result<Position> {
+    let upwards = std::iter::successors(session.leaf, |&ix| session.entry(ix).parent);
+    let way = upwards.take_while(|&ix| Some(ix) != behind);
+    for ix in way.filter(|&ix| session.entry(ix).kind == Kind::BranchSummary) {
+        let line = bodies.line(ix)?;
+        if Raw::checked(line.trim_ascii()).get_text("fromId").as_ref() == Some(from) {
+            return Ok(Some(ix));
+        }
+    }
+    Ok(None)
 }
 
 fn told(
