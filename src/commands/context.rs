@@ -36,7 +36,7 @@ pub const GUIDE: Guide = Guide {
             "pisess context --as text session.jsonl",
         ),
     ],
-    found: None,
+    found: Some("a hook said cancel"),
     writes: false,
     refers: true,
 };
