@@ -130,7 +130,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--custom-message', '--custom-message', [CompletionResultType]::ParameterName, 'A custom message, which the model sees')
             [CompletionResult]::new('--text', '--text', [CompletionResultType]::ParameterName, 'What the custom message says')
             [CompletionResult]::new('--user', '--user', [CompletionResultType]::ParameterName, 'A message of the person')
-            [CompletionResult]::new('--assistant', '--assistant', [CompletionResultType]::ParameterName, 'A reply of the model, by the one that replied last')
+            [CompletionResult]::new('--assistant', '--assistant', [CompletionResultType]::ParameterName, 'A reply of the model, by the one in force there')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'How long to wait for another process that holds the session')

@@ -121,7 +121,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --custom-message 'A custom message, which the model sees'
             cand --text 'What the custom message says'
             cand --user 'A message of the person'
-            cand --assistant 'A reply of the model, by the one that replied last'
+            cand --assistant 'A reply of the model, by the one in force there'
             cand -o 'Write the result to PATH (- is standard output), not to the session'
             cand --output 'Write the result to PATH (- is standard output), not to the session'
             cand --wait 'How long to wait for another process that holds the session'

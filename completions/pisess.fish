@@ -119,7 +119,7 @@ complete -c pisess -n "__fish_pisess_using_subcommand append" -l data -d 'What t
 complete -c pisess -n "__fish_pisess_using_subcommand append" -l custom-message -d 'A custom message, which the model sees' -r
 complete -c pisess -n "__fish_pisess_using_subcommand append" -l text -d 'What the custom message says' -r
 complete -c pisess -n "__fish_pisess_using_subcommand append" -l user -d 'A message of the person' -r
-complete -c pisess -n "__fish_pisess_using_subcommand append" -l assistant -d 'A reply of the model, by the one that replied last' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l assistant -d 'A reply of the model, by the one in force there' -r
 complete -c pisess -n "__fish_pisess_using_subcommand append" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand append" -l wait -d 'How long to wait for another process that holds the session' -r
 complete -c pisess -n "__fish_pisess_using_subcommand append" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'

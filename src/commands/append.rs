@@ -9,17 +9,20 @@ use super::visible::visible;
 use super::write::{Job, Made as Told, change};
 use crate::cli::{Talk, Write};
 use crate::core::bodies::{Bodies, FileBodies};
-use crate::core::entry::Role;
+use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
+use crate::core::json::edit::Edit;
+use crate::core::json::string::encoded;
 use crate::core::load::Options;
 use crate::core::ops::Stamp;
-use crate::core::ops::append::{Made, append};
+use crate::core::ops::append::{Made, append, is_known};
 use crate::core::plan::Change;
 use crate::core::reference::Position;
 use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::world::World;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// How it is used, behind the options of the help and in the man page.
@@ -58,8 +61,8 @@ pub const GUIDE: Guide = Guide {
 /// All are looked at before any is written: fields that the agent relies on must be there, ids must
 /// be new, and what is named must be in the session. Their ids are printed. The last is the leaf.
 ///
-/// Several options make several entries, settings before messages. A text of `-` is read from
-/// standard input.
+/// Several options make several entries, settings before messages. What a message says is read from
+/// standard input when it is `-`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -109,7 +112,7 @@ pub struct Words {
     /// A message of the person
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub user: Option<String>,
-    /// A reply of the model, by the one that replied last
+    /// A reply of the model, by the one in force there
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub assistant: Option<String>,
 }
@@ -141,17 +144,23 @@ pub fn run(mut args: Args, talk: &Talk, world: &mut World) -> Result<Exit, Failu
     let session = input.load_noted(&options, talk, world)?;
     let given = given(&mut args, &input, world)?;
     let mut mint = Mint::new(world)?;
+    let mut unknown = BTreeSet::new();
     let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
     let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
         let place = input.resolve(session, &args.at)?;
         new_parent(input, session, place)?;
         let change = match &given {
-            Given::Lines(name, text) => lines(name, text, session, place, stamp)?,
+            Given::Lines(name, text) => {
+                let change = lines(name, text, input, session, place, stamp)?;
+                unknown = unknown_types(&change);
+                change
+            }
             Given::Words => {
                 let made = args.words.made(input, session, place)?;
                 let made = made.iter().map(|made| made.line(session.dialect).ok_or_else(|| no_title(input)));
                 let made = made.collect::<Result<Vec<_>, _>>()?;
-                let appended = append(session, place, made.iter().map(Vec::as_slice), stamp);
+                let bodies = FileBodies::new(session, input.source());
+                let appended = append(session, &bodies, place, made.iter().map(Vec::as_slice), stamp);
                 appended
                     .map_err(|refused| Failure::cannot(format_args!("{}: {}", input.name, refused.what)))?
             }
@@ -160,7 +169,26 @@ pub fn run(mut args: Args, talk: &Talk, world: &mut World) -> Result<Exit, Failu
         let names: Vec<_> = ids.map(|id| id.to_string()).collect();
         Ok((!names.is_empty()).then_some((change, Told { names, ..Told::default() })))
     };
-    change(&job, &session, &mut mint, world, &mut decide)
+    let exit = change(&job, &session, &mut mint, world, &mut decide)?;
+    if matches!(&given, Given::Lines(_, text) if text.trim_ascii().is_empty()) {
+        note(format_args!("there were no entries to append"), talk, world);
+    }
+    for kind in unknown {
+        note(format_args!("neither agent knows entries of the type {}", visible(&kind)), talk, world);
+    }
+    Ok(exit)
+}
+
+fn note(what: std::fmt::Arguments, talk: &Talk, world: &mut World) {
+    if !talk.quiet {
+        let _ = writeln!(world.stderr, "pisess: note: {what}");
+    }
+}
+
+/// Types that no agent writes: of a newer one perhaps, or misspelled.
+fn unknown_types(change: &Change) -> BTreeSet<String> {
+    let kinds = change.lines.iter().filter_map(|line| Raw::checked(line).get_text("type"));
+    kinds.map(|kind| kind.to_string()).filter(|kind| !is_known(kind)).collect()
 }
 
 fn no_title(input: &Input) -> Failure {
@@ -185,7 +213,9 @@ fn given(args: &mut Args, input: &Input, world: &mut World) -> Result<Given, Fai
     let path = args.from.as_deref().unwrap_or(Path::new("-"));
     if path != Path::new("-") {
         let name = visible(&path.to_string_lossy());
-        let bytes = std::fs::read(path).map_err(|error| Failure::reading(&name, error))?;
+        let bytes = std::fs::read(path).map_err(|error| {
+            Failure::reading(&name, error).hint("give the path of JSON lines, or - for standard input")
+        })?;
         return Ok(Given::Lines(name, bytes));
     }
     if by_pipe || world.terminals.stdin {
@@ -202,19 +232,19 @@ fn given(args: &mut Args, input: &Input, world: &mut World) -> Result<Given, Fai
 fn lines(
     name: &str,
     text: &[u8],
+    input: &Input,
     session: &Session,
     place: Position,
     stamp: &mut Stamp,
 ) -> Result<Change, Failure> {
     let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).enumerate();
     let (numbers, entries): (Vec<_>, Vec<_>) = lines.filter(|(_, line)| !line.is_empty()).unzip();
-    append(session, place, entries, stamp).map_err(|refused| {
+    let bodies = FileBodies::new(session, input.source());
+    append(session, &bodies, place, entries, stamp).map_err(|refused| {
         let line = numbers[refused.number] + 1;
         let failure = Failure::cannot(format_args!("{name}:{line}: {}; nothing was written", refused.what));
-        match refused.hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        let look = || "`pisess path --json` prints entries of the session to go by".to_owned();
+        failure.hint(refused.hint.unwrap_or_else(look))
     })
 }
 
@@ -227,23 +257,26 @@ impl Words {
 
     /// Reads the text that is given as `-`, and looks at what can be looked at without the session.
     fn read(&mut self, session_is_stdin: bool, world: &mut World) -> Result<(), Failure> {
-        let mut taken = session_is_stdin;
+        let mut read = false;
         for text in [&mut self.text, &mut self.user, &mut self.assistant].into_iter().flatten() {
             if text == "-" {
-                *text = read_text(Path::new("-"), taken, world)?;
-                taken = true;
+                if std::mem::replace(&mut read, true) {
+                    return Err(Failure::cannot("two texts are to be read from standard input")
+                        .hint("give one of them as it is"));
+                }
+                *text = read_text(Path::new("-"), session_is_stdin, world)?;
             }
         }
-        let wrong = |what: &str| Err(Failure::cannot(what));
+        let wrong = |what: &str, hint: &str| Err(Failure::cannot(what).hint(hint));
         let is_empty = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
         if [&self.text, &self.user, &self.assistant].into_iter().any(is_empty) {
-            return wrong("the text of the message is empty");
+            return wrong("the text of the message is empty", "say something, or leave the option out");
         }
         if [&self.custom, &self.custom_message].into_iter().any(is_empty) {
-            return wrong("the custom type is empty");
+            return wrong("the custom type is empty", "name what the entry is for, as programs look for it");
         }
         if self.data.as_ref().is_some_and(|data| Raw::parse(data.as_bytes()).is_err()) {
-            return wrong("--data: no JSON");
+            return wrong("--data: no JSON", "quote it for the shell, as in --data '{\"n\":1}'");
         }
         Ok(())
     }
@@ -275,23 +308,63 @@ impl Words {
         );
         made.extend(self.user.as_ref().map(|said| Made::User(text(said))));
         if let Some(said) = &self.assistant {
-            made.push(Made::Assistant(text(said), last_reply(input, session, place)?));
+            let asked = self.model.as_ref().map(|(provider, id)| (text(provider), text(id)));
+            made.push(Made::Assistant(text(said), reply(input, session, place, asked)?));
         }
         Ok(made)
     }
 }
 
-/// The message of the model at or above a place, whose model another reply is by.
-fn last_reply(input: &Input, session: &Session, place: Position) -> Result<Vec<u8>, Failure> {
-    let mut path = std::iter::successors(place, |&ix| session.entry(ix).parent);
-    let reply = path.find(|&ix| session.is_message(ix, Role::Assistant));
+/// A reply like the last one at or above a place, by the model in force there: the one that is `asked` for,
+/// that of a later model change, or the one that replied. How a model is spoken to goes with its
+/// provider, so that one must be the same.
+fn reply(
+    input: &Input,
+    session: &Session,
+    place: Position,
+    asked: Option<(Text, Text)>,
+) -> Result<Vec<u8>, Failure> {
     let bodies = FileBodies::new(session, input.source());
-    let line = reply.map(|reply| bodies.line(reply)).transpose().map_err(|error| input.unreadable(error))?;
-    let message = line.as_deref().and_then(|line| Raw::checked(line.trim_ascii()).get("message"));
-    let names_model =
-        |message: &Raw| ["api", "provider", "model"].iter().all(|key| message.get_text(key).is_some());
-    message.filter(names_model).map(|message| message.bytes().to_vec()).ok_or_else(|| {
-        Failure::cannot(format_args!("{}: --assistant: no reply before it that names its model", input.name))
+    let line = |ix: EntryIx| bodies.line(ix).map_err(|error| input.unreadable(error));
+    let cannot = |what: String| {
+        Failure::cannot(format_args!("{}: --assistant: {what}", input.name))
             .hint("give the whole entry as JSON on standard input")
-    })
+    };
+    let mut model = asked.map(|(provider, id)| (provider.into_owned(), id.into_owned()));
+    for ix in std::iter::successors(place, |&ix| session.entry(ix).parent) {
+        if model.is_none() && session.entry(ix).kind == Kind::ModelChange {
+            model = changed_model(Raw::checked(line(ix)?.trim_ascii()));
+        }
+        if !session.is_message(ix, Role::Assistant) {
+            continue;
+        }
+        let line = line(ix)?;
+        let message = Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL);
+        let names_model = ["api", "provider", "model"].iter().all(|key| message.get_text(key).is_some());
+        return match model {
+            _ if !names_model => Err(cannot("the reply before it names no model".to_owned())),
+            None => Ok(message.bytes().to_vec()),
+            Some((provider, _)) if message.get_text("provider") != Some(provider.borrowed()) => {
+                Err(cannot(format!("the model is one of {provider}, which has not replied before")))
+            }
+            Some((_, id)) => {
+                let mut edit = Edit::new(message.bytes()).expect("it names a model");
+                edit.set("model", &encoded(&id));
+                Ok(edit.finish())
+            }
+        };
+    }
+    Err(cannot("no reply stands before it".to_owned()))
+}
+
+/// Provider and name of the model that an entry changes to, in the words of either agent.
+fn changed_model(entry: Raw) -> Option<(Text<'static>, Text<'static>)> {
+    if let Some(provider) = entry.get_text("provider") {
+        return Some((provider.into_owned(), entry.get_text("modelId")?.into_owned()));
+    }
+    // oh-my-pi keeps models for other purposes, too.
+    let is_default = entry.get("role").is_none_or(|role| role.is("default"));
+    let whole = entry.get_text("model").filter(|_| is_default)?.to_string();
+    let (provider, id) = whole.split_once('/')?;
+    Some((Text::from(provider.to_owned()), Text::from(id.to_owned())))
 }

@@ -47,7 +47,7 @@ pub const GUIDE: Guide = Guide {
             "pisess compact --keep-recent-tokens 100 --prompt session.jsonl",
         ),
     ],
-    found: Some("there is nothing to compact, or the last entry is a compaction"),
+    found: Some("there is nothing to compact, the last entry is a compaction, or a hook said cancel"),
     writes: true,
     refers: true,
 };

@@ -37,7 +37,7 @@ pub const GUIDE: Guide = Guide {
             "pisess context --as text session.jsonl",
         ),
     ],
-    found: None,
+    found: Some("a hook said cancel"),
     writes: false,
     refers: true,
 };

@@ -7,7 +7,7 @@ use super::summary::read_text;
 use super::write::{Job, Made, change};
 use crate::cli::{Talk, Write};
 use crate::core::bodies::FileBodies;
-use crate::core::entry::EntryIx;
+use crate::core::entry::{EntryIx, Role};
 use crate::core::json::Raw;
 use crate::core::load::Options;
 use crate::core::ops::Stamp;
@@ -28,7 +28,7 @@ pub const GUIDE: Guide = Guide {
         ),
         Example::new(
             "A question and its answer are not seen any more",
-            "pisess edit session.jsonl @^ @^^ --omit",
+            "pisess edit session.jsonl '@^{user}' '@^{assistant}' --omit",
         ),
         Example::new("As it was", "pisess edit session.jsonl '@^{user}' --undo"),
     ],
@@ -79,6 +79,9 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         Some("-") => Some(read_text(Path::new("-"), input.file().is_none(), world)?),
         text => text.map(str::to_owned),
     };
+    if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
+        return Err(Failure::cannot("--replace: the text is empty").hint("leave the entry out with --omit"));
+    }
     if text.is_some() && args.targets.len() > 1 {
         return Err(Failure::cannot("--replace: one text for several entries")
             .hint("replace them one by one, or omit the others"));
@@ -120,6 +123,7 @@ fn told(refused: Refused, wanted: Wanted, input: &Input, session: &Session) -> F
             .hint("an edit holds on one branch; list this one with `pisess path`"),
         Refused::Compacted(ix) => {
             cannot(format!("{} is not in the context: a compaction stands for it", id(ix)))
+                .hint("the model does not see it; `pisess context` prints what it sees")
         }
         Refused::NoContent(ix) => {
             let kind = session.role_name(ix).unwrap_or_else(|| session.kind_name(ix));
@@ -127,13 +131,19 @@ fn told(refused: Refused, wanted: Wanted, input: &Input, session: &Session) -> F
                 .hint("pi edits user, assistant and toolResult messages and custom messages")
         }
         Refused::Half(named, others) => {
+            // A result that is replaced while its call is omitted would be seen again, too.
+            let is_result = |&ix: &EntryIx| session.is_message(ix, Role::ToolResult);
+            let wanted = match wanted {
+                Wanted::Replace(_) if named.iter().all(is_result) => Wanted::Undo,
+                wanted => wanted,
+            };
             let what = match wanted {
                 Wanted::Undo => "come back without the other half of a tool call",
                 Wanted::Omit => "go without the other half of a tool call",
                 Wanted::Replace(_) => "lose the tool calls that others answer",
             };
             let hint = match wanted {
-                Wanted::Undo => "take them back together",
+                Wanted::Undo => "take them back together with --undo",
                 Wanted::Omit => "omit them together",
                 Wanted::Replace(_) => "omit them together, and append what should be said",
             };

@@ -38,7 +38,7 @@ pub const GUIDE: Guide = Guide {
         Example::new("Everything, for another project", "pisess fork --all --cwd ~/other session.jsonl"),
         Example::new("Into a pipe", "pisess fork -o - session.jsonl @^ | pisess context --tokens -"),
     ],
-    found: None,
+    found: Some("a hook said cancel"),
     writes: true,
     refers: true,
 };

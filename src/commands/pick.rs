@@ -41,7 +41,8 @@ pub const GUIDE: Guide = Guide {
 ///
 /// A tool call and its results come together: what was not named is taken along, with a note. Labels
 /// come along, so that a name then stands on two entries. What names other entries (a compaction, an
-/// edit, a summary) names their copies; where it would have no meaning it is refused.
+/// edit, a summary) names their copies; where it would have no meaning it is refused. A copy is of the
+/// entry as it is stored: what `edit` made the model see of it does not come along by itself.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {

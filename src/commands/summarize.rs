@@ -31,7 +31,7 @@ pub const GUIDE: Guide = Guide {
         ),
         Example::new("What would be left behind, as JSON", "pisess summarize --prepare session.jsonl '@~4'"),
     ],
-    found: Some("nothing is left behind on the way, and no summary is given"),
+    found: Some("nothing is left behind on the way, and no summary is given, or a hook said cancel"),
     writes: true,
     refers: true,
 };

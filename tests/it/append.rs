@@ -37,7 +37,7 @@ fn all_words_in_a_file_of_pi() {
     {"type":"custom","customType":"seen","data":{"n":1e5},"id":"95d82c0b","parentId":"b958585d","timestamp":"2026-05-04T12:00:00.000Z"}
     {"type":"custom_message","customType":"hint","content":"Be brief","display":false,"id":"cbc059f5","parentId":"95d82c0b","timestamp":"2026-05-04T12:00:00.000Z"}
     {"type":"message","id":"7438758a","parentId":"cbc059f5","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":[{"type":"text","text":"How so?"}],"timestamp":1777896000000}}
-    {"type":"message","id":"1158ac1a","parentId":"7438758a","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Too small."}],"api":"anthropic-messages","provider":"anthropic","model":"claude-sonnet-4-5","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1777896000000}}
+    {"type":"message","id":"1158ac1a","parentId":"7438758a","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Too small."}],"api":"anthropic-messages","provider":"anthropic","model":"claude/x","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1777896000000}}
     "#);
     assert_snapshot!(s.run("tree ./tour.jsonl --search '' --at @ --filter user-only"), @r#"
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
@@ -54,15 +54,15 @@ fn all_words_in_a_file_of_pi() {
 fn all_words_in_a_file_of_oh_my_pi() {
     let s = Sandbox::with(&["omp.jsonl"]);
     s.run(
-        "append ./omp.jsonl --assistant 'Done.' --user 'And b.jpg?' --custom-message hint --text 'Be brief' --custom seen --thinking off --model openai/gpt-5",
+        "append ./omp.jsonl --assistant 'Done.' --user 'And b.jpg?' --custom-message hint --text 'Be brief' --custom seen --thinking off --model anthropic/claude-opus-4-5",
     );
     assert_snapshot!(s.lines_from("omp.jsonl", 17), @r#"
-    {"type":"model_change","id":"226b1b5c","parentId":"d7e8f90a","timestamp":"2026-05-04T12:00:00.000Z","model":"openai/gpt-5","role":"default","resolvedModelIsFallback":false}
+    {"type":"model_change","id":"226b1b5c","parentId":"d7e8f90a","timestamp":"2026-05-04T12:00:00.000Z","model":"anthropic/claude-opus-4-5","role":"default","resolvedModelIsFallback":false}
     {"type":"thinking_level_change","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","thinkingLevel":"off","configured":"off"}
     {"type":"custom","customType":"seen","id":"b958585d","parentId":"27aa2424","timestamp":"2026-05-04T12:00:00.000Z"}
     {"type":"custom_message","customType":"hint","content":"Be brief","display":true,"attribution":"agent","id":"95d82c0b","parentId":"b958585d","timestamp":"2026-05-04T12:00:00.000Z"}
     {"type":"message","id":"cbc059f5","parentId":"95d82c0b","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":[{"type":"text","text":"And b.jpg?"}],"timestamp":1777896000000}}
-    {"type":"message","id":"7438758a","parentId":"cbc059f5","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"api":"anthropic-messages","provider":"anthropic","model":"claude-sonnet-4-5","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1777896000000}}
+    {"type":"message","id":"7438758a","parentId":"cbc059f5","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"api":"anthropic-messages","provider":"anthropic","model":"claude-opus-4-5","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1777896000000}}
     "#);
     assert_snapshot!(s.unchanged("append ./omp.jsonl --name Photos").fails(2), @"./omp.jsonl: oh-my-pi keeps the name of a session in its first line, which no added entry changes (hint: rename it in the agent)");
 }
@@ -77,7 +77,9 @@ fn lines_are_chained_and_filled_in() {
 {"id":"mine","type":"message","message":{"role":"user","content":[{"type":"text","text":"\ud83d"}],"timestamp":5}}
 {"type":"label","targetId":"mine","label":"here","parentId":"1a2b3c01"}
 {"type":"from_the_future","when":"soon"}"#;
-    let ids = appended(&s, "append ./two-branches.jsonl", lines);
+    let done = s.pisess("append ./two-branches.jsonl").stdin(lines).done();
+    assert_eq!(done.stderr, "pisess: note: neither agent knows entries of the type from_the_future\n");
+    let ids = done.text();
     assert_snapshot!(ids, @"
     226b1b5c
     27aa2424
@@ -106,6 +108,30 @@ fn lines_are_chained_and_filled_in() {
     27aa2424              [custom: n]
     mine                  [here] user: �
     ");
+}
+
+/// A result needs its call above it, in the session or in the same batch.
+#[test]
+fn a_tool_result_comes_behind_its_call() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let result = r#"{"type":"message","message":{"role":"toolResult","toolCallId":"ID","toolName":"t","content":[],"isError":false}}"#;
+    let call = r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"new","name":"t","arguments":{}}],"api":"a","provider":"p","model":"m","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"cost":{"total":0}},"stopReason":"toolUse"}}"#;
+    let new = result.replace("ID", "new");
+    let batch = format!("{call}\n{{\"type\":\"custom\",\"customType\":\"between\"}}\n{new}\n");
+    assert_eq!(appended(&s, "append ./tour.jsonl", &batch).lines().count(), 3);
+    assert_eq!(appended(&s, "append ./tour.jsonl", &new).lines().count(), 1);
+    let elsewhere = s.pisess("append ./tour.jsonl --at root").stdin(new).done();
+    assert_snapshot!(elsewhere.fails(2), @r#"standard input:1: no entry on the path to it makes the tool call "new"; nothing was written (hint: append it with its call, in one go, or where that stands with --at)"#);
+}
+
+#[test]
+fn a_reply_is_by_the_model_in_force() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let model = |s: &Sandbox| s.run("path ./tour.jsonl --json").lines().last().unwrap().to_owned();
+    s.run("append ./tour.jsonl --model anthropic/claude-opus-4-5");
+    s.run("append ./tour.jsonl --assistant one");
+    assert!(model(&s).contains(r#""provider":"anthropic","model":"claude-opus-4-5""#));
+    assert_snapshot!(s.unchanged("append ./tour.jsonl --model openai/gpt-5 --assistant two").fails(2), @"./tour.jsonl: --assistant: the model is one of openai, which has not replied before (hint: give the whole entry as JSON on standard input)");
 }
 
 #[test]
@@ -161,6 +187,9 @@ fn one_bad_line_and_nothing_is_written() {
         r#"{"type":"message","message":{"role":"assistant","content":"hi"}}"#,
         r#"{"type":"message","message":{"role":"assistant","content":[],"api":"a","provider":"p","model":"m","usage":{"input":1}}}"#,
         r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c","content":[]}}"#,
+        r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c","toolName":"t","content":[],"isError":false}}"#,
+        r#"{"type":"compaction","summary":"s","firstKeptEntryId":"1a2b3c05","tokensBefore":1}"#,
+        r#"{"type":"context_edit","targetId":"1a2b3c05","replacement":null}"#,
     ] {
         let before = s.files();
         let done = s.pisess("append ./two-branches.jsonl").stdin(format!("{good}\n{bad}\n{good}\n")).done();
@@ -169,36 +198,39 @@ fn one_bad_line_and_nothing_is_written() {
         said.push('\n');
     }
     assert_snapshot!(said, @r#"
-    standard input:2: not JSON at byte 0; nothing was written
-    standard input:2: not JSON at byte 34; nothing was written
-    standard input:2: no JSON object; nothing was written
-    standard input:2: `type` is missing or no text; nothing was written
+    standard input:2: not JSON at byte 0; nothing was written (hint: each line is one entry, such as {"type":"custom","customType":"seen"})
+    standard input:2: not JSON at byte 34; nothing was written (hint: each line is one entry, such as {"type":"custom","customType":"seen"})
+    standard input:2: no JSON object; nothing was written (hint: each line is one entry, such as {"type":"custom","customType":"seen"})
+    standard input:2: `type` is missing or no text; nothing was written (hint: each line is one entry, such as {"type":"custom","customType":"seen"})
     standard input:2: session is the beginning of a session, and no entry; nothing was written (hint: give the lines behind it)
     standard input:2: title is the beginning of a session, and no entry; nothing was written (hint: give the lines behind it)
-    standard input:2: a leaf record would move the leaf for no agent; nothing was written
+    standard input:2: a leaf record would move the leaf for no agent; nothing was written (hint: `pisess switch` moves it)
     standard input:2: the id "1a2b3c01" is taken; nothing was written (hint: leave it out to be given one)
     standard input:2: `id` is no text; nothing was written (hint: leave it out to be given one)
     standard input:2: the parent "gone" is not in the session; nothing was written (hint: leave it out to go on from the entry before)
     standard input:2: the parent "x" is not in the session; nothing was written (hint: leave it out to go on from the entry before)
     standard input:2: `timestamp` is no time; nothing was written (hint: write it as 2026-01-31T12:00:00.000Z, or leave it out)
     standard input:2: custom: `customType` is missing; nothing was written (hint: pi's custom has customType)
-    standard input:2: `targetId`: the entry "gone" is not in the session; nothing was written
+    standard input:2: `targetId`: the entry "gone" is not in the session; nothing was written (hint: `pisess path --ids` lists those that lead to an entry)
     standard input:2: label: `label` is neither text nor null; nothing was written (hint: pi's label has targetId)
-    standard input:2: `firstKeptEntryId`: the entry "gone" is not in the session; nothing was written
+    standard input:2: `firstKeptEntryId`: the entry "gone" is not in the session; nothing was written (hint: `pisess path --ids` lists those that lead to an entry)
     standard input:2: branch_summary: `fromId` is missing; nothing was written (hint: pi's branch_summary has fromId, summary)
     standard input:2: custom_message: `content` is neither text nor an array of blocks; nothing was written (hint: pi's custom_message has customType, content, display)
     standard input:2: model_change: `provider` is missing; nothing was written (hint: pi's model_change has provider, modelId)
-    standard input:2: mode_change is an entry of oh-my-pi, and the session is one of pi; nothing was written
+    standard input:2: mode_change is an entry of oh-my-pi, and the session is one of pi; nothing was written (hint: `pisess path --json` prints entries of the session to go by)
     standard input:2: context_edit: `replacement`: `content` is neither text nor an array of blocks; nothing was written (hint: pi's context_edit has targetId, replacement)
-    standard input:2: `message` is no object; nothing was written
-    standard input:2: `role` is missing; nothing was written
+    standard input:2: `message` is no object; nothing was written (hint: `pisess path --json` prints entries of the session to go by)
+    standard input:2: `role` is missing; nothing was written (hint: `pisess path --json` prints entries of the session to go by)
     standard input:2: the role "person" is not known; nothing was written (hint: pi knows user, assistant, toolResult, bashExecution, custom, system)
     standard input:2: user message: `content` is neither text nor an array of blocks; nothing was written (hint: pi's user message has content)
     standard input:2: user message: `content`: block 2: `text` is missing; nothing was written (hint: pi's user message has content)
-    standard input:2: `timestamp` is no number; nothing was written
+    standard input:2: `timestamp` is no number; nothing was written (hint: `pisess path --json` prints entries of the session to go by)
     standard input:2: assistant message: `content` is no array of blocks; nothing was written (hint: pi's assistant message has content, api, provider, model, usage, stopReason)
     standard input:2: assistant message: `usage`: `output` is missing; nothing was written (hint: pi's assistant message has content, api, provider, model, usage, stopReason)
     standard input:2: toolResult message: `toolName` is missing; nothing was written (hint: pi's toolResult message has toolCallId, toolName, content, isError)
+    standard input:2: no entry on the path to it makes the tool call "c"; nothing was written (hint: append it with its call, in one go, or where that stands with --at)
+    standard input:2: `firstKeptEntryId`: the entry "1a2b3c05" is not on the path to it; nothing was written (hint: name one that leads there, or append elsewhere with --at)
+    standard input:2: `targetId`: the entry "1a2b3c05" is not on the path to it; nothing was written (hint: name one that leads there, or append elsewhere with --at)
     "#);
 }
 
@@ -234,28 +266,32 @@ fn what_cannot_be_asked() {
     assert_snapshot!(s.pisess("append - --user -").stdin(session.clone()).done().fails(2), @"standard input is the session already (hint: give one of them by a path)");
     assert_snapshot!(s.pisess("append ./two-branches.jsonl").typed().done().fails(2), @"no entries to append: standard input is a terminal (hint: tell them by options such as --user, or give a file with --from)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --from ./x --user hi").fails(2), @"--from: the entries are told by options already (hint: append in two steps, or give all entries as JSON)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --from ./gone").fails(2), @"read ./gone: no such file or directory");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user ' '").fails(2), @"the text of the message is empty");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --custom c --data '{'").fails(2), @"--data: no JSON");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --from ./gone").fails(2), @"read ./gone: no such file or directory (hint: give the path of JSON lines, or - for standard input)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user - --assistant -").fails(2), @"two texts are to be read from standard input (hint: give one of them as it is)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user ' '").fails(2), @"the text of the message is empty (hint: say something, or leave the option out)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --custom c --data '{'").fails(2), @r#"--data: no JSON (hint: quote it for the shell, as in --data '{"n":1}')"#);
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --data 1").fails(2), @"the following required arguments were not provided: --custom <TYPE> (hint: see `pisess append --help`)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --custom-message c").fails(2), @"the following required arguments were not provided: --text <TEXT> (hint: see `pisess append --help`)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --thinking much").fails(2), @"invalid value 'much' for '--thinking <LEVEL>' [possible values: off, minimal, low, medium, high, xhigh, max] (hint: see `pisess --help`)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --model x").fails(2), @"invalid value 'x' for '--model <PROVIDER/ID>': write it as PROVIDER/ID (hint: see `pisess --help`)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --at gone --user hi").fails(2), @r#"./two-branches.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)"#);
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --assistant hi").fails(2), @"./two-branches.jsonl: --assistant: no reply before it that names its model (hint: give the whole entry as JSON on standard input)");
-    assert_snapshot!(s.unchanged("append ./header-only.jsonl --assistant hi").fails(2), @"./header-only.jsonl: --assistant: no reply before it that names its model (hint: give the whole entry as JSON on standard input)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --assistant hi").fails(2), @"./two-branches.jsonl: --assistant: the reply before it names no model (hint: give the whole entry as JSON on standard input)");
+    assert_snapshot!(s.unchanged("append ./header-only.jsonl --assistant hi").fails(2), @"./header-only.jsonl: --assistant: no reply stands before it (hint: give the whole entry as JSON on standard input)");
 }
 
 #[test]
 fn nothing_to_append() {
     let s = Sandbox::with(&["v1.jsonl"]);
+    let note = "pisess: note: there were no entries to append\n";
     let before = s.files();
-    assert_eq!(appended(&s, "append ./v1.jsonl", "\n \n"), "");
+    let done = s.pisess("append ./v1.jsonl").stdin("\n \n").done();
+    assert_eq!((done.code, &*done.text(), &*done.stderr), (0, "", note));
     assert!(s.files() == before);
     s.put("none", "");
     let session = fixture("v1.jsonl");
     let passed = s.pisess("append - --from ./none").stdin(session.clone()).done();
-    assert_eq!(passed.quiet_bytes(), session);
+    assert_eq!((passed.code, &*passed.stderr), (0, note));
+    assert_eq!(passed.stdout, session);
 }
 
 #[test]

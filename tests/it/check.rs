@@ -306,7 +306,7 @@ fn every_hazard_is_told() {
     title-slot-alone: 2 pisess: ./h.jsonl: a title line without a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     title-slot-too-short: 1 1 error title-width*
     torn-tail: 1 5 error torn-tail*
-    trailing-leaf-record: 0 
+    trailing-leaf-record: 0 6 note leaf-record
     two-headers: 1 4 warning second-header*
     unknown-type: 0 4 note unknown-type
     version-99: 2 pisess: ./h.jsonl:1: the session has the newer format version 99, which pisess does not know (hint: nothing was written; use a newer pisess for it)

@@ -105,7 +105,7 @@ fn a_tool_call_and_its_results_are_one() {
     s.run("edit ./a.jsonl rrrr0002 --replace short");
     s.run("edit ./a.jsonl rrrr0002 cccc0001 rrrr0001 --omit");
     assert_snapshot!(seen(&s, "a.jsonl"), @"[User]: look");
-    assert_snapshot!(s.unchanged("edit ./a.jsonl rrrr0001 --undo").fails(2), @"./a.jsonl: rrrr0001 would come back without the other half of a tool call (hint: take them back together: cccc0001 rrrr0001 rrrr0002)");
+    assert_snapshot!(s.unchanged("edit ./a.jsonl rrrr0001 --undo").fails(2), @"./a.jsonl: rrrr0001 would come back without the other half of a tool call (hint: take them back together with --undo: cccc0001 rrrr0001 rrrr0002)");
     s.run("edit ./a.jsonl cccc0001 rrrr0001 rrrr0002 --undo");
     assert_snapshot!(seen(&s, "a.jsonl"), @"
     [User]: look
@@ -136,7 +136,7 @@ fn what_cannot_be_edited() {
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl root --omit").fails(2), @"./two-branches.jsonl: root is no entry (hint: root is the place before the first entry; name an entry)");
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl 1a2b3c03 --omit").fails(2), @"./two-branches.jsonl: 1a2b3c03 cannot be edited: it is a label (hint: pi edits user, assistant and toolResult messages and custom messages)");
     assert_snapshot!(s.unchanged("edit ./tour.jsonl '@^{branch_summary}' --undo").fails(2), @"./tour.jsonl: 90f6a3e8 cannot be edited: it is a branch_summary (hint: pi edits user, assistant and toolResult messages and custom messages)");
-    assert_snapshot!(s.unchanged("edit ./tour.jsonl 0d9a6c31 --omit").fails(2), @"./tour.jsonl: 0d9a6c31 is not in the context: a compaction stands for it");
+    assert_snapshot!(s.unchanged("edit ./tour.jsonl 0d9a6c31 --omit").fails(2), @"./tour.jsonl: 0d9a6c31 is not in the context: a compaction stands for it (hint: the model does not see it; `pisess context` prints what it sees)");
     assert_snapshot!(s.unchanged("edit ./omp.jsonl @^ --omit").fails(2), @"./omp.jsonl: oh-my-pi knows no edits of what its model sees (hint: say it anew on a branch: pisess append --at REF^ adds there what it should be)");
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @ @^ --replace x").fails(2), @"--replace: one text for several entries (hint: replace them one by one, or omit the others)");
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @").fails(2), @"the following required arguments were not provided: <--omit|--replace <TEXT>|--undo> (hint: see `pisess edit --help`)");

@@ -241,6 +241,32 @@ fn a_read_only_folder() {
     allow("ro", 0o755);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for (name, mode) in [("", 0o755), ("two-branches.jsonl", 0o000)] {
+        fs::set_permissions(s.path(name), PermissionsExt::from_mode(mode)).unwrap();
+    }
+    for line in READS {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pisess"));
+        if rustix::process::geteuid().is_root() {
+            command.uid(65_534).gid(65_534);
+        }
+        let line = every::of(line, "two-branches.jsonl");
+        // Where nobody may not run the binary, this is not tested.
+        let Ok(output) = command.args(line.split(' ')).current_dir(s.path("")).output() else { break };
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{line}: {said}");
+        let told = "pisess: cannot read two-branches.jsonl: permission denied (hint: ";
+        assert!(said.starts_with(told) && said.lines().count() == 1, "{line}: {said}");
+    }
+    fs::set_permissions(s.path("two-branches.jsonl"), PermissionsExt::from_mode(0o600)).unwrap();
+    assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"));
+}
+
 #[test]
 fn usage_is_told_on_stderr() {
     let s = Sandbox::with(&["two-branches.jsonl"]);

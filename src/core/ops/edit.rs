@@ -231,7 +231,8 @@ fn pairs(
     Ok(pairs)
 }
 
-fn call_ids(content: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_>> {
+/// The ids of the tool calls in a message's content.
+pub(super) fn call_ids(content: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_>> {
     let blocks = content.into_iter().flat_map(Raw::items);
     let calls = blocks.filter(|block| block.get("type").is_some_and(|kind| kind.is("toolCall")));
     calls.filter_map(|call| call.get_text("id"))

@@ -7,10 +7,12 @@ mod made;
 mod shape;
 
 pub use made::{Made, text_blocks};
+pub use shape::is_known;
 
+use super::edit::call_ids;
 use super::{Stamp, parent_id};
-use crate::core::bodies::kind_of;
-use crate::core::entry::Kind;
+use crate::core::bodies::{Bodies, kind_of};
+use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::edit::Edit;
 use crate::core::json::string::encoded;
@@ -19,7 +21,8 @@ use crate::core::reference::Position;
 use crate::core::session::{Dialect, Session};
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::io;
 
 /// Why an entry is not one that may be appended, or a message not one that a model may see.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +31,7 @@ pub struct Refused {
     pub number: usize,
     /// What is wrong.
     pub what: String,
-    /// What to do about it.
+    /// What to do about it, where that is more than to look at another entry.
     pub hint: Option<String>,
 }
 
@@ -38,16 +41,18 @@ pub struct Refused {
 /// The first of them that is no proper entry.
 pub fn append<'a>(
     session: &Session,
+    bodies: &dyn Bodies,
     place: Position,
     entries: impl IntoIterator<Item = &'a [u8]>,
     stamp: &mut Stamp,
 ) -> Result<Change, Refused> {
+    let parent = parent_id(session, place).map(Text::into_owned);
     let mut batch =
-        Batch { session, ids: HashSet::new(), parent: parent_id(session, place).map(Text::into_owned) };
-    let lines = entries.into_iter().enumerate().map(|(number, entry)| {
-        batch.line(entry, stamp).map_err(|(what, hint)| Refused { number, what, hint })
-    });
-    Ok(Change { lines: lines.collect::<Result<_, _>>()? })
+        Batch { session, bodies, ids: HashMap::new(), parents: Vec::new(), lines: Vec::new(), parent };
+    for (number, entry) in entries.into_iter().enumerate() {
+        batch.take(entry, stamp).map_err(|(what, hint)| Refused { number, what, hint })?;
+    }
+    Ok(Change { lines: batch.lines })
 }
 
 /// Looks at an array of messages that a model is to see.
@@ -63,16 +68,28 @@ pub fn check_messages(dialect: Dialect, messages: Raw) -> Result<(), Refused> {
 /// What is known of the entries so far.
 struct Batch<'s> {
     session: &'s Session,
-    ids: HashSet<Text<'static>>,
+    bodies: &'s dyn Bodies,
+    /// Their numbers.
+    ids: HashMap<Text<'static>, usize>,
+    parents: Vec<Option<Text<'static>>>,
+    lines: Vec<Vec<u8>>,
     /// The parent of the next one that names none.
     parent: Option<Text<'static>>,
 }
 
+/// An entry above another: one of the batch, or of the session.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Above {
+    Made(usize),
+    Stored(EntryIx),
+}
+
 impl Batch<'_> {
-    /// The line of the next entry.
-    fn line(&mut self, line: &[u8], stamp: &mut Stamp) -> Result<Vec<u8>, shape::Flaw> {
-        let flaw = |what: &str| (what.to_owned(), None);
-        let entry = Raw::parse(line).map_err(|error| (error.to_string(), None))?;
+    /// Takes in the next entry.
+    fn take(&mut self, line: &[u8], stamp: &mut Stamp) -> Result<(), shape::Flaw> {
+        let hint = "each line is one entry, such as {\"type\":\"custom\",\"customType\":\"seen\"}";
+        let flaw = |what: &str| (what.to_owned(), Some(hint.to_owned()));
+        let entry = Raw::parse(line).map_err(|error| flaw(&error.to_string()))?;
         if !entry.is_object() {
             return Err(flaw("no JSON object"));
         }
@@ -87,7 +104,12 @@ impl Batch<'_> {
                     Some("give the lines behind it".to_owned()),
                 ));
             }
-            "leaf" => return Err(flaw("a leaf record would move the leaf for no agent")),
+            "leaf" => {
+                return Err((
+                    "a leaf record would move the leaf for no agent".to_owned(),
+                    Some("`pisess switch` moves it".to_owned()),
+                ));
+            }
             known => shape::check(self.session.dialect, known, entry)?,
         }
         let id = self.id(entry, stamp)?;
@@ -100,20 +122,35 @@ impl Batch<'_> {
                 Some("write it as 2026-01-31T12:00:00.000Z, or leave it out".to_owned()),
             ));
         }
-        self.names(entry, &id)?;
-        let line = filled(entry, &id, parent.as_ref(), stamp);
-        self.ids.insert(id.clone());
+        self.names(entry, &id, parent.as_ref())?;
+        self.answers(entry, parent.as_ref())?;
+        self.lines.push(filled(entry, &id, parent.as_ref(), stamp));
+        self.parents.push(parent);
+        self.ids.insert(id.clone(), self.ids.len());
         self.parent = Some(id);
-        Ok(line)
+        Ok(())
     }
 
     fn has(&self, id: &Text) -> bool {
-        self.session.find(id).is_some() || self.ids.contains(id)
+        self.found(Some(id)).is_some()
+    }
+
+    fn found(&self, id: Option<&Text>) -> Option<Above> {
+        let made = self.ids.get(id?).copied().map(Above::Made);
+        made.or_else(|| self.session.find(id?).map(Above::Stored))
+    }
+
+    /// The entries from one upwards.
+    fn way_up(&self, from: Option<&Text>) -> impl Iterator<Item = Above> + '_ {
+        std::iter::successors(self.found(from), |&at| match at {
+            Above::Made(number) => self.found(self.parents[number].as_ref()),
+            Above::Stored(ix) => self.session.entry(ix).parent.map(Above::Stored),
+        })
     }
 
     fn id(&self, entry: Raw, stamp: &mut Stamp) -> Result<Text<'static>, shape::Flaw> {
         let Some(given) = entry.get("id") else {
-            let is_taken = |id: &str| self.ids.contains(&Text::from(id));
+            let is_taken = |id: &str| self.ids.contains_key(&Text::from(id));
             return Ok(Text::from(stamp.free_id(self.session, is_taken)));
         };
         let hint = Some("leave it out to be given one".to_owned());
@@ -139,8 +176,8 @@ impl Batch<'_> {
         }
     }
 
-    /// Entries that it names beside its parent must be there.
-    fn names(&self, entry: Raw, own: &Text) -> Result<(), shape::Flaw> {
+    /// Entries that it names beside its parent must be there; what it keeps or edits, above it.
+    fn names(&self, entry: Raw, own: &Text, parent: Option<&Text>) -> Result<(), shape::Flaw> {
         let (key, free) = match kind_of(entry) {
             Kind::Label | Kind::ContextEdit => ("targetId", None),
             Kind::BranchSummary => ("fromId", Some(Text::from("root"))),
@@ -148,11 +185,53 @@ impl Batch<'_> {
             _ => return Ok(()),
         };
         match entry.get_text(key) {
-            Some(id) if free.as_ref() != Some(&id) && !self.has(&id) => {
-                Err((format!("`{key}`: the entry {:?} is not in the session", id.to_string()), None))
+            Some(id) if free.as_ref() != Some(&id) && !self.has(&id) => Err((
+                format!("`{key}`: the entry {:?} is not in the session", id.to_string()),
+                Some("`pisess path --ids` lists those that lead to an entry".to_owned()),
+            )),
+            Some(id)
+                if matches!(kind_of(entry), Kind::Compaction | Kind::ContextEdit)
+                    && id != *own
+                    && !self.way_up(parent).any(|above| Some(above) == self.found(Some(&id))) =>
+            {
+                Err((
+                    format!("`{key}`: the entry {:?} is not on the path to it", id.to_string()),
+                    Some("name one that leads there, or append elsewhere with --at".to_owned()),
+                ))
             }
             _ => Ok(()),
         }
+    }
+
+    /// A tool result must have its call above it.
+    fn answers(&self, entry: Raw, parent: Option<&Text>) -> Result<(), shape::Flaw> {
+        let message = entry.get("message").filter(|_| kind_of(entry) == Kind::Message);
+        let result = message.filter(|message| message.get("role").is_some_and(|role| role.is("toolResult")));
+        let Some(call) = result.and_then(|result| result.get_text("toolCallId")) else { return Ok(()) };
+        for above in self.way_up(parent) {
+            if self.calls(above, &call).map_err(|error| (format!("reading the path to it: {error}"), None))? {
+                return Ok(());
+            }
+        }
+        Err((
+            format!("no entry on the path to it makes the tool call {:?}", call.to_string()),
+            Some("append it with its call, in one go, or where that stands with --at".to_owned()),
+        ))
+    }
+
+    fn calls(&self, above: Above, id: &Text) -> io::Result<bool> {
+        let mut calls = false;
+        let mut look = |message: Raw| calls = call_ids(message.get("content")).any(|call| call == *id);
+        match above {
+            Above::Stored(ix) if self.session.is_message(ix, Role::Assistant) => {
+                self.bodies.with_message(ix, &mut look)?;
+            }
+            Above::Stored(_) => {}
+            Above::Made(number) => {
+                Raw::checked(&self.lines[number]).get("message").into_iter().for_each(look);
+            }
+        }
+        Ok(calls)
     }
 }
 

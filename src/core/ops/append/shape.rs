@@ -226,6 +226,11 @@ pub(super) fn check(dialect: Dialect, kind: &str, entry: Raw) -> Result<(), Flaw
     }
 }
 
+/// Whether an agent writes entries of this type.
+pub fn is_known(kind: &str) -> bool {
+    kind == "message" || [BOTH, PI, OMP].into_iter().any(|shapes| find(shapes, kind).is_some())
+}
+
 /// A flaw with whose it is, and with what belongs there.
 fn told(dialect: Dialect, name: &str, fields: &[Field], (what, hint): Flaw) -> Flaw {
     let needed: Vec<_> = fields.iter().filter(|field| field.2).map(|field| field.0).collect();

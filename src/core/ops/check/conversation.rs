@@ -50,6 +50,10 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
         findings.push(found(session, ix, kind, message).grave(grave));
     };
     match entry.kind {
+        Kind::Leaf => {
+            let is_last = ix.at() + 1 == session.entries.len();
+            note(K::LeafRecord, is_last, "the record says where the conversation stands");
+        }
         Kind::Missing => note(K::UnknownType, is_active, "the entry has no type"),
         Kind::Other => {
             let name = session.kind_name(ix).to_string();

@@ -164,6 +164,8 @@ kinds! {
     SeveralRoots = "several-roots",
     /// The entry has a type that is not known here, or none.
     UnknownType = "unknown-type",
+    /// A record of where the conversation stands, as an older harness wrote.
+    LeafRecord = "leaf-record",
     /// The message has a role that is not known here, or none.
     UnknownRole = "unknown-role",
     /// The message entry holds no message.
@@ -262,6 +264,10 @@ impl FindingKind {
             }
             K::SeveralRoots => (Note, "the agents draw them side by side"),
             K::UnknownType => (Note, "the agents carry it along and show an empty row"),
+            K::LeafRecord if grave => {
+                (Note, "the agents take the record itself for the leaf, and go on from it")
+            }
+            K::LeafRecord => (Note, "the agents take it for an entry and show an empty row"),
             K::UnknownRole => (Note, "no model is sent the message"),
             K::NoMessage => (Error, "the agent opens the session and fails when it builds the context"),
             K::NoContent if grave => (
