@@ -122,7 +122,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     let given = args.summary.given(input.file().is_none(), world)?;
     // The summary may take minutes, so it is made before the session is locked. Where the session
     // grew meanwhile, what was summarised still lies before the new entries.
-    let hook = args.summary.hook.hook(world);
+    let hook = args.summary.hook.hook(&input, world);
     let ready = ready(args, hook.as_ref(), &input, &session, given)?;
     let leaf = session.leaf.map(|leaf| session.id(leaf).into_owned());
     let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
@@ -227,7 +227,7 @@ fn ready(
     }
     let source = match source {
         Some(source) => source,
-        None => Source::Made(made(&args, session, &preparation, &bodies, &unreadable)?),
+        None => Source::Made(made(&args, input, session, &preparation, &bodies)?),
     };
     let files = details(&agent::files(session, &preparation.file_ops));
     let around = |text| agent::compaction_text(session, text, &preparation.file_ops);
@@ -285,12 +285,13 @@ fn occasion(args: &Args, event: Object) -> Object {
 /// The text of a summarizer, or the built-in extract.
 fn made(
     args: &Args,
+    input: &Input,
     session: &Session,
     preparation: &Preparation,
     bodies: &dyn Bodies,
-    unreadable: &dyn Fn(io::Error) -> Failure,
 ) -> Result<Text<'static>, Failure> {
-    if let Some(shell) = args.summary.shell() {
+    let unreadable = |error: io::Error| input.unreadable(error);
+    if let Some(shell) = args.summary.shell(input) {
         let prompts = agent::compaction_prompts(session, preparation, &args.summary.prompt_of(), bodies)
             .map_err(unreadable)?;
         let answers = prompts

@@ -96,7 +96,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         return Ok(Exit::Done);
     }
     let mut context = agent::context(&session, &path, &bodies).map_err(unreadable)?;
-    if let Some(hook) = args.hook.hook(world) {
+    if let Some(hook) = args.hook.hook(&input, world) {
         let event = event(&context, &path, &bodies).map_err(unreadable)?;
         if let Some(messages) = hook.ask(event, &Place::of(&input, &session))?.messages {
             let messages = Raw::checked(&messages);

@@ -100,7 +100,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         return Err(Failure::cannot(format_args!("{}: {} is no user message", input.name, args.at))
             .hint(format!("--before takes one; the nearest is {}^{{user}}", args.at)));
     }
-    let hook = args.hook.hook(world);
+    let hook = args.hook.hook(&input, world);
     if let Some(hook) = &hook {
         let event = event(args, &session, chosen, &bodies).map_err(unreadable)?;
         hook.ask(event, &Place::of(&input, &session))?;

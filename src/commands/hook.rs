@@ -35,13 +35,13 @@ pub struct HookArgs {
 }
 
 impl HookArgs {
-    /// The hook: that of the option, else of the environment. An empty one is none.
-    pub fn hook(&self, world: &World) -> Option<Hook> {
+    /// The hook of a session: that of the option, else of the environment. An empty one is none.
+    pub fn hook(&self, input: &Input, world: &World) -> Option<Hook> {
         let (option, command) = match &self.hook {
             Some(command) => ("--hook", command.clone()),
             None => (VARIABLE, (world.env)(VARIABLE)?),
         };
-        let hook = Hook { option, command, timeout: self.timeout() };
+        let hook = Hook { session: input.name.clone(), option, command, timeout: self.timeout() };
         Some(hook).filter(|hook| !hook.command.trim().is_empty())
     }
 
@@ -54,6 +54,7 @@ impl HookArgs {
 /// A hook that is set.
 #[derive(Clone, Debug)]
 pub struct Hook {
+    session: String,
     option: &'static str,
     command: String,
     timeout: Duration,
@@ -86,8 +87,14 @@ impl Hook {
     }
 
     fn shell<'a>(&'a self, outcome: &'a str) -> Shell<'a> {
-        let hint = "--hook 'cat >&2' shows what it is told";
-        Shell { option: self.option, command: &self.command, timeout: self.timeout, outcome, hint }
+        Shell {
+            session: &self.session,
+            option: self.option,
+            command: &self.command,
+            timeout: self.timeout,
+            outcome,
+            hint: "--hook 'cat >&2' shows what it is told",
+        }
     }
 }
 
@@ -272,7 +279,8 @@ mod tests {
     /// What a hook makes of an event whose JSON it prints again.
     fn answer(json: &str) -> Result<Answer, String> {
         let timeout = Duration::from_secs(20);
-        let hook = Hook { option: "--hook", command: format!("cat > /dev/null; echo '{json}'"), timeout };
+        let command = format!("cat > /dev/null; echo '{json}'");
+        let hook = Hook { session: "s".to_owned(), option: "--hook", command, timeout };
         let place = Place { file: None, id: Text::from("s"), cwd: None, leaf: None };
         hook.ask(Object::new(), &place).map_err(|failure| failure.line())
     }

@@ -193,7 +193,7 @@ impl Move<'_> {
 
     /// The hook, where one is set.
     pub fn hook(&self, world: &World) -> Option<Hook> {
-        self.summary.hook.hook(world)
+        self.summary.hook.hook(self.input, world)
     }
 
     /// Asks the hook, where there is one; the summary that it gives, if it does. What it says of the label
@@ -227,7 +227,7 @@ impl Move<'_> {
             agent::prepare_branch(self.session, &self.navigation.abandoned, self.bodies)
                 .map_err(unreadable)?;
         let files = agent::files(self.session, &file_ops);
-        let source = match (source, self.summary.shell()) {
+        let source = match (source, self.summary.shell(self.input)) {
             (Some(source), _) => source,
             (None, Some(shell)) => Source::Made(self.summary.ask(&shell, self.prompt()?)?),
             (None, None) => {

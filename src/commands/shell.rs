@@ -15,6 +15,8 @@ const MOST_OUTPUT: u64 = 10 << 20;
 
 /// A command to run.
 pub struct Shell<'a> {
+    /// What the session is called, for messages.
+    pub session: &'a str,
     /// Who asked for it, in messages: `--summarizer`, `--hook`, `PISESS_HOOK`.
     pub option: &'a str,
     /// What `sh -c` gets.
@@ -92,8 +94,9 @@ impl Shell<'_> {
 
     /// An error of the command.
     pub fn failed(&self, what: &str) -> Failure {
-        Failure::cannot(format_args!("{} {:?}: {what}; {}", self.option, visible(self.command), self.outcome))
-            .hint(self.hint)
+        let Shell { session, option, command, outcome, hint, .. } = *self;
+        Failure::cannot(format_args!("{session}: {option} {:?}: {what}; {outcome}", visible(command)))
+            .hint(hint)
     }
 }
 
@@ -122,7 +125,9 @@ mod tests {
 
     fn run(command: &str, input: &[u8], seconds: f64) -> Result<Vec<u8>, Failure> {
         let timeout = Duration::from_secs_f64(seconds);
-        Shell { option: "--summarizer", command, timeout, outcome: UNTOUCHED, hint: "h" }.run(input.to_vec())
+        let shell =
+            Shell { session: "s", option: "--summarizer", command, timeout, outcome: UNTOUCHED, hint: "h" };
+        shell.run(input.to_vec())
     }
 
     #[test]

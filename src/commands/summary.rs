@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use super::hook::{Answer, HookArgs, HookSummary};
+use super::input::Input;
 use super::shell::{Shell, UNTOUCHED};
 use super::visible::visible;
 use crate::core::agent::Prompt;
@@ -121,11 +122,18 @@ impl SummaryArgs {
     }
 
     /// The summarizer, if one is given.
-    pub fn shell(&self) -> Option<Shell<'_>> {
+    pub fn shell<'a>(&'a self, input: &'a Input) -> Option<Shell<'a>> {
         let command = self.summarizer.as_deref()?;
         let timeout = self.hook.timeout();
         let hint = "--prompt prints what it is told, to try it by hand";
-        Some(Shell { option: "--summarizer", command, timeout, outcome: UNTOUCHED, hint })
+        Some(Shell {
+            session: &input.name,
+            option: "--summarizer",
+            command,
+            timeout,
+            outcome: UNTOUCHED,
+            hint,
+        })
     }
 
     /// Asks the summarizer for one text.

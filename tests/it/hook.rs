@@ -232,7 +232,8 @@ fn the_environment_has_a_hook_for_every_command() {
         assert_eq!(heard(&s).len(), 1, "{line}");
         let said = with(&line, other).fails(2);
         assert_eq!(
-            said, r#"PISESS_HOOK "echo nonsense": its answer is no JSON; nothing was written (hint: --hook 'cat >&2' shows what it is told)"#,
+            said,
+            r#"./two-branches.jsonl: PISESS_HOOK "echo nonsense": its answer is no JSON; nothing was written (hint: --hook 'cat >&2' shows what it is told)"#,
             "{line}"
         );
         // The option wins, and an empty one is none.
@@ -411,13 +412,16 @@ fn a_hook_that_does_not_deliver() {
         ] {
             let line = line.replace("./F", &format!("./{TWO}"));
             let said = s.unchanged(&format!("{line} --timeout 0.2 --hook '{command}'")).fails(2);
-            assert!(said.starts_with("--hook ") && said.contains(what), "{line}: {said}");
+            assert!(
+                said.starts_with("./two-branches.jsonl: --hook ") && said.contains(what),
+                "{line}: {said}"
+            );
         }
     }
     let gone = r#"echo {\"summary\":\"s\",\"firstKeptEntryId\":\"gone\"}"#;
-    assert_snapshot!(s.unchanged(&format!("compact ./{TWO} --hook '{gone}' --first-kept none")).fails(2), @r#"--hook "echo {\\\"summary\\\":\\\"s\\\",\\\"firstKeptEntryId\\\":\\\"gone\\\"}": its `firstKeptEntryId` is not on the path to the leaf: gone; nothing was written (hint: --hook 'cat >&2' shows what it is told)"#);
+    assert_snapshot!(s.unchanged(&format!("compact ./{TWO} --hook '{gone}' --first-kept none")).fails(2), @r#"./two-branches.jsonl: --hook "echo {\\\"summary\\\":\\\"s\\\",\\\"firstKeptEntryId\\\":\\\"gone\\\"}": its `firstKeptEntryId` is not on the path to the leaf: gone; nothing was written (hint: --hook 'cat >&2' shows what it is told)"#);
     let nameless = r#"printf %s {\"label\":\"a\\nb\"}"#;
-    assert_snapshot!(s.unchanged(&format!("summarize ./{TWO} 1a2b3c05 --hook '{nameless}'")).fails(2), @r#"--hook "printf %s {\\\"label\\\":\\\"a\\\\nb\\\"}": its `label` is no name; nothing was written (hint: --hook 'cat >&2' shows what it is told)"#);
+    assert_snapshot!(s.unchanged(&format!("summarize ./{TWO} 1a2b3c05 --hook '{nameless}'")).fails(2), @r#"./two-branches.jsonl: --hook "printf %s {\\\"label\\\":\\\"a\\\\nb\\\"}": its `label` is no name; nothing was written (hint: --hook 'cat >&2' shows what it is told)"#);
     assert_eq!(s.bytes(TWO), fixture(TWO));
 }
 
@@ -438,7 +442,7 @@ fn a_hook_that_fails_when_all_is_done() {
         assert_eq!(done.code, 2, "{line}");
         assert_eq!(
             done.stderr,
-            "pisess: --hook \"grep -q _before_\": exit status: 1; the change was made all the same (hint: --hook 'cat >&2' shows what it is told)\n",
+            "pisess: ./two-branches.jsonl: --hook \"grep -q _before_\": exit status: 1; the change was made all the same (hint: --hook 'cat >&2' shows what it is told)\n",
             "{line}"
         );
         assert!(!done.text().is_empty(), "{line}: what was made is told");

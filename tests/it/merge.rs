@@ -77,7 +77,7 @@ fn nothing_to_bring_back() {
     assert_snapshot!(s.unchanged("merge ./two-branches.jsonl start --prompt").fails(1), @"./two-branches.jsonl: start has nothing to bring back (hint: name an entry of another branch, or give a summary with --summary)");
     assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --hook 'echo {\\\"cancel\\\":true}'").fails(1), @"the hook said cancel; nothing was written");
     assert_snapshot!(s.unchanged("merge ./two-branches.jsonl gone").fails(2), @r#"./two-branches.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)"#);
-    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --summarizer false").fails(2), @r#"--summarizer "false": exit status: 1; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
+    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --summarizer false").fails(2), @r#"./two-branches.jsonl: --summarizer "false": exit status: 1; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
     // A summary that is given is left all the same.
     s.run("merge ./two-branches.jsonl root --summary 'From nowhere.'");
     assert!(s.lines_from("two-branches.jsonl", 9).contains(r#""parentId":"1a2b3c07""#));

@@ -236,12 +236,12 @@ fn from_a_command() {
 fn a_command_that_does_not_deliver() {
     let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
     let line = |command: &str| format!("summarize ./two-branches.jsonl 1a2b3c05 --summarizer '{command}'");
-    assert_snapshot!(s.unchanged(&line("exit 7")).fails(2), @r#"--summarizer "exit 7": exit status: 7; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    assert_snapshot!(s.unchanged(&line("true")).fails(2), @r#"--summarizer "true": it printed nothing; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    assert_snapshot!(s.unchanged(&line("echo; echo")).fails(2), @r#"--summarizer "echo; echo": it printed nothing; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    assert_snapshot!(s.unchanged(&line("echo half; exit 1")).fails(2), @r#"--summarizer "echo half; exit 1": exit status: 1; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    assert_snapshot!(s.unchanged(&line("yes | head -c 11000000")).fails(2), @r#"--summarizer "yes | head -c 11000000": it printed more than 10 MB; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    assert_snapshot!(s.unchanged(&line("kill -9 $$")).fails(2), @r#"--summarizer "kill -9 $$": signal: 9 (SIGKILL); nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("exit 7")).fails(2), @r#"./two-branches.jsonl: --summarizer "exit 7": exit status: 7; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("true")).fails(2), @r#"./two-branches.jsonl: --summarizer "true": it printed nothing; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("echo; echo")).fails(2), @r#"./two-branches.jsonl: --summarizer "echo; echo": it printed nothing; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("echo half; exit 1")).fails(2), @r#"./two-branches.jsonl: --summarizer "echo half; exit 1": exit status: 1; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("yes | head -c 11000000")).fails(2), @r#"./two-branches.jsonl: --summarizer "yes | head -c 11000000": it printed more than 10 MB; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("kill -9 $$")).fails(2), @r#"./two-branches.jsonl: --summarizer "kill -9 $$": signal: 9 (SIGKILL); nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
     // An older file is not migrated for nothing.
     s.unchanged("summarize ./v1.jsonl 4c411fb5 --summarizer false").fails(2);
     s.unchanged("compact ./v1.jsonl --first-kept none --summarizer false").fails(2);
@@ -256,7 +256,7 @@ fn a_command_that_hangs_is_ended_with_what_it_started() {
         "summarize ./two-branches.jsonl 1a2b3c05 --timeout 0.3 --summarizer '(sleep 2; touch {}) & sleep 60'",
         alive.display()
     );
-    assert_snapshot!(s.unchanged(&line).fails(2).replace(alive.to_str().unwrap(), "ALIVE"), @r#"--summarizer "(sleep 2; touch ./alive) & sleep 60": no answer within 0.3 s; nothing was written (hint: give it longer with --timeout)"#);
+    assert_snapshot!(s.unchanged(&line).fails(2).replace(alive.to_str().unwrap(), "ALIVE"), @r#"./two-branches.jsonl: --summarizer "(sleep 2; touch ./alive) & sleep 60": no answer within 0.3 s; nothing was written (hint: give it longer with --timeout)"#);
     assert!(start.elapsed() < Duration::from_secs(2));
     std::thread::sleep(Duration::from_millis(2_300));
     assert!(!alive.exists(), "its child lives on");
