@@ -277,7 +277,9 @@ impl Bench<'_> {
         restore()?;
         let paths: Vec<_> =
             (0..files).map(|at| folder.join(format!("{at:05}.jsonl")).display().to_string()).collect();
-        if let Some(run) = self.tools.pi(&paths.iter().map(String::as_str).collect::<Vec<_>>()) {
+        // Of one file of 300 MB it migrates for many minutes.
+        let beside = self.tools.pi(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+        if let Some(run) = beside.filter(|_| files > 1) {
             let (took, entries, _) = pi_told(&run.output()?)?;
             expect("pi's entries", entries > 0, true)?;
             rows.push(Row {
