@@ -218,7 +218,9 @@ fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8
     let slot = session.title_slot.as_deref().map(|slot| Raw::checked(slot.trim_ascii()));
     // The title line wins over the header, an empty title too.
     let title = slot.map_or(old.get("title"), |slot| slot.get("title")).filter(|title| title.is_truthy());
-    let source = slot.map_or(old.get("titleSource"), |slot| slot.get("source")).filter(|_| title.is_some());
+    // The agent takes no title line with another source.
+    let is_source = |source: &Raw| title.is_some() && (source.is("auto") || source.is("user"));
+    let source = slot.map_or(old.get("titleSource"), |slot| slot.get("source")).filter(is_source);
     let cwd = options.cwd.as_ref().or(session.header.cwd.as_ref());
     let only_omp = session.dialect == Dialect::OhMyPi;
     let header = Object::new()
