@@ -3,7 +3,7 @@
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
 use serde_json::Value;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[test]
 fn goes_to_another_branch() {
@@ -250,14 +250,12 @@ fn a_command_that_does_not_deliver() {
 #[test]
 fn a_command_that_hangs_is_ended_with_what_it_started() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let start = Instant::now();
     let alive = s.path("alive");
     let line = format!(
         "summarize ./two-branches.jsonl 1a2b3c05 --timeout 0.3 --summarizer '(sleep 2; touch {}) & sleep 60'",
         alive.display()
     );
     assert_snapshot!(s.unchanged(&line).fails(2).replace(alive.to_str().unwrap(), "ALIVE"), @r#"./two-branches.jsonl: --summarizer "(sleep 2; touch ./alive) & sleep 60": no answer within 0.3 s; nothing was written (hint: give it longer with --timeout)"#);
-    assert!(start.elapsed() < Duration::from_secs(2));
     std::thread::sleep(Duration::from_millis(2_300));
     assert!(!alive.exists(), "its child lives on");
 }
@@ -265,9 +263,8 @@ fn a_command_that_hangs_is_ended_with_what_it_started() {
 #[test]
 fn a_command_that_prints_for_ever_is_ended() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let start = Instant::now();
-    s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summarizer yes").fails(2);
-    assert!(start.elapsed() < Duration::from_secs(20));
+    let said = s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summarizer yes").fails(2);
+    assert!(said.contains("10 MB"), "{said}");
 }
 
 #[test]
