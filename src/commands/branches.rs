@@ -92,8 +92,8 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
 }
 
 impl Listing<'_> {
-    fn size(&self, branch: &Branch) -> f64 {
-        self.sizes.get(&branch.tip).copied().unwrap_or_default()
+    fn size(&self, branch: &Branch) -> Option<f64> {
+        self.sizes.get(&branch.tip).copied()
     }
 
     /// The row of the last question; without one that of the tip, unless it is a mark.
@@ -114,7 +114,7 @@ impl Listing<'_> {
             .number("entries", f64::from(branch.entries))
             .text_or_null("branchPoint", branch.branch_point.and_then(id).as_ref())
             .text_or_null("timestamp", session.timestamp(tip).as_ref())
-            .number("tokens", self.size(branch))
+            .json("tokens", self.size(branch).map_or("null".to_owned(), js::number).as_bytes())
             .bool("active", branch.active)
             .number("line", f64::from(session.entry(tip).line.0))
             .finish()
@@ -136,7 +136,7 @@ impl Listing<'_> {
                 visible(&self.session.id(branch.tip).to_string_lossy()),
                 age(now, self.session.entry(branch.tip).time_ms),
                 branch.entries.to_string(),
-                js::number(self.size(branch)),
+                self.size(branch).map_or("?".to_owned(), js::number),
                 visible(&format!("{label}{}", self.text(branch))),
             ]);
         }

@@ -71,7 +71,8 @@ pub fn tokens(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::R
     }
 }
 
-/// The same estimate at each of `tips`, in a time that grows with the file and not with their paths.
+/// The same estimate at each of `tips`, in a time that grows with the file and not with their paths;
+/// those that would take longer are left out.
 ///
 /// # Errors
 /// Where a line cannot be read.

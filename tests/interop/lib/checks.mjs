@@ -290,8 +290,7 @@ export const KINDS = {
       if (code !== 0) return exit(0, code, stderr);
       const inside = below(entries, id);
       const kept = entries.filter(({ id: other, type }) => type !== "label" && (inside.has(other) || above(entries, id).has(other)));
-      // A part of a file of pi whose first sign of an agent is a role of oh-my-pi is taken for a file of that.
-      if (world.dialect === "pi" && kept.some(({ message }) => message?.role === "developer")) return null;
+      if (mayBeTakenForOther(world, kept)) return null;
       const made = readFileSync(out, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line).id);
       const missing = difference(kept.map((entry) => entry.id), made.filter((other) => kept.some((entry) => entry.id === other)));
       if (missing) return missing;
@@ -321,8 +320,9 @@ export const KINDS = {
 
   /** A fork, or a file of another age, opens in the agent and means the same. */
   reopen: {
-    questions: () => [],
-    async compare(world, { id, by }) {
+    questions: ({ id }) => (id ? [{ kind: "path", id }] : []),
+    async compare(world, { id, by }, [path]) {
+      if (by === "fork" && mayBeTakenForOther(world, path)) return null;
       const out = world.scratch();
       const { code, stderr } = await world.run([by, world.file, ...(id ? [ref(id)] : []), "-o", out]);
       if (code !== 0) return exit(0, code, stderr);
@@ -487,6 +487,10 @@ async function opens(world, file, context, leaf) {
 const CONTEXT = ["messages", "thinkingLevel", "model", "models", "mode", "modeData", "serviceTier", "configuredThinkingLevel", "injectedTtsrRules"];
 
 /** The promised parts; what is null may as well be absent. */
+const mayBeTakenForOther = (world, part) =>
+  // A part of a file of pi whose first sign of an agent is a role of oh-my-pi is taken for a file of that.
+  world.dialect === "pi" && part.some(({ message }) => message?.role === "developer");
+
 const hasEntry = (world, id) =>
   world.lines.some((line) => {
     try {

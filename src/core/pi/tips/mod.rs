@@ -10,7 +10,8 @@
 //! The walk keeps the estimates of the path in a tree of sums, so that a compaction finds the size of
 //! what it keeps and an edit changes one place; on the way back every step is undone. What an edit
 //! may do beyond that (name what comes behind it, a system message, the compaction in force), and ids
-//! that stand twice on a path, are left to the exact answer for the entries below.
+//! that stand twice on a path, are left to the exact answer for the entries below: for as many as are
+//! had in a time that grows with the file.
 
 mod facts;
 mod prompt;
@@ -23,11 +24,15 @@ use crate::core::session::Session;
 use crate::core::tree::Tree;
 use facts::{Change, Facts};
 use prompt::{Prompt, Undo};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use sums::Sums;
 
-/// The size at each of `tips`, in tokens.
+/// Entries that exact answers may read: so many times those of the session, and some more, so that a
+/// small one has all.
+const EXACT: (usize, usize) = (32, 100_000);
+
+/// The size at each of `tips`, in tokens; of those that would take too long, none.
 ///
 /// # Errors
 /// Where a line cannot be read.
@@ -38,7 +43,8 @@ pub fn sizes(
     bodies: &dyn Bodies,
 ) -> io::Result<HashMap<EntryIx, f64>> {
     let facts = Facts::read(session, bodies)?;
-    let mut sizes: HashMap<EntryIx, f64> = tips.iter().map(|&tip| (tip, 0.0)).collect();
+    let mut sizes = HashMap::with_capacity(tips.len());
+    let tips: HashSet<EntryIx> = tips.iter().copied().collect();
     let mut walk = Walk::new(session, bodies, &facts);
     let mut steps: Vec<Step> = tree.roots().iter().rev().map(|&ix| Step::Down(ix)).collect();
     while let Some(step) = steps.pop() {
@@ -46,8 +52,10 @@ pub fn sizes(
             Step::Up => walk.leave(),
             Step::Down(ix) => {
                 walk.enter(ix);
-                if let Some(size) = sizes.get_mut(&ix) {
-                    *size = walk.size()?;
+                if tips.contains(&ix)
+                    && let Some(size) = walk.size()?
+                {
+                    sizes.insert(ix, size);
                 }
                 steps.push(Step::Up);
                 steps.extend(tree.children(ix).iter().rev().map(|&child| Step::Down(child)));
@@ -105,6 +113,8 @@ struct Walk<'a> {
     prompt: Prompt,
     /// Edits of entries that are not on the path, by what they name.
     ahead: HashMap<EntryIx, u32>,
+    /// Entries that exact answers may still read.
+    budget: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -118,6 +128,7 @@ impl<'a> Walk<'a> {
             sums: Sums::default(),
             prompt: Prompt::default(),
             ahead: HashMap::new(),
+            budget: EXACT.0 * session.entries.len() + EXACT.1,
         }
     }
 
@@ -197,18 +208,20 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The size at the end of the path.
-    fn size(&self) -> io::Result<f64> {
+    /// The size at the end of the path, unless it would take too long.
+    fn size(&mut self) -> io::Result<Option<f64>> {
         let end = self.path.last().map(|passed| passed.end).unwrap_or_default();
         if end.exact {
+            let Some(left) = self.budget.checked_sub(self.path.len()) else { return Ok(None) };
+            self.budget = left;
             let path: Vec<_> = self.path.iter().map(|passed| passed.entry).collect();
             let projection = context::projection(self.session, &path, self.bodies)?;
-            return tokens::context(self.session, &path, &projection, self.bodies);
+            return tokens::context(self.session, &path, &projection, self.bodies).map(Some);
         }
         if let Some((usage, since)) = end.counted {
-            return Ok(usage + since as f64);
+            return Ok(Some(usage + since as f64));
         }
         let compaction = end.compaction.map_or(0, |ix| self.facts.estimates[ix.at()]);
-        Ok((self.prompt.tokens() + compaction + self.sums.from(end.kept_from)) as f64)
+        Ok(Some((self.prompt.tokens() + compaction + self.sums.from(end.kept_from)) as f64))
     }
 }
