@@ -56,7 +56,7 @@ fn tells_what_is_wrong_and_what_it_means() {
     assert_snapshot!(s.unchanged("check ./s.jsonl"), @r#"
     ./s.jsonl:2: warning: the entry on line 5 has the same id (entry aaaa0001) — the later one counts; the tree shows it twice, and this one not at all [repairable]
     ./s.jsonl:3: error: an entry and 90 bytes that are none stand on one line — everything on the line is lost to pi [repairable]
-    ./s.jsonl:3: warning: its parent "aaaa0002" is not in the file (entry aaaa0003) — the tree shows the entry as another beginning [repairable]
+    ./s.jsonl:3: warning: its parent "aaaa0002" is on a line that is no entry (entry aaaa0003) — the tree shows the entry as another beginning [repairable]
     ./s.jsonl:4: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
     ./s.jsonl:5: warning: the entry is its own parent (entry aaaa0004) — the agent hangs when it goes there [repairable]
     ./s.jsonl:7: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens short: the path ends here, and what came before is not seen
@@ -145,7 +145,7 @@ fn repairs_into_another_file() {
     assert_snapshot!(s.pisess("check --repair -o ./out.jsonl ./s.jsonl").done(), @r#"
     ./s.jsonl:2: repaired: the entry on line 5 has the same id (entry aaaa0001) — it gets the id 53be4503
     ./s.jsonl:3: repaired: an entry and 90 bytes that are none stand on one line — what is an entry gets a line of its own, the rest is taken out
-    ./s.jsonl:3: repaired: its parent "aaaa0002" is not in the file (entry aaaa0003) — it hangs under aaaa0001 now
+    ./s.jsonl:3: repaired: its parent "aaaa0002" is on a line that is no entry (entry aaaa0003) — it hangs under aaaa0001 now
     ./s.jsonl:4: repaired: the line is null — it is taken out
     ./s.jsonl:5: repaired: the entry is its own parent (entry aaaa0004) — it becomes a root
     ./s.jsonl:7: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens short: the path ends here, and what came before is not seen

@@ -166,10 +166,13 @@ impl<'s> Graph<'s, '_> {
         let session = self.session;
         let entry = session.entry(ix);
         let parent = session.text(entry.parent_id).to_string();
-        let mut draft =
-            Draft::new(entry.line, K::MissingParent, format!("its parent {parent:?} is not in the file"))
-                .entry(session.id(ix))
-                .grave(self.active[ix.at()]);
+        let message = match replaced {
+            None => format!("its parent {parent:?} is not in the file"),
+            Some(_) => format!("its parent {parent:?} is on a line that is no entry"),
+        };
+        let mut draft = Draft::new(entry.line, K::MissingParent, message)
+            .entry(session.id(ix))
+            .grave(self.active[ix.at()]);
         if let Some(parent) = replaced.filter(|&parent| self.attach(ix, parent)) {
             draft = draft.fix(self.under(parent));
         }
