@@ -1,6 +1,6 @@
 //! `pisess append`: adds entries under the leaf, or elsewhere.
 
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, note};
 use super::input::Input;
 use super::mint::Mint;
 use super::moving::new_parent;
@@ -165,24 +165,17 @@ pub fn run(mut args: Args, talk: &Talk, world: &mut World) -> Result<Exit, Failu
                     .map_err(|refused| Failure::cannot(format_args!("{}: {}", input.name, refused.what)))?
             }
         };
-        let ids = change.lines.iter().filter_map(|line| Raw::checked(line).get_text("id"));
-        let names: Vec<_> = ids.map(|id| id.to_string()).collect();
+        let names = change.ids();
         Ok((!names.is_empty()).then_some((change, Told { names, ..Told::default() })))
     };
     let exit = change(&job, &session, &mut mint, world, &mut decide)?;
     if matches!(&given, Given::Lines(_, text) if text.trim_ascii().is_empty()) {
-        note(format_args!("there were no entries to append"), talk, world);
+        note("there were no entries to append", talk, world);
     }
     for kind in unknown {
-        note(format_args!("neither agent knows entries of the type {}", visible(&kind)), talk, world);
+        note(&format!("neither agent knows entries of the type {kind}"), talk, world);
     }
     Ok(exit)
-}
-
-fn note(what: std::fmt::Arguments, talk: &Talk, world: &mut World) {
-    if !talk.quiet {
-        let _ = writeln!(world.stderr, "pisess: note: {what}");
-    }
 }
 
 /// Types that no agent writes: of a newer one perhaps, or misspelled.
@@ -331,7 +324,7 @@ fn reply(
             .hint("give the whole entry as JSON on standard input")
     };
     let mut model = asked.map(|(provider, id)| (provider.into_owned(), id.into_owned()));
-    for ix in std::iter::successors(place, |&ix| session.entry(ix).parent) {
+    for ix in session.upwards(place) {
         if model.is_none() && session.entry(ix).kind == Kind::ModelChange {
             model = changed_model(Raw::checked(line(ix)?.trim_ascii()));
         }

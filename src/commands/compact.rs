@@ -133,11 +133,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
                 .and_then(|leaf| session.find(leaf))
                 .is_some_and(|old| session.path(session.leaf).contains(&old));
             if !still_on_path || ends_in_compaction(session) {
-                return Err(Failure::busy(format_args!(
-                    "{}: the conversation went elsewhere meanwhile",
-                    input.name
-                ))
-                .hint("run the command again"));
+                return Err(input.went_elsewhere());
             }
         }
         let change = compaction(session, &ready.compaction, &ready.summary, stamp);

@@ -8,7 +8,6 @@ use super::write::{Job, Made, change};
 use crate::cli::{Talk, Write};
 use crate::core::bodies::FileBodies;
 use crate::core::entry::{EntryIx, Role};
-use crate::core::json::Raw;
 use crate::core::load::Options;
 use crate::core::ops::Stamp;
 use crate::core::ops::edit::{Refused, Wanted, edit};
@@ -107,8 +106,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         let planned = edit(session, &bodies, &targets, wanted, stamp)
             .map_err(|refused| told(refused, wanted, input, session))?;
         Ok(planned.map(|change| {
-            let ids = change.lines.iter().filter_map(|line| Raw::checked(line).get_text("id"));
-            let names = ids.map(|id| id.to_string()).collect();
+            let names = change.ids();
             (change, Made { names, ..Made::default() })
         }))
     };

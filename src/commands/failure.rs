@@ -1,6 +1,7 @@
 //! One error type, one exit-code table, one printer.
 
 use super::visible::visible;
+use crate::cli::Talk;
 use crate::core::load::{LoadError, WrongFile};
 use crate::core::reference::ReferenceError;
 use crate::core::store::{Plain, StoreError};
@@ -114,6 +115,13 @@ impl Failure {
             let _ = writeln!(world.stderr, "pisess: {}", self.line());
         }
         self.exit
+    }
+}
+
+/// A note on standard error, unless talk is not wanted: it was done all the same.
+pub fn note(what: &str, talk: &Talk, world: &mut World) {
+    if !talk.quiet {
+        let _ = writeln!(world.stderr, "pisess: note: {}", visible(what));
     }
 }
 

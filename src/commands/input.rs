@@ -1,6 +1,6 @@
 //! Opening the session that a command names.
 
-use super::failure::Failure;
+use super::failure::{Failure, note};
 use super::visible::visible;
 use crate::cli::Talk;
 use crate::core::entry::EntryIx;
@@ -86,15 +86,23 @@ impl Input {
         resolve(session, reference).map_err(|error| self.unresolved(&error))
     }
 
+    /// The entry that a reference names.
+    pub fn entry(&self, session: &Session, reference: &str) -> Result<EntryIx, Failure> {
+        self.resolve(session, reference)?.ok_or_else(|| {
+            Failure::cannot(format_args!("{}: {reference} is no entry", self.name))
+                .hint("root is the place before the first entry; name an entry")
+        })
+    }
+
     /// The entries that references name.
     pub fn entries(&self, session: &Session, references: &[String]) -> Result<Vec<EntryIx>, Failure> {
-        let named = references.iter().map(|reference| {
-            self.resolve(session, reference)?.ok_or_else(|| {
-                Failure::cannot(format_args!("{}: {reference} is no entry", self.name))
-                    .hint("root is the place before the first entry; name an entry")
-            })
-        });
-        named.collect()
+        references.iter().map(|reference| self.entry(session, reference)).collect()
+    }
+
+    /// What was decided on is no longer how the session goes on.
+    pub fn went_elsewhere(&self) -> Failure {
+        Failure::busy(format_args!("{}: the conversation went elsewhere meanwhile", self.name))
+            .hint("run the command again")
     }
 
     /// An error about a reference into this session.
@@ -119,7 +127,7 @@ impl Input {
 
     /// One line on standard error for all that is wrong with the file.
     pub fn note(&self, session: &Session, talk: &Talk, world: &mut World) {
-        if session.problems.is_empty() || talk.quiet {
+        if session.problems.is_empty() {
             return;
         }
         let mut kinds: Vec<(ProblemKind, u32, u32)> = Vec::new();
@@ -136,13 +144,8 @@ impl Input {
                 _ => format!("{count} × {} from line {line}", noun(kind)),
             })
             .collect();
-        let _ = writeln!(
-            world.stderr,
-            "pisess: note: {}: {}; read past (hint: pisess check {})",
-            self.name,
-            told.join(", "),
-            self.file().map_or("-", |_| &self.name)
-        );
+        let (told, file) = (told.join(", "), self.file().map_or("-", |_| &self.name));
+        note(&format!("{}: {told}; read past (hint: pisess check {file})", self.name), talk, world);
     }
 }
 

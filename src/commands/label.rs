@@ -8,7 +8,6 @@ use super::tree::row_options;
 use super::visible::visible;
 use super::write::{Job, Made, change, print_json};
 use crate::cli::{Talk, Write};
-use crate::core::json::Raw;
 use crate::core::json::write::Object;
 use crate::core::labels::Labels;
 use crate::core::load::Options;
@@ -75,18 +74,10 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     let mut mint = Mint::new(world)?;
     let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
     let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
-        let Some(target) = input.resolve(session, reference)? else {
-            return Err(Failure::cannot(format_args!("{}: {reference} is no entry", input.name))
-                .hint("root is the place before the first entry; name an entry"));
-        };
+        let target = input.entry(session, reference)?;
         let planned = label(session, target, name.as_ref(), stamp);
         Ok(planned.map(|change| {
-            let names = change
-                .lines
-                .iter()
-                .filter_map(|line| Raw::checked(line).get_text("id"))
-                .map(|id| id.to_string());
-            let names = names.collect();
+            let names = change.ids();
             (change, Made { names, ..Made::default() })
         }))
     };

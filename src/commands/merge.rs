@@ -1,11 +1,10 @@
 //! `pisess merge`: brings another branch back as a summary at the leaf.
 
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, note};
 use super::input::Input;
 use super::mint::Mint;
 use super::moving::{Move, first_id, told};
 use super::summary::SummaryArgs;
-use super::visible::visible;
 use super::write::{Job, Made, change};
 use crate::cli::{Talk, Write};
 use crate::core::bodies::FileBodies;
@@ -93,11 +92,8 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         && let Some(summary) = already(&step).map_err(|error| input.unreadable(error))?
     {
         let exit = step.stay(summary, &job, world)?;
-        if !talk.quiet {
-            let (from, summary) = (&args.from, session.id(summary));
-            let note = format!("{}: {from} was brought back already, in {summary}", input.name);
-            let _ = writeln!(world.stderr, "pisess: note: {}", visible(&note));
-        }
+        let (from, summary) = (&args.from, session.id(summary));
+        note(&format!("{}: {from} was brought back already, in {summary}", input.name), talk, world);
         return Ok(exit);
     }
     let mut mint = Mint::new(world)?;
@@ -110,11 +106,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         let found = |id: &Option<Text>| id.as_ref().and_then(|id| session.find(id));
         // What was appended meanwhile goes before the summary, if it goes on from where it was to go.
         if !goes_on(session, found(&leaf)) {
-            return Err(Failure::busy(format_args!(
-                "{}: the conversation went elsewhere meanwhile",
-                input.name
-            ))
-            .hint("run the command again"));
+            return Err(input.went_elsewhere());
         }
         let change = merged(session, found(&from), &summary, name.as_ref(), stamp);
         let names = first_id(&change);

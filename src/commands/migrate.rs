@@ -1,6 +1,6 @@
 //! `pisess migrate`: brings session files to version 3.
 
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, note};
 use super::input::Input;
 use super::visible::{verbatim, visible};
 use super::workers::in_order;
@@ -99,8 +99,8 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     let (paths, mut outcomes) = listed(args)?;
     let batch = Batch::new();
     outcomes.extend(migrated(&paths, args, &batch, talk, world));
-    for trouble in batch.finish().iter().filter(|_| !talk.quiet) {
-        let _ = writeln!(world.stderr, "pisess: note: {}", visible(&trouble.to_string()));
+    for trouble in batch.finish() {
+        note(&trouble.to_string(), talk, world);
     }
     report(&outcomes, args, talk, world)
 }
@@ -273,9 +273,7 @@ fn report(outcomes: &[Outcome], args: &Args, talk: &Talk, world: &mut World) -> 
         return Ok(exit);
     }
     if outcomes.is_empty() {
-        if !talk.quiet {
-            let _ = writeln!(world.stderr, "pisess: note: no *.jsonl there (hint: -r descends into folders)");
-        }
+        note("no *.jsonl there (hint: -r descends into folders)", talk, world);
         return Ok(exit);
     }
     if outcomes.len() == 1 && outcomes.iter().any(|outcome| outcome.error.is_some()) {

@@ -323,8 +323,7 @@ pub fn new_parent(
 
 /// The id of the first entry that a change adds: what it is about.
 pub fn first_id(change: &Change) -> Vec<String> {
-    let id = change.lines.first().and_then(|line| Raw::checked(line).get_text("id"));
-    id.map(|id| id.to_string()).into_iter().collect()
+    change.ids().into_iter().take(1).collect()
 }
 
 fn went_on(input: &Input) -> Failure {

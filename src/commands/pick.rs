@@ -1,15 +1,13 @@
 //! `pisess pick`: copies entries to another place.
 
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, note};
 use super::input::{Input, ids};
 use super::mint::Mint;
 use super::moving::new_parent;
-use super::visible::visible;
 use super::write::{Job, Made, change};
 use crate::cli::{Talk, Write};
 use crate::core::bodies::FileBodies;
 use crate::core::entry::EntryIx;
-use crate::core::json::Raw;
 use crate::core::load::Options;
 use crate::core::ops::Stamp;
 use crate::core::ops::pick::{Refused, pick};
@@ -75,18 +73,13 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         let picked =
             pick(session, &bodies, &chosen, onto, stamp).map_err(|refused| told(refused, input, session))?;
         along = ids(session, &picked.along);
-        let copies = picked.change.lines.iter().take(picked.copies);
-        let new = copies.filter_map(|line| Raw::checked(line).get_text("id"));
-        let names = new.map(|id| id.to_string()).collect();
+        let mut names = picked.change.ids();
+        names.truncate(picked.copies);
         Ok(Some((picked.change, Made { names, ..Made::default() })))
     };
     let exit = change(&job, &session, &mut mint, world, &mut decide)?;
-    if !along.is_empty() && !talk.quiet {
-        let along = visible(&along);
-        let _ = writeln!(
-            world.stderr,
-            "pisess: note: {along} came along: a tool call and its results belong together"
-        );
+    if !along.is_empty() {
+        note(&format!("{along} came along: a tool call and its results belong together"), talk, world);
     }
     Ok(exit)
 }

@@ -1,6 +1,6 @@
 //! Carrying out plans: into the session, into another file, to standard output, or only on paper.
 
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, note};
 use super::hook::After;
 use super::input::Input;
 use super::mint::Mint;
@@ -194,8 +194,8 @@ fn input_path(input: &Input) -> PathBuf {
 
 /// What went wrong behind a commit is worth a note; the commit stands.
 pub fn troubles(committed: &Committed, talk: &Talk, world: &mut World) {
-    for trouble in committed.troubles.iter().filter(|_| !talk.quiet) {
-        let _ = writeln!(world.stderr, "pisess: note: {}", visible(&trouble.to_string()));
+    for trouble in &committed.troubles {
+        note(&trouble.to_string(), talk, world);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::bodies::{Bodies, FileBodies};
 use super::entry::{EntryIx, Span};
+use super::json::Raw;
 use super::json::edit::Edit;
 use super::json::string::encoded;
 use super::session::{Format, Session};
@@ -57,6 +58,12 @@ pub enum Piece {
 }
 
 impl Change {
+    /// The ids of its entries.
+    pub fn ids(&self) -> Vec<String> {
+        let ids = self.lines.iter().filter_map(|line| Raw::checked(line).get_text("id"));
+        ids.map(|id| id.to_string()).collect()
+    }
+
     /// The bytes behind the old end of a version 3 file. The newline that a last line may lack is the
     /// writer's business (rule 1 of the store).
     pub fn appended(&self) -> Vec<u8> {

@@ -176,7 +176,7 @@ fn follow(
     name: &str,
     suffix: &Suffix,
 ) -> Result<Position, ReferenceError> {
-    let mut upwards = std::iter::successors(place, |&ix| session.entry(ix).parent);
+    let mut upwards = session.upwards(place);
     match suffix {
         Suffix::Up(steps) => Ok(upwards.nth(*steps)),
         Suffix::Nearest(kind) => {

@@ -241,9 +241,14 @@ impl Session {
         self.problems.iter().all(|problem| problem.kind != ProblemKind::InvalidUtf8)
     }
 
-    /// From the root to `leaf`; empty for `None`. Parents are acyclic here, so it ends.
+    /// From an entry to its root, both included. Parents are acyclic here, so it ends.
+    pub fn upwards(&self, from: Option<EntryIx>) -> impl Iterator<Item = EntryIx> + use<'_> {
+        std::iter::successors(from, |&ix| self.entry(ix).parent)
+    }
+
+    /// From the root to `leaf`; empty for `None`.
     pub fn path(&self, leaf: Option<EntryIx>) -> Vec<EntryIx> {
-        let mut path: Vec<_> = std::iter::successors(leaf, |&ix| self.entry(ix).parent).collect();
+        let mut path: Vec<_> = self.upwards(leaf).collect();
         path.reverse();
         path
     }

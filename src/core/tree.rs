@@ -148,7 +148,7 @@ impl Iterator for Walk<'_> {
 /// Which entries lie on the path to `leaf`.
 pub fn active(session: &Session, leaf: Option<EntryIx>) -> Vec<bool> {
     let mut active = vec![false; session.entries.len()];
-    for ix in std::iter::successors(leaf, |&ix| session.entry(ix).parent) {
+    for ix in session.upwards(leaf) {
         active[ix.at()] = true;
     }
     active

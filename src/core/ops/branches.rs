@@ -106,8 +106,7 @@ fn parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
             is_part[parent.at()] = true;
         }
     }
-    let upwards = |from: Position| std::iter::successors(from, |&ix| session.entry(ix).parent);
-    let notes: Vec<_> = upwards(session.leaf).take_while(|ix| !is_part[ix.at()]).collect();
+    let notes: Vec<_> = session.upwards(session.leaf).take_while(|ix| !is_part[ix.at()]).collect();
     let hangs_on = notes.last().and_then(|&ix| session.entry(ix).parent);
     // At an end they belong to what ends there.
     if hangs_on.is_none_or(|ix| ways_on(session, &is_part)[ix.at()] > 0) {

@@ -92,8 +92,7 @@ fn finished(
     stamp: &mut Stamp,
 ) -> NewSession {
     let timestamp = stamp.timestamp();
-    let mut upwards = std::iter::successors(leaf, |&ix| session.entry(ix).parent);
-    let leaf = upwards.find(|&ix| !is_left_out(session.entry(ix).kind));
+    let leaf = session.upwards(leaf).find(|&ix| !is_left_out(session.entry(ix).kind));
     let leaf = leaf.map(|ix| session.id(ix).into_owned());
     let last = copies.last().map(|&(ix, _)| session.id(ix).into_owned());
     let kept: HashSet<_> = copies.iter().map(|&(ix, _)| ix).collect();

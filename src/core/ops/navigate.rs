@@ -6,6 +6,7 @@
 use crate::core::entry::{EntryIx, Flags, Kind};
 use crate::core::reference::Position;
 use crate::core::session::{Dialect, Session};
+use std::collections::HashSet;
 
 /// A move from one place to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +31,7 @@ pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navi
     let parent = |ix: EntryIx| session.entry(ix).parent;
     let edits_target = target.is_some_and(|ix| is_draft(session, ix));
     let new_leaf = if edits_target { target.and_then(parent) } else { target };
-    let on_target_path: std::collections::HashSet<_> =
-        std::iter::successors(target, |&ix| parent(ix)).collect();
+    let on_target_path: HashSet<_> = session.upwards(target).collect();
     let mut abandoned = Vec::new();
     let mut common_ancestor = old_leaf;
     while let Some(ix) = common_ancestor.filter(|ix| !on_target_path.contains(ix)) {
@@ -44,8 +44,7 @@ pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navi
 
 /// The newest request of the person on the path to the leaf.
 pub fn last_request(session: &Session) -> Position {
-    let mut upwards = std::iter::successors(session.leaf, |&ix| session.entry(ix).parent);
-    upwards.find(|&ix| session.entry(ix).flags.has(Flags::USER_REQUEST))
+    session.upwards(session.leaf).find(|&ix| session.entry(ix).flags.has(Flags::USER_REQUEST))
 }
 
 /// Whether choosing the entry gives its text back: requests of the person, and custom messages

@@ -108,7 +108,7 @@ pub fn brought_back(
     from: &Text,
     behind: Position,
 ) -> io::Result<Position> {
-    let upwards = std::iter::successors(session.leaf, |&ix| session.entry(ix).parent);
+    let upwards = session.upwards(session.leaf);
     let way = upwards.take_while(|&ix| Some(ix) != behind);
     for ix in way.filter(|&ix| session.entry(ix).kind == Kind::BranchSummary) {
         let line = bodies.line(ix)?;

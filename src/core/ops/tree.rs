@@ -90,8 +90,7 @@ impl<'a> Drawing<'a> {
     /// The entry whose row is marked as where the conversation stands: the leaf, or its nearest
     /// ancestor that is shown (where the agents' selectors stand, too).
     pub fn marked(&self) -> Position {
-        std::iter::successors(self.leaf, |&ix| self.session.entry(ix).parent)
-            .find(|ix| self.is_visible[ix.at()])
+        self.session.upwards(self.leaf).find(|ix| self.is_visible[ix.at()])
     }
 
     /// Whether the entry is the leaf.
