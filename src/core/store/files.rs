@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 mod os;
 mod processes;
@@ -67,6 +67,8 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     fn facts(&self, file: &File) -> io::Result<Facts>;
     /// Follows symbolic links.
     fn facts_at(&self, path: &Path) -> io::Result<Facts>;
+    /// Whether the file system may copy a file when it is first opened for writing (overlayfs).
+    fn copies_up(&self, file: &File) -> bool;
     fn set_owner(&self, file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()>;
     fn set_mode(&self, file: &File, mode: u32) -> io::Result<()>;
     fn xattrs(&self, file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>>;
@@ -79,6 +81,8 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     fn sees_writers(&self) -> bool;
     fn is_alive(&self, pid: u32) -> bool;
     fn now(&self) -> SystemTime;
+    /// A clock that nobody sets.
+    fn instant(&self) -> Instant;
     fn sleep(&self, time: Duration);
 }
 
@@ -154,6 +158,10 @@ impl Files for Disk {
         Ok(os::facts(&std::fs::metadata(path)?))
     }
 
+    fn copies_up(&self, file: &File) -> bool {
+        os::copies_up(file)
+    }
+
     fn set_owner(&self, file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()> {
         os::set_owner(file, owner, group)
     }
@@ -192,6 +200,10 @@ impl Files for Disk {
 
     fn now(&self) -> SystemTime {
         SystemTime::now()
+    }
+
+    fn instant(&self) -> Instant {
+        Instant::now()
     }
 
     fn sleep(&self, time: Duration) {

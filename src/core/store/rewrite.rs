@@ -1,10 +1,10 @@
 //! Rule 2: a whole new content takes the place of the old in one rename.
 
-use super::append::Committed;
+use super::append::{Attempt, Committed};
 use super::attributes;
 use super::error::StoreError;
 use super::files::Files;
-use super::lock::Locked;
+use super::lock::{Found, Locked};
 use super::publish_lock::PublishLock;
 use super::snapshot::read_range;
 use super::temp::{Fill, Out, Temp};
@@ -20,28 +20,35 @@ impl Locked {
     /// The closure may read the [`super::SessionFile`] that was locked or reopened while it writes. An
     /// error of the store that it meets is best handed on inside [`io::Error::other`].
     pub fn rewrite(
-        self,
+        mut self,
         backup: Option<&Path>,
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<Committed, StoreError> {
-        let mut committed = self.replace(backup, write)?;
+    ) -> Result<Attempt, StoreError> {
+        let Some(mut committed) = self.replace(backup, write)? else {
+            return Ok(Attempt::Grown(Box::new(self)));
+        };
         for folder in [Some(self.folder()), backup.map(folder_of)].into_iter().flatten() {
             committed.troubles.extend(sync_folder(self.files, folder));
         }
-        Ok(committed)
+        Ok(Attempt::Done(committed))
     }
 
-    /// All of a rewrite but the sync of the folder, which a batch does once for many.
+    /// All of a rewrite but the sync of the folder, which a batch does once for many. `None` where the file
+    /// has grown.
     pub(super) fn replace(
-        &self,
+        &mut self,
         backup: Option<&Path>,
         write: &mut Fill<'_>,
-    ) -> Result<Committed, StoreError> {
+    ) -> Result<Option<Committed>, StoreError> {
         self.refuse_hard_links()?;
-        self.check_unchanged()?;
+        if self.look_again()? == Found::Grown {
+            return Ok(None);
+        }
         let mut temp = self.stage(write)?;
         let publish = PublishLock::take(self)?;
-        self.check_unchanged()?;
+        if self.look_again()? == Found::Grown {
+            return Ok(None);
+        }
         self.put_in_place(&mut temp.new, backup)?;
         let carried = self.copy_growth(&temp.new);
         drop(publish);
@@ -53,7 +60,7 @@ impl Locked {
                 committed.troubles.push(StoreError::GrowthLost { path, source });
             }
         }
-        Ok(committed)
+        Ok(Some(committed))
     }
 
     fn refuse_hard_links(&self) -> Result<(), StoreError> {

@@ -1,7 +1,7 @@
 //! A session file opened for reading.
 
 use super::error::StoreError;
-use super::files::{self, DISK, Files, Kind};
+use super::files::{self, DISK, Facts, Files, Kind};
 use super::read::{ReadAt, Spooled, spool_named};
 use super::snapshot::{Compared, Snapshot};
 use std::fs::File;
@@ -50,6 +50,12 @@ impl SessionFile {
     #[expect(clippy::len_without_is_empty, reason = "is_empty is in ReadAt")]
     pub fn len(&self) -> u64 {
         self.snapshot.facts.size
+    }
+
+    /// Whether these are the facts of this file. Those of the handle are looked at anew: a copy-up on
+    /// overlayfs changes them.
+    pub(super) fn is_at(&self, files: &dyn Files, facts: &Facts) -> io::Result<bool> {
+        Ok(cfg!(unix) && files.facts(&self.file)?.is_same_inode(facts))
     }
 
     /// Whether what was read is still there (rule 4): the file is the same or has only grown. A reader that

@@ -54,6 +54,19 @@ pub(in super::super) fn facts(metadata: &Metadata) -> Facts {
     }
 }
 
+/// Of the file systems in user space, one (fuse-overlayfs) does, and which one it is cannot be known.
+#[cfg(target_os = "linux")]
+pub(super) fn copies_up(file: &File) -> bool {
+    const OVERLAYFS: i64 = 0x794c_7630;
+    const FUSE: i64 = 0x6573_5546;
+    rustix::fs::fstatfs(file).is_ok_and(|found| [OVERLAYFS, FUSE].contains(&(found.f_type as i64)))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn copies_up(_: &File) -> bool {
+    false
+}
+
 #[cfg(unix)]
 pub(super) fn set_owner(file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()> {
     std::os::unix::fs::fchown(file, owner, group)

@@ -24,7 +24,7 @@ fn it_goes_on_as_soon_as_the_lock_is_given_back() {
     let mut held = Some(bench.lock().unwrap());
     let seam = Seam::new().leak();
     seam.before("sleep", move || {
-        held.take().unwrap().append(LINE.as_bytes()).unwrap();
+        held.take().unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     });
     let locked = lock_on(seam, &bench.open(), &WriteOptions::default()).unwrap();
     assert_eq!(locked.found(), Found::Grown);
@@ -69,7 +69,11 @@ fn without_lock_support_it_wants_force() {
     let seam = Seam::without_locks().leak();
     let error = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap_err();
     assert!(matches!(error, StoreError::NoLockSupport { .. }) && !error.is_busy(), "{error:?}");
-    lock_on(seam, &bench.open(), &forced(Agent::Pi)).unwrap().append(LINE.as_bytes()).unwrap();
+    lock_on(seam, &bench.open(), &forced(Agent::Pi))
+        .unwrap()
+        .append(LINE.as_bytes())
+        .and_then(Attempt::done)
+        .unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
 }
 
@@ -115,5 +119,5 @@ fn append_one(path: &Path, writer: usize, turn: usize) {
     let mut bytes = vec![0; file.len() as usize];
     file.read_exact_at(&mut bytes, 0).unwrap();
     let above = bytes.iter().filter(|byte| **byte == b'\n').count();
-    locked.append(format!("{writer}.{turn}@{above}\n").as_bytes()).unwrap();
+    locked.append(format!("{writer}.{turn}@{above}\n").as_bytes()).unwrap().done().unwrap();
 }

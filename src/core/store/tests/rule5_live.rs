@@ -11,7 +11,7 @@ fn lock_file(bench: &Bench) -> PathBuf {
 }
 
 fn append(bench: &Bench, options: &WriteOptions) -> Result<Committed, StoreError> {
-    lock_on(&DISK, &bench.open(), options)?.append(LINE.as_bytes())
+    lock_on(&DISK, &bench.open(), options)?.append(LINE.as_bytes()).and_then(Attempt::done)
 }
 
 /// A process that does nothing, and its end.
@@ -61,7 +61,7 @@ fn the_lock_file_is_there_around_the_commit_only() {
         if is_append {
             seam.before("sync", move || assert!(!gone.exists(), "held over the fsync"));
             seam.before("facts_at", look);
-            locked.append(LINE.as_bytes()).unwrap();
+            locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
         } else {
             seam.before("sync", move || assert!(!gone.exists(), "held over the fsync"));
             seam.before("rename", look);
@@ -95,7 +95,7 @@ fn a_live_holder_is_waited_for_and_never_robbed() {
     let path = lock_file(&bench);
     seam.before("sleep", move || fs::remove_file(&path).unwrap());
     let options = WriteOptions { agent: Agent::OhMyPi, ..WriteOptions::default() };
-    lock_on(seam, &bench.open(), &options).unwrap().append(LINE.as_bytes()).unwrap();
+    lock_on(seam, &bench.open(), &options).unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
     assert!(seam.slept() < Duration::from_millis(10));
 }
@@ -123,6 +123,7 @@ fn a_malformed_lock_is_robbed_when_it_is_old() {
             lock_on(Seam::frozen_at(time), &bench.open(), &now(Agent::OhMyPi))
                 .unwrap()
                 .append(LINE.as_bytes())
+                .and_then(Attempt::done)
         };
         assert!(append_at(written + Duration::from_millis(400)).unwrap_err().is_busy());
         append_at(written + Duration::from_millis(600)).unwrap();
@@ -143,7 +144,7 @@ fn a_lock_that_changed_hands_is_given_back() {
     let (path, theirs) = (lock_file(&bench), content.clone());
     seam.before("rename", move || fs::write(&path, &theirs).unwrap());
     let locked = lock_on(seam, &bench.open(), &now(Agent::OhMyPi)).unwrap();
-    assert!(locked.append(LINE.as_bytes()).unwrap_err().is_busy());
+    assert!(locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err().is_busy());
     assert_eq!(fs::read_to_string(lock_file(&bench)).unwrap(), content);
     assert_eq!(bench.names(), [".s.jsonl.lock", "s.jsonl"]);
 }
@@ -165,12 +166,16 @@ fn only_our_own_lock_is_unlinked() {
 fn a_full_disk_leaves_no_lock_behind() {
     let bench = Bench::new(OLD);
     let probe = Seam::new().leak();
-    lock_on(probe, &bench.open(), &now(Agent::OhMyPi)).unwrap().append(LINE.as_bytes()).unwrap();
+    lock_on(probe, &bench.open(), &now(Agent::OhMyPi))
+        .unwrap()
+        .append(LINE.as_bytes())
+        .and_then(Attempt::done)
+        .unwrap();
     let write = probe.log().iter().position(|call| *call == "write").unwrap();
     let bench = Bench::new(OLD);
     let seam = Seam::failing_at(write, Fault::Full).leak();
     let locked = lock_on(seam, &bench.open(), &now(Agent::OhMyPi)).unwrap();
-    assert!(locked.append(LINE.as_bytes()).is_err());
+    assert!(locked.append(LINE.as_bytes()).and_then(Attempt::done).is_err());
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
 }
 
@@ -186,7 +191,11 @@ fn who_is_gone_at_the_second_look_does_not_stop_it() {
     seam.before("sleep", move || {
         child.take().map(Stranger::end);
     });
-    lock_on(seam, &bench.open(), &now(Agent::OhMyPi)).unwrap().append(LINE.as_bytes()).unwrap();
+    lock_on(seam, &bench.open(), &now(Agent::OhMyPi))
+        .unwrap()
+        .append(LINE.as_bytes())
+        .and_then(Attempt::done)
+        .unwrap();
     assert!(!seam.slept().is_zero());
 }
 
@@ -247,7 +256,7 @@ const LEFT_BY_PISESS: [&str; 5] = [
 #[test]
 fn a_file_that_a_turn_just_wrote_is_refused_and_the_sign_fades() {
     let append_on = |seam, bench: &Bench, options: &WriteOptions| {
-        lock_on(seam, &bench.open(), options)?.append(LINE.as_bytes())
+        lock_on(seam, &bench.open(), options)?.append(LINE.as_bytes()).and_then(Attempt::done)
     };
     for last in [MESSAGE, TOOL] {
         let (bench, seam) = session_ending_in(last, Duration::from_secs(1));
@@ -274,7 +283,11 @@ fn a_closed_session_is_not_live_and_neither_is_what_pisess_wrote() {
     for last in LEFT_BY_PISESS.into_iter().chain([EXIT, "{\"torn", "5", "{\"type\":\"message\"}"]) {
         let (bench, seam) = session_ending_in(last, Duration::ZERO);
         let locked = lock_on(seam, &bench.open(), &now(Agent::OhMyPi));
-        locked.unwrap_or_else(|error| panic!("{last}: {error}")).append(LINE.as_bytes()).unwrap();
+        locked
+            .unwrap_or_else(|error| panic!("{last}: {error}"))
+            .append(LINE.as_bytes())
+            .and_then(Attempt::done)
+            .unwrap();
     }
 }
 
@@ -318,7 +331,7 @@ fn eight_writers_on_one_oh_my_pi_file() {
                 for _ in 0..20 {
                     let mut locked = lock_on(&DISK, &bench.open(), &options).unwrap();
                     locked.reopen().unwrap();
-                    locked.append(LINE.as_bytes()).unwrap();
+                    locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
                 }
             });
         }

@@ -129,7 +129,7 @@ fn a_backup_is_the_old_file_and_never_overwrites() {
     fs::set_permissions(&bench.path, fs::Permissions::from_mode(0o640)).unwrap();
     let backup = bench.at("s.jsonl.bak");
     let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
-    bench.lock().unwrap().rewrite(Some(&backup), write).unwrap();
+    bench.lock().unwrap().rewrite(Some(&backup), write).unwrap().done().unwrap();
     assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), mode(&backup)), (OLD, 0o640));
     assert_eq!(bench.content(), NEW);
     assert_eq!(fs::metadata(&backup).unwrap().nlink(), 1);

@@ -37,7 +37,9 @@ fn an_append_happens_whole_or_not_at_all() {
         let lines = LINE.repeat(lines);
         let new = format!("{OLD}{lines}");
         at_every_call(
-            |bench, seam| lock_on(seam, &bench.open(), &now(agent))?.append(lines.as_bytes()),
+            |bench, seam| {
+                lock_on(seam, &bench.open(), &now(agent))?.append(lines.as_bytes()).and_then(Attempt::done)
+            },
             |bench, fault, result, at| {
                 let content = bench.content();
                 if is_crash(fault) {
@@ -59,7 +61,11 @@ fn an_append_happens_whole_or_not_at_all() {
 }
 
 fn bench_append(bench: &Bench, agent: Agent) {
-    lock_on(&DISK, &bench.open(), &patient(agent)).unwrap().append(LINE.as_bytes()).unwrap();
+    lock_on(&DISK, &bench.open(), &patient(agent))
+        .unwrap()
+        .append(LINE.as_bytes())
+        .and_then(Attempt::done)
+        .unwrap();
 }
 
 fn patient(agent: Agent) -> WriteOptions {
@@ -104,7 +110,7 @@ fn a_backup_is_there_when_the_new_file_is() {
                 let backup = bench.at("bak");
                 let seam = seam.with_broken(&broken);
                 let locked = lock_on(seam, &bench.open(), &now(Agent::Pi))?;
-                locked.rewrite(Some(&backup), &mut |out| out.write_all(NEW.as_bytes()))
+                locked.rewrite(Some(&backup), &mut |out| out.write_all(NEW.as_bytes()))?.done()
             },
             |bench, fault, result, at| {
                 let content = bench.content();
