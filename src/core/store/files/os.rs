@@ -57,9 +57,11 @@ pub(in super::super) fn facts(metadata: &Metadata) -> Facts {
 /// Of the file systems in user space, one (fuse-overlayfs) does, and which one it is cannot be known.
 #[cfg(target_os = "linux")]
 pub(super) fn copies_up(file: &File) -> bool {
-    const OVERLAYFS: i64 = 0x794c_7630;
-    const FUSE: i64 = 0x6573_5546;
-    rustix::fs::fstatfs(file).is_ok_and(|found| [OVERLAYFS, FUSE].contains(&(found.f_type as i64)))
+    const OVERLAYFS: u32 = 0x794c_7630;
+    const FUSE: u32 = 0x6573_5546;
+    // Its type differs between processors.
+    let kind = rustix::fs::fstatfs(file).map(|found| u32::try_from(found.f_type));
+    matches!(kind, Ok(Ok(OVERLAYFS | FUSE)))
 }
 
 #[cfg(not(target_os = "linux"))]
