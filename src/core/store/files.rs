@@ -46,8 +46,9 @@ impl Facts {
 
 /// The file operations that writing does.
 pub(super) trait Files: Sync + std::fmt::Debug {
+    /// Never waits: what is no regular file is for the caller to look at (rule 3).
     fn open_read(&self, path: &Path) -> io::Result<File>;
-    /// For reading and appending; never creates.
+    /// For reading and appending; never creates, never waits.
     fn open_append(&self, path: &Path) -> io::Result<File>;
     /// A new file, 0600, for reading and appending; refused when the name is taken (`O_EXCL`).
     fn create_new(&self, path: &Path) -> io::Result<File>;
@@ -71,6 +72,7 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     fn copies_up(&self, file: &File) -> bool;
     fn set_owner(&self, file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()>;
     fn set_mode(&self, file: &File, mode: u32) -> io::Result<()>;
+    fn set_modified(&self, file: &File, time: SystemTime) -> io::Result<()>;
     fn xattrs(&self, file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>>;
     fn set_xattr(&self, file: &File, name: &OsStr, value: &[u8]) -> io::Result<()>;
     fn remove_xattr(&self, file: &File, name: &OsStr) -> io::Result<()>;
@@ -95,11 +97,11 @@ pub(super) static DISK: Disk = Disk;
 
 impl Files for Disk {
     fn open_read(&self, path: &Path) -> io::Result<File> {
-        File::open(path)
+        os::without_waiting(OpenOptions::new().read(true)).open(path)
     }
 
     fn open_append(&self, path: &Path) -> io::Result<File> {
-        OpenOptions::new().read(true).append(true).open(path)
+        os::without_waiting(OpenOptions::new().read(true).append(true)).open(path)
     }
 
     fn create_new(&self, path: &Path) -> io::Result<File> {
@@ -131,7 +133,7 @@ impl Files for Disk {
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+        if cfg!(unix) { self.open_read(folder)?.sync_all() } else { Ok(()) }
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -168,6 +170,10 @@ impl Files for Disk {
 
     fn set_mode(&self, file: &File, mode: u32) -> io::Result<()> {
         os::set_mode(file, mode)
+    }
+
+    fn set_modified(&self, file: &File, time: SystemTime) -> io::Result<()> {
+        file.set_modified(time)
     }
 
     fn xattrs(&self, file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {

@@ -1,7 +1,7 @@
 //! Rule 3 and 4: the lock, and the look at what is there under it.
 
 use super::error::{Change, StoreError};
-use super::files::{DISK, Facts, Files};
+use super::files::{DISK, Facts, Files, Kind};
 use super::live;
 use super::session_file::SessionFile;
 use super::snapshot::{Compared, Snapshot};
@@ -117,6 +117,9 @@ pub(super) fn lock_on(
 fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions) -> Result<File, StoreError> {
     let failed = |error| gone(path, "lock", error);
     let handle = files.open_read(resolved).map_err(failed)?;
+    if files.facts(&handle).map_err(failed)?.kind != Kind::Regular {
+        return Err(StoreError::Changed { path: path.to_owned(), change: Change::Replaced });
+    }
     let Err(error) = wait_for(files, path, &handle, options)? else {
         return Ok(handle);
     };

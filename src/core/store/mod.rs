@@ -7,13 +7,17 @@
 //!    whole lines; then fsync. On a short write the file is cut back if its size is still old + written,
 //!    and the error says so if it is not.
 //! 2. **Rewrite** is a temporary file in the folder of the resolved target (a name that no agent lists
-//!    or promotes, not ending in `.jsonl`), with mode, owner, ACL and extended attributes kept (refused
-//!    without force when they cannot be), fsync, rename, fsync of the folder; a batch syncs each folder
-//!    once. Symbolic links are followed, hard links refused. A crash at any point leaves the old file or
-//!    the new one; the temporary file that it may leave beside is removed by the next rewrite. Only a regular or absent path is renamed onto; `/dev/stdout` and FIFOs are written
-//!    through.
+//!    or promotes, not ending in `.jsonl`), with mode, owner, ACL, extended attributes and modification
+//!    time kept (refused without force when they cannot be), fsync, rename, fsync of the folder; a batch
+//!    syncs each folder once. A backup is a file of its own from the first moment: copied, synced and
+//!    renamed into place before the session is. Symbolic links are followed, hard links refused. A crash
+//!    at any point leaves the old file or the new one; the temporary file that it may leave beside is
+//!    removed by the next rewrite. Only a regular or absent path is renamed onto; `/dev/stdout` and FIFOs
+//!    are written through.
 //! 3. **Lock**: an advisory lock from the last look to the commit; after taking it, the path must still
-//!    be the inode that was read. Without lock support, refuse without force.
+//!    be the inode that was read. Without lock support, refuse without force. Only what the user named as
+//!    input may block: locks, and whatever took the session's place, are opened without waiting and then
+//!    looked at.
 //! 4. **Changed under us**: device, inode, size, ctime, the first 256 bytes and the last 4 KB before the
 //!    old end are compared under the lock. Grown: read the rest and decide again, until the time to wait
 //!    is over. Otherwise changed: nothing is written. On overlayfs the first open for writing copies the

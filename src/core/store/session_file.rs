@@ -27,12 +27,13 @@ impl SessionFile {
 
     pub(super) fn open_on(files: &dyn Files, path: &Path) -> Result<SessionFile, StoreError> {
         let failed = |error| StoreError::io("read", path, error);
-        // Looked at before it is opened, because opening a FIFO waits for someone to write to it.
+        // Looked at before it is opened: opening a device may do something.
         refuse_irregular(path, files.facts_at(path).map_err(failed)?.kind)?;
         let resolved = std::fs::canonicalize(path).map_err(failed)?;
         let file = files.open_read(&resolved).map_err(failed)?;
+        // Another file may have taken its place since.
+        refuse_irregular(path, files.facts(&file).map_err(failed)?.kind)?;
         let snapshot = Snapshot::take(files, &file).map_err(failed)?;
-        refuse_irregular(path, snapshot.facts.kind)?;
         Ok(SessionFile { path: path.to_owned(), resolved, file, snapshot })
     }
 

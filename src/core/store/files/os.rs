@@ -1,7 +1,7 @@
 //! The differences between systems, behind the same few functions.
 
 use super::{Facts, Kind};
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;
@@ -67,6 +67,19 @@ pub(super) fn copies_up(file: &File) -> bool {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn copies_up(_: &File) -> bool {
     false
+}
+
+/// A FIFO is opened at once, and a terminal does not become that of the process.
+#[cfg(unix)]
+pub(super) fn without_waiting(options: &mut OpenOptions) -> &OpenOptions {
+    use rustix::fs::OFlags;
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits();
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags as i32)
+}
+
+#[cfg(not(unix))]
+pub(super) fn without_waiting(options: &mut OpenOptions) -> &OpenOptions {
+    options
 }
 
 #[cfg(unix)]

@@ -126,6 +126,23 @@ fn mode_and_owner_are_kept() {
     }
 }
 
+/// The agents open the session with the newest one: a rewrite does not make it that.
+#[test]
+fn the_modification_time_is_kept() {
+    let bench = Bench::new(OLD);
+    let written = fs::metadata(&bench.path).unwrap().modified().unwrap() - Duration::new(86_400, 123_456_789);
+    fs::File::open(&bench.path).unwrap().set_modified(written).unwrap();
+    rewrite(bench.lock().unwrap(), NEW).unwrap();
+    assert_eq!(fs::metadata(&bench.path).unwrap().modified().unwrap(), written);
+
+    let seam = Seam::new().leak().with_broken(&[("set_modified", EPERM)]);
+    let error = rewrite(lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap(), OLD).unwrap_err();
+    assert!(error.to_string().contains("the modification time cannot be kept"), "{error}");
+    assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
+    rewrite(lock_on(seam, &bench.open(), &forced(Agent::Pi)).unwrap(), OLD).unwrap();
+    assert_eq!(bench.content(), OLD);
+}
+
 /// An owner that cannot be given back is a refusal; with force it is gone, and its group's rights too.
 #[test]
 fn a_lost_owner_is_refused_without_force() {

@@ -224,3 +224,40 @@ fn decided_again(growths: usize, is_append: bool) -> (Bench, Result<Committed, S
     }
     unreachable!("the loop has no end")
 }
+
+/// On overlayfs the first open for writing copies the file up, which changes what `stat` reports: the file
+/// is read again. Any other change of that size is one, there as elsewhere.
+#[test]
+fn a_copy_up_is_no_change_but_an_edit_is() {
+    fn of_ctime(path: &Path) {
+        use std::os::unix::fs::PermissionsExt;
+        // The kernel's clock ticks every few milliseconds.
+        std::thread::sleep(Duration::from_millis(10));
+        fs::set_permissions(path, fs::Permissions::from_mode(0o640)).unwrap();
+    }
+    fn of_content(path: &Path) {
+        std::thread::sleep(Duration::from_millis(10));
+        let file = fs::OpenOptions::new().write(true).open(path).unwrap();
+        let written = file.metadata().unwrap().modified().unwrap();
+        file.write_all_at(b"y", 10_000).unwrap();
+        file.set_modified(written + Duration::from_millis(10)).unwrap();
+    }
+    let long = format!("{OLD}{}\n", "x".repeat(20_000));
+    let locked_after = |is_overlay: bool, act: fn(&Path)| {
+        let bench = Bench::new(&long);
+        let seam = if is_overlay { Seam::overlay() } else { Seam::new() }.leak();
+        let path = bench.path.clone();
+        seam.before("open_append", move || act(&path));
+        let locked = lock_on(seam, &bench.open(), &now(Agent::Pi));
+        (bench, locked)
+    };
+    let (bench, locked) = locked_after(true, of_ctime);
+    let mut locked = locked.unwrap();
+    assert_eq!(locked.found(), Found::Grown);
+    assert_eq!(ReadAt::len(&locked.reopen().unwrap()), long.len() as u64);
+    locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
+    assert_eq!(bench.content(), format!("{long}{LINE}"));
+
+    assert!(is_changed(locked_after(true, of_content).1, Change::Edited));
+    assert!(is_changed(locked_after(false, of_ctime).1, Change::Edited));
+}

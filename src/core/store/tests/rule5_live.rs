@@ -131,6 +131,47 @@ fn a_malformed_lock_is_robbed_when_it_is_old() {
     }
 }
 
+/// A clock that was set back since must not keep it for ever.
+#[test]
+fn a_lock_from_the_future_is_robbed_too() {
+    let dead = Stranger::sleeping().end();
+    for content in [String::new(), "x".to_owned(), format!("{dead}:99999999999999\n")] {
+        for ahead in [Duration::from_secs(1), Duration::from_secs(400_000_000)] {
+            let bench = Bench::new(OLD);
+            fs::write(lock_file(&bench), &content).unwrap();
+            let file = fs::File::open(lock_file(&bench)).unwrap();
+            file.set_modified(SystemTime::now() + ahead).unwrap();
+            let seam = Seam::frozen_at(SystemTime::now());
+            let locked = lock_on(seam, &bench.open(), &now(Agent::OhMyPi)).unwrap();
+            locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
+            assert_eq!(bench.names(), ["s.jsonl"]);
+        }
+    }
+}
+
+/// What is no file is nobody's lock. It is opened without waiting, and it is not ours to remove.
+#[test]
+fn a_lock_that_is_no_file_is_refused() {
+    type Put = fn(&Path);
+    let puts: [Put; 3] = [
+        |path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success()),
+        |path| fs::create_dir(path).unwrap(),
+        |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
+    ];
+    for put in puts {
+        let bench = Bench::new(OLD);
+        put(&lock_file(&bench));
+        let error = append(&bench, &now(Agent::OhMyPi)).unwrap_err();
+        assert!(matches!(&error, StoreError::NotRegular { doing: "lock", .. }), "{error:?}");
+        assert!(error.hint().is_some() && !error.is_busy());
+        assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 2));
+    }
+    // A link to nothing can be neither taken nor read.
+    let bench = Bench::new(OLD);
+    std::os::unix::fs::symlink("nowhere", lock_file(&bench)).unwrap();
+    assert!(append(&bench, &now(Agent::OhMyPi)).unwrap_err().is_busy());
+}
+
 /// Between our look at a dead lock and the theft, oh-my-pi stole it first.
 #[test]
 fn a_lock_that_changed_hands_is_given_back() {
@@ -177,6 +218,34 @@ fn a_full_disk_leaves_no_lock_behind() {
     let locked = lock_on(seam, &bench.open(), &now(Agent::OhMyPi)).unwrap();
     assert!(locked.append(LINE.as_bytes()).and_then(Attempt::done).is_err());
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
+}
+
+/// A process that runs this program has open what this one has until its own program runs, and is no
+/// oh-my-pi. Tests that start processes beside those that lock would meet one now and then.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_process_that_runs_the_same_program_is_no_oh_my_pi() {
+    let bench = Bench::new(OLD);
+    // What runs in the other process prints, so the session is its standard input.
+    let holding = fs::OpenOptions::new().read(true).append(true).open(&bench.path).unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "core::store::tests::rule5_live::sleeps", "--ignored"]).env(SLEEPER, "1");
+    let _holder = Stranger(command.stdin(Stdio::from(holding)).stdout(Stdio::null()).spawn().unwrap());
+    append(&bench, &now(Agent::OhMyPi)).unwrap();
+    assert_eq!(bench.content(), format!("{OLD}{LINE}"));
+}
+
+#[cfg(target_os = "linux")]
+const SLEEPER: &str = "PISESS_TEST_SLEEPER";
+
+/// Until it is ended. By itself this is no test.
+#[test]
+#[cfg(target_os = "linux")]
+#[ignore = "called by another test in a process of its own"]
+fn sleeps() {
+    if std::env::var_os(SLEEPER).is_some() {
+        std::thread::sleep(Duration::from_secs(60));
+    }
 }
 
 /// A process that is just being started has open what its parent had, until its own program runs.

@@ -87,6 +87,11 @@ impl Seam {
         Seam { has_no_locks: true, ..Seam::default() }
     }
 
+    /// On overlayfs, as far as `statfs` reports.
+    pub fn overlay() -> Seam {
+        Seam { is_overlay: true, ..Seam::default() }
+    }
+
     /// Where other processes cannot be looked at.
     pub fn blind() -> Seam {
         Seam { is_blind: true, ..Seam::default() }
@@ -256,6 +261,9 @@ impl Files for Seam {
     }
     fn set_mode(&self, file: &File, mode: u32) -> io::Result<()> {
         self.run("set_mode", || DISK.set_mode(file, mode))
+    }
+    fn set_modified(&self, file: &File, time: SystemTime) -> io::Result<()> {
+        self.run("set_modified", || DISK.set_modified(file, time))
     }
     fn xattrs(&self, file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
         self.run("xattrs", || DISK.xattrs(file))
