@@ -72,6 +72,7 @@ pub enum Verb {
     Switch(commands::switch::Args),
     Pop(commands::pop::Args),
     Context(commands::context::Args),
+    Export(commands::export::Args),
     Check(commands::check::Args),
     /// A program `pisess-NAME`: the name, then its arguments.
     #[command(external_subcommand)]

@@ -237,10 +237,10 @@ pub struct Guide {
 }
 
 /// All commands, as `--help` lists them.
-pub fn guides() -> [Guide; 17] {
+pub fn guides() -> [Guide; 18] {
     use crate::commands::{
-        append, branches, check, compact, context, edit, fork, label, merge, migrate, path, pick, pop, show,
-        summarize, switch, tree,
+        append, branches, check, compact, context, edit, export, fork, label, merge, migrate, path, pick,
+        pop, show, summarize, switch, tree,
     };
     [
         migrate::GUIDE,
@@ -259,6 +259,7 @@ pub fn guides() -> [Guide; 17] {
         switch::GUIDE,
         pop::GUIDE,
         context::GUIDE,
+        export::GUIDE,
         check::GUIDE,
     ]
 }

@@ -6,6 +6,7 @@ pub mod check;
 pub mod compact;
 pub mod context;
 pub mod edit;
+pub mod export;
 pub mod fork;
 pub mod label;
 pub mod merge;
@@ -76,6 +77,7 @@ fn dispatch(cli: Cli, world: &mut World) -> Result<u8, Failure> {
         Verb::Switch(args) => switch::run(&args, talk, world),
         Verb::Pop(args) => pop::run(&args, talk, world),
         Verb::Context(args) => context::run(&args, talk, world),
+        Verb::Export(args) => export::run(&args, talk, world),
         Verb::Check(args) => check::run(&args, talk, world),
         Verb::External(words) => return external::run(&words, world),
     }?;

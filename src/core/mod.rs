@@ -35,3 +35,5 @@ pub mod summary;
 pub mod plan;
 
 pub mod ops;
+
+pub mod export;
