@@ -19,25 +19,27 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
     let path = contents.session.path(contents.leaf);
     let edits = Edits::of(&source, &path)?;
     writeln!(out, "# {}", escaped(title, true))?;
+    let on_path = crate::core::tree::active(contents.session, contents.leaf);
     let mut model = None;
     for &ix in &path {
         let article = article(&source, ix)?;
+        let text = markdown(article.markup.as_str(), &|number| {
+            let entry = number.parse().ok().and_then(|number: usize| contents.entries.get(number));
+            entry.is_some_and(|ix| on_path[ix.at()])
+        });
+        // A model that only called a tool says nothing that the tool does not.
+        if text.is_empty() && edits.note(ix).is_none() {
+            continue;
+        }
         write!(out, "\n## {}\n", escaped(&heading(&source, ix), true))?;
         let changed = article.model.clone().filter(|name| model.as_ref() != Some(name));
         if let Some(name) = changed {
-            write!(out, "\n*{}*\n", escaped(&name, true))?;
+            write!(out, "\n*{}*\n", escaped(&source.scrubbed(&name), true))?;
             model = Some(name);
         }
         if let Some(note) = edits.note(ix) {
             write!(out, "\n*{note}*\n")?;
         }
-        let text = markdown(article.markup.as_str(), &|number| {
-            number
-                .parse()
-                .ok()
-                .and_then(|number: u32| contents.entries.get(number as usize))
-                .is_some_and(|ix| path.contains(ix))
-        });
         out.write_all(text.as_bytes())?;
     }
     Ok(())
@@ -279,7 +281,10 @@ impl<'a> Writer<'a> {
             return;
         }
         let Some((Some(tag), value)) = self.open.pop() else { return };
-        if self.held.is_some() {
+        if let Some(held) = &mut self.held {
+            if let Some((_, close)) = in_head(tag) {
+                *held += close;
+            }
             return self.close_held(tag, &value);
         }
         match tag {
@@ -358,13 +363,17 @@ impl<'a> Writer<'a> {
             Tag::Code | Tag::Entry => self.put(&code(&held)),
             Tag::Call => {
                 self.block();
-                self.put(&code(&held));
+                self.put(&code(&held.replace(|c: char| c < ' ', "")));
                 self.ended = true;
             }
             _ => {
                 self.ended = true;
                 self.block();
-                self.put(&format!("<details><summary>{}</summary>", Html::text(&held.replace('\n', " "))));
+                let mut head = Html::text(&held.replace('\n', " ")).to_string();
+                for (mark, element) in HEAD {
+                    head = head.replace(mark, element);
+                }
+                self.put(&format!("<details><summary>{head}</summary>"));
                 self.ended = true;
             }
         }
@@ -395,6 +404,19 @@ impl<'a> Writer<'a> {
         self.out
     }
 }
+
+/// What stands in a head line before and behind an element, until it is written.
+fn in_head(tag: Tag) -> Option<(&'static str, &'static str)> {
+    match tag {
+        Tag::Name | Tag::BadMark => Some(("\x11", "\x12")),
+        Tag::Subject => Some(("\x13", "\x14")),
+        Tag::Mark => Some(("(", ")")),
+        _ => None,
+    }
+}
+
+/// What it becomes.
+const HEAD: [(&str, &str); 4] = [("\x11", "<b>"), ("\x12", "</b>"), ("\x13", "<code>"), ("\x14", "</code>")];
 
 /// Code within a line.
 fn code(text: &str) -> String {

@@ -27,6 +27,12 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
     let mut model: Option<String> = None;
     for &ix in &path {
         let article = article(&source, ix)?;
+        // A model that only called a tool says nothing that the tool does not.
+        let around = Paper { on_path: &on_path, article: &article };
+        let body = html(article.markup.as_str(), &around);
+        if body.as_str().is_empty() && edits.note(ix).is_none() && labels.name(ix).is_none() {
+            continue;
+        }
         let mut header = Html::default();
         header.push_own("<header><h2>");
         header.push_text(&heading(&source, ix));
@@ -45,14 +51,13 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
         }
         header.push_own("</header>");
         let note = edits.note(ix).map(|note| Html::text(note));
-        let around = Paper { on_path: &on_path, article: &article };
         writeln!(
             out,
             "<article class=\"entry {}\" id=\"e{}\">{header}<div class=\"body\">{}{}</div></article>",
             super::index::letter(contents.session.entry(ix)),
             contents.number(ix).unwrap_or_default(),
             note.map(|note| format!("<div class=\"note\">{note}</div>")).unwrap_or_default(),
-            html(article.markup.as_str(), &around)
+            body
         )?;
     }
     out.write_all(b"</body>\n</html>\n")
@@ -93,10 +98,10 @@ pub(super) fn heading(source: &Source, ix: EntryIx) -> String {
     };
     let who = match who.is_empty() {
         false => who.to_owned(),
-        true => match source.session.role_name(ix) {
-            Some(role) => source.scrubbed(&role.to_string_lossy()).into_owned(),
-            None => source.scrubbed(&source.session.kind_name(ix).to_string_lossy()).into_owned(),
-        },
+        true => {
+            let name = source.session.role_name(ix).unwrap_or_else(|| source.session.kind_name(ix));
+            in_words(&source.scrubbed(&name.to_string_lossy()))
+        }
     };
     match entry.time_ms {
         Entry::NO_TIME => who,
@@ -105,6 +110,13 @@ pub(super) fn heading(source: &Source, ix: EntryIx) -> String {
             format!("{who} · {} UTC", time.get(..16).unwrap_or(&time).replace('T', " "))
         }
     }
+}
+
+/// The name of a type as people read it: `model_change` is a `Model change`.
+fn in_words(name: &str) -> String {
+    let words = super::article::cut(name, 60).replace('_', " ");
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// What became of the entries of a path for the model.

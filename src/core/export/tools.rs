@@ -172,8 +172,10 @@ fn work(markup: &mut Markup, source: &Source, name: &str, arguments: Raw, detail
         }
         _ => {}
     }
-    if let Some(diff) = details.get("diff").and_then(|diff| source.text(diff)).filter(|diff| !diff.is_empty())
-    {
+    // Some agents give only the heads of the hunks.
+    let changes = |diff: &str| diff.lines().any(|line| line_of_diff(line).0 != Line::Both);
+    let diff = details.get("diff").and_then(|diff| source.text(diff)).filter(|diff| changes(diff));
+    if let Some(diff) = diff {
         code::diff(diff.lines().map(line_of_diff), markup);
         return true;
     }
