@@ -19,10 +19,12 @@ pub mod switch;
 pub mod tree;
 
 mod clock;
+mod exchange;
 mod external;
 mod failure;
 mod hook;
 mod input;
+mod interrupt;
 mod mint;
 mod moving;
 mod output;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
 
 /// Does `work` on each item, on this many threads, and hands what it gave to `take` in the order of the
 /// items, each as soon as all before it are through. When `take` fails, no further item is begun.
@@ -18,17 +19,22 @@ pub fn in_order<I: Send, T: Send, E>(
     let left = Mutex::new(items.into_iter().enumerate());
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
     let (done, results) = mpsc::channel();
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
+    thread::scope(|scope| {
+        let start = |_: &usize| {
             let (done, next, work) = (done.clone(), &next, &work);
-            scope.spawn(move || {
+            let work = move || {
                 while let Some((at, item)) = next() {
                     // Nobody takes any more: something failed.
                     if done.send((at, work(item))).is_err() {
                         break;
                     }
                 }
-            });
+            };
+            thread::Builder::new().spawn_scoped(scope, work).is_ok()
+        };
+        if (0..workers).take_while(start).count() == 0 {
+            // No thread can be started: this one does it all.
+            return std::iter::from_fn(next).try_for_each(|(_, item)| take(work(item)));
         }
         drop(done);
         let mut early = BTreeMap::new();
