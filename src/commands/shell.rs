@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::interrupt::Waiting;
 use super::visible::visible;
 #[cfg(unix)]
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -98,7 +98,7 @@ impl Shell<'_> {
     }
 }
 
-/// How long a command may take to end by itself when a signal asks it to.
+/// How long a command and what it started may take to end by itself when a signal asks it to.
 #[cfg(unix)]
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -107,10 +107,10 @@ const GRACE: Duration = Duration::from_millis(500);
 fn end_group(child: &mut Child, signal: Option<i32>) {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // Whoever is gone already needs no signal. The number stays that of the group until it is waited for.
+        // Whoever is gone already needs no signal.
         if let Some(signal) = signal.and_then(Signal::from_named_raw) {
             let _ = kill_process_group(group, signal);
-            wait_for_end(group);
+            wait_for_end(child, group);
         }
         let _ = kill_process_group(group, Signal::KILL);
     }
@@ -120,12 +120,15 @@ fn end_group(child: &mut Child, signal: Option<i32>) {
     let _ = child.wait();
 }
 
-/// Waits until a child has ended, or the grace is over; leaves it to be waited for.
+/// Waits until nobody is in the group any more, or the grace is over.
 #[cfg(unix)]
-fn wait_for_end(child: Pid) {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+fn wait_for_end(child: &mut Child, group: Pid) {
     let end = Instant::now() + GRACE;
-    while matches!(waitid(WaitId::Pid(child), options), Ok(None)) && Instant::now() < end {
+    while Instant::now() < end {
+        // One that was not waited for counts as there. A group's number is free again when nobody is in it.
+        if matches!(child.try_wait(), Ok(Some(_))) && test_kill_process_group(group).is_err() {
+            return;
+        }
         std::thread::sleep(Duration::from_millis(5));
     }
 }
