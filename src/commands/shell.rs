@@ -4,9 +4,8 @@
 //! read at the same time; a child that stops reading early is no error.
 
 use super::exchange::{Reply, exchange, pause};
-use super::failure::Failure;
 use super::interrupt::Waiting;
-use super::visible::visible;
+use crate::ui::{Failure, visible};
 #[cfg(unix)]
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::process::{Child, Command, Stdio};
@@ -93,7 +92,9 @@ impl Shell<'_> {
     /// An error of the command.
     pub fn failed(&self, what: &str) -> Failure {
         let Shell { session, option, command, outcome, hint, .. } = *self;
-        Failure::cannot(format_args!("{session}: {option} {:?}: {what}; {outcome}", visible(command)))
+        let outcome = if outcome.is_empty() { String::new() } else { format!("; {outcome}") };
+        Failure::command(format_args!("{session}: {option} {:?}: {what}{outcome}", visible(command)))
+            .path(session)
             .hint(hint)
     }
 }

@@ -18,6 +18,8 @@ pub mod fields;
 pub mod load;
 pub mod row;
 
+pub mod stores;
+
 pub mod labels;
 pub mod reference;
 pub mod tree;

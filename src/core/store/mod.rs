@@ -79,13 +79,17 @@ mod publish_lock;
 
 mod error;
 mod files;
+mod find;
+mod look;
 mod walk;
 
 pub use append::{Attempt, Committed};
 pub use batch::Batch;
 pub use create::{create, same_file, take_back};
 pub use error::{Change, LiveSign, Plain, StoreError};
+pub use find::{Finding, FoundFile, Trouble, find, modified};
 pub use lock::{Agent, Found, Locked, WriteOptions, lock};
+pub use look::OnDisk;
 pub(crate) use read::resize;
 pub use read::{ReadAt, SpoolOptions, Spooled, spool};
 pub use session_file::{Opened, SessionFile, open};
