@@ -1,9 +1,8 @@
 //! `pisess export`: a session as a page or a text for people.
 
-use super::failure::{Exit, Failure};
-use super::input::Input;
-use super::tree::row_options;
-use crate::cli::Talk;
+use super::entry_rows::row_options;
+use super::input::{Input, OpenSession};
+use super::renderer::RendererArgs;
 use crate::core::export::document::document;
 use crate::core::export::page::page;
 use crate::core::export::paper::paper;
@@ -11,7 +10,7 @@ use crate::core::export::source::Contents;
 use crate::core::json::write::Object;
 use crate::core::store;
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::ui::{Exit, Failure, Ui, visible};
 use clap::ValueEnum;
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -57,6 +56,9 @@ pub struct Args {
     /// Write to PATH (- is standard output)
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
+    /// What turns custom entries into Markdown.
+    #[command(flatten)]
+    pub renderers: RendererArgs,
     /// Override refusals, such as overwriting an existing output
     #[arg(long)]
     pub force: bool,
@@ -75,47 +77,65 @@ pub enum Format {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.is_static && args.format == Format::Markdown {
-        return Err(Failure::cannot("--static is a form of HTML").hint("leave out --static or --as markdown"));
+        return Err(Failure::usage("--static is a form of HTML").hint("leave out --static or --as markdown"));
     }
-    let input = Input::open(&args.session, world)?;
-    let session = input.load_noted(&row_options(world, false, false), talk, world)?;
+    let open = OpenSession::open(&args.session, row_options(ui, false, false), ui)?;
     let end = match &args.at {
-        Some(reference) => input.resolve(&session, reference)?,
-        None => session.leaf,
+        Some(reference) => open.resolve(reference)?,
+        None => open.session.leaf,
     };
-    let contents = Contents::new(&session, input.source(), args.at.is_some(), end, &as_it_is);
-    let output = args.output.clone().unwrap_or_else(|| default_output(args, &input));
-    let name = contents.name().map_err(|error| input.unreadable(error))?;
-    let title = contents.title(name.as_deref());
-    let workers = world.processors;
-    let mut fill = |out: &mut dyn io::Write| {
-        let mut out = io::BufWriter::with_capacity(1 << 18, out);
-        match args.format {
-            Format::Markdown => document(&contents, &title, &mut out)?,
-            Format::Html if args.is_static => paper(&contents, &title, &mut out)?,
-            Format::Html => page(&contents, name.as_deref(), &title, workers, &mut out)?,
-        }
-        io::Write::flush(&mut out)
-    };
+    let mut contents = Contents::new(&open.session, open.input.source(), args.at.is_some(), end, &as_it_is);
+    contents.rendered = args.renderers.render(&open, &contents.entries, ui)?;
+    let unreadable = |error| open.input.unreadable(error);
+    let name = contents.name().map_err(unreadable)?;
+    let export = Export { title: contents.title(name.as_deref()), name, contents, workers: ui.processors() };
+    let output = args.output.clone().unwrap_or_else(|| default_output(args, &open.input));
     if output == Path::new("-") {
-        fill(world.stdout).map_err(Failure::output)?;
+        export.write(args, ui.stdout()).map_err(Failure::output)?;
         return Ok(Exit::Done);
     }
-    store::create(&world.folder.join(&output), input.file(), args.force, &mut fill)?;
-    let path = output.to_string_lossy();
-    let said = match args.json {
-        true => {
-            let row = Object::new().str("path", &path).number("entries", contents.entries.len() as f64);
-            String::from_utf8_lossy(&row.finish()).into_owned()
-        }
-        false => super::visible::visible(&path),
+    let committed = {
+        let _waiting = ui.spinner("exporting");
+        store::create(&ui.absolute(&output), open.input.file(), args.force, &mut |out| {
+            export.write(args, out)
+        })?
     };
-    writeln!(world.stdout, "{said}").map_err(Failure::output)?;
+    ui.warn_of(&committed);
+    let path = output.to_string_lossy();
+    match args.json {
+        true => {
+            let row =
+                Object::new().str("path", &path).number("entries", export.contents.entries.len() as f64);
+            ui.print_json(&row.finish())?;
+        }
+        false => ui.print(&format!("{}\n", visible(&path)))?,
+    }
     Ok(Exit::Done)
 }
 
+/// What is written, and how.
+struct Export<'a> {
+    contents: Contents<'a>,
+    name: Option<String>,
+    title: String,
+    workers: usize,
+}
+
+impl Export<'_> {
+    fn write(&self, args: &Args, out: &mut dyn io::Write) -> io::Result<()> {
+        let mut out = io::BufWriter::with_capacity(1 << 18, out);
+        match args.format {
+            Format::Markdown => document(&self.contents, &self.title, &mut out)?,
+            Format::Html if args.is_static => paper(&self.contents, &self.title, &mut out)?,
+            Format::Html => page(&self.contents, self.name.as_deref(), &self.title, self.workers, &mut out)?,
+        }
+        io::Write::flush(&mut out)
+    }
+}
+
+/// Text goes out as it is.
 fn as_it_is(text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }

@@ -2,11 +2,12 @@
 
 use super::clock::Clock;
 use super::visible::is_plain;
-use crate::cli::{ColorChoice, Talk};
-use crate::world::World;
+use crate::options::ColorChoice;
 use owo_colors::{OwoColorize, Style};
 use std::io::{self, Write};
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -30,13 +31,11 @@ pub struct Styles {
 }
 
 impl Styles {
-    /// For standard output: `--color` and `NO_COLOR` meet here.
-    pub fn of(talk: &Talk, world: &World) -> Styles {
-        let no_color = (world.env)("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let dumb = (world.env)("TERM").is_some_and(|term| term == "dumb");
-        match talk.color {
+    /// For `--color` and a stream that wants colour or not.
+    pub fn new(color: ColorChoice, wants_colour: bool) -> Styles {
+        match color {
             ColorChoice::Always => Styles::coloured(),
-            ColorChoice::Auto if world.terminals.stdout && !no_color && !dumb => Styles::coloured(),
+            ColorChoice::Auto if wants_colour => Styles::coloured(),
             ColorChoice::Auto | ColorChoice::Never => Styles::default(),
         }
     }
@@ -155,15 +154,19 @@ pub fn draw_stretches(
     let round = STRETCH * pens.len();
     for start in (0..count).step_by(round) {
         let stretch = |at: usize| start + at * STRETCH..count.min(start + (at + 1) * STRETCH);
-        std::thread::scope(|scope| {
-            let mut jobs = pens.iter_mut().enumerate().filter(|(at, _)| !stretch(*at).is_empty());
-            let mine = jobs.next();
-            for (at, pen) in jobs {
-                scope.spawn(move || draw(pen, stretch(at)));
-            }
-            if let Some((at, pen)) = mine {
+        let threads = pens.len();
+        let jobs = Mutex::new(pens.iter_mut().enumerate().filter(|(at, _)| !stretch(*at).is_empty()));
+        let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || {
+            while let Some((at, pen)) = next() {
                 draw(pen, stretch(at));
             }
+        };
+        thread::scope(|scope| {
+            // This thread draws, too, and draws it all where no further one can be started.
+            let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, work).is_ok();
+            (1..threads).take_while(start).for_each(drop);
+            work();
         });
         for pen in &mut *pens {
             out.write_all(pen.text.as_bytes())?;
@@ -174,8 +177,8 @@ pub fn draw_stretches(
 }
 
 /// A pen for each processor, one where there is little to draw.
-pub fn pens(pen: Rows, count: usize, world: &World) -> Vec<Rows> {
-    vec![pen; if count > STRETCH { world.processors.max(1) } else { 1 }]
+pub fn pens(pen: Rows, count: usize, processors: usize) -> Vec<Rows> {
+    vec![pen; if count > STRETCH { processors.max(1) } else { 1 }]
 }
 
 fn push_styled(out: &mut String, text: &str, style: Style) {
