@@ -5,7 +5,7 @@
 
 use super::article::article;
 use super::html::Html;
-use super::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, Tag, VALUE, WORD, WORD_END};
+use super::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, Tag, VALUE, WORD, WORD_END, visible};
 use super::paper::{Edits, heading};
 use super::source::{Contents, Source};
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
     let source = Source::new(contents);
     let path = contents.session.path(contents.leaf);
     let edits = Edits::of(&source, &path)?;
-    writeln!(out, "# {}", escaped(title, true))?;
+    writeln!(out, "# {}", escaped(&visible(title), true))?;
     let on_path = crate::core::tree::active(contents.session, contents.leaf);
     let mut model = None;
     for &ix in &path {
@@ -31,10 +31,10 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
         if text.is_empty() && edits.note(ix).is_none() {
             continue;
         }
-        write!(out, "\n## {}\n", escaped(&heading(&source, ix), true))?;
+        write!(out, "\n## {}\n", escaped(&visible(&heading(&source, ix)), true))?;
         let changed = article.model.clone().filter(|name| model.as_ref() != Some(name));
         if let Some(name) = changed {
-            write!(out, "\n*{}*\n", escaped(&source.scrubbed(&name), true))?;
+            write!(out, "\n*{}*\n", escaped(&visible(&source.scrubbed(&name)), true))?;
             model = Some(name);
         }
         if let Some(note) = edits.note(ix) {
@@ -369,7 +369,11 @@ impl<'a> Writer<'a> {
             _ => {
                 self.ended = true;
                 self.block();
-                let mut head = Html::text(&held.replace('\n', " ")).to_string();
+                let mut head = {
+                    let mut html = Html::default();
+                    html.push_text(&held.replace('\n', " "));
+                    html.to_string()
+                };
                 for (mark, element) in HEAD {
                     head = head.replace(mark, element);
                 }

@@ -3,7 +3,7 @@
 //! Text becomes HTML by being escaped, markup by its own elements; there is no other way in, and no
 //! element has an attribute that is not written here. No attribute runs a script or carries a style.
 
-use super::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, Tag, VALUE, WORD, WORD_END};
+use super::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, Tag, VALUE, WORD, WORD_END, visible};
 use std::fmt;
 
 /// What is HTML already.
@@ -16,10 +16,10 @@ impl Html {
         Html(html.to_owned())
     }
 
-    /// Of text; what has a meaning in HTML loses it, within quotes, too.
+    /// Of text; what has a meaning in HTML loses it, within quotes, too, and what acts is made visible.
     pub fn text(text: &str) -> Html {
         let mut html = Html::default();
-        html.push_text(text);
+        html.push_text(&visible(text));
         html
     }
 

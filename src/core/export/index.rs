@@ -4,6 +4,7 @@
 //! being read; what is known only once the bodies were read comes behind them.
 
 use super::article::{Article, cut};
+use super::markup::visible;
 use super::source::Contents;
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::core::json::write::{Object, array};
@@ -24,7 +25,7 @@ const SILENT: u8 = 16;
 pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
     let (session, entries) = (contents.session, &contents.entries);
     let labels = crate::core::labels::Labels::new(session);
-    let ids = entries.iter().map(|&ix| quoted(&contents.id(ix)));
+    let ids = entries.iter().map(|&ix| string::encoded(&Text::from(contents.id(ix))));
     let kinds: String = entries.iter().map(|&ix| letter(session.entry(ix))).collect();
     let masks: String = entries
         .iter()
@@ -45,10 +46,10 @@ pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
     let cwd = session.header.cwd.as_ref().map(|cwd| contents.scrubbed(&cwd.to_string_lossy()).into_owned());
     let (kind_names, kind_of) = kind_names(contents);
     Object::new()
-        .json("tags", &quoted(&super::markup::Tag::table()))
-        .str("title", title)
-        .text_or_null("name", name.map(Text::from).as_ref())
-        .text_or_null("cwd", cwd.as_deref().map(Text::from).as_ref())
+        .str("tags", &super::markup::Tag::table())
+        .json("title", &quoted(title))
+        .json("name", &name.map_or(b"null".to_vec(), quoted))
+        .json("cwd", &cwd.as_deref().map_or(b"null".to_vec(), quoted))
         .str("agent", if session.dialect == Dialect::Pi { "pi" } else { "oh-my-pi" })
         .str("session", &contents.scrubbed(&session.header.id.to_string_lossy()))
         .str("made", concat!("pisess ", env!("CARGO_PKG_VERSION")))
@@ -73,7 +74,7 @@ pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
 }
 
 fn quoted(text: &str) -> Vec<u8> {
-    string::encoded(&Text::from(text))
+    string::encoded(&Text::from(visible(text)))
 }
 
 /// What an entry is, in a letter.

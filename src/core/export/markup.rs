@@ -343,6 +343,13 @@ impl Markup {
     }
 }
 
+/// The text as it may be shown: see [`Markup::text`].
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    push_text(&mut out, text);
+    out
+}
+
 /// The text without any character that acts instead of being shown, but newlines and tabs. Carriage
 /// returns end lines, too.
 fn push_text(out: &mut String, text: &str) {

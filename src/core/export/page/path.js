@@ -212,6 +212,7 @@ function articleOf(at) {
     return article;
   }
   fill(body, n, markup, view);
+  if (body.children.length && [...body.children].every((child) => child.matches(".call.shown"))) article.classList.add("bare");
   article.nodes = article.getElementsByTagName("*").length * 2;
   if (search.pattern) markMatches(body, view);
   return article;

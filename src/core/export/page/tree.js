@@ -137,10 +137,11 @@ function drawRows(anew = false) {
 
 function rowElement(at, missing) {
   const row = tree.rows[at], { n } = row, kind = session.kind[n];
-  const element = make("div", `row ${kind}`);
+  const element = make("div", `row ${kind}${row.run ? " run" : ""}`);
   element.id = `row-${at}`;
   element.style.top = `${at * ROW}px`;
   element.dataset.n = n;
+  element.dataset.id = session.ids[n];
   element.setAttribute("role", "treeitem");
   element.setAttribute("aria-level", row.depth + 1);
   element.setAttribute("aria-posinset", row.at);
