@@ -2,7 +2,7 @@
 
 use super::{LoadError, WrongFile};
 use crate::core::entry::{LineNo, Span};
-use crate::core::json::Raw;
+use crate::core::json::{Raw, js};
 use crate::core::session::{Header, Problem, ProblemKind};
 use crate::core::store::ReadAt;
 use crate::core::text::Text;
@@ -118,21 +118,26 @@ fn version_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<V
     if !value.get("id").is_some_and(Raw::is_string) {
         return wrong(WrongFile::NoSessionId);
     }
-    match value.get_some("version") {
-        None => Ok(Version::One),
-        Some(version) => match version.number() {
-            Some(number) if number > 3.0 => {
-                wrong(WrongFile::Newer(format!("version {}", String::from_utf8_lossy(version.bytes()))))
-            }
-            Some(number) if number < 2.0 => Ok(Version::One),
-            Some(number) if number < 3.0 => Ok(Version::Two),
-            Some(_) => Ok(Version::Three),
-            None => {
-                problems.push(Problem { line, kind: ProblemKind::OddVersion });
-                Ok(Version::Three)
-            }
-        },
+    let given = value.get("version");
+    let number = version_number(value);
+    if number > 3.0 {
+        let given = given.map(|version| version.bytes().to_vec()).unwrap_or_default();
+        return wrong(WrongFile::Newer(format!("version {}", String::from_utf8_lossy(&given))));
     }
+    if given.is_some_and(|version| !version.is_number()) {
+        problems.push(Problem { line, kind: ProblemKind::OddVersion });
+    }
+    Ok(match number {
+        _ if number < 2.0 => Version::One,
+        _ if number < 3.0 => Version::Two,
+        // What is not a number is not less: neither agent migrates the file.
+        _ => Version::Three,
+    })
+}
+
+/// The header's version as the agents compare it: `Number(header.version ?? 1)`.
+pub fn version_number(header: Raw) -> f64 {
+    header.get_some("version").map_or(1.0, js::to_number)
 }
 
 /// Lines from the start of the file, one after the other.

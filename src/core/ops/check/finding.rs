@@ -210,6 +210,7 @@ impl FindingKind {
             K::TitleWidth => {
                 (Error, "renaming the session overwrites its header, and oh-my-pi never opens it again")
             }
+            K::OddVersion if grave => (Note, "both agents read and migrate the file as an older version"),
             K::OddVersion => (Note, "both agents take the file for current"),
             K::OldVersion => {
                 (Note, "pi writes the whole file anew in place when it opens it; a crash then loses it")
