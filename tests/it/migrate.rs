@@ -162,8 +162,8 @@ fn a_repair_writes_version_3_as_a_number() {
         [("\"3\"", "3"), ("\"3.0\"", "3"), ("[3]", "3"), ("\"v3\"", "\"v3\""), ("\"2\"", "\"2\"")]
     {
         s.put("s.jsonl", with_version(version));
-        s.pisess("check --repair --backup=.old --force -q ./s.jsonl").done();
-        let header = s.text("s.jsonl").lines().next().unwrap().to_owned();
+        s.pisess("check --repair -o ./repaired.jsonl --force -q ./s.jsonl").done();
+        let header = s.text("repaired.jsonl").lines().next().unwrap().to_owned();
         assert!(header.contains(&format!("\"version\":{stored}")), "{version}: {header}");
     }
 }
