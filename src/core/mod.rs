@@ -13,6 +13,8 @@ pub mod entry;
 pub mod index;
 pub mod session;
 
+pub mod fields;
+
 pub mod load;
 pub mod row;
 
