@@ -13,10 +13,9 @@ pub mod entry;
 pub mod index;
 pub mod session;
 
+pub mod content;
 pub mod fields;
-
-pub mod load;
-pub mod row;
+pub mod record;
 
 pub mod labels;
 pub mod reference;
@@ -26,10 +25,15 @@ pub mod upgrade;
 pub mod bodies;
 pub mod prepare;
 
-pub mod omp;
 pub mod pi;
 
+pub mod omp;
+
+pub mod row;
+
 pub mod agent;
+pub mod load;
+
 pub mod summary;
 
 pub mod plan;

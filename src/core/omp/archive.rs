@@ -4,8 +4,9 @@
 //! into its blob store are never fetched: the answer is the agent's where the blob is not there.
 
 use super::data_url::elided;
-use super::value::{self, fixed1, grouped};
+use crate::core::content;
 use crate::core::json::Raw;
+use crate::core::json::js;
 use crate::core::json::write::Object;
 use crate::core::text::{Text, utf16_len};
 
@@ -189,7 +190,7 @@ enum Piece<'a> {
 impl Piece<'_> {
     fn json(&self) -> Vec<u8> {
         match self {
-            Piece::Text(text) => Object::new().str("type", "text").text("text", text).finish(),
+            Piece::Text(text) => content::text_block(text),
             Piece::Image(frame) => {
                 let member = |key| frame.get(key).unwrap_or(Raw::NULL);
                 Object::new()
@@ -229,7 +230,7 @@ impl Gap {
             return None;
         }
         let many = if frames == 1 { "" } else { "s" };
-        let count = grouped(frames as f64);
+        let count = js::grouped(frames as f64);
         if unavailable {
             let rule = "--------------";
             return Some(Piece::Text(
@@ -253,9 +254,9 @@ impl Gap {
 
 fn data_size(bytes: f64) -> String {
     match bytes {
-        1_000_000.0.. => format!("{} MB", fixed1(bytes / 1_000_000.0)),
-        1_000.0.. => format!("{} KB", fixed1(bytes / 1_000.0)),
-        _ => format!("{} B", value::number_text(bytes)),
+        1_000_000.0.. => format!("{} MB", js::fixed1(bytes / 1_000_000.0)),
+        1_000.0.. => format!("{} KB", js::fixed1(bytes / 1_000.0)),
+        _ => format!("{} B", js::number_text(bytes)),
     }
 }
 

@@ -9,9 +9,9 @@
 //! The cut keeps whole groups of a turn and its results: as many as fit, at least the last.
 
 use super::message;
-use super::value::{self, members};
 use super::{files, tokens};
 use crate::core::bodies::{Bodies, Body, Message};
+use crate::core::content;
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::prepare::{FileOps, FirstKept, Preparation};
@@ -91,7 +91,7 @@ fn ends_compacted(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> i
         return Ok(false);
     };
     let line = bodies.line(last)?;
-    Ok(!value::truthy(Raw::checked(line.trim_ascii()), "providerReplayThroughEntryId"))
+    Ok(!content::truthy(Raw::checked(line.trim_ascii()), "providerReplayThroughEntryId"))
 }
 
 /// The estimate may fall short of what a provider counts: then less is kept.
@@ -126,7 +126,7 @@ impl Since {
         let line = Raw::checked(line.trim_ascii());
         files::add_details(line, ops);
         let names = ["summary", "firstKeptEntryId", "preserveData", "providerReplayThroughEntryId"];
-        let [summary, first_kept, preserved, through] = members(line, names);
+        let [summary, first_kept, preserved, through] = content::members(line, names);
         let place = |id: Option<Raw>| {
             let id = id.and_then(Raw::text).filter(|id| !id.is_empty())?;
             path[..previous].iter().position(|&ix| session.id(ix) == id)
@@ -145,12 +145,13 @@ impl Since {
 fn is_replayed(preserved: Raw) -> bool {
     let Some(remote) = preserved.get("openaiRemoteCompaction") else { return false };
     let names = ["provider", "replacementHistory", "compactionItem"];
-    let [provider, history, item] = members(remote, names);
+    let [provider, history, item] = content::members(remote, names);
     let item = item.unwrap_or(Raw::NULL);
     let classic =
-        value::is(item, "type", "compaction") && item.get("encrypted_content").is_some_and(Raw::is_string);
+        content::is(item, "type", "compaction") && item.get("encrypted_content").is_some_and(Raw::is_string);
     let named = provider.and_then(Raw::text).is_some_and(|provider| !provider.is_empty());
-    history.is_some_and(Raw::is_array) && (named || classic || value::is(item, "type", "compaction_summary"))
+    history.is_some_and(Raw::is_array)
+        && (named || classic || content::is(item, "type", "compaction_summary"))
 }
 
 /// The messages in question, each with its estimate and what a cut may do there.

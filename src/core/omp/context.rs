@@ -9,8 +9,9 @@
 //! failed turns are taken out (`repair`).
 
 use super::repair::{Facts, Item, repaired};
-use super::{archive, message, notes, settings, value};
+use super::{archive, message, notes, settings};
 use crate::core::bodies::{Bodies, Body, Context, Message};
+use crate::core::content;
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::write::Object;
@@ -71,7 +72,7 @@ impl Emitter<'_> {
         };
         let summary = message::compaction_summary(line, self.session.entry(ix), &extras);
         self.items.push((Message { entry: ix, body: Body::Built(summary) }, Facts::Other));
-        if value::is(line.get("details").unwrap_or(Raw::NULL), "kind", "experimental-context-rollover") {
+        if content::is(line.get("details").unwrap_or(Raw::NULL), "kind", "experimental-context-rollover") {
             self.last_request(at, reset, first_kept)?;
         }
         let kept = match kept_is_replayed {
@@ -93,7 +94,7 @@ impl Emitter<'_> {
     /// One millisecond before the first entry that the compaction at `at` leaves.
     fn before_retained(&self, first_kept: Option<usize>, at: usize) -> Option<f64> {
         let retained = first_kept.filter(|&kept| kept < at).unwrap_or(at + 1);
-        let time = value::time(self.session.entry(*self.path.get(retained)?));
+        let time = self.session.entry(*self.path.get(retained)?).js_time();
         time.is_finite().then_some(time - 1.0)
     }
 
@@ -133,7 +134,7 @@ impl Emitter<'_> {
             Kind::CustomMessage => {
                 let line = self.bodies.line(ix)?;
                 let line = Raw::checked(line.trim_ascii());
-                let transient = message::TRANSIENT.iter().any(|name| value::is(line, "customType", name));
+                let transient = message::TRANSIENT.iter().any(|name| content::is(line, "customType", name));
                 message::custom(line, entry).filter(|_| !transient).and_then(|json| {
                     let facts = Facts::of(Raw::checked(&json))?;
                     Some((Message { entry: ix, body: Body::Built(json) }, facts))
@@ -142,7 +143,7 @@ impl Emitter<'_> {
             Kind::BranchSummary => {
                 let line = self.bodies.line(ix)?;
                 let line = Raw::checked(line.trim_ascii());
-                value::truthy(line, "summary").then(|| {
+                content::truthy(line, "summary").then(|| {
                     let json = message::branch_summary(line, entry);
                     (Message { entry: ix, body: Body::Built(json) }, Facts::Other)
                 })
@@ -205,7 +206,7 @@ mod tests {
         let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
         let told = |json: &String| {
             let json = Raw::checked(json.as_bytes());
-            let text = message::joined_text(json.get("content").or(json.get("summary")), "");
+            let text = content::joined_text(json.get("content").or(json.get("summary")), "");
             format!("{} {text}", json.get_text("role").unwrap())
         };
         made.json(&context.messages).iter().map(told).collect()

@@ -1,8 +1,8 @@
 //! Making a list of messages fit to be sent: calls without an answer, and turns that failed, go.
 
-use super::message::{INTERRUPTED_THINKING, call_ids, id_of, is_block, is_empty_turn, with, without};
-use super::value;
+use super::message::{INTERRUPTED_THINKING, call_ids, id_of, is_empty_turn, with, without};
 use crate::core::bodies::{Bodies, Body, Message};
+use crate::core::content;
 use crate::core::json::Raw;
 use crate::core::json::write::array;
 use crate::core::text::Text;
@@ -34,7 +34,7 @@ impl Facts {
     /// Of a message; `None` for a turn that was tried again, or that failed before it said anything.
     pub fn of(message: Raw) -> Option<Self> {
         let names = ["role", "content", "stopReason", "retryRecovery", "toolCallId", "customType"];
-        let [role, content, stop_reason, retried, call, custom_type] = value::members(message, names);
+        let [role, content, stop_reason, retried, call, custom_type] = content::members(message, names);
         let is = |value: Option<Raw>, text: &str| value.is_some_and(|value| value.is(text));
         if is(role, "assistant") {
             let content = content.unwrap_or(Raw::NULL);
@@ -89,10 +89,11 @@ fn without_dangling_calls(items: Vec<Item>, bodies: &dyn Bodies) -> io::Result<V
 fn stripped(message: Raw, answered: &HashSet<CallId>) -> Option<Vec<u8>> {
     let content = message.get("content").unwrap_or(Raw::NULL);
     let stays = |block: &Raw| {
-        let dangling = is_block(*block, "toolCall") && !answered.contains(&id_of(*block, "id"));
-        !dangling && !is_block(*block, "redactedThinking")
+        let dangling = content::is_block(*block, "toolCall") && !answered.contains(&id_of(*block, "id"));
+        !dangling && !content::is_block(*block, "redactedThinking")
     };
-    let unsigned = |block: Raw| match is_block(block, "thinking") && value::truthy(block, "thinkingSignature")
+    let unsigned = |block: Raw| match content::is_block(block, "thinking")
+        && content::truthy(block, "thinkingSignature")
     {
         true => without(block, "thinkingSignature"),
         false => block.bytes().to_vec(),

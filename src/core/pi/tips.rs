@@ -15,7 +15,6 @@ use super::context::{projection, role, speak};
 use super::{tokens, with_line};
 use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind, Role};
-use crate::core::json::Raw;
 use crate::core::session::Session;
 use crate::core::tree::{Ancestry, Tree};
 use std::collections::HashMap;
@@ -118,8 +117,10 @@ fn step(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Step>
     let (mut step, mut messages) = (Step::default(), Vec::new());
     let kind = session.entry(ix).kind;
     if kind == Kind::Compaction {
-        let kept = |line: Raw| line.get_text("firstKeptEntryId").filter(|id| !id.is_empty());
-        step.kept = with_line(bodies, ix, |line| kept(line).and_then(|id| session.find(&id)))?;
+        step.kept = with_line(bodies, ix, |line| {
+            let id = line.get_text("firstKeptEntryId").filter(|id| !id.is_empty());
+            id.and_then(|id| session.find(&id))
+        })?;
     }
     if kind != Kind::ContextEdit {
         speak(session, ix, None, bodies, &mut messages)?;
