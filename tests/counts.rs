@@ -14,8 +14,8 @@ use pisess::core::load::{Options, load};
 use pisess::core::ops::Stamp;
 use pisess::core::ops::check::check;
 use pisess::core::ops::fork::{ForkOptions, fork};
-use pisess::core::ops::tree::{Filter, draw};
 use pisess::core::ops::show::parts;
+use pisess::core::ops::tree::{Filter, draw};
 use pisess::core::row::RowOptions;
 use pisess::core::session::Session;
 use pisess::core::store::ReadAt;
@@ -261,7 +261,8 @@ fn what_is_read_does_not_depend_on_the_order_of_the_lines() {
     let omp = r#"{"type":"mode_change","id":"sign","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","mode":"none"}"#;
     for (shape, entries) in [(Shape::Chain, 12_000), (Shape::Turns { percent: 10 }, 3000)] {
         let bytes = made(shape, entries);
-        for (sign, (order, by)) in [None, Some(omp)].into_iter().flat_map(|sign| orders.map(|by| (sign, by))) {
+        for (sign, (order, by)) in [None, Some(omp)].into_iter().flat_map(|sign| orders.map(|by| (sign, by)))
+        {
             let file = Counted { bytes: reordered(&bytes, sign, by), read: AtomicU64::new(0) };
             let session = load(&file, &Options::default()).unwrap();
             assert!(file.read.load(Ordering::Relaxed) < 2 * file.len() + (1 << 18), "loading {order}");
@@ -269,7 +270,7 @@ fn what_is_read_does_not_depend_on_the_order_of_the_lines() {
                 file.read.store(0, Ordering::Relaxed);
                 reads(&session, &FileBodies::new(&session, &file)).unwrap();
                 let read = file.read.load(Ordering::Relaxed) as f64 / file.len() as f64;
-                assert!(read < 12.0, "{what}, {shape:?} {order}: {read:.1} times the file");
+                assert!(read < 24.0, "{what}, {shape:?} {order}: {read:.1} times the file");
             }
         }
     }

@@ -56,7 +56,7 @@ struct Window {
 /// Bytes that are read ahead at most.
 const WINDOW: u64 = 256 * 1024;
 /// Bytes that are read ahead at most, as a multiple of those that were of use.
-const AHEAD: u64 = 2;
+const AHEAD: u64 = 4;
 
 impl<'a> FileBodies<'a> {
     /// Of a session and what it was loaded from.

@@ -13,6 +13,8 @@ pub mod entry;
 pub mod index;
 pub mod session;
 
+pub mod lines;
+
 pub mod content;
 pub mod fields;
 pub mod record;

@@ -14,7 +14,7 @@ use super::bodies::{Bodies, Context, Message};
 use super::entry::{Entry, EntryIx, Kind, Role};
 use super::json::Raw;
 use super::json::write::{Object, texts};
-use super::pi::prompt::{self, Instructions, Part};
+use super::pi::prompt::{self, Instructions, Segment};
 use super::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use super::record::{Block, MessageFacts, Record};
 use super::session::{Dialect, Session};
@@ -193,7 +193,7 @@ pub trait Agent: Sync {
         &self,
         session: &Session,
         preparation: &Preparation,
-        part: Part,
+        segment: Segment,
         instructions: &Prompt,
         bodies: &dyn Bodies,
         out: &mut dyn Write,
@@ -221,21 +221,21 @@ pub fn compaction_prompts(
     instructions: &Prompt,
     bodies: &dyn Bodies,
 ) -> io::Result<Vec<Vec<u8>>> {
-    let prompt = |&part: &Part| {
+    let prompt = |&segment: &Segment| {
         let mut bytes = Vec::new();
-        session.agent().compaction_prompt(session, preparation, part, instructions, bodies, &mut bytes)?;
+        session.agent().compaction_prompt(session, preparation, segment, instructions, bodies, &mut bytes)?;
         Ok(bytes)
     };
-    prompt::parts(preparation).iter().map(prompt).collect()
+    prompt::segments(preparation).iter().map(prompt).collect()
 }
 
 /// Returns one text of the answers to [`compaction_prompts`].
 pub fn merged_summary(preparation: &Preparation, answers: Vec<Text<'static>>) -> Text<'static> {
     let (mut history, mut turn_prefix) = (None, None);
-    for (part, answer) in prompt::parts(preparation).iter().zip(answers) {
+    for (part, answer) in prompt::segments(preparation).iter().zip(answers) {
         match part {
-            Part::History => history = Some(answer),
-            Part::TurnPrefix => turn_prefix = Some(answer),
+            Segment::History => history = Some(answer),
+            Segment::TurnPrefix => turn_prefix = Some(answer),
         }
     }
     prompt::merge(preparation, history, turn_prefix)

@@ -7,7 +7,7 @@ use crate::core::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::write::Object;
 use crate::core::omp::{branch, compaction, context, files, llm, message, prompt, tokens, transcript};
-use crate::core::pi::prompt::Part;
+use crate::core::pi::prompt::Segment;
 use crate::core::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use crate::core::record::{Block, MessageFacts, Record};
 use crate::core::row::{omp as row, omp_call};
@@ -196,12 +196,12 @@ impl Agent for OhMyPi {
         &self,
         session: &Session,
         preparation: &Preparation,
-        part: Part,
+        segment: Segment,
         instructions: &Prompt,
         bodies: &dyn Bodies,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        prompt::compaction(session, preparation, part, instructions, bodies, out)
+        prompt::compaction(session, preparation, segment, instructions, bodies, out)
     }
 
     fn branch_prompt(

@@ -191,12 +191,12 @@ impl Agent for Pi {
         &self,
         _: &Session,
         preparation: &Preparation,
-        part: prompt::Part,
+        segment: prompt::Segment,
         instructions: &Prompt,
         bodies: &dyn Bodies,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        prompt::compaction(preparation, part, instructions, bodies, out)
+        prompt::compaction(preparation, segment, instructions, bodies, out)
     }
 
     fn branch_prompt(

@@ -106,13 +106,13 @@ impl<'a> Archive<'a> {
 
     fn blocks(&self, budget: usize) -> Vec<Vec<u8>> {
         let middle = self.middle(budget);
-        let has_images = middle.iter().any(|piece| matches!(piece, Piece::Image(_)));
-        let has_gaps = middle.iter().any(|piece| matches!(piece, Piece::Text(_)));
+        let has_images = middle.iter().any(|piece| matches!(piece, ArchiveBlock::Image(_)));
+        let has_gaps = middle.iter().any(|piece| matches!(piece, ArchiveBlock::Text(_)));
         let mut pieces = Vec::new();
         if let Some(head) = &self.head {
             let mut text = readable(head);
             text.push_str(if has_images { "\n-------------- imaged middle below\n" } else { "" });
-            pieces.push(Piece::Text(text));
+            pieces.push(ArchiveBlock::Text(text));
         }
         pieces.extend(middle);
         if let Some(tail) = &self.tail {
@@ -123,15 +123,15 @@ impl<'a> Archive<'a> {
             });
             text.push(&readable(tail));
             match pieces.last_mut() {
-                Some(Piece::Text(last)) => last.push(&text),
-                _ => pieces.push(Piece::Text(text)),
+                Some(ArchiveBlock::Text(last)) => last.push(&text),
+                _ => pieces.push(ArchiveBlock::Text(text)),
             }
         }
-        pieces.iter().map(Piece::json).collect()
+        pieces.iter().map(ArchiveBlock::json).collect()
     }
 
     /// The pictures, newest first as far as the budget goes, and a note for each gap.
-    fn middle(&self, budget: usize) -> Vec<Piece<'a>> {
+    fn middle(&self, budget: usize) -> Vec<ArchiveBlock<'a>> {
         let mut used = 0;
         let slot = |frame: &Frame<'a>| {
             if frame.is_blob {
@@ -150,7 +150,7 @@ impl<'a> Archive<'a> {
             match slot {
                 Slot::Shown(frame) => {
                     pieces.extend(gap.close());
-                    pieces.push(Piece::Image(frame));
+                    pieces.push(ArchiveBlock::Image(frame));
                 }
                 Slot::Unavailable => pieces.extend(gap.grow(0, true)),
                 Slot::Over(bytes) => pieces.extend(gap.grow(bytes, false)),
@@ -182,16 +182,16 @@ enum Slot<'a> {
     Over(usize),
 }
 
-enum Piece<'a> {
+enum ArchiveBlock<'a> {
     Text(Text<'a>),
     Image(Raw<'a>),
 }
 
-impl Piece<'_> {
+impl ArchiveBlock<'_> {
     fn json(&self) -> Vec<u8> {
         match self {
-            Piece::Text(text) => content::text_block(text),
-            Piece::Image(frame) => {
+            ArchiveBlock::Text(text) => content::text_block(text),
+            ArchiveBlock::Image(frame) => {
                 let member = |key| frame.get(key).unwrap_or(Raw::NULL);
                 Object::new()
                     .str("type", "image")
@@ -216,7 +216,7 @@ struct Gap {
 
 impl Gap {
     /// Adds a frame; the note for the gap before it, where that had another reason.
-    fn grow<'a>(&mut self, bytes: usize, unavailable: bool) -> Option<Piece<'a>> {
+    fn grow<'a>(&mut self, bytes: usize, unavailable: bool) -> Option<ArchiveBlock<'a>> {
         let before = if self.unavailable == unavailable { None } else { self.close() };
         self.unavailable = unavailable;
         self.frames += 1;
@@ -224,7 +224,7 @@ impl Gap {
         before
     }
 
-    fn close<'a>(&mut self) -> Option<Piece<'a>> {
+    fn close<'a>(&mut self) -> Option<ArchiveBlock<'a>> {
         let Gap { frames, bytes, unavailable } = std::mem::take(self);
         if frames == 0 {
             return None;
@@ -233,7 +233,7 @@ impl Gap {
         let count = js::grouped(frames as f64);
         if unavailable {
             let rule = "--------------";
-            return Some(Piece::Text(
+            return Some(ArchiveBlock::Text(
                 format!("{rule} {count} archived image frame{many} unavailable here {rule}").into(),
             ));
         }
@@ -248,7 +248,7 @@ impl Gap {
             "-------------- snapcompact image middle omitted\n{count} archived image frame{many} could not be \
              included.{size} The compacted summary and visible text edges remain available.\n--------------"
         );
-        Some(Piece::Text(note.into()))
+        Some(ArchiveBlock::Text(note.into()))
     }
 }
 

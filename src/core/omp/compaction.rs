@@ -158,13 +158,13 @@ fn is_replayed(preserved: Raw) -> bool {
 struct Said {
     messages: Vec<Message>,
     tokens: Vec<u64>,
-    places: Vec<Place>,
+    places: Vec<CutPoint>,
     /// Where each stands among the entries that were read.
     on_path: Vec<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum CutPoint {
     /// A turn starts here.
     TurnStart,
     /// A cut may fall here, inside a turn.
@@ -197,11 +197,11 @@ impl Said {
 
     /// The agent's choice.
     fn choose(&self, budget: f64) -> Cut {
-        let mut at = self.places.iter().rposition(|&place| place != Place::Fixed);
+        let mut at = self.places.iter().rposition(|&place| place != CutPoint::Fixed);
         let mut kept = 0;
         for here in (0..self.messages.len()).rev() {
             kept += self.tokens[here];
-            if self.places[here] == Place::Fixed {
+            if self.places[here] == CutPoint::Fixed {
                 continue;
             }
             if kept as f64 > budget {
@@ -213,22 +213,22 @@ impl Said {
     }
 
     fn cut_before(&self, at: usize) -> Cut {
-        let starts = |&here: &usize| self.places[here] == Place::TurnStart;
-        let divides = self.places.get(at).is_some_and(|&place| place != Place::TurnStart);
+        let starts = |&here: &usize| self.places[here] == CutPoint::TurnStart;
+        let divides = self.places.get(at).is_some_and(|&place| place != CutPoint::TurnStart);
         Cut { at, turn_start: (0..at).rev().find(starts).filter(|_| divides) }
     }
 }
 
-fn place(session: &Session, ix: EntryIx) -> Place {
+fn place(session: &Session, ix: EntryIx) -> CutPoint {
     let entry = session.entry(ix);
     match (entry.kind, entry.role) {
-        (Kind::BranchSummary | Kind::CustomMessage, _) => Place::TurnStart,
-        (Kind::Message, Role::User | Role::BashExecution) => Place::TurnStart,
+        (Kind::BranchSummary | Kind::CustomMessage, _) => CutPoint::TurnStart,
+        (Kind::Message, Role::User | Role::BashExecution) => CutPoint::TurnStart,
         (
             Kind::Message,
             Role::Assistant | Role::HookMessage | Role::BranchSummary | Role::CompactionSummary,
-        ) => Place::Inside,
-        _ => Place::Fixed,
+        ) => CutPoint::Inside,
+        _ => CutPoint::Fixed,
     }
 }
 
@@ -246,20 +246,20 @@ fn message_of(session: &Session, ix: EntryIx, line: Raw) -> Option<Body> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::pi::testing::{Made, assistant, call, chain, compacted, result, user};
+    use crate::core::pi::testing::{Sample, assistant, call, chain, compacted, result, user};
 
-    fn prepared(made: &Made, keep: u64, first_kept: Option<FirstKept>) -> Option<Preparation> {
+    fn prepared(made: &Sample, keep: u64, first_kept: Option<FirstKept>) -> Option<Preparation> {
         prepare(&made.session, &made.path(), &made.bodies(), keep, first_kept).unwrap()
     }
 
     /// First kept, history, prefix.
-    fn parts(made: &Made, preparation: &Preparation) -> (String, Vec<String>, Vec<String>) {
+    fn parts(made: &Sample, preparation: &Preparation) -> (String, Vec<String>, Vec<String>) {
         let kept = preparation.first_kept.map(|ix| made.session.id(ix).to_string());
         let (history, prefix) = (&preparation.messages_to_summarize, &preparation.turn_prefix_messages);
         (kept.unwrap_or_default(), made.ids(history), made.ids(prefix))
     }
 
-    fn turns() -> Made {
+    fn turns() -> Sample {
         chain(&[
             user("a"),
             assistant("b"),

@@ -8,7 +8,7 @@
 //! A reset behind the last compaction leaves only what follows it. Then calls without an answer and
 //! failed turns are taken out (`repair`).
 
-use super::repair::{Facts, Item, repaired};
+use super::repair::{Item, MessageKind, repaired};
 use super::{archive, message, notes, settings};
 use crate::core::bodies::{Bodies, Body, Context, Message};
 use crate::core::content;
@@ -28,7 +28,7 @@ pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Re
     let settings = settings::read(session, path, bodies)?;
     let mut emitter = Emitter { session, path, bodies, items: Vec::new() };
     if let Some(notes) = notes::message(session, path, bodies)? {
-        emitter.items.push((notes, Facts::Other));
+        emitter.items.push((notes, MessageKind::Other));
     }
     emitter.emit()?;
     Ok(Context { messages: repaired(emitter.items, bodies)?, settings })
@@ -71,7 +71,7 @@ impl Emitter<'_> {
             time_ms: predated,
         };
         let summary = message::compaction_summary(line, self.session.entry(ix), &extras);
-        self.items.push((Message { entry: ix, body: Body::Built(summary) }, Facts::Other));
+        self.items.push((Message { entry: ix, body: Body::Built(summary) }, MessageKind::Other));
         if content::is(line.get("details").unwrap_or(Raw::NULL), "kind", "experimental-context-rollover") {
             self.last_request(at, reset, first_kept)?;
         }
@@ -136,8 +136,8 @@ impl Emitter<'_> {
                 let line = Raw::checked(line.trim_ascii());
                 let transient = message::TRANSIENT.iter().any(|name| content::is(line, "customType", name));
                 message::custom(line, entry).filter(|_| !transient).and_then(|json| {
-                    let facts = Facts::of(Raw::checked(&json))?;
-                    Some((Message { entry: ix, body: Body::Built(json) }, facts))
+                    let kind = MessageKind::of(Raw::checked(&json))?;
+                    Some((Message { entry: ix, body: Body::Built(json) }, kind))
                 })
             }
             Kind::BranchSummary => {
@@ -145,7 +145,7 @@ impl Emitter<'_> {
                 let line = Raw::checked(line.trim_ascii());
                 content::truthy(line, "summary").then(|| {
                     let json = message::branch_summary(line, entry);
-                    (Message { entry: ix, body: Body::Built(json) }, Facts::Other)
+                    (Message { entry: ix, body: Body::Built(json) }, MessageKind::Other)
                 })
             }
             _ => None,
@@ -158,13 +158,13 @@ impl Emitter<'_> {
     fn stored(&self, ix: EntryIx) -> io::Result<Option<Item>> {
         let role = self.session.entry(ix).role;
         if !matches!(role, Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing) {
-            return Ok(Some((Message { entry: ix, body: Body::Stored }, Facts::Other)));
+            return Ok(Some((Message { entry: ix, body: Body::Stored }, MessageKind::Other)));
         }
         let line = self.bodies.line(ix)?;
         let Some(message) = Raw::checked(line.trim_ascii()).get("message") else { return Ok(None) };
         let body = message::loaded(message, role);
-        let facts = Facts::of(if let Body::Built(json) = &body { Raw::checked(json) } else { message });
-        Ok(facts.map(|facts| (Message { entry: ix, body }, facts)))
+        let kind = MessageKind::of(if let Body::Built(json) = &body { Raw::checked(json) } else { message });
+        Ok(kind.map(|kind| (Message { entry: ix, body }, kind)))
     }
 }
 
