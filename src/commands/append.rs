@@ -157,7 +157,7 @@ pub fn run(mut args: Args, talk: &Talk, world: &mut World) -> Result<Exit, Failu
             }
             Given::Words => {
                 let made = args.words.made(input, session, place)?;
-                let made = made.iter().map(|made| made.line(session.dialect).ok_or_else(|| no_title(input)));
+                let made = made.iter().map(|made| made.line(session.agent()).ok_or_else(|| no_title(input)));
                 let made = made.collect::<Result<Vec<_>, _>>()?;
                 let bodies = FileBodies::new(session, input.source());
                 let appended = append(session, &bodies, place, made.iter().map(Vec::as_slice), stamp);

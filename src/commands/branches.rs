@@ -8,7 +8,6 @@ use super::tree::row_options;
 use super::visible::visible;
 use super::write::print_json;
 use crate::cli::Talk;
-use crate::core::agent;
 use crate::core::bodies::FileBodies;
 use crate::core::entry::{Entry, EntryIx};
 use crate::core::json::js;
@@ -75,7 +74,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     let tips: Vec<_> = branches.iter().map(|branch| branch.tip).collect();
     let bodies = FileBodies::new(&session, input.source());
     let unreadable = |error| input.unreadable(error);
-    let sizes = agent::sizes(&session, &tree, &tips, &bodies).map_err(unreadable)?;
+    let sizes = session.agent().sizes(&session, &tree, &tips, &bodies).map_err(unreadable)?;
     let mut marks = Vec::new();
     for tip in tips {
         if is_mark(&session, &bodies, tip).map_err(unreadable)? {

@@ -105,7 +105,8 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     if let Some(limit) = args.if_over {
         let path = session.path(session.leaf);
         let bodies = FileBodies::new(&session, input.source());
-        let tokens = agent::tokens(&session, &path, &bodies).map_err(|error| input.unreadable(error))?;
+        let tokens =
+            session.agent().tokens(&session, &path, &bodies).map_err(|error| input.unreadable(error))?;
         if tokens <= limit as f64 {
             let mut nothing = |_: &Input, _: &Session, _: &mut Stamp| Ok(None);
             return change(&job, &session, &mut mint, world, &mut nothing);
@@ -178,7 +179,9 @@ fn prepared_from(
     session: &Session,
 ) -> Result<Option<Preparation>, Failure> {
     let bodies = FileBodies::new(session, input.source());
-    agent::prepare_compaction(session, &session.path(session.leaf), &bodies, args.keep_recent_tokens, kept)
+    session
+        .agent()
+        .prepare_compaction(session, &session.path(session.leaf), &bodies, args.keep_recent_tokens, kept)
         .map_err(|error| input.unreadable(error))
 }
 
@@ -225,15 +228,15 @@ fn ready(
         Some(source) => source,
         None => Source::Made(made(&args, input, session, &preparation, &bodies)?),
     };
-    let files = details(&agent::files(session, &preparation.file_ops));
-    let around = |text| agent::compaction_text(session, text, &preparation.file_ops);
+    let files = details(&session.agent().files(&preparation.file_ops));
+    let around = |text| session.agent().compaction_text(text, &preparation.file_ops);
     let path = session.path(session.leaf);
     Ok(Ready {
         summary: source.stored(files, around),
         compaction: Compaction {
             first_kept: preparation.first_kept,
             tokens_before: preparation.tokens_before,
-            system_message: agent::checkpoint(session, &path, &bodies).map_err(unreadable)?,
+            system_message: session.agent().checkpoint(session, &path, &bodies).map_err(unreadable)?,
         },
     })
 }
@@ -250,7 +253,7 @@ fn event(
     bodies: &dyn Bodies,
 ) -> io::Result<Object> {
     let path = session.path(session.leaf);
-    let settings = agent::context(session, &path, bodies)?.settings;
+    let settings = session.agent().context(session, &path, bodies)?.settings;
     let model = settings.iter().find(|(name, _)| *name == "model");
     let event = Object::new()
         .str("type", "session_before_compact")
@@ -296,13 +299,13 @@ fn made(
             .collect::<Result<Vec<_>, _>>()?;
         return Ok(agent::merged_summary(preparation, answers));
     }
-    let previous = agent::previous_summary(session, preparation, bodies).map_err(unreadable)?;
+    let previous = session.agent().previous_summary(preparation, bodies).map_err(unreadable)?;
     let wanted = Wanted {
         kind: SummaryKind::Compaction,
         messages: &preparation.messages_to_summarize,
         turn_prefix: &preparation.turn_prefix_messages,
         previous: previous.as_ref().filter(|previous| !previous.is_empty()),
-        files: &agent::files(session, &preparation.file_ops),
+        files: &session.agent().files(&preparation.file_ops),
     };
     extract(&wanted, args.summary.instructions.as_deref(), bodies).map_err(unreadable)
 }

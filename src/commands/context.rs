@@ -5,7 +5,6 @@ use super::hook::{Hook, HookArgs, Place, entries};
 use super::input::Input;
 use super::visible::verbatim;
 use crate::cli::Talk;
-use crate::core::agent;
 use crate::core::bodies::{Bodies, Body, Context, FileBodies, Message};
 use crate::core::entry::EntryIx;
 use crate::core::json::Raw;
@@ -91,11 +90,11 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         _ => Failure::output(error),
     };
     if args.tokens {
-        let tokens = agent::tokens(&session, &path, &bodies).map_err(unreadable)?;
+        let tokens = session.agent().tokens(&session, &path, &bodies).map_err(unreadable)?;
         writeln!(world.stdout, "{}", crate::core::json::js::number(tokens)).map_err(Failure::output)?;
         return Ok(Exit::Done);
     }
-    let mut context = agent::context(&session, &path, &bodies).map_err(unreadable)?;
+    let mut context = session.agent().context(&session, &path, &bodies).map_err(unreadable)?;
     if let Some(hook) = args.hook.hook(&input, world) {
         let event = event(&context, &path, &bodies).map_err(unreadable)?;
         if let Some(messages) = hook.ask(event, &Place::of(&input, &session))?.messages {
@@ -108,7 +107,9 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     match args.form {
         Form::Messages => messages(&context, &bodies, session.is_utf8(), &mut out),
         Form::Llm => for_model(&session, &context, &bodies, &mut out),
-        Form::Text => agent::transcript(&session, &context.messages, &bodies, &mut out)
+        Form::Text => session
+            .agent()
+            .transcript(&session, &context.messages, &bodies, &mut out)
             .and_then(|()| out.write_all(b"\n")),
     }
     .and_then(|()| out.flush())
@@ -164,7 +165,7 @@ fn for_model(
 ) -> io::Result<()> {
     out.write_all(b"[")?;
     let mut first = true;
-    agent::for_model(session, &context.messages, bodies, &mut |json| {
+    session.agent().for_model(&context.messages, bodies, &mut |json| {
         out.write_all(if first { b"" } else { b"," })?;
         first = false;
         write_valid(out, json, session.is_utf8())

@@ -11,7 +11,7 @@ use crate::core::entry::{EntryIx, Role};
 use crate::core::load::Options;
 use crate::core::ops::Stamp;
 use crate::core::ops::edit::{Refused, Wanted, edit};
-use crate::core::session::{Dialect, Session};
+use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::world::World;
@@ -94,7 +94,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     let mut mint = Mint::new(world)?;
     let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
     let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
-        if session.dialect == Dialect::OhMyPi {
+        if !session.agent().heeds_edits() {
             return Err(Failure::cannot(format_args!(
                 "{}: oh-my-pi knows no edits of what its model sees",
                 input.name

@@ -6,7 +6,6 @@ use super::input::Input;
 use super::mint::Mint;
 use super::write::{Job, Made, create};
 use crate::cli::{Talk, Write};
-use crate::core::agent;
 use crate::core::bodies::{Bodies, FileBodies};
 use crate::core::entry::Role;
 use crate::core::json::Raw;
@@ -105,7 +104,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         let event = event(args, &session, chosen, &bodies).map_err(unreadable)?;
         hook.ask(event, &Place::of(&input, &session))?;
     }
-    let text = |message| agent::draft_text(&session, &bodies, message);
+    let text = |message| session.agent().draft_text(&session, &bodies, message);
     let draft = message.map(text).transpose().map_err(unreadable)?;
     let end = message.map_or(chosen, |message| session.entry(message).parent);
     let path_or_more = if args.subtree { fork_subtree } else { fork };

@@ -11,7 +11,6 @@ use super::mint::Mint;
 use super::summary::{Source, SummaryArgs, Wanted, extract};
 use super::visible::verbatim;
 use super::write::{Job, Made, change, print_json};
-use crate::core::agent;
 use crate::core::bodies::{Bodies, FileBodies};
 use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::Raw;
@@ -223,10 +222,12 @@ impl Move<'_> {
     /// The summary from its source; without one from the summarizer, else the built-in extract.
     fn stored(&self, source: Option<Source>) -> Result<Summary, Failure> {
         let unreadable = |error: io::Error| self.input.unreadable(error);
-        let (messages, file_ops) =
-            agent::prepare_branch(self.session, &self.navigation.abandoned, self.bodies)
-                .map_err(unreadable)?;
-        let files = agent::files(self.session, &file_ops);
+        let (messages, file_ops) = self
+            .session
+            .agent()
+            .prepare_branch(self.session, &self.navigation.abandoned, self.bodies)
+            .map_err(unreadable)?;
+        let files = self.session.agent().files(&file_ops);
         let source = match (source, self.summary.shell(self.input)) {
             (Some(source), _) => source,
             (None, Some(shell)) => Source::Made(self.summary.ask(&shell, self.prompt()?)?),
@@ -242,14 +243,18 @@ impl Move<'_> {
                 Source::Made(text.map_err(unreadable)?)
             }
         };
-        Ok(source.stored(details(&files), |text| agent::branch_text(self.session, &text, &file_ops)))
+        Ok(source.stored(details(&files), |text| self.session.agent().branch_text(&text, &file_ops)))
     }
 
     /// What a summarizer is told.
     fn prompt(&self) -> Result<Vec<u8>, Failure> {
         let prompt = || -> io::Result<Vec<u8>> {
-            let (messages, _) = agent::prepare_branch(self.session, &self.navigation.abandoned, self.bodies)?;
-            agent::branch_prompt(self.session, &messages, &self.summary.prompt_of(), self.bodies)
+            let (messages, _) =
+                self.session.agent().prepare_branch(self.session, &self.navigation.abandoned, self.bodies)?;
+            let (agent, prompt) = (self.session.agent(), self.summary.prompt_of());
+            let mut bytes = Vec::new();
+            agent.branch_prompt(self.session, &messages, &prompt, self.bodies, &mut bytes)?;
+            Ok(bytes)
         };
         prompt().map_err(|error| self.input.unreadable(error))
     }
@@ -258,8 +263,8 @@ impl Move<'_> {
     fn preparation(&self) -> io::Result<Vec<u8>> {
         let Move { session, bodies, navigation, summary, .. } = self;
         let id = |place: Position| place.map(|ix| session.id(ix));
-        let (_, file_ops) = agent::prepare_branch(session, &navigation.abandoned, *bodies)?;
-        let files = agent::files(session, &file_ops);
+        let (_, file_ops) = session.agent().prepare_branch(session, &navigation.abandoned, *bodies)?;
+        let files = session.agent().files(&file_ops);
         Ok(Object::new()
             .text_or_null("targetId", id(navigation.target).as_ref())
             .text_or_null("oldLeafId", id(navigation.old_leaf).as_ref())
@@ -278,7 +283,7 @@ impl Move<'_> {
 
     fn draft_text(&self) -> io::Result<Option<Text<'static>>> {
         let edited = self.navigation.target.filter(|_| self.navigation.edits_target);
-        edited.map(|target| agent::draft_text(self.session, self.bodies, target)).transpose()
+        edited.map(|target| self.session.agent().draft_text(self.session, self.bodies, target)).transpose()
     }
 }
 

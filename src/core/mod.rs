@@ -13,10 +13,11 @@ pub mod entry;
 pub mod index;
 pub mod session;
 
-pub mod fields;
+pub mod lines;
 
-pub mod load;
-pub mod row;
+pub mod content;
+pub mod fields;
+pub mod record;
 
 pub mod labels;
 pub mod reference;
@@ -26,10 +27,15 @@ pub mod upgrade;
 pub mod bodies;
 pub mod prepare;
 
-pub mod omp;
 pub mod pi;
 
+pub mod omp;
+
+pub mod row;
+
 pub mod agent;
+pub mod load;
+
 pub mod summary;
 
 pub mod plan;

@@ -69,6 +69,41 @@ pub fn number_text(value: f64) -> String {
     }
 }
 
+/// `${value}` in a template: as [`string`], and `undefined` for what is missing.
+pub fn template(value: Option<Raw<'_>>) -> Text<'_> {
+    value.map_or(Text::from("undefined"), string)
+}
+
+/// Whether a value is there and taken for true.
+pub fn truthy(value: Option<Raw>) -> bool {
+    value.is_some_and(Raw::is_truthy)
+}
+
+/// `array.join(separator)`: `null` is empty.
+pub fn join(array: Raw, separator: &str) -> Text<'static> {
+    let mut out = Text::default();
+    for (at, item) in array.items().enumerate() {
+        if at > 0 {
+            out.push_str(separator);
+        }
+        if !item.is_null() {
+            out.push(&string(item));
+        }
+    }
+    out
+}
+
+/// A value as an operand of `+` and `>`, strings and objects aside, which no agent
+/// writes where this is asked: missing is `NaN`, `null` is 0.
+pub fn operand(value: Option<Raw>) -> f64 {
+    let number = |value: Raw| value.number().or(value.bool().map(f64::from));
+    match value {
+        Some(value) if value.is_null() => 0.0,
+        Some(value) => number(value).unwrap_or(f64::NAN),
+        None => f64::NAN,
+    }
+}
+
 /// `Number(value)`, which comparisons such as `value < 2` use.
 pub fn to_number(value: Raw) -> f64 {
     match (value.number(), value.bool()) {
@@ -101,6 +136,38 @@ fn number_in(text: &str) -> f64 {
         _ if text.bytes().any(|byte| byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E')) => f64::NAN,
         _ => text.parse().unwrap_or(f64::NAN),
     }
+}
+
+/// Whether a value is a number with `bit` set, after JavaScript's conversion to 32 bits.
+pub fn has_bit(value: Option<Raw>, bit: u32) -> bool {
+    let number = value.and_then(Raw::number).filter(|number| number.is_finite());
+    number.is_some_and(|number| number.trunc().rem_euclid(4_294_967_296.0) as u32 & bit != 0)
+}
+
+/// `number.toFixed(1)` of what is not negative: the larger of two that are as near.
+pub fn fixed1(number: f64) -> String {
+    let exact = format!("{number:.60}");
+    let (whole, fraction) = exact.split_once('.').unwrap_or((&exact, "0"));
+    let tenths = whole.parse::<u64>().unwrap_or(0) * 10 + u64::from(fraction.as_bytes()[0] - b'0');
+    let tenths = tenths + u64::from(fraction.as_bytes().get(1).is_some_and(|&digit| digit >= b'5'));
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+/// `number.toLocaleString()` of a whole number: thousands apart.
+pub fn grouped(number: f64) -> String {
+    let digits = number_text(number);
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits.as_str()), |digits| ("-", digits));
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return format!("{sign}{digits}");
+    }
+    let mut out = sign.to_owned();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 /// `Object.entries(value)`: of duplicate keys the last value at the first place, integer-like keys
@@ -311,6 +378,24 @@ mod tests {
         for json in spoiled {
             assert!(to_number(Raw::parse(json.as_bytes()).unwrap()).is_nan(), "{json}");
         }
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(fixed1(1.25), "1.3");
+        assert_eq!(fixed1(1250.0 / 1000.0), "1.3");
+        assert_eq!(fixed1(999.949), "999.9");
+        assert_eq!(fixed1(9.96), "10.0");
+        assert_eq!(grouped(1234567.0), "1,234,567");
+        assert_eq!(grouped(12.0), "12");
+    }
+
+    #[test]
+    fn bits_of_numbers() {
+        let value = Raw::parse(br#"{"a":67108864,"b":4294967297,"c":"1"}"#).unwrap();
+        assert!(has_bit(value.get("a"), 0x0400_0000));
+        assert!(has_bit(value.get("b"), 1));
+        assert!(!has_bit(value.get("c"), 1));
     }
 
     #[test]

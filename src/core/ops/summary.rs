@@ -1,6 +1,7 @@
 //! Entries that hold a summary: compactions and branch summaries, in the agents' key order.
 
 use super::{Stamp, label, parent_id};
+use crate::core::agent::Agent;
 use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::Raw;
@@ -9,7 +10,7 @@ use crate::core::json::write::{Object, texts};
 use crate::core::plan::Change;
 use crate::core::prepare::FileLists;
 use crate::core::reference::Position;
-use crate::core::session::{Dialect, Session};
+use crate::core::session::Session;
 use crate::core::text::Text;
 use std::io;
 
@@ -51,7 +52,7 @@ pub fn compaction(
         .text("firstKeptEntryId", &kept)
         .number("tokensBefore", compaction.tokens_before)
         .json("details", &summary.details);
-    let entry = flagged(entry, session.dialect, summary)
+    let entry = flagged(entry, session.agent(), summary)
         .with(compaction.system_message.as_ref(), |entry, message| {
             entry.json("systemMessage", &timed(message, stamp))
         });
@@ -79,10 +80,7 @@ pub fn branch(
     name: Option<&Text>,
     stamp: &mut Stamp,
 ) -> Change {
-    let from = match session.dialect {
-        Dialect::Pi => old_leaf,
-        Dialect::OhMyPi => new_leaf,
-    };
+    let from = if session.agent().summarizes_from_start() { new_leaf } else { old_leaf };
     told(session, from, new_leaf, summary, name, stamp)
 }
 
@@ -133,7 +131,7 @@ fn told(
         .text("fromId", &from)
         .text("summary", &summary.text)
         .json("details", &summary.details);
-    let mut lines = vec![flagged(entry, session.dialect, summary).finish()];
+    let mut lines = vec![flagged(entry, session.agent(), summary).finish()];
     if let Some(name) = name {
         let summary_id = Text::from(id.as_str());
         let label_id = stamp.entry_id(session, std::slice::from_ref(&id));
@@ -154,11 +152,8 @@ fn base(kind: &str, id: &str, parent: Option<&Text>, timestamp: &str) -> Object 
     Object::new().str("type", kind).str("id", id).text_or_null("parentId", parent).str("timestamp", timestamp)
 }
 
-fn flagged(entry: Object, dialect: Dialect, summary: &Summary) -> Object {
-    let (key, usage) = match dialect {
-        Dialect::Pi => ("fromHook", summary.usage.as_ref()),
-        Dialect::OhMyPi => ("fromExtension", None),
-    };
+fn flagged(entry: Object, agent: &dyn Agent, summary: &Summary) -> Object {
+    let usage = summary.usage.as_ref().filter(|_| agent.stores_usage());
     let entry = entry.with(usage, |entry, usage| entry.json("usage", usage));
-    if summary.from_hook { entry.bool(key, true) } else { entry }
+    if summary.from_hook { entry.bool(agent.hook_key(), true) } else { entry }
 }

@@ -6,7 +6,7 @@
 mod made;
 mod shape;
 
-pub use made::{Made, text_blocks};
+pub use made::Made;
 pub use shape::is_known;
 
 use super::edit::call_ids;

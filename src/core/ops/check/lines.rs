@@ -6,15 +6,15 @@
 
 use super::finding::{Draft, FindingKind as K};
 use super::mended::Mended;
-use super::reader::{Line, Lines};
 use super::resync;
 use crate::core::entry::{LineNo, Span};
 use crate::core::json::edit::Edit;
 use crate::core::json::scan::RawString;
 use crate::core::json::string::decode;
 use crate::core::json::{Raw, Scanner};
+use crate::core::lines::{Line, Lines};
 use crate::core::load::header::{Version, is_title_slot, read as read_header, version_number};
-use crate::core::load::record::{Record, scan};
+use crate::core::record::{Record, scan};
 use crate::core::store::ReadAt;
 use crate::core::text::Text;
 use std::borrow::Cow;

@@ -16,7 +16,6 @@ mod finding;
 mod graph;
 mod lines;
 mod mended;
-mod reader;
 mod resync;
 
 pub use finding::{Finding, FindingKind, Severity};

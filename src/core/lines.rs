@@ -1,11 +1,13 @@
 //! The physical lines of a source, one after the other, through one buffer.
 
-use crate::core::entry::Span;
-use crate::core::store::ReadAt;
+use super::entry::Span;
+use super::store::ReadAt;
 use std::io;
 
-/// Bytes read at a time.
+/// Bytes read at a time by who reads to the end.
 const STEP: usize = 256 * 1024;
+/// Bytes read first by who wants the first lines.
+const FIRST_STEP: usize = 4096;
 
 /// A physical line.
 #[derive(Clone, Copy, Debug)]
@@ -26,14 +28,26 @@ pub struct Lines<'a> {
     start: u64,
     /// Where the next line starts in the buffer.
     next: usize,
+    step: usize,
 }
 
 impl<'a> Lines<'a> {
+    /// All lines of a source.
     pub fn new(source: &'a dyn ReadAt) -> Self {
-        Lines { source, buffer: Vec::new(), start: 0, next: 0 }
+        Lines { source, buffer: Vec::new(), start: 0, next: 0, step: STEP }
     }
 
-    /// The next line; the memory is that of the longest.
+    /// The first lines of a source, without reading much beyond them.
+    pub fn first(source: &'a dyn ReadAt) -> Self {
+        Lines { step: FIRST_STEP, ..Lines::new(source) }
+    }
+
+    /// The byte behind the line returned last and its newline.
+    pub fn pos(&self) -> u64 {
+        self.start + self.next as u64
+    }
+
+    /// Returns the next line; the memory is that of the longest.
     pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         let mut searched = self.next;
         let (len, newline) = loop {
@@ -60,7 +74,7 @@ impl<'a> Lines<'a> {
     fn read_more(&mut self) -> io::Result<bool> {
         let had = self.buffer.len();
         let left = self.source.len().saturating_sub(self.start + had as u64);
-        let step = STEP.max(had).min(usize::try_from(left).unwrap_or(usize::MAX));
+        let step = self.step.max(had).min(usize::try_from(left).unwrap_or(usize::MAX));
         self.buffer.resize(had + step, 0);
         self.source.read_exact_at(&mut self.buffer[had..], self.start + had as u64)?;
         Ok(step > 0)
