@@ -20,7 +20,7 @@ pub struct Line<'b> {
     pub newline: bool,
 }
 
-/// See [`Lines::next`].
+/// See [`Lines::next_line`].
 pub struct Lines<'a> {
     source: &'a dyn ReadAt,
     buffer: Vec<u8>,
@@ -48,7 +48,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Returns the next line; the memory is that of the longest.
-    pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         let mut searched = self.next;
         let (len, newline) = loop {
             if let Some(at) = memchr::memchr(b'\n', &self.buffer[searched..]) {
@@ -91,7 +91,7 @@ mod tests {
         let text = format!("a\n\n{long}\n{long}b\nc").into_bytes();
         let mut lines = Lines::new(&text);
         let mut seen = Vec::new();
-        while let Some(line) = lines.next().unwrap() {
+        while let Some(line) = lines.next_line().unwrap() {
             assert_eq!(line.bytes, &text[line.span.start as usize..line.span.end() as usize]);
             seen.push((line.span.len as usize, line.newline));
         }

@@ -35,7 +35,7 @@ pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
     let mut problems = Vec::new();
     let mut title_slot = None;
     let mut number = 0;
-    while let Some(Line { span, bytes: line, .. }) = lines.next()? {
+    while let Some(Line { span, bytes: line, .. }) = lines.next_line()? {
         number += 1;
         let line_no = LineNo(number);
         let line = if span.start == 0 { without_mark(line, &mut problems) } else { line };

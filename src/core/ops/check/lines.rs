@@ -104,7 +104,7 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt) -> io::Result<Mending<'a>> {
     };
     let mut lines = Lines::new(source);
     let mut number = LineNo(0);
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.next_line()? {
         number.0 += 1;
         mending.line(number, &line);
     }
