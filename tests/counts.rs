@@ -198,6 +198,9 @@ impl ReadAt for Counted {
     }
 }
 
+/// The rank of an entry by its place in the file and the count of entries.
+type Order = fn(usize, usize) -> usize;
+
 /// Reads bodies as a command does.
 type Reads = fn(&Session, &dyn Bodies) -> io::Result<()>;
 
@@ -238,7 +241,7 @@ const READS: &[(&str, Reads)] = &[
 ];
 
 /// The lines in another order; the header stays in front and the leaf at the end.
-fn reordered(bytes: &[u8], sign: Option<&str>, order: impl Fn(usize, usize) -> usize) -> Vec<u8> {
+fn reordered(bytes: &[u8], sign: Option<&str>, order: Order) -> Vec<u8> {
     let lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
     let (header, entries, leaf) = (lines[0], &lines[1..lines.len() - 1], lines[lines.len() - 1]);
     let mut places: Vec<usize> = (0..entries.len()).collect();
@@ -252,7 +255,7 @@ fn reordered(bytes: &[u8], sign: Option<&str>, order: impl Fn(usize, usize) -> u
 /// what is needed.
 #[test]
 fn what_is_read_does_not_depend_on_the_order_of_the_lines() {
-    let orders: [(&str, fn(usize, usize) -> usize); 4] = [
+    let orders: [(&str, Order); 4] = [
         ("in order", |at, _| at),
         ("backwards", |at, count| count - at),
         ("from both ends", |at, count| if at % 2 == 0 { at } else { 2 * count - at }),

@@ -9,7 +9,7 @@ use super::visible::visible;
 use super::write::print_json;
 use crate::cli::Talk;
 use crate::core::bodies::FileBodies;
-use crate::core::entry::{Entry, EntryIx};
+use crate::core::entry::{Entry, EntryIx, Flags};
 use crate::core::json::js;
 use crate::core::json::write::Object;
 use crate::core::ops::branches::{Branch, branches};
@@ -55,6 +55,9 @@ pub struct Args {
     pub json: bool,
 }
 
+/// The longest text of a row.
+const ROW_UNITS: usize = 200;
+
 /// The branches with what is told of them.
 struct Listing<'a> {
     session: &'a Session,
@@ -63,6 +66,8 @@ struct Listing<'a> {
     sizes: HashMap<EntryIx, f64>,
     /// The tips that are marks of a move: what they say of themselves tells nothing of a branch.
     marks: Vec<EntryIx>,
+    /// What the user typed to call a skill, by its prompt: the prompt itself is the skill's text.
+    typed: HashMap<EntryIx, Text<'static>>,
 }
 
 /// Runs the command.
@@ -81,8 +86,14 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
             marks.push(tip);
         }
     }
+    let mut typed = HashMap::new();
+    let is_skill = |ix: &EntryIx| session.entry(*ix).flags.has(Flags::SKILL_PROMPT);
+    for request in branches.iter().filter_map(|branch| branch.request).filter(is_skill) {
+        let text = session.agent().draft_text(&session, &bodies, request).map_err(unreadable)?;
+        typed.insert(request, row_text(&text));
+    }
     let drawing = rows(&session, session.leaf);
-    let listing = Listing { session: &session, drawing, branches, sizes, marks };
+    let listing = Listing { session: &session, drawing, branches, sizes, marks, typed };
     match args.json {
         true => listing.branches.iter().try_for_each(|branch| print_json(world, &listing.json(branch)))?,
         false => listing.print(world)?,
@@ -99,6 +110,7 @@ impl Listing<'_> {
     fn text(&self, branch: &Branch) -> Text<'_> {
         match branch.request {
             None if self.marks.contains(&branch.tip) => Text::from(""),
+            Some(request) if self.typed.contains_key(&request) => self.typed[&request].borrowed(),
             request => self.drawing.text(request.unwrap_or(branch.tip)),
         }
     }
@@ -149,6 +161,12 @@ impl Listing<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns what a user typed to call a skill, as a row.
+fn row_text(typed: &Text) -> Text<'static> {
+    let words = typed.to_string_lossy().split_whitespace().collect::<Vec<_>>().join(" ");
+    Text::from(format!("[skill-prompt]: {words}")).head_whole(ROW_UNITS).into_owned()
 }
 
 /// How long ago, in the largest unit of which that is at least one.

@@ -305,7 +305,6 @@ fn made(
         messages: &preparation.messages_to_summarize,
         turn_prefix: &preparation.turn_prefix_messages,
         previous: previous.as_ref().filter(|previous| !previous.is_empty()),
-        files: &session.agent().files(&preparation.file_ops),
     };
     extract(&wanted, args.summary.instructions.as_deref(), bodies).map_err(unreadable)
 }

@@ -19,6 +19,8 @@ pub mod content;
 pub mod fields;
 pub mod record;
 
+pub mod stores;
+
 pub mod labels;
 pub mod reference;
 pub mod tree;
