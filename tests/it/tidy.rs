@@ -1,6 +1,5 @@
 //! The repository checks itself: what has a name has it everywhere.
 
-use pisess::guide;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +35,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
 fn each_verb_has_its_places() {
     let verbs = pisess::command();
     let verbs: Vec<_> = verbs.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
-    let guided: Vec<_> = guide::guides().iter().map(|guide| guide.verb).collect();
+    let guided: Vec<_> = pisess::GUIDES.iter().map(|guide| guide.verb).collect();
     assert_eq!(verbs, guided, "the guides and the commands");
     let architecture = read("ARCHITECTURE.md");
     for verb in verbs {
@@ -117,9 +116,8 @@ fn the_changelog_has_this_version() {
 /// of that module has a clock, to know how old a lock is.
 #[test]
 fn the_core_keeps_to_itself() {
-    let everywhere =
-        ["println!", "print!(", "env::var", "env::args", "new_v4", "Instant::now", "process::exit"];
-    let but_in_the_store = ["std::fs", "SystemTime", "std::env"];
+    let everywhere = ["println!", "print!(", "env::var", "env::args", "new_v4", "process::exit"];
+    let but_in_the_store = ["std::fs", "SystemTime", "Instant::now", "std::env"];
     for path in files("src/core") {
         let name = path.to_str().unwrap();
         if path.extension().is_none_or(|end| end != "rs") || name.contains("tests") {

@@ -220,6 +220,28 @@ impl StoreError {
         matches!(self, StoreError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
+    /// Returns the file or folder that it is about.
+    pub fn path(&self) -> Option<&Path> {
+        Some(match self {
+            StoreError::NotFound { path, .. }
+            | StoreError::IsFolder { path, .. }
+            | StoreError::NotRegular { path, .. }
+            | StoreError::Permission { path, .. }
+            | StoreError::Io { path, .. }
+            | StoreError::Exists { path, .. }
+            | StoreError::SameAsInput { path }
+            | StoreError::HardLinked { path, .. }
+            | StoreError::Busy { path, .. }
+            | StoreError::Changed { path, .. }
+            | StoreError::LiveAgent { path, .. }
+            | StoreError::NoLockSupport { path, .. }
+            | StoreError::AttributesLost { path, .. }
+            | StoreError::GrowthLost { path, .. }
+            | StoreError::Unsynced { folder: path, .. } => path,
+            StoreError::Torn { failure, .. } => return failure.path(),
+        })
+    }
+
     /// What to try, where there is something.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
@@ -232,6 +254,7 @@ impl StoreError {
                 "name a session in it; migrate and check take folders"
             }
             StoreError::IsFolder { .. } => "give the name of a file",
+            StoreError::NotRegular { doing: "lock", .. } => "move it away: it is not a lock of oh-my-pi",
             StoreError::NotRegular { .. } => "give the path of a regular file, or - for a stream",
             StoreError::Permission { .. } => "look at the owner and mode of the file and its folder",
             StoreError::Io { source, .. } if is_full(source) => "free some space; the file is as it was",

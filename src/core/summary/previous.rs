@@ -155,7 +155,7 @@ impl Previous {
 }
 
 fn is_state(point: &str) -> bool {
-    STATE.iter().any(|start| point.starts_with(start))
+    STATE.iter().any(|start| point.trim_start_matches("[ ] ").starts_with(start))
 }
 
 /// Returns how many of the lines behind a tag belong to it and not to the summary: the agents' file

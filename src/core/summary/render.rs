@@ -128,7 +128,9 @@ impl Page<'_> {
         let Some(turn) = self.last.filter(|turn| turn.state != State::Answered) else { return out };
         let mut state = format!("[ ] The request under Goal: {}", self.state(turn));
         if turn.calls > 0 {
-            state.push_str(&format!("; {} so far", calls(turn.calls)));
+            let goes_on = !self.extract.moved && self.extract.previous.is_some();
+            let since = if goes_on { "since the previous summary" } else { "so far" };
+            state.push_str(&format!("; {} {since}", calls(turn.calls)));
         }
         if turn.calls > 0 && !turn.report.is_empty() {
             state.push_str(&format!(", {} of them after the assistant's last words", turn.silent_calls));

@@ -30,18 +30,11 @@ pub(super) fn steps(command: &str) -> Vec<Step> {
     }
     let steps: Vec<Step> = segments.iter().filter_map(|segment| step(segment)).collect();
     let acts = steps.iter().any(|step| !step.looks);
-    steps.into_iter().filter(|step| !acts || !step.looks).collect()
-}
-
-/// Returns a command without the changes of folder at its start.
-pub(super) fn without_cd(command: &str) -> &str {
-    let mut rest = command.trim();
-    while let Some(behind) = rest.strip_prefix("cd ") {
-        let ends = ["&&", ";", "\n"].iter().filter_map(|end| Some((behind.find(end)?, end.len()))).min();
-        let Some((at, length)) = ends else { break };
-        rest = behind[at + length..].trim_start();
-    }
-    rest
+    let folder = steps.iter().find(|step| step.name.starts_with("cd ")).map(|step| step.name[3..].to_owned());
+    let mut steps: Vec<Step> = steps.into_iter().filter(|step| !acts || !step.looks).collect();
+    // The same command in another folder is another one.
+    folder.iter().for_each(|folder| steps.iter_mut().for_each(|step| step.name += &format!(" in {folder}")));
+    steps
 }
 
 /// Splits at what joins commands, outside quotations.
@@ -101,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_command_line_is_its_programs() {
-        assert_eq!(names("cd a/b && npm run build 2>&1 | tail -3"), ["npm run build"]);
+        assert_eq!(names("cd a/b && npm run build 2>&1 | tail -3"), ["npm run build in a/b"]);
         assert_eq!(
             names("git add . && git commit -m \"Fix; all && more\" && git push"),
             ["git add", "git commit", "git push"]
@@ -129,11 +122,5 @@ mod tests {
         for command in ["cat > a <<'EOF'\nx\nEOF", "sed -i s/a/b/ c", "make", "git push", "echo x >> y"] {
             assert!(!looks(command), "{command}");
         }
-    }
-
-    #[test]
-    fn the_folder_is_left_out() {
-        assert_eq!(without_cd("cd /a/b && cd c; make"), "make");
-        assert_eq!(without_cd("cd /a"), "cd /a");
     }
 }

@@ -332,7 +332,7 @@ fn a_command_is_shown_whole_and_never_as_a_fragment() {
     ));
     messages.extend(bash("cat > note.md <<'EOF'\nfor dir in x\nEOF", None));
     let text = summary(None, messages);
-    assert!(text.contains("`for dir in a b; do make -C $dir; done`: exited with code 2"), "{text}");
+    assert!(text.contains("`cd /x && for dir in a b; do make -C $dir; done`: exited with code 2"), "{text}");
     assert!(text.contains("`cat > note.md <<'EOF' …`"), "{text}");
     assert!(!text.contains("for dir in`") && !text.contains("for dir in x"));
 }
@@ -346,10 +346,10 @@ fn a_success_settles_a_failure_and_a_pipe_does_not() {
         messages.extend(bash(after, None));
         below(&summary(None, messages), "### Blocked").join("\n")
     };
-    assert_eq!(failing("cargo test --lib"), "- (none)");
-    let piped = failing("cargo test | tail -3");
+    assert_eq!(failing("cd a && cargo test --lib"), "- (none)");
+    let piped = failing("cd a && cargo test | tail -3");
     assert!(piped.contains("no success seen since; run again, its exit code hidden by a pipe"), "{piped}");
-    let other = failing("cargo build");
+    let other = failing("cd b && cargo test");
     assert!(other.ends_with("(2 tool calls before the end, no success seen since)"), "{other}");
 }
 
@@ -394,7 +394,7 @@ fn open_points_of_a_models_summary_are_carried_once_more() {
 
     ### In Progress
     - [ ] Numbers
-    - [ ] The request under Goal: no final answer yet; 1 tool call so far
+    - [ ] The request under Goal: no final answer yet; 1 tool call since the previous summary
     - Last tool calls, in order: edit `src/number.rs`
 
     ### Blocked

@@ -212,10 +212,9 @@ fn described(call: &Call) -> String {
     }
 }
 
-/// Returns a command on one line, without the change of folder before it; of a document in it (`<<`)
-/// only its start.
+/// Returns a command on one line; of a document in it (`<<`) only its start.
 fn shown(command: &str) -> String {
-    let text = clean(shell::without_cd(command)).replace('`', "'");
+    let text = clean(command.trim()).replace('`', "'");
     let end = text.find("<<").and_then(|at| Some(at + text[at..].find('\n')?));
     let code = &text[..end.unwrap_or(text.len())];
     let lines: Vec<&str> = code.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
