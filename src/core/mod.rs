@@ -3,6 +3,8 @@
 //! `bytes → log (lines) → entries → tree → operation → plan → bytes`; each module sees only the
 //! types to its left.
 
+pub mod dialect;
+
 pub mod store;
 
 pub mod json;

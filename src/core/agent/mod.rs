@@ -11,13 +11,14 @@ pub use omp::OhMyPi;
 pub use pi::Pi;
 
 use super::bodies::{Bodies, Context, Message};
+use super::dialect::Dialect;
 use super::entry::{Entry, EntryIx, Kind, Role};
 use super::json::Raw;
 use super::json::write::{Object, texts};
 use super::pi::prompt::{self, Instructions, Segment};
 use super::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use super::record::{Block, MessageFacts, Record};
-use super::session::{Dialect, Session};
+use super::session::Session;
 use super::text::Text;
 use super::tree::Tree;
 use std::collections::HashMap;

@@ -10,9 +10,10 @@ mod link;
 pub(crate) mod part;
 
 use super::agent::Agent;
+use super::dialect::Dialect;
 use super::entry::LineNo;
 use super::row::RowOptions;
-use super::session::{Dialect, Session};
+use super::session::Session;
 use super::store::ReadAt;
 use header::Preamble;
 use part::{Part, Progress, Reading, Window};

@@ -3,14 +3,13 @@
 use super::Options;
 use super::header::Version;
 use crate::core::agent::Agent;
+use crate::core::dialect::Dialect;
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
 use crate::core::json::scan::RawString;
 use crate::core::json::string::{decode, is_utf8};
 use crate::core::json::{Raw, Scanner};
 use crate::core::record::{Block, Content, Record, named_head, scan};
-use crate::core::session::{
-    Dialect, InLine, LabelChange, OtherName, Problem, ProblemKind, ToolCall, ToolResult,
-};
+use crate::core::session::{InLine, LabelChange, OtherName, Problem, ProblemKind, ToolCall, ToolResult};
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
 use memchr::memchr;

@@ -1,7 +1,8 @@
 //! What can be wrong with a session file, and what that means for the agent that opens it.
 
+use crate::core::dialect::Dialect;
 use crate::core::entry::LineNo;
-use crate::core::session::{Dialect, Format};
+use crate::core::session::Format;
 use crate::core::text::Text;
 
 /// How bad a finding is.
