@@ -3,7 +3,7 @@
 use super::entry::{EntryIx, Kind, Span};
 use super::json::Raw;
 use super::session::Session;
-use super::store::ReadAt;
+use super::store::{ReadAt, resize};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io;
@@ -101,8 +101,9 @@ impl<'a> FileBodies<'a> {
         window.start = if walks_back { span.end().saturating_sub(room) } else { span.start };
         let end = if walks_back { span.end() } else { (span.start + room).min(self.source.len()) };
         window.used = span.len;
-        window.bytes.resize((end - window.start) as usize, 0);
-        let read = self.source.read_exact_at(&mut window.bytes, window.start);
+        let size = (end - window.start) as usize;
+        let read = resize(&mut window.bytes, size)
+            .and_then(|()| self.source.read_exact_at(&mut window.bytes, window.start));
         if read.is_err() {
             window.bytes.clear();
         }
