@@ -37,6 +37,9 @@ fn large() -> String {
     session
 }
 
+/// One process, one thread.
+const ONE: &str = "prlimit --nproc=1";
+
 /// A limit on processes counts threads, too. Root has none, so there it is somebody else who runs it.
 #[test]
 fn where_no_thread_can_be_started_one_does_it_all() {
@@ -48,9 +51,15 @@ fn where_no_thread_can_be_started_one_does_it_all() {
     let program = s.path("program");
     assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_pisess")).arg(&program).status().unwrap().success());
     assert!(Command::new("chmod").args(["-R", "a+rwX"]).arg(s.path("")).status().unwrap().success());
+    if rustix::process::geteuid().is_root() {
+        // A rewrite by somebody else would change the owner.
+        assert!(
+            Command::new("chown").args(["-R", "65534:65534"]).arg(s.path("")).status().unwrap().success()
+        );
+    }
     let run = |limit: &str, line: &str| {
         let mut command = Command::new("sh");
-        command.args(["-c", &format!("{limit} && exec \"$0\" \"$@\"")]).arg(&program).args(split(line));
+        command.args(["-c", &format!("exec {limit} \"$0\" \"$@\"")]).arg(&program).args(split(line));
         if rustix::process::geteuid().is_root() {
             command.uid(65_534).gid(65_534);
         }
@@ -64,20 +73,20 @@ fn where_no_thread_can_be_started_one_does_it_all() {
         "branches ./s.jsonl",
         "check ./s.jsonl",
         "show ./s.jsonl @",
-        "label ./s.jsonl",
+        "label ./s.jsonl --json",
         "check ./old",
         "migrate --check ./old",
     ] {
-        let (usual, alone) = (run("true", line), run("ulimit -u 1", line));
+        let (usual, alone) = (run("", line), run(ONE, line));
         assert_eq!(text(&alone.stderr), text(&usual.stderr), "{line}");
         assert_eq!(alone.status.code(), usual.status.code(), "{line}");
-        assert!(usual.status.code() <= Some(1) && !usual.stdout.is_empty(), "{line}: {usual:?}");
+        assert!(usual.status.code() <= Some(1), "{line}: {usual:?}");
         assert!(alone.stdout == usual.stdout, "{line}");
     }
-    assert_eq!(run("ulimit -u 1", "migrate ./old").status.code(), Some(0));
-    assert_eq!(run("ulimit -u 1", "migrate --check ./old").status.code(), Some(0));
+    assert_eq!(run(ONE, "migrate ./old").status.code(), Some(0));
+    assert_eq!(run(ONE, "migrate --check ./old").status.code(), Some(0));
     // The limit holds: nothing can be started for a summarizer, which is an error like any other.
-    let hooked = run("ulimit -u 1", "compact ./s.jsonl --first-kept none --summarizer cat");
+    let hooked = run(ONE, "compact ./s.jsonl --first-kept none --summarizer cat");
     assert_eq!(hooked.status.code(), Some(2), "{hooked:?}");
     assert!(!text(&hooked.stderr).contains("panicked"), "{hooked:?}");
 }
@@ -101,7 +110,7 @@ fn a_line_longer_than_memory_is_an_error() {
         "fork ./two-branches.jsonl -o ./new.jsonl",
     ] {
         // In KB. It has to hold the program and what is read before that line.
-        let output = limited(&s, "ulimit -v 200000", line).output().unwrap();
+        let output = limited(&s, "ulimit -v 90000", line).output().unwrap();
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{line}: {said}");
         assert!(said.contains("out of memory") && said.lines().count() == 1, "{line}: {said}");
@@ -116,7 +125,9 @@ fn what_has_no_end_is_not_read_for_ever() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let is_refused = |output: Output| {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
-        assert!(text(&output.stderr).contains("no session header in it"), "{output:?}");
+        // Among random bytes something may parse.
+        let said = text(&output.stderr);
+        assert!(said.contains("no session header in it") || said.contains("another value stands"), "{said}");
     };
     for device in ["/dev/zero", "/dev/urandom"] {
         is_refused(limited(&s, "true", &format!("tree {device}")).output().unwrap());

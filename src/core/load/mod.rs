@@ -154,7 +154,7 @@ fn pass(source: &dyn ReadAt, options: &Options, preamble: &Preamble) -> Result<P
     let chunks = (source.len() - preamble.end).div_ceil(CHUNK);
     let joiner = Mutex::new(Joiner::new(preamble));
     let next = AtomicU64::new(0);
-    let work = || -> Result<(), LoadError> {
+    let read = || -> Result<(), LoadError> {
         let mut buffer = Vec::new();
         let mut part = Part::default();
         loop {
@@ -167,6 +167,8 @@ fn pass(source: &dyn ReadAt, options: &Options, preamble: &Preamble) -> Result<P
             part = joiner.add(chunk, part)?;
         }
     };
+    // What one cannot read, the others need not go on with.
+    let work = || read().inspect_err(|_| next.store(chunks, Ordering::Relaxed));
     let workers = options.workers.clamp(1, usize::try_from(chunks / 2).unwrap_or(usize::MAX).max(1));
     if workers == 1 {
         work()?;
