@@ -19,8 +19,8 @@
 //! access; here a project's older folder is searched beside the current one), and its names of
 //! 17.2.5 to 17.2.8, which hold a hash.
 
+use super::dialect::Dialect;
 use super::json::Raw;
-use super::session::Dialect;
 use std::path::{Component, Path, PathBuf};
 
 /// What decides where the stores are.
@@ -378,13 +378,13 @@ mod tests {
         assert_eq!(omp(&machine), "/data/omp/sessions/--p--");
         let machine = machine.env("PI_CODING_AGENT_DIR", "/own");
         assert_eq!(omp(&machine), "/own/sessions/--p--");
-        let machine = machine.env("PI_PROFILE", "work");
-        assert_eq!(omp(&machine), "/var/hh/.omp/profiles/work/agent/sessions/--p--");
-        let machine = machine.file("/data/omp/profiles/work", "");
-        assert_eq!(omp(&machine), "/data/omp/profiles/work/sessions/--p--");
+        let machine = machine.env("PI_PROFILE", "job");
+        assert_eq!(omp(&machine), "/var/hh/.omp/profiles/job/agent/sessions/--p--");
+        let machine = machine.file("/data/omp/profiles/job", "");
+        assert_eq!(omp(&machine), "/data/omp/profiles/job/sessions/--p--");
         let machine = machine.env("OMP_PROFILE", "");
         assert_eq!(omp(&machine), "/own/sessions/--p--");
-        let machine = machine.env("PI_CODING_AGENT_DIR", "/var/hh/.omp/profiles/work/agent");
+        let machine = machine.env("PI_CODING_AGENT_DIR", "/var/hh/.omp/profiles/job/agent");
         assert_eq!(omp(&machine), "/data/omp/sessions/--p--", "handed down by a profile");
         let machine = Machine::at("/p").env("PI_CONFIG_DIR", ".cfg").env("OMP_PROFILE", "Bad Name");
         assert_eq!(omp(&machine), "/var/hh/.cfg/agent/sessions/--p--");
