@@ -371,7 +371,7 @@ impl<'a> Writer<'a> {
                 self.block();
                 let mut head = {
                     let mut html = Html::default();
-                    html.push_text(&held.replace('\n', " "));
+                    html.push_escaped(&held.replace('\n', " "));
                     html.to_string()
                 };
                 for (mark, element) in HEAD {

@@ -262,14 +262,14 @@ fn next(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
     }
     // A shell's `$#` and a URL's `//` begin no comment.
     let before = at.checked_sub(1).map_or(b' ', |before| bytes[before]);
-    let starts_comment = |mark: &&str| {
+    let starts_comment = |mark: &str| {
         rest.starts_with(mark.as_bytes())
             && match mark.as_bytes() {
                 b"#" | b";" | b"%" | b"--" => before.is_ascii_whitespace(),
                 _ => before != b':',
             }
     };
-    if language.line_comments.iter().any(|mark| starts_comment(&mark)) {
+    if language.line_comments.iter().any(|mark| starts_comment(mark)) {
         return (Some(Word::Comment), memchr::memchr(b'\n', rest).map_or(text.len(), |end| at + end));
     }
     if let Some(quote) = language.long_quotes.iter().find(|quote| rest.starts_with(quote.as_bytes())) {

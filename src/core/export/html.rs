@@ -19,12 +19,17 @@ impl Html {
     /// Of text; what has a meaning in HTML loses it, within quotes, too, and what acts is made visible.
     pub fn text(text: &str) -> Html {
         let mut html = Html::default();
-        html.push_text(&visible(text));
+        html.push_text(text);
         html
     }
 
     /// Appends text.
     pub fn push_text(&mut self, text: &str) {
+        self.push_escaped(&visible(text));
+    }
+
+    /// Appends text that has been made visible before.
+    pub(super) fn push_escaped(&mut self, text: &str) {
         let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'');
         let mut rest = text;
         while let Some(at) = rest.find(special) {
@@ -69,7 +74,7 @@ impl Html {
         self.0.push(' ');
         self.0 += name;
         self.0 += "=\"";
-        self.push_text(value);
+        self.push_escaped(&visible(value));
         self.0.push('"');
     }
 }
@@ -94,11 +99,11 @@ pub fn html(markup: &str, around: &dyn Around) -> Html {
     let mut rest = markup;
     let marks = [OPEN, OPEN_WITH, CLOSE, SECTION, SECTION_END, WORD, WORD_END];
     while let Some(at) = rest.find(marks) {
-        writer.html.push_text(&rest[..at]);
+        writer.html.push_escaped(&rest[..at]);
         let mark = rest.as_bytes()[at] as char;
         rest = writer.mark(mark, &rest[at + 1..]);
     }
-    writer.html.push_text(rest);
+    writer.html.push_escaped(rest);
     writer.html
 }
 

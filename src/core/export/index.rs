@@ -6,11 +6,11 @@
 use super::article::{Article, cut};
 use super::markup::visible;
 use super::source::Contents;
+use crate::core::dialect::Dialect;
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::core::json::write::{Object, array};
 use crate::core::json::{js, string};
 use crate::core::ops::tree::{Filter, passes};
-use crate::core::session::Dialect;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
 use std::collections::HashMap;

@@ -181,6 +181,9 @@ impl Word {
     }
 }
 
+/// What is open around a section, how many elements that section holds, and where it begins.
+type Outside = (Vec<Option<(usize, usize)>>, usize, usize);
+
 /// Elements within elements that are opened; those further in are left out and their text kept.
 const MOST_LEVELS: usize = 24;
 
@@ -196,7 +199,7 @@ pub struct Markup {
     /// Where the section begins.
     section: usize,
     /// The same of the sections around it.
-    outside: Vec<(Vec<Option<(usize, usize)>>, usize, usize)>,
+    outside: Vec<Outside>,
 }
 
 impl Markup {

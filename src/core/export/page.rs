@@ -69,7 +69,7 @@ pub fn page(
     out.write_all(SKELETON.as_bytes())?;
     piece("id=\"index\"", &index::early(contents, name, title), out)?;
     row_pieces(contents, out)?;
-    write!(out, "<script>{SCRIPT}</script>\n")?;
+    writeln!(out, "<script>{SCRIPT}</script>")?;
     let late = entry_pieces(contents, workers, out)?;
     piece("id=\"late\"", &late.finish(contents), out)?;
     out.write_all(b"</body>\n</html>\n")

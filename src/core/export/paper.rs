@@ -50,7 +50,7 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
             model = Some(name.clone());
         }
         header.push_own("</header>");
-        let note = edits.note(ix).map(|note| Html::text(note));
+        let note = edits.note(ix).map(Html::text);
         writeln!(
             out,
             "<article class=\"entry {}\" id=\"e{}\">{header}<div class=\"body\">{}{}</div></article>",
