@@ -156,7 +156,7 @@ fn everywhere_an_entry_is_named() {
         "fork ./two-branches.jsonl nothing --before",
         "compact ./two-branches.jsonl --first-kept nothing",
         "summarize ./two-branches.jsonl nothing",
-        "summarize ./two-branches.jsonl @ --from nothing",
+        "summarize ./two-branches.jsonl @ --at nothing",
         "switch ./two-branches.jsonl nothing",
         "pop ./two-branches.jsonl nothing",
         "show ./two-branches.jsonl @ nothing",
