@@ -1,4 +1,28 @@
-//! Arguments → core → print. One file a command; what they share stands beside them.
+//! The command line: arguments → core → print. One file per command, the last in the list; before them
+//! what they share. A module uses only what is declared above it.
+
+mod input;
+
+mod interrupt;
+
+mod exchange;
+mod shell;
+
+mod hook;
+mod summary;
+
+mod ids;
+mod transaction;
+
+mod label_name;
+mod navigation;
+
+mod entry_rows;
+mod label_list;
+mod workers;
+
+mod external;
+mod hints;
 
 pub mod append;
 pub mod branches;
@@ -17,20 +41,6 @@ pub mod show;
 pub mod summarize;
 pub mod switch;
 pub mod tree;
-
-mod entry_rows;
-mod external;
-mod hints;
-mod hook;
-mod ids;
-mod input;
-mod label_list;
-mod label_name;
-mod navigation;
-mod shell;
-mod summary;
-mod transaction;
-mod workers;
 
 use crate::guide::{self, Guide};
 use crate::options::GlobalArgs;

@@ -3,7 +3,7 @@
 use super::entry::{EntryIx, Kind, Span};
 use super::json::Raw;
 use super::session::Session;
-use super::store::ReadAt;
+use super::store::{ReadAt, resize};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io;
@@ -85,7 +85,7 @@ impl<'a> FileBodies<'a> {
         let walks_back = span.start < *start;
         *start = if walks_back { span.end().saturating_sub(WINDOW).min(span.start) } else { span.start };
         let end = (*start + WINDOW).min(self.source.len()).max(span.end());
-        bytes.resize((end - *start) as usize, 0);
+        resize(bytes, (end - *start) as usize)?;
         let read = self.source.read_exact_at(bytes, *start);
         if read.is_err() {
             bytes.clear();

@@ -3,11 +3,14 @@
 //! `bytes → log (lines) → entries → tree → operation → plan → bytes`; each module sees only the
 //! types to its left.
 
+pub mod stores;
+
 pub mod store;
 
-pub mod json;
 pub mod text;
 pub mod time;
+
+pub mod json;
 
 pub mod entry;
 pub mod index;
@@ -17,8 +20,6 @@ pub mod fields;
 
 pub mod load;
 pub mod row;
-
-pub mod stores;
 
 pub mod labels;
 pub mod reference;

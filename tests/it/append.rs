@@ -265,7 +265,7 @@ fn what_cannot_be_asked() {
     assert_snapshot!(s.pisess("append -").stdin(session.clone()).done().fails(2), @"no entries to append: standard input is the session already (hint: give them by options such as --user, or in a file with --input)");
     assert_snapshot!(s.pisess("append - --user -").stdin(session.clone()).done().fails(2), @"standard input is the session already (hint: give one of them by a path)");
     assert_snapshot!(s.pisess("append ./two-branches.jsonl").typed().done().fails(2), @"no entries to append: standard input is a terminal (hint: give them by options such as --user, or in a file with --input)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --input ./x --user hi").fails(2), @"--from: the entries are given by options already (hint: append in two steps, or give all entries as JSON)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --input ./x --user hi").fails(2), @"--input: the entries are given by options already (hint: append in two steps, or give all entries as JSON)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --input ./gone").fails(2), @"read ./gone: no such file or directory (hint: give the path of JSON lines, or - for standard input)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user - --assistant -").fails(2), @"two texts are to be read from standard input (hint: give one of them as it is)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user ' '").fails(2), @"the text of the message is empty (hint: say something, or leave the option out)");

@@ -155,7 +155,7 @@ fn labels_come_along() {
     {"type":"message","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}}
     {"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"226b1b5c","label":"start"}
     "#);
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl start").fails(2), @r#"./two-branches.jsonl: "start" fits several entries: 1a2b3c01, 226b1b5c (hint: give more of the id, or the line as `:12`)"#);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl start").fails(2), @r#"./two-branches.jsonl: "start" fits several entries: 1a2b3c01, 226b1b5c (hint: several entries have this label; name one of them by its id)"#);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::{LoadError, WrongFile};
 use crate::core::entry::{LineNo, Span};
 use crate::core::json::Raw;
 use crate::core::session::{Header, Problem, ProblemKind};
-use crate::core::store::ReadAt;
+use crate::core::store::{ReadAt, resize};
 use crate::core::text::Text;
 use std::io;
 
@@ -156,7 +156,7 @@ impl Lines<'_> {
                 break searched + at;
             }
             searched = self.buffer.len();
-            self.buffer.resize(searched + searched.max(4096), 0);
+            resize(&mut self.buffer, searched + searched.max(4096))?;
             let read = self.source.read_at(&mut self.buffer[searched..], self.start + searched as u64)?;
             self.buffer.truncate(searched + read);
             if read == 0 {

@@ -13,13 +13,14 @@ pub(crate) mod record;
 use super::entry::LineNo;
 use super::row::RowOptions;
 use super::session::{Dialect, Session};
-use super::store::ReadAt;
+use super::store::{ReadAt, resize};
 use header::Preamble;
 use part::{Part, Progress, Window};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 /// Bytes a worker takes at a time: small enough for the cache, large enough for few reads.
 const CHUNK: u64 = 256 * 1024;
@@ -121,6 +122,11 @@ pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError
     link::link(preamble, part, options.dialect, source)
 }
 
+/// Whether a session's header is in these first bytes of a file.
+pub fn has_header(start: &[u8]) -> bool {
+    header::read(&start.to_vec()).is_ok()
+}
+
 fn dialect(preamble: &Preamble, part: &Part) -> Dialect {
     if preamble.title_slot.is_some() { Dialect::OhMyPi } else { part.dialect.unwrap_or(Dialect::Pi) }
 }
@@ -165,8 +171,10 @@ fn pass(source: &dyn ReadAt, options: &Options, preamble: &Preamble) -> Result<P
     if workers == 1 {
         work()?;
     } else {
-        std::thread::scope(|scope| -> Result<(), LoadError> {
-            let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+        thread::scope(|scope| -> Result<(), LoadError> {
+            // Where no further thread can be started, those that are there do it.
+            let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+            let others: Vec<_> = (1..workers).map_while(start).collect();
             let mine = work();
             for other in others {
                 other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -256,10 +264,7 @@ fn extend_to_newline(source: &dyn ReadAt, buffer: &mut Vec<u8>, start: u64) -> i
 
 /// Makes `buffer[keep..]` the `len` bytes of the file from `start + keep` on.
 fn fill(source: &dyn ReadAt, buffer: &mut Vec<u8>, keep: usize, start: u64, len: usize) -> io::Result<()> {
-    if buffer.len() < keep + len {
-        buffer.resize(keep + len, 0);
-    }
-    buffer.truncate(keep + len);
+    resize(buffer, keep + len)?;
     let mut at = keep;
     while at < buffer.len() {
         match source.read_at(&mut buffer[at..], start + at as u64) {

@@ -1,7 +1,7 @@
 //! The physical lines of a source, one after the other, through one buffer.
 
 use crate::core::entry::Span;
-use crate::core::store::ReadAt;
+use crate::core::store::{ReadAt, resize};
 use std::io;
 
 /// Bytes read at a time.
@@ -61,7 +61,7 @@ impl<'a> Lines<'a> {
         let had = self.buffer.len();
         let left = self.source.len().saturating_sub(self.start + had as u64);
         let step = STEP.max(had).min(usize::try_from(left).unwrap_or(usize::MAX));
-        self.buffer.resize(had + step, 0);
+        resize(&mut self.buffer, had + step)?;
         self.source.read_exact_at(&mut self.buffer[had..], self.start + had as u64)?;
         Ok(step > 0)
     }
