@@ -3,23 +3,25 @@
 //! `bytes → log (lines) → entries → tree → operation → plan → bytes`; each module sees only the
 //! types to its left.
 
+pub mod text;
+
+pub mod json;
+pub mod time;
+
+pub mod dialect;
 pub mod stores;
 
 pub mod store;
-
-pub mod text;
-pub mod time;
-
-pub mod json;
 
 pub mod entry;
 pub mod index;
 pub mod session;
 
-pub mod fields;
+pub mod lines;
 
-pub mod load;
-pub mod row;
+pub mod content;
+pub mod fields;
+pub mod record;
 
 pub mod labels;
 pub mod reference;
@@ -29,10 +31,15 @@ pub mod upgrade;
 pub mod bodies;
 pub mod prepare;
 
-pub mod omp;
 pub mod pi;
 
+pub mod omp;
+
+pub mod row;
+
 pub mod agent;
+pub mod load;
+
 pub mod summary;
 
 pub mod plan;
