@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(omp(&machine), "/own/sessions/--p--");
         let machine = machine.env("PI_PROFILE", "job");
         assert_eq!(omp(&machine), "/var/hh/.omp/profiles/job/agent/sessions/--p--");
-        let machine = machine.file("/data/omp/profiles/work", "");
+        let machine = machine.file("/data/omp/profiles/job", "");
         assert_eq!(omp(&machine), "/data/omp/profiles/job/sessions/--p--");
         let machine = machine.env("OMP_PROFILE", "");
         assert_eq!(omp(&machine), "/own/sessions/--p--");
