@@ -16,10 +16,12 @@ pub mod index;
 pub mod session;
 
 pub mod lines;
+pub mod stretches;
 
 pub mod content;
 pub mod fields;
 pub mod record;
+pub mod search;
 
 pub mod stores;
 

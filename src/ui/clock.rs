@@ -7,6 +7,8 @@ use jiff::tz::TimeZone;
 use std::cell::{Cell, OnceCell};
 use std::path::{Path, PathBuf};
 
+const DAY_MS: i64 = 86_400_000;
+
 /// The machine's time zone, looked up with the first time that is shown.
 #[derive(Clone, Debug)]
 pub struct Clock {
@@ -58,6 +60,23 @@ impl Clock {
         out
     }
 
+    /// Returns the local date of a time, in days since 1970.
+    pub fn day(&self, time_ms: i64) -> Option<i64> {
+        let time = Timestamp::from_millisecond(time_ms).ok()?;
+        Some((time_ms + self.offset(time, time_ms)).div_euclid(DAY_MS))
+    }
+
+    /// Returns when a day begins here: its first moment, where the clocks leave midnight out.
+    pub fn day_start(&self, day: i64) -> i64 {
+        let utc = day.saturating_mul(DAY_MS);
+        let before = |time: i64| Timestamp::from_millisecond(time).map_or(0, |at| self.offset(at, time));
+        let start = utc - before(utc);
+        // The clocks may change between here and there.
+        let starts = [utc - before(start), start];
+        let of_day = starts.into_iter().filter(|&time| self.day(time) == Some(day));
+        of_day.min().unwrap_or(start)
+    }
+
     fn zone(&self) -> &TimeZone {
         self.zone.get_or_init(TimeZone::system)
     }
@@ -107,6 +126,22 @@ mod tests {
             for time in times.chain([0, -1, -62_167_219_200_000, 253_370_764_800_000, -62_200_000_000_000]) {
                 let zoned = Timestamp::from_millisecond(time).unwrap().to_zoned(clock.zone().clone());
                 assert_eq!(clock.text(time), zoned.strftime("%Y-%m-%d %H:%M").to_string(), "{zone} {time}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_day_begins_at_its_first_moment() {
+        // The last one leaves midnight out in spring and repeats the hour before it in autumn.
+        for zone in ["UTC0", "CET-1CEST,M3.5.0,M10.5.0/3", "<+0545>-5:45", "EET-2EEST,M4.5.5/0,M10.5.4/24"] {
+            let clock = clock(zone);
+            for day in 20_000..21_000 {
+                let start = clock.day_start(day);
+                assert_eq!(
+                    (clock.day(start - 1), clock.day(start)),
+                    (Some(day - 1), Some(day)),
+                    "{zone} {day}"
+                );
             }
         }
     }
