@@ -89,7 +89,11 @@ mod tests {
             let clock = Clock { zone: TimeZone::posix(zone).unwrap().into() };
             for day in 20_000..21_000 {
                 let start = clock.day_start(day);
-                assert_eq!((clock.day(start - 1), clock.day(start)), (Some(day - 1), Some(day)), "{zone} {day}");
+                assert_eq!(
+                    (clock.day(start - 1), clock.day(start)),
+                    (Some(day - 1), Some(day)),
+                    "{zone} {day}"
+                );
             }
         }
     }
