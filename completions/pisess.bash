@@ -34,11 +34,11 @@ _pisess() {
             pisess,edit)
                 cmd="pisess__subcmd__edit"
                 ;;
-            pisess,export)
-                cmd="pisess__subcmd__export"
-                ;;
             pisess,fork)
                 cmd="pisess__subcmd__fork"
+                ;;
+            pisess,grep)
+                cmd="pisess__subcmd__grep"
                 ;;
             pisess,help)
                 cmd="pisess__subcmd__help"
@@ -63,6 +63,9 @@ _pisess() {
                 ;;
             pisess,show)
                 cmd="pisess__subcmd__show"
+                ;;
+            pisess,stats)
+                cmd="pisess__subcmd__stats"
                 ;;
             pisess,summarize)
                 cmd="pisess__subcmd__summarize"
@@ -91,11 +94,11 @@ _pisess() {
             pisess__subcmd__help,edit)
                 cmd="pisess__subcmd__help__subcmd__edit"
                 ;;
-            pisess__subcmd__help,export)
-                cmd="pisess__subcmd__help__subcmd__export"
-                ;;
             pisess__subcmd__help,fork)
                 cmd="pisess__subcmd__help__subcmd__fork"
+                ;;
+            pisess__subcmd__help,grep)
+                cmd="pisess__subcmd__help__subcmd__grep"
                 ;;
             pisess__subcmd__help,help)
                 cmd="pisess__subcmd__help__subcmd__help"
@@ -121,6 +124,9 @@ _pisess() {
             pisess__subcmd__help,show)
                 cmd="pisess__subcmd__help__subcmd__show"
                 ;;
+            pisess__subcmd__help,stats)
+                cmd="pisess__subcmd__help__subcmd__stats"
+                ;;
             pisess__subcmd__help,summarize)
                 cmd="pisess__subcmd__help__subcmd__summarize"
                 ;;
@@ -137,7 +143,7 @@ _pisess() {
 
     case "${cmd}" in
         pisess)
-            opts="-q -h -V --color --quiet --list --help --version migrate tree path show label append edit pick fork compact summarize merge branches switch pop context export check help"
+            opts="-q -h -V --color --quiet --list --help --version migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -410,40 +416,6 @@ _pisess() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        pisess__subcmd__export)
-            opts="-o -q -h --as --static --output --renderer --force --json --color --quiet --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --as)
-                    COMPREPLY=($(compgen -W "html markdown" -- "${cur}"))
-                    return 0
-                    ;;
-                --output)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -o)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --renderer)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --color)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         pisess__subcmd__fork)
             opts="-o -n -q -h --before --subtree --all --cwd --dir --hook --timeout --output --dry-run --force --wait --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -490,8 +462,42 @@ _pisess() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        pisess__subcmd__grep)
+            opts="-a -e -i -F -w -l -c -q -h --all --regexp --ignore-case --fixed-strings --word-regexp --files-with-matches --count --role --active --since --raw --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --regexp)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -e)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         pisess__subcmd__help)
-            opts="migrate tree path show label append edit pick fork compact summarize merge branches switch pop context export check help"
+            opts="migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -588,7 +594,7 @@ _pisess() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        pisess__subcmd__help__subcmd__export)
+        pisess__subcmd__help__subcmd__fork)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -602,7 +608,7 @@ _pisess() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        pisess__subcmd__help__subcmd__fork)
+        pisess__subcmd__help__subcmd__grep)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -715,6 +721,20 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pisess__subcmd__help__subcmd__stats)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1003,13 +1023,35 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__show)
-            opts="-q -h --children --renderer --json --color --quiet --help"
+            opts="-q -h --children --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --renderer)
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pisess__subcmd__stats)
+            opts="-a -q -h --all --by --since --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --by)
+                    COMPREPLY=($(compgen -W "session model day week month project tool entry" -- "${cur}"))
+                    return 0
+                    ;;
+                --since)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
