@@ -75,6 +75,17 @@ export const KINDS = {
     },
   },
 
+  stats: {
+    questions: () => [{ kind: "stats" }],
+    async compare(world, _, [{ tokens, cost, ...counts }]) {
+      const actual = await world.json(["stats", world.file, "--json"]);
+      if (actual.problem) return actual.problem;
+      const { messages: totalMessages, userMessages, assistantMessages, toolCalls, toolResults } = actual.value;
+      const found = { userMessages, assistantMessages, toolCalls, toolResults, totalMessages };
+      return difference({ ...counts, tokens, cost }, { ...found, tokens: actual.value.tokens, cost: actual.value.cost });
+    },
+  },
+
   prepare: {
     questions: ({ keepRecentTokens }) => [{ kind: "prepare", keepRecentTokens }],
     async compare(world, { keepRecentTokens }, [expected]) {
