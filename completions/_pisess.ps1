@@ -42,6 +42,8 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('summarize', 'summarize', [CompletionResultType]::ParameterValue, 'Go to another entry and leave a summary of the branch behind')
             [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Bring another branch back as a summary at the leaf')
             [CompletionResult]::new('branches', 'branches', [CompletionResultType]::ParameterValue, 'List the branches')
+            [CompletionResult]::new('grep', 'grep', [CompletionResultType]::ParameterValue, 'Search the text of sessions')
+            [CompletionResult]::new('stats', 'stats', [CompletionResultType]::ParameterValue, 'Count tokens, cost, messages, tools and time')
             [CompletionResult]::new('switch', 'switch', [CompletionResultType]::ParameterValue, 'Go on from another entry')
             [CompletionResult]::new('pop', 'pop', [CompletionResultType]::ParameterValue, 'Take the last question back, and leave a summary of what came after it')
             [CompletionResult]::new('context', 'context', [CompletionResultType]::ParameterValue, 'Print what the model would see at an entry')
@@ -120,8 +122,8 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;append' {
-            [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'The entry to go on from')
-            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Entries as JSON lines, from a file; - is standard input')
+            [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'The entry under which to append')
+            [CompletionResult]::new('--input', '--input', [CompletionResultType]::ParameterName, 'Entries as JSON lines, from a file; - is standard input')
             [CompletionResult]::new('--name', '--name', [CompletionResultType]::ParameterName, 'pi: name the session; an empty name takes it off')
             [CompletionResult]::new('--model', '--model', [CompletionResultType]::ParameterName, 'Another model from here on')
             [CompletionResult]::new('--thinking', '--thinking', [CompletionResultType]::ParameterName, 'Another thinking level from here on')
@@ -165,7 +167,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;pick' {
-            [CompletionResult]::new('--onto', '--onto', [CompletionResultType]::ParameterName, 'The entry under which the copies go')
+            [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'The entry under which the copies go')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Seconds to wait for the session''s lock')
@@ -205,7 +207,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
         'pisess;compact' {
             [CompletionResult]::new('--keep-recent-tokens', '--keep-recent-tokens', [CompletionResultType]::ParameterName, 'How much of the newest conversation to keep as it is')
             [CompletionResult]::new('--first-kept', '--first-kept', [CompletionResultType]::ParameterName, 'Keep from this entry on instead; none keeps nothing')
-            [CompletionResult]::new('--if-over', '--if-over', [CompletionResultType]::ParameterName, 'Do nothing unless the context has more tokens')
+            [CompletionResult]::new('--if-over', '--if-over', [CompletionResultType]::ParameterName, 'Do nothing unless the context has more tokens, such as 100k or 1.5M')
             [CompletionResult]::new('--summary', '--summary', [CompletionResultType]::ParameterName, 'The summary, stored as it is')
             [CompletionResult]::new('--summary-file', '--summary-file', [CompletionResultType]::ParameterName, 'A file that holds the summary; - is standard input')
             [CompletionResult]::new('--summarizer', '--summarizer', [CompletionResultType]::ParameterName, 'A shell command that reads the prompt and prints the summary')
@@ -230,7 +232,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;summarize' {
-            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'The entry to leave, when it is not the leaf')
+            [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'The entry to leave, when it is not the leaf')
             [CompletionResult]::new('--label', '--label', [CompletionResultType]::ParameterName, 'Label the summary')
             [CompletionResult]::new('--summary', '--summary', [CompletionResultType]::ParameterName, 'The summary, stored as it is')
             [CompletionResult]::new('--summary-file', '--summary-file', [CompletionResultType]::ParameterName, 'A file that holds the summary; - is standard input')
@@ -283,6 +285,46 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
         'pisess;branches' {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print a JSON object for each branch')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'pisess;grep' {
+            [CompletionResult]::new('-e', '-e', [CompletionResultType]::ParameterName, 'Search for PATTERN; may be given several times')
+            [CompletionResult]::new('--regexp', '--regexp', [CompletionResultType]::ParameterName, 'Search for PATTERN; may be given several times')
+            [CompletionResult]::new('--role', '--role', [CompletionResultType]::ParameterName, 'Search only entries with this role or type, as user or compaction; may be given several times')
+            [CompletionResult]::new('--since', '--since', [CompletionResultType]::ParameterName, 'Search only entries since TIME: 7d, 2w, a date, or an RFC 3339 time')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('-a', '-a', [CompletionResultType]::ParameterName, 'Take all sessions in both agents'' stores')
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Take all sessions in both agents'' stores')
+            [CompletionResult]::new('-i', '-i', [CompletionResultType]::ParameterName, 'Take upper and lower case for the same')
+            [CompletionResult]::new('--ignore-case', '--ignore-case', [CompletionResultType]::ParameterName, 'Take upper and lower case for the same')
+            [CompletionResult]::new('-F', '-F ', [CompletionResultType]::ParameterName, 'Take patterns as literal text')
+            [CompletionResult]::new('--fixed-strings', '--fixed-strings', [CompletionResultType]::ParameterName, 'Take patterns as literal text')
+            [CompletionResult]::new('-w', '-w', [CompletionResultType]::ParameterName, 'Match whole words only')
+            [CompletionResult]::new('--word-regexp', '--word-regexp', [CompletionResultType]::ParameterName, 'Match whole words only')
+            [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'Print only the paths of sessions that match')
+            [CompletionResult]::new('--files-with-matches', '--files-with-matches', [CompletionResultType]::ParameterName, 'Print only the paths of sessions that match')
+            [CompletionResult]::new('-c', '-c', [CompletionResultType]::ParameterName, 'Print only how many entries match in each session')
+            [CompletionResult]::new('--count', '--count', [CompletionResultType]::ParameterName, 'Print only how many entries match in each session')
+            [CompletionResult]::new('--active', '--active', [CompletionResultType]::ParameterName, 'Search only entries on the path to the leaf')
+            [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Search every string of an entry: signatures, image data, details, ids')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print a JSON object for each entry that matches')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'pisess;stats' {
+            [CompletionResult]::new('--by', '--by', [CompletionResultType]::ParameterName, 'Print a row for each session, model, day, week, month, project, tool or billed entry')
+            [CompletionResult]::new('--since', '--since', [CompletionResultType]::ParameterName, 'Count only entries since TIME: 7d, 2w, a date, or an RFC 3339 time')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('-a', '-a', [CompletionResultType]::ParameterName, 'Take all sessions in both agents'' stores')
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Take all sessions in both agents'' stores')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print a JSON object for each row')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -386,6 +428,8 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('summarize', 'summarize', [CompletionResultType]::ParameterValue, 'Go to another entry and leave a summary of the branch behind')
             [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Bring another branch back as a summary at the leaf')
             [CompletionResult]::new('branches', 'branches', [CompletionResultType]::ParameterValue, 'List the branches')
+            [CompletionResult]::new('grep', 'grep', [CompletionResultType]::ParameterValue, 'Search the text of sessions')
+            [CompletionResult]::new('stats', 'stats', [CompletionResultType]::ParameterValue, 'Count tokens, cost, messages, tools and time')
             [CompletionResult]::new('switch', 'switch', [CompletionResultType]::ParameterValue, 'Go on from another entry')
             [CompletionResult]::new('pop', 'pop', [CompletionResultType]::ParameterValue, 'Take the last question back, and leave a summary of what came after it')
             [CompletionResult]::new('context', 'context', [CompletionResultType]::ParameterValue, 'Print what the model would see at an entry')
@@ -430,6 +474,12 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;help;branches' {
+            break
+        }
+        'pisess;help;grep' {
+            break
+        }
+        'pisess;help;stats' {
             break
         }
         'pisess;help;switch' {

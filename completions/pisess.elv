@@ -39,6 +39,8 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand summarize 'Go to another entry and leave a summary of the branch behind'
             cand merge 'Bring another branch back as a summary at the leaf'
             cand branches 'List the branches'
+            cand grep 'Search the text of sessions'
+            cand stats 'Count tokens, cost, messages, tools and time'
             cand switch 'Go on from another entry'
             cand pop 'Take the last question back, and leave a summary of what came after it'
             cand context 'Print what the model would see at an entry'
@@ -111,8 +113,8 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'pisess;append'= {
-            cand --at 'The entry to go on from'
-            cand --from 'Entries as JSON lines, from a file; - is standard input'
+            cand --at 'The entry under which to append'
+            cand --input 'Entries as JSON lines, from a file; - is standard input'
             cand --name 'pi: name the session; an empty name takes it off'
             cand --model 'Another model from here on'
             cand --thinking 'Another thinking level from here on'
@@ -154,7 +156,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'pisess;pick'= {
-            cand --onto 'The entry under which the copies go'
+            cand --at 'The entry under which the copies go'
             cand -o 'Write the result to PATH (- is standard output), not to the session'
             cand --output 'Write the result to PATH (- is standard output), not to the session'
             cand --wait 'Seconds to wait for the session''s lock'
@@ -192,7 +194,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
         &'pisess;compact'= {
             cand --keep-recent-tokens 'How much of the newest conversation to keep as it is'
             cand --first-kept 'Keep from this entry on instead; none keeps nothing'
-            cand --if-over 'Do nothing unless the context has more tokens'
+            cand --if-over 'Do nothing unless the context has more tokens, such as 100k or 1.5M'
             cand --summary 'The summary, stored as it is'
             cand --summary-file 'A file that holds the summary; - is standard input'
             cand --summarizer 'A shell command that reads the prompt and prints the summary'
@@ -216,7 +218,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'pisess;summarize'= {
-            cand --from 'The entry to leave, when it is not the leaf'
+            cand --at 'The entry to leave, when it is not the leaf'
             cand --label 'Label the summary'
             cand --summary 'The summary, stored as it is'
             cand --summary-file 'A file that holds the summary; - is standard input'
@@ -267,6 +269,44 @@ set edit:completion:arg-completer[pisess] = {|@words|
         &'pisess;branches'= {
             cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand --json 'Print a JSON object for each branch'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;grep'= {
+            cand -e 'Search for PATTERN; may be given several times'
+            cand --regexp 'Search for PATTERN; may be given several times'
+            cand --role 'Search only entries with this role or type, as user or compaction; may be given several times'
+            cand --since 'Search only entries since TIME: 7d, 2w, a date, or an RFC 3339 time'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand -a 'Take all sessions in both agents'' stores'
+            cand --all 'Take all sessions in both agents'' stores'
+            cand -i 'Take upper and lower case for the same'
+            cand --ignore-case 'Take upper and lower case for the same'
+            cand -F 'Take patterns as literal text'
+            cand --fixed-strings 'Take patterns as literal text'
+            cand -w 'Match whole words only'
+            cand --word-regexp 'Match whole words only'
+            cand -l 'Print only the paths of sessions that match'
+            cand --files-with-matches 'Print only the paths of sessions that match'
+            cand -c 'Print only how many entries match in each session'
+            cand --count 'Print only how many entries match in each session'
+            cand --active 'Search only entries on the path to the leaf'
+            cand --raw 'Search every string of an entry: signatures, image data, details, ids'
+            cand --json 'Print a JSON object for each entry that matches'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;stats'= {
+            cand --by 'Print a row for each session, model, day, week, month, project, tool or billed entry'
+            cand --since 'Count only entries since TIME: 7d, 2w, a date, or an RFC 3339 time'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand -a 'Take all sessions in both agents'' stores'
+            cand --all 'Take all sessions in both agents'' stores'
+            cand --json 'Print a JSON object for each row'
             cand -q 'Print no notes, only errors'
             cand --quiet 'Print no notes, only errors'
             cand -h 'Print help (see more with ''--help'')'
@@ -365,6 +405,8 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand summarize 'Go to another entry and leave a summary of the branch behind'
             cand merge 'Bring another branch back as a summary at the leaf'
             cand branches 'List the branches'
+            cand grep 'Search the text of sessions'
+            cand stats 'Count tokens, cost, messages, tools and time'
             cand switch 'Go on from another entry'
             cand pop 'Take the last question back, and leave a summary of what came after it'
             cand context 'Print what the model would see at an entry'
@@ -396,6 +438,10 @@ set edit:completion:arg-completer[pisess] = {|@words|
         &'pisess;help;merge'= {
         }
         &'pisess;help;branches'= {
+        }
+        &'pisess;help;grep'= {
+        }
+        &'pisess;help;stats'= {
         }
         &'pisess;help;switch'= {
         }

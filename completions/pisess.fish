@@ -44,6 +44,8 @@ complete -c pisess -n "__fish_pisess_needs_command" -f -a "compact" -d 'Summaris
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "merge" -d 'Bring another branch back as a summary at the leaf'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "branches" -d 'List the branches'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "grep" -d 'Search the text of sessions'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "stats" -d 'Count tokens, cost, messages, tools and time'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "switch" -d 'Go on from another entry'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "pop" -d 'Take the last question back, and leave a summary of what came after it'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "context" -d 'Print what the model would see at an entry'
@@ -103,8 +105,8 @@ complete -c pisess -n "__fish_pisess_using_subcommand label" -l force -d 'Overri
 complete -c pisess -n "__fish_pisess_using_subcommand label" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand label" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand label" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c pisess -n "__fish_pisess_using_subcommand append" -l at -d 'The entry to go on from' -r
-complete -c pisess -n "__fish_pisess_using_subcommand append" -l from -d 'Entries as JSON lines, from a file; - is standard input' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l at -d 'The entry under which to append' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l input -d 'Entries as JSON lines, from a file; - is standard input' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand append" -l name -d 'pi: name the session; an empty name takes it off' -r
 complete -c pisess -n "__fish_pisess_using_subcommand append" -l model -d 'Another model from here on' -r
 complete -c pisess -n "__fish_pisess_using_subcommand append" -l thinking -d 'Another thinking level from here on' -r -f -a "off\t''
@@ -144,7 +146,7 @@ complete -c pisess -n "__fish_pisess_using_subcommand edit" -l force -d 'Overrid
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c pisess -n "__fish_pisess_using_subcommand pick" -l onto -d 'The entry under which the copies go' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -l at -d 'The entry under which the copies go' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pick" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand pick" -l wait -d 'Seconds to wait for the session\'s lock' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pick" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -174,7 +176,7 @@ complete -c pisess -n "__fish_pisess_using_subcommand fork" -s q -l quiet -d 'Pr
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l keep-recent-tokens -d 'How much of the newest conversation to keep as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l first-kept -d 'Keep from this entry on instead; none keeps nothing' -r
-complete -c pisess -n "__fish_pisess_using_subcommand compact" -l if-over -d 'Do nothing unless the context has more tokens' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l if-over -d 'Do nothing unless the context has more tokens, such as 100k or 1.5M' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
@@ -194,7 +196,7 @@ complete -c pisess -n "__fish_pisess_using_subcommand compact" -l force -d 'Over
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l from -d 'The entry to leave, when it is not the leaf' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l at -d 'The entry to leave, when it is not the leaf' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l label -d 'Label the summary' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
@@ -241,6 +243,39 @@ never\t'Never'"
 complete -c pisess -n "__fish_pisess_using_subcommand branches" -l json -d 'Print a JSON object for each branch'
 complete -c pisess -n "__fish_pisess_using_subcommand branches" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand branches" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand grep" -s e -l regexp -d 'Search for PATTERN; may be given several times' -r
+complete -c pisess -n "__fish_pisess_using_subcommand grep" -l role -d 'Search only entries with this role or type, as user or compaction; may be given several times' -r
+complete -c pisess -n "__fish_pisess_using_subcommand grep" -l since -d 'Search only entries since TIME: 7d, 2w, a date, or an RFC 3339 time' -r
+complete -c pisess -n "__fish_pisess_using_subcommand grep" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand grep" -s a -l all -d 'Take all sessions in both agents\' stores'
+complete -c pisess -n "__fish_pisess_using_subcommand grep" -s i -l ignore-case -d 'Take upper and lower case for the same'
+complete -c pisess -n "__fish_pisess_using_subcommand grep" -s F -l fixed-strings -d 'Take patterns as literal text'
+complete -c pisess -n "__fish_pisess_using_subcommand grep" -s w -l word-regexp -d 'Match whole words only'
+complete -c pisess -n "__fish_pisess_using_subcommand grep" -s l -l files-with-matches -d 'Print only the paths of sessions that match'
+complete -c pisess -n "__fish_pisess_using_subcommand grep" -s c -l count -d 'Print only how many entries match in each session'
+complete -c pisess -n "__fish_pisess_using_subcommand grep" -l active -d 'Search only entries on the path to the leaf'
+complete -c pisess -n "__fish_pisess_using_subcommand grep" -l raw -d 'Search every string of an entry: signatures, image data, details, ids'
+complete -c pisess -n "__fish_pisess_using_subcommand grep" -l json -d 'Print a JSON object for each entry that matches'
+complete -c pisess -n "__fish_pisess_using_subcommand grep" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand grep" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand stats" -l by -d 'Print a row for each session, model, day, week, month, project, tool or billed entry' -r -f -a "session\t'A session'
+model\t'A model of a provider'
+day\t'A local day'
+week\t'A week, by its Monday'
+month\t'A month'
+project\t'The folder of sessions'
+tool\t'A tool'
+entry\t'A billed entry'"
+complete -c pisess -n "__fish_pisess_using_subcommand stats" -l since -d 'Count only entries since TIME: 7d, 2w, a date, or an RFC 3339 time' -r
+complete -c pisess -n "__fish_pisess_using_subcommand stats" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand stats" -s a -l all -d 'Take all sessions in both agents\' stores'
+complete -c pisess -n "__fish_pisess_using_subcommand stats" -l json -d 'Print a JSON object for each row'
+complete -c pisess -n "__fish_pisess_using_subcommand stats" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand stats" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l label -d 'Label the summary; if none is left, label REF' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
@@ -307,21 +342,23 @@ complete -c pisess -n "__fish_pisess_using_subcommand check" -l force -d 'Overri
 complete -c pisess -n "__fish_pisess_using_subcommand check" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand check" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "migrate" -d 'Bring old session files to version 3'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "tree" -d 'Draw the conversation as a tree'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "path" -d 'List the entries from the root to an entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "show" -d 'Show entries in full'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "label" -d 'Name an entry, take its name off, or list the names'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "append" -d 'Add entries: messages, notes, settings, a name'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "edit" -d 'Change what the model sees of an entry, and leave the entry as it is'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "pick" -d 'Copy entries to the leaf, or onto another entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "merge" -d 'Bring another branch back as a summary at the leaf'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "branches" -d 'List the branches'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "switch" -d 'Go on from another entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "pop" -d 'Take the last question back, and leave a summary of what came after it'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "context" -d 'Print what the model would see at an entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "check" -d 'Tell what is wrong with session files, and repair it'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "migrate" -d 'Bring old session files to version 3'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "tree" -d 'Draw the conversation as a tree'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "path" -d 'List the entries from the root to an entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "show" -d 'Show entries in full'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "label" -d 'Name an entry, take its name off, or list the names'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "append" -d 'Add entries: messages, notes, settings, a name'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "edit" -d 'Change what the model sees of an entry, and leave the entry as it is'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "pick" -d 'Copy entries to the leaf, or onto another entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "merge" -d 'Bring another branch back as a summary at the leaf'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "branches" -d 'List the branches'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "grep" -d 'Search the text of sessions'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "stats" -d 'Count tokens, cost, messages, tools and time'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "switch" -d 'Go on from another entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "pop" -d 'Take the last question back, and leave a summary of what came after it'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "context" -d 'Print what the model would see at an entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "check" -d 'Tell what is wrong with session files, and repair it'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

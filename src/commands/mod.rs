@@ -1,4 +1,31 @@
-//! Arguments → core → print. One file a command; what they share stands beside them.
+//! The command line: arguments → core → print. One file per command, the last in the list; before them
+//! what they share. A module uses only what is declared above it.
+
+mod input;
+
+mod interrupt;
+
+mod exchange;
+mod shell;
+
+mod hook;
+mod summary;
+
+mod ids;
+mod transaction;
+
+mod label_name;
+mod navigation;
+
+mod entry_rows;
+mod label_list;
+mod since;
+mod workers;
+
+mod sessions;
+
+mod external;
+mod hints;
 
 pub mod append;
 pub mod branches;
@@ -7,6 +34,7 @@ pub mod compact;
 pub mod context;
 pub mod edit;
 pub mod fork;
+pub mod grep;
 pub mod label;
 pub mod merge;
 pub mod migrate;
@@ -14,24 +42,10 @@ pub mod path;
 pub mod pick;
 pub mod pop;
 pub mod show;
+pub mod stats;
 pub mod summarize;
 pub mod switch;
 pub mod tree;
-
-mod entry_rows;
-mod exchange;
-mod external;
-mod hook;
-mod ids;
-mod input;
-mod interrupt;
-mod label_list;
-mod label_name;
-mod navigation;
-mod shell;
-mod summary;
-mod transaction;
-mod workers;
 
 use crate::guide::{self, Guide};
 use crate::options::GlobalArgs;
@@ -76,6 +90,8 @@ enum Verb {
     Summarize(summarize::Args),
     Merge(merge::Args),
     Branches(branches::Args),
+    Grep(grep::Args),
+    Stats(stats::Args),
     Switch(switch::Args),
     Pop(pop::Args),
     Context(context::Args),
@@ -86,7 +102,7 @@ enum Verb {
 }
 
 /// All commands, as `--help` lists them.
-pub const GUIDES: [Guide; 17] = [
+pub const GUIDES: [Guide; 19] = [
     migrate::GUIDE,
     tree::GUIDE,
     path::GUIDE,
@@ -100,6 +116,8 @@ pub const GUIDES: [Guide; 17] = [
     summarize::GUIDE,
     merge::GUIDE,
     branches::GUIDE,
+    grep::GUIDE,
+    stats::GUIDE,
     switch::GUIDE,
     pop::GUIDE,
     context::GUIDE,
@@ -115,8 +133,8 @@ pub fn command() -> clap::Command {
 pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     let args: Vec<_> = args.into_iter().collect();
     let mut ui = Ui::new(world, wants_json(&args));
-    let done = match Cli::try_parse_from(args) {
-        Ok(cli) => dispatch(cli, &mut ui),
+    let done = match Cli::try_parse_from(&args) {
+        Ok(cli) => dispatch(cli, &mut ui).map_err(|failure| hints::with_session_first(failure, &args)),
         Err(error) => usage(&error, &mut ui),
     };
     done.unwrap_or_else(|failure| ui.report(&failure).code())
@@ -130,7 +148,10 @@ fn wants_json(args: &[OsString]) -> bool {
 fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
     ui.configure(&cli.global);
     let verb = match (cli.list, cli.verb) {
-        (true, None) => return external::list(command(), ui).map(Exit::code),
+        (true, None) => {
+            let exit = external::list(command(), ui)?;
+            return ui.flush().map(|()| exit.code());
+        }
         (true, Some(_)) => return Err(Failure::usage("--list takes no command").hint(external::LOOK)),
         (false, None) => return Err(Failure::usage("no command is given").hint(external::LOOK)),
         (false, Some(verb)) => verb,
@@ -149,6 +170,8 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
         Verb::Summarize(args) => summarize::run(&args, ui),
         Verb::Merge(args) => merge::run(&args, ui),
         Verb::Branches(args) => branches::run(&args, ui),
+        Verb::Grep(args) => grep::run(args, ui),
+        Verb::Stats(args) => stats::run(&args, ui),
         Verb::Switch(args) => switch::run(&args, ui),
         Verb::Pop(args) => pop::run(&args, ui),
         Verb::Context(args) => context::run(&args, ui),
@@ -177,25 +200,6 @@ fn usage(error: &clap::Error, ui: &mut Ui) -> Result<u8, Failure> {
             ui.print_aside(&text.to_string());
             Ok(Exit::Cannot.code())
         }
-        _ => Err(on_one_line(&text.to_string())),
+        _ => Err(hints::usage(error, &command())),
     }
-}
-
-/// What clap says, without its layout: the message, then its tips and where to look as the hint.
-fn on_one_line(text: &str) -> Failure {
-    let said = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
-    let (usage, told): (Vec<_>, Vec<_>) = said.partition(|line| line.starts_with("Usage:"));
-    let (tips, told): (Vec<_>, Vec<_>) = told.into_iter().partition(|line| line.starts_with("tip:"));
-    let message = told.join(" ");
-    let tips = tips.iter().map(|tip| tip.trim_start_matches("tip:").trim());
-    // `Usage: pisess tree [OPTIONS] <SESSION>` names the command.
-    let words = usage.first().map(|usage| usage.trim_start_matches("Usage:").split_whitespace().take(2));
-    let command = words.into_iter().flatten().filter(|word| !word.starts_with(['[', '<', '-']));
-    let command = Some(command.collect::<Vec<_>>().join(" ")).filter(|command| !command.is_empty());
-    let look = format!("see `{} --help`", command.as_deref().unwrap_or("pisess"));
-    let hint = tips.map(str::to_owned).chain([look]).collect::<Vec<_>>().join("; ");
-    Failure::usage(message.trim_start_matches("error:").trim()).hint(hint)
 }

@@ -3,25 +3,27 @@
 //! `bytes → log (lines) → entries → tree → operation → plan → bytes`; each module sees only the
 //! types to its left.
 
-pub mod dialect;
-
-pub mod store;
+pub mod text;
 
 pub mod json;
-pub mod text;
 pub mod time;
+
+pub mod dialect;
+pub mod stores;
+
+pub mod store;
 
 pub mod entry;
 pub mod index;
 pub mod session;
 
 pub mod lines;
+pub mod stretches;
 
 pub mod content;
 pub mod fields;
 pub mod record;
-
-pub mod stores;
+pub mod search;
 
 pub mod labels;
 pub mod reference;

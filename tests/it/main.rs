@@ -29,12 +29,15 @@ mod references;
 mod errors;
 mod every;
 mod fuzz;
+mod grep;
 mod hazards;
 mod hostile;
 mod large;
 mod others;
 mod pipes;
 mod properties;
+#[cfg(target_os = "linux")]
+mod reports;
 mod terminal;
 mod writing;
 
@@ -49,4 +52,5 @@ mod pty;
 mod signals;
 mod tidy;
 
+mod stats;
 mod store;
