@@ -58,7 +58,7 @@ export const KINDS = {
       const actual = await world.jsonLines(["label", world.file, "--json"]);
       if (actual.problem) return actual.problem;
       const sorted = (list) =>
-        Object.fromEntries(list.map(({ targetId, label, timestamp }) => [targetId, { label, timestamp: timestamp ?? null }]));
+        Object.fromEntries(list.map(({ id, label, timestamp }) => [id, { label, timestamp: timestamp ?? null }]));
       return difference(sorted(expected), sorted(actual.value));
     },
   },
