@@ -29,6 +29,7 @@ mod references;
 mod errors;
 mod every;
 mod fuzz;
+mod grep;
 mod hazards;
 mod hostile;
 mod large;
@@ -51,4 +52,5 @@ mod pty;
 mod signals;
 mod tidy;
 
+mod stats;
 mod store;
