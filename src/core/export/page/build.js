@@ -265,7 +265,12 @@ function showImage(figure, value, view) {
     figure.append(make("span", "note", "An image that is still being read"));
     return;
   }
-  const bytes = Uint8Array.from(atob(piece.textContent), (c) => c.charCodeAt(0));
+  let bytes;
+  try {
+    bytes = Uint8Array.from(atob(piece.textContent), (c) => c.charCodeAt(0));
+  } catch {
+    return figure.append(make("span", "note", "An image that cannot be decoded"));
+  }
   const image = make("img");
   image.alt = `Image in ${view.title}`;
   image.src = URL.createObjectURL(new Blob([bytes], { type }));
