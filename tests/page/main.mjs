@@ -7,6 +7,12 @@ import { fileURLToPath } from "node:url";
 import { browser, exported, folder, nodes, open, pisess, rows, serious, session } from "./browser.mjs";
 import { STRINGS, entries } from "./hostile.mjs";
 
+if (process.argv[2] === "--bench") {
+  const { bench } = await import("./bench.mjs");
+  await bench(process.argv.slice(3));
+  process.exit(0);
+}
+
 const fixtures = join(dirname(fileURLToPath(import.meta.url)), "../../fixtures");
 const only = process.argv[2];
 let passed = 0, failed = 0;
