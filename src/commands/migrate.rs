@@ -1,6 +1,7 @@
 //! `pisess migrate`: brings session files to version 3.
 
 use super::input::OpenSession;
+use super::places::named;
 use super::transaction::{output_or_input, store_options};
 use super::workers::in_order;
 use crate::core::load::{Options, load};
@@ -108,7 +109,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.output.is_some() {
         return Err(Failure::cannot("-o takes one session").hint("without -o each file is migrated in place"));
     }
-    let (paths, mut outcomes) = listed(args)?;
+    let (paths, mut outcomes) = listed(args, ui)?;
     let batch = Batch::new();
     outcomes.extend(migrated(&paths, args, &batch, ui));
     for warning in batch.finish() {
@@ -143,11 +144,19 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// The files that are meant, and what went wrong in finding them.
-fn listed(args: &Args) -> Result<(Vec<PathBuf>, Vec<Outcome>), Failure> {
+fn listed(args: &Args, ui: &Ui) -> Result<(Vec<PathBuf>, Vec<Outcome>), Failure> {
     let mut paths = Vec::new();
     let mut outcomes = Vec::new();
     for path in &args.sessions {
-        match store::list_sessions(path, args.recursive) {
+        let named = match named(path, ui) {
+            Ok(named) => named,
+            Err(failure) if args.sessions.len() == 1 => return Err(failure),
+            Err(failure) => {
+                outcomes.push(Outcome::failed(path, &failure));
+                continue;
+            }
+        };
+        match store::list_sessions(&named.path, args.recursive) {
             Ok(listing) => {
                 paths.extend(listing.sessions);
                 outcomes.extend(

@@ -23,6 +23,9 @@ pub mod record;
 
 pub mod stores;
 
+pub mod names;
+pub mod peek;
+
 pub mod labels;
 pub mod reference;
 pub mod tree;
