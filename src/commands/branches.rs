@@ -164,7 +164,7 @@ fn row_text(typed: &Text) -> Text<'static> {
 }
 
 /// How long ago, in the largest unit of which that is at least one.
-fn age(now: i64, time: i64) -> String {
+pub fn age(now: i64, time: i64) -> String {
     if time == Entry::NO_TIME {
         return "?".to_owned();
     }

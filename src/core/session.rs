@@ -7,6 +7,7 @@
 use super::dialect::Dialect;
 use super::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
 use super::index::IdIndex;
+use super::load::digest::Digest;
 use super::text::Text;
 
 /// How a file stores its tree.
@@ -159,6 +160,8 @@ pub struct Session {
     pub searchable: Vec<Slice>,
     /// Where each entry's `message` stands in its line, where asked for.
     pub messages: Vec<InLine>,
+    /// What a list of sessions shows of it, where asked for.
+    pub digest: Digest,
     /// The length of the file in bytes.
     pub len: u64,
     /// Whether the last line has its newline.

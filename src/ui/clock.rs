@@ -7,6 +7,8 @@ use std::cell::OnceCell;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+const DAY_MS: i64 = 86_400_000;
+
 /// The machine's time zone, looked up with the first time that is shown.
 #[derive(Clone, Debug)]
 pub struct Clock {
@@ -22,12 +24,23 @@ impl Clock {
 
     /// Appends a time as `2026-01-31 12:00`; what is no time is a `?` of the same width.
     pub fn push(&self, out: &mut String, time_ms: i64) {
-        let zone = || self.zone.get_or_init(TimeZone::system).clone();
         let written = match Timestamp::from_millisecond(time_ms) {
-            Ok(time) => write!(out, "{}", time.to_zoned(zone()).strftime("%Y-%m-%d %H:%M")),
+            Ok(time) => write!(out, "{}", time.to_zoned(self.zone().clone()).strftime("%Y-%m-%d %H:%M")),
             Err(_) => write!(out, "{:16}", "?"),
         };
         written.expect("the format is a valid one, and a string takes all that is written");
+    }
+
+    /// Returns when a day begins here: its first moment, where the clocks leave midnight out.
+    pub fn day_start(&self, day: i64) -> i64 {
+        let utc = day.saturating_mul(DAY_MS);
+        let midnight = Timestamp::from_millisecond(utc).map(|time| TimeZone::UTC.to_datetime(time));
+        let start = midnight.and_then(|midnight| self.zone().to_timestamp(midnight));
+        start.map_or(utc, |start| start.as_millisecond())
+    }
+
+    fn zone(&self) -> &TimeZone {
+        self.zone.get_or_init(TimeZone::system)
     }
 
     /// Returns the same as a text of its own.

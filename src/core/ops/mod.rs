@@ -6,6 +6,7 @@ pub mod check;
 pub mod edit;
 pub mod fork;
 pub mod label;
+pub mod list;
 pub mod navigate;
 pub mod pick;
 pub mod show;
