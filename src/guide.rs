@@ -35,13 +35,21 @@ from the right; upper and lower case differ. An unknown or ambiguous reference i
 names the candidates. In a shell, quote what holds a brace or begins with a tilde.";
 
 /// The environment variables that are read.
-pub const ENVIRONMENT: [Row; 8] = [
+pub const ENVIRONMENT: [Row; 10] = [
     ("NO_COLOR", "when it is not empty, `--color auto` does not colour"),
     ("TERM", "when it is `dumb`, `--color auto` does not colour"),
     ("TZ", "the time zone in which times are shown; files always hold UTC"),
     (
         "HOME",
         "shown as `~` in paths of tool calls; in `fork --cwd`, part of how oh-my-pi names its folders (so is TMPDIR)",
+    ),
+    (
+        "PI_CODING_AGENT_SESSION_DIR",
+        "the folder of the sessions of both agents, for all projects; instead of the stores below the home folder",
+    ),
+    (
+        "PI_CODING_AGENT_DIR",
+        "the folder of both agents' own files, with `sessions` in it; see SESSIONS for the other variables of the agents",
     ),
     ("PATH", "where the programs of further commands are; only its absolute folders count"),
     ("PISESS_HOOK", "the hook of every command that has `--hook` and is called without it; empty is none"),
@@ -74,7 +82,17 @@ pub const SESSIONS: Section = Section {
          their format version 3; whose file it is, is told by what only one of them writes. Older files \
          (version 1, version 2, the draft of the tree format) are read as if they were migrated, and keep the \
          ids that are shown once they are. Files of pi's other tools (version 4) are refused.",
-        "Where SESSION is asked for, `-` is standard input.",
+        "SESSION is a path, `-` for standard input, or a name. `last` is the session of the current folder that \
+         was changed last, in the stores of both agents; `last~1` is the one before it. The start or the end of a \
+         session's id (4 characters or more) names it, and so does the name that a user gave it. Sessions of the \
+         current folder are looked up first, then all. A path that exists always wins. A name that fits several \
+         sessions is an error (exit 2) that lists them. A command that changes a session found by its name \
+         reports the path on standard error.",
+        "The stores are where the agents look: `PI_CODING_AGENT_SESSION_DIR`; else, for pi, `sessionDir` in \
+         `.pi/settings.json` or in the `settings.json` of its own folder; else the folder of the project below \
+         `~/.pi/agent/sessions` (`PI_CODING_AGENT_DIR` replaces `~/.pi/agent`) and `~/.omp/agent/sessions` \
+         (`PI_CODING_AGENT_DIR`, `OMP_PROFILE`, `PI_PROFILE`, `PI_CONFIG_DIR` and `XDG_DATA_HOME` as oh-my-pi \
+         reads them).",
     ],
 };
 

@@ -4,10 +4,12 @@ pub mod append;
 pub mod branches;
 pub mod check;
 pub mod compact;
+pub mod completions;
 pub mod context;
 pub mod edit;
 pub mod fork;
 pub mod label;
+pub mod list;
 pub mod merge;
 pub mod migrate;
 pub mod path;
@@ -27,8 +29,11 @@ mod input;
 mod interrupt;
 mod label_list;
 mod label_name;
+mod list_rows;
 mod navigation;
+mod places;
 mod shell;
+mod since;
 mod summary;
 mod transaction;
 mod workers;
@@ -80,13 +85,15 @@ enum Verb {
     Pop(pop::Args),
     Context(context::Args),
     Check(check::Args),
+    List(list::Args),
+    Completions(completions::Args),
     /// A program `pisess-NAME`: the name, then its arguments.
     #[command(external_subcommand)]
     External(Vec<OsString>),
 }
 
 /// All commands, as `--help` lists them.
-pub const GUIDES: [Guide; 17] = [
+pub const GUIDES: [Guide; 19] = [
     migrate::GUIDE,
     tree::GUIDE,
     path::GUIDE,
@@ -104,11 +111,18 @@ pub const GUIDES: [Guide; 17] = [
     pop::GUIDE,
     context::GUIDE,
     check::GUIDE,
+    list::GUIDE,
+    completions::GUIDE,
 ];
 
 /// Returns the command line as clap knows it, for man pages and completions.
 pub fn command() -> clap::Command {
     <Cli as clap::CommandFactory>::command()
+}
+
+/// Returns the completion script of each shell, by the name of the file in which a package installs it.
+pub fn completion_scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
+    completions::Shell::ALL.into_iter().map(|shell| (shell.file_name(), shell.script()))
 }
 
 /// Runs one command line; returns its exit code. That of a program that is run for it may be any.
@@ -153,6 +167,8 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
         Verb::Pop(args) => pop::run(&args, ui),
         Verb::Context(args) => context::run(&args, ui),
         Verb::Check(args) => check::run(&args, ui),
+        Verb::List(args) => list::run(&args, ui),
+        Verb::Completions(args) => completions::run(&args, ui),
         Verb::External(words) => return external::run(&words, command(), ui),
     }?;
     ui.flush().map(|()| exit.code())

@@ -7,10 +7,12 @@ mod append;
 mod branches;
 mod check;
 mod compact;
+mod completions;
 mod context;
 mod edit;
 mod fork;
 mod label;
+mod list;
 mod merge;
 mod migrate;
 mod path;
@@ -24,6 +26,7 @@ mod tree;
 #[cfg(unix)]
 mod external;
 mod hook;
+mod names;
 mod references;
 
 mod errors;
