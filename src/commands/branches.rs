@@ -1,9 +1,10 @@
 //! `pisess branches`: where the conversations of a session end.
 
+use super::age::age;
 use super::entry_rows::row_options;
 use super::ids::Ids;
 use super::input::OpenSession;
-use crate::core::entry::{Entry, EntryIx, Flags};
+use crate::core::entry::{EntryIx, Flags};
 use crate::core::json::js;
 use crate::core::json::write::Object;
 use crate::core::ops::branches::{Branch, branches};
@@ -161,32 +162,4 @@ impl Listing<'_> {
 fn row_text(typed: &Text) -> Text<'static> {
     let words = typed.to_string_lossy().split_whitespace().collect::<Vec<_>>().join(" ");
     Text::from(format!("[skill-prompt]: {words}")).head_whole(ROW_UNITS).into_owned()
-}
-
-/// How long ago, in the largest unit of which that is at least one.
-pub fn age(now: i64, time: i64) -> String {
-    if time == Entry::NO_TIME {
-        return "?".to_owned();
-    }
-    let seconds = now.saturating_sub(time).max(0) / 1000;
-    let units =
-        [("y", 31_557_600), ("mo", 2_629_800), ("w", 604_800), ("d", 86_400), ("h", 3_600), ("min", 60)];
-    let found = units.iter().find(|&&(_, length)| seconds >= length);
-    found.map_or("now".to_owned(), |(unit, length)| format!("{} {unit}", seconds / length))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ages_are_told_in_one_unit() {
-        let told = |seconds: i64| age(seconds * 1000, 0);
-        let ages = [-5, 0, 59, 60, 3_599, 3_600, 86_400, 604_799, 604_800, 2_629_800, 400 * 86_400];
-        assert_eq!(
-            ages.map(told),
-            ["now", "now", "now", "1 min", "59 min", "1 h", "1 d", "6 d", "1 w", "1 mo", "1 y"]
-        );
-        assert_eq!(age(0, Entry::NO_TIME), "?");
-    }
 }

@@ -7,9 +7,9 @@ use super::places::{Places, Scope, files_of, report};
 use super::since::since_ms;
 use super::workers::in_order;
 use crate::core::dialect::Dialect;
+use crate::core::digest::{Digesting, Usage};
 use crate::core::json::js;
 use crate::core::json::write::{Object, texts};
-use crate::core::load::digest::{Digesting, Usage};
 use crate::core::load::{LoadError, Options};
 use crate::core::ops::list::{
     Listed, Listing, Nesting, Order, Own, Reading, Row, families, first_message, read, rows, sort,

@@ -1,6 +1,6 @@
 //! A list of sessions as rows for people.
 
-use super::branches::age;
+use super::age::age;
 use crate::core::ops::list::{Listed, Row};
 use crate::ui::{Clock, Failure, Styles, Ui, columns, fitted, styled, visible};
 use owo_colors::Style;

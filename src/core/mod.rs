@@ -3,14 +3,17 @@
 //! `bytes → log (lines) → entries → tree → operation → plan → bytes`; each module sees only the
 //! types to its left.
 
+pub mod text;
+
+pub mod json;
+pub mod time;
+
 pub mod dialect;
+pub mod stores;
 
 pub mod store;
 
-pub mod json;
-pub mod text;
-pub mod time;
-
+pub mod digest;
 pub mod entry;
 pub mod index;
 pub mod session;
@@ -20,11 +23,6 @@ pub mod lines;
 pub mod content;
 pub mod fields;
 pub mod record;
-
-pub mod stores;
-
-pub mod names;
-pub mod peek;
 
 pub mod labels;
 pub mod reference;
@@ -42,6 +40,10 @@ pub mod row;
 
 pub mod agent;
 pub mod load;
+
+pub mod peek;
+
+pub mod names;
 
 pub mod summary;
 

@@ -1,7 +1,8 @@
 //! What the ends of a session file say, without reading what is between.
 
+use super::digest::Digesting;
 use super::json::Raw;
-use super::load::digest::Digesting;
+use super::load::digest::trimmed;
 use super::load::header::{self, Version};
 use super::load::{LoadError, Options, load};
 use super::session::Header;
@@ -165,11 +166,6 @@ fn line_around(source: &dyn ReadAt, at: u64) -> io::Result<Around> {
         Some(kind) if kind.is("session_info") => Ok(Around::Name(trimmed(entry.get_text("name")))),
         _ => Ok(other),
     }
-}
-
-/// A name as pi shows it; an empty one is none.
-pub fn trimmed(name: Option<Text>) -> Option<Text<'static>> {
-    name.map(|name| name.trim().into_owned()).filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 //! as if migrated: every entry has its id and its parent.
 
 use super::dialect::Dialect;
+use super::digest::Digest;
 use super::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
 use super::index::IdIndex;
-use super::load::digest::Digest;
 use super::text::Text;
 
 /// How a file stores its tree.

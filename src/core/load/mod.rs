@@ -5,18 +5,18 @@
 //! kept but what [`Options`] ask for, so memory grows with entries, plus the longest line for each
 //! worker.
 
-pub mod digest;
+pub(crate) mod digest;
 pub(crate) mod header;
 mod link;
 pub(crate) mod part;
 
 use super::agent::Agent;
 use super::dialect::Dialect;
+use super::digest::Digesting;
 use super::entry::LineNo;
 use super::row::RowOptions;
 use super::session::Session;
 use super::store::{ReadAt, resize};
-use digest::Digesting;
 use header::Preamble;
 use part::{Part, Progress, Reading, Window};
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! What one worker makes of the lines that start in its chunk.
 
 use super::Options;
-use super::digest::{Digest, Digesting};
 use super::header::Version;
 use crate::core::agent::Agent;
 use crate::core::dialect::Dialect;
+use crate::core::digest::{Digest, Digesting};
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
 use crate::core::json::scan::RawString;
 use crate::core::json::string::{decode, is_utf8};

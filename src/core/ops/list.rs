@@ -6,10 +6,10 @@
 use super::branches::branches;
 use crate::core::bodies::FileBodies;
 use crate::core::dialect::Dialect;
+use crate::core::digest::{Digest, EntryKey, Question, Usage};
 use crate::core::entry::Span;
 use crate::core::json::Raw;
 use crate::core::labels::Labels;
-use crate::core::load::digest::{Digest, EntryKey, Question, Usage};
 use crate::core::load::{LoadError, Options, load};
 use crate::core::peek::{Head, Title};
 use crate::core::session::Session;

@@ -119,12 +119,13 @@ impl Session {
 
     /// The line that becomes of these keys, as the shell reads it.
     fn completed(&mut self, keys: &str) -> String {
-        // Once it is complete, the line is made the arguments of `echo`.
-        self.keys(&format!("{keys}\t\u{1}echo ==\u{5} ==\n"));
-        self.until("\n==");
-        let line = self.until("==\r");
+        // Once it is complete, the line is made the arguments of `echo`. The marks are quoted, so that they
+        // are told from what is typed.
+        self.keys(&format!("{keys}\t\u{1}echo @'@' \u{5} +'+'\n"));
+        self.until("@@ ");
+        let line = self.until("++");
         self.until(PROMPT);
-        line.trim_end_matches("==\r").split_whitespace().collect::<Vec<_>>().join(" ")
+        line.trim_end_matches("++").split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 
