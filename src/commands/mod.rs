@@ -26,6 +26,8 @@ mod label_list;
 mod list_rows;
 mod workers;
 
+mod sessions;
+
 mod external;
 mod hints;
 
@@ -37,6 +39,7 @@ pub mod completions;
 pub mod context;
 pub mod edit;
 pub mod fork;
+pub mod grep;
 pub mod label;
 pub mod list;
 pub mod merge;
@@ -45,6 +48,7 @@ pub mod path;
 pub mod pick;
 pub mod pop;
 pub mod show;
+pub mod stats;
 pub mod summarize;
 pub mod switch;
 pub mod tree;
@@ -92,6 +96,8 @@ enum Verb {
     Summarize(summarize::Args),
     Merge(merge::Args),
     Branches(branches::Args),
+    Grep(grep::Args),
+    Stats(stats::Args),
     Switch(switch::Args),
     Pop(pop::Args),
     Context(context::Args),
@@ -104,7 +110,7 @@ enum Verb {
 }
 
 /// All commands, as `--help` lists them.
-pub const GUIDES: [Guide; 19] = [
+pub const GUIDES: [Guide; 21] = [
     migrate::GUIDE,
     tree::GUIDE,
     path::GUIDE,
@@ -118,6 +124,8 @@ pub const GUIDES: [Guide; 19] = [
     summarize::GUIDE,
     merge::GUIDE,
     branches::GUIDE,
+    grep::GUIDE,
+    stats::GUIDE,
     switch::GUIDE,
     pop::GUIDE,
     context::GUIDE,
@@ -177,6 +185,8 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
         Verb::Summarize(args) => summarize::run(&args, ui),
         Verb::Merge(args) => merge::run(&args, ui),
         Verb::Branches(args) => branches::run(&args, ui),
+        Verb::Grep(args) => grep::run(args, ui),
+        Verb::Stats(args) => stats::run(&args, ui),
         Verb::Switch(args) => switch::run(&args, ui),
         Verb::Pop(args) => pop::run(&args, ui),
         Verb::Context(args) => context::run(&args, ui),

@@ -19,10 +19,12 @@ pub mod index;
 pub mod session;
 
 pub mod lines;
+pub mod stretches;
 
 pub mod content;
 pub mod fields;
 pub mod record;
+pub mod search;
 
 pub mod labels;
 pub mod reference;

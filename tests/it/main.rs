@@ -32,6 +32,7 @@ mod references;
 mod errors;
 mod every;
 mod fuzz;
+mod grep;
 mod hazards;
 mod hostile;
 mod large;
@@ -54,4 +55,5 @@ mod pty;
 mod signals;
 mod tidy;
 
+mod stats;
 mod store;
