@@ -13,9 +13,10 @@ pub mod stores;
 
 pub mod store;
 
-pub mod digest;
 pub mod entry;
 pub mod index;
+
+pub mod digest;
 pub mod session;
 
 pub mod lines;
