@@ -19,6 +19,7 @@ mod transaction;
 
 mod label_name;
 mod navigation;
+mod renderer;
 
 mod age;
 mod entry_rows;
@@ -38,6 +39,7 @@ pub mod compact;
 pub mod completions;
 pub mod context;
 pub mod edit;
+pub mod export;
 pub mod fork;
 pub mod grep;
 pub mod label;
@@ -101,6 +103,7 @@ enum Verb {
     Switch(switch::Args),
     Pop(pop::Args),
     Context(context::Args),
+    Export(export::Args),
     Check(check::Args),
     List(list::Args),
     Completions(completions::Args),
@@ -110,7 +113,7 @@ enum Verb {
 }
 
 /// All commands, as `--help` lists them.
-pub const GUIDES: [Guide; 21] = [
+pub const GUIDES: [Guide; 22] = [
     migrate::GUIDE,
     tree::GUIDE,
     path::GUIDE,
@@ -129,6 +132,7 @@ pub const GUIDES: [Guide; 21] = [
     switch::GUIDE,
     pop::GUIDE,
     context::GUIDE,
+    export::GUIDE,
     check::GUIDE,
     list::GUIDE,
     completions::GUIDE,
@@ -190,6 +194,7 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
         Verb::Switch(args) => switch::run(&args, ui),
         Verb::Pop(args) => pop::run(&args, ui),
         Verb::Context(args) => context::run(&args, ui),
+        Verb::Export(args) => export::run(&args, ui),
         Verb::Check(args) => check::run(&args, ui),
         Verb::List(args) => list::run(&args, ui),
         Verb::Completions(args) => completions::run(&args, ui),

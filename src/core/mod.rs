@@ -53,3 +53,5 @@ pub mod summary;
 pub mod plan;
 
 pub mod ops;
+
+pub mod export;

@@ -10,6 +10,7 @@ mod compact;
 mod completions;
 mod context;
 mod edit;
+mod export;
 mod fork;
 mod label;
 mod list;
