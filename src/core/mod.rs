@@ -47,3 +47,5 @@ pub mod summary;
 pub mod plan;
 
 pub mod ops;
+
+pub mod export;
