@@ -32,4 +32,6 @@ pub mod summary;
 
 pub mod plan;
 
+pub mod redact;
+
 pub mod ops;
