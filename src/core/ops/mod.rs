@@ -8,6 +8,7 @@ pub mod fork;
 pub mod label;
 pub mod navigate;
 pub mod pick;
+pub mod redact;
 pub mod show;
 pub mod summary;
 pub mod switch;

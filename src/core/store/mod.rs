@@ -76,7 +76,7 @@ pub use batch::Batch;
 pub use create::{create, same_file, take_back};
 pub use error::{Change, LiveSign, Plain, StoreError};
 pub use lock::{Agent, Found, Locked, WriteOptions, lock};
-pub use read::{ReadAt, Spooled, spool};
+pub use read::{ReadAt, Spooled, spool, spool_written};
 pub use session_file::{Opened, SessionFile, open};
 pub use walk::{Listing, list_sessions};
 
