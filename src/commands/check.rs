@@ -342,7 +342,7 @@ fn in_place(
         return done(path, checkup, None, args, talk, world);
     }
     let backup = args.backup.as_ref().map(|suffix| with_suffix(path, suffix));
-    let rewrite = |fill: &mut Fill| locked.rewrite(backup.as_deref(), fill);
+    let rewrite = |fill: &mut Fill| locked.rewrite(backup.as_deref(), fill)?.done();
     let (committed, rejected) = write_both(checkup, path, input, rewrite)?;
     troubles(&committed, talk, world);
     done(path, checkup, rejected.as_ref(), args, talk, world)

@@ -9,7 +9,7 @@ use crate::cli::{Talk, Write};
 use crate::core::load::Options;
 use crate::core::plan::{Change, copy_all};
 use crate::core::session::{Dialect, Format, Session};
-use crate::core::store::{self, Batch, Found};
+use crate::core::store::{self, Batch, StoreError};
 use crate::guide::{Example, Guide};
 use crate::world::World;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
@@ -17,6 +17,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// How it is used, behind the options of the help and in the man page.
 pub const GUIDE: Guide = Guide {
@@ -181,32 +182,54 @@ fn progress(files: usize, talk: &Talk, world: &World) -> ProgressBar {
     }
 }
 
+/// Migrates one file. Where another process replaces or changes it meanwhile, as another migration does,
+/// it is opened again, until the time to wait is over.
 fn one(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Outcome, Failure> {
+    let started = Instant::now();
+    let wait = Duration::from_secs_f64(args.write.wait);
+    loop {
+        match attempt(path, args, batch, options) {
+            Ok(outcome) => return Ok(outcome),
+            Err(Stopped::Failed(failure)) => return Err(failure),
+            Err(Stopped::Changed(error)) if started.elapsed() >= wait => return Err(error.into()),
+            Err(Stopped::Changed(_)) => {}
+        }
+    }
+}
+
+/// Why a file was not migrated.
+enum Stopped {
+    /// It is not what was read any more.
+    Changed(StoreError),
+    Failed(Failure),
+}
+
+impl From<StoreError> for Stopped {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Changed { .. } => Stopped::Changed(error),
+            _ => Stopped::Failed(error.into()),
+        }
+    }
+}
+
+fn attempt(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Outcome, Stopped> {
     let file = store::SessionFile::open(path)?;
-    let name = visible(&path.to_string_lossy());
-    let load = |file: &store::SessionFile| {
-        crate::core::load::load(file, options).map_err(|error| Failure::load(&name, error))
-    };
-    let session = load(&file)?;
+    let session = crate::core::load::load(&file, options)
+        .map_err(|error| Stopped::Failed(Failure::load(&visible(&path.to_string_lossy()), error)))?;
     if session.format == Format::V3 || args.check || args.write.dry_run {
         return Ok(outcome(path, &session, status(&session, true)));
     }
-    let mut locked = store::lock(&file, &store_options(&args.write, &session))?;
-    let (file, session) = match locked.found() {
-        Found::Same => (file, session),
-        Found::Grown => {
-            let file = locked.reopen()?;
-            let session = load(&file)?;
-            (file, session)
-        }
-    };
     let backup = args.backup.as_ref().map(|suffix| {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
         PathBuf::from(name)
     });
-    let committed =
-        batch.rewrite(locked, backup.as_deref(), &mut |out| Change::default().write(&session, &file, out))?;
+    let locked = store::lock(&file, &store_options(&args.write, &session))?;
+    // What has grown is opened again, too.
+    let committed = batch
+        .rewrite(locked, backup.as_deref(), &mut |out| Change::default().write(&session, &file, out))?
+        .done()?;
     let mut outcome = outcome(path, &session, status(&session, false));
     outcome.notes = committed.troubles.iter().map(ToString::to_string).collect();
     Ok(outcome)

@@ -128,10 +128,10 @@ fn commit(
         return tell(job, &input_path(input), &change, made, world, true);
     }
     let committed = match change.rewrites(session) {
-        true => {
-            locked.rewrite(job.backup.as_deref(), &mut |out| change.write(session, input.source(), out))?
-        }
-        false => locked.append(&change.appended())?,
+        true => locked
+            .rewrite(job.backup.as_deref(), &mut |out| change.write(session, input.source(), out))?
+            .done()?,
+        false => locked.append(&change.appended())?.done()?,
     };
     troubles(&committed, job.talk, world);
     tell(job, &input_path(input), &change, made, world, true)

@@ -13,8 +13,12 @@ pub mod entry;
 pub mod index;
 pub mod session;
 
+pub mod fields;
+
 pub mod load;
 pub mod row;
+
+pub mod stores;
 
 pub mod labels;
 pub mod reference;

@@ -1,0 +1,432 @@
+//! The texts of an entry, field by field: what a search looks through.
+//!
+//! A field is a string of the entry's line (or a number among the arguments of a tool call) that says
+//! something: text, thinking, arguments, results, commands, summaries, labels, names, settings. Ids,
+//! times, usage and signatures are none, unless everything is asked for. A field is named by its path,
+//! as jq writes it without the leading dot: `message.content[1].arguments.path`.
+//!
+//! One walk over the line, without recursion; nothing is decoded before it is asked for. Of duplicate
+//! keys each is visited: who searches wants to find what a file holds.
+
+use super::entry::{Kind, Role};
+use super::json::{Raw, Scanner, string};
+use super::text::Text;
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+/// What kind of text a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// What the user, the model or an extension says.
+    Text,
+    /// What the model thinks.
+    Thinking,
+    /// The name of a tool.
+    Tool,
+    /// An argument of a tool call.
+    Argument,
+    /// What a tool or a command returned.
+    Result,
+    /// A command or code that the user ran.
+    Command,
+    /// Why a turn failed.
+    Error,
+    /// The summary of a compaction or a branch.
+    Summary,
+    /// A label.
+    Label,
+    /// The session's name.
+    Name,
+    /// The type of a custom entry.
+    CustomType,
+    /// A model, a thinking level, a mode and the like.
+    Setting,
+    /// Anything else: ids, signatures, details, data.
+    Data,
+}
+
+/// Which fields are visited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// Those that say something.
+    #[default]
+    Said,
+    /// Every string of the line; what says nothing is [`Class::Data`].
+    Everything,
+}
+
+/// One field of an entry.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a, 'p> {
+    /// What it holds.
+    pub class: Class,
+    value: Raw<'a>,
+    path: &'p [Step<'a>],
+}
+
+/// A step of a path.
+#[derive(Clone, Debug)]
+enum Step<'a> {
+    Key(Text<'a>),
+    Index(usize),
+}
+
+impl<'a> Field<'a, '_> {
+    /// Returns its decoded text; of a number its spelling.
+    pub fn text(&self) -> Text<'a> {
+        self.value.text().unwrap_or_else(|| Text::from_wtf8(self.value.bytes()))
+    }
+
+    /// Returns its bytes as they stand in the line, between the quotes: for a look before decoding.
+    pub fn raw(&self) -> &'a [u8] {
+        self.value.raw_string().unwrap_or(self.value.bytes())
+    }
+
+    /// Returns its path, as in `message.content[1].arguments["a key"]`.
+    pub fn path(&self) -> String {
+        let mut path = String::new();
+        for step in self.path {
+            match step {
+                Step::Key(key) if is_identifier(key.as_bytes()) => {
+                    path.push_str(if path.is_empty() { "" } else { "." });
+                    path.push_str(&key.to_string_lossy());
+                }
+                Step::Key(key) => {
+                    path.push('[');
+                    path.push_str(&String::from_utf8_lossy(&string::encoded(key)));
+                    path.push(']');
+                }
+                // Writing to a string cannot fail.
+                Step::Index(at) => drop(write!(path, "[{at}]")),
+            }
+        }
+        path
+    }
+}
+
+fn is_identifier(key: &[u8]) -> bool {
+    key.first().is_some_and(|first| !first.is_ascii_digit())
+        && key.iter().all(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Calls `see` with each field of an entry's line, in the order of the line, until it breaks.
+pub fn visit<'a>(
+    line: Raw<'a>,
+    scope: Scope,
+    see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let name = |value: Option<Raw<'a>>| value.and_then(Raw::text);
+    let kind = name(line.get("type")).map_or(Kind::Missing, |name| Kind::named(name.as_bytes()));
+    let role = match kind {
+        Kind::Message => name(line.get("message").and_then(|message| message.get("role"))),
+        _ => None,
+    };
+    let role = role.map_or(Role::Missing, |name| Role::named(name.as_bytes()));
+    visit_known(line, kind, role, scope, see)
+}
+
+/// The same for an entry whose type and role are known.
+pub fn visit_known<'a>(
+    line: Raw<'a>,
+    kind: Kind,
+    role: Role,
+    scope: Scope,
+    see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let scanner = Scanner::document(line.bytes());
+    let mut walk = Walk { scanner, kind, role, scope, path: Vec::new(), open: Vec::new() };
+    walk.run(see)
+}
+
+/// Where a value stands in an entry: what its members and its own text are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Entry,
+    Message,
+    /// `content`: a string, or an array of blocks.
+    Content(Class),
+    Block(Class),
+    /// `replacement` of a context edit.
+    Replacement,
+    /// The files of a mention, and one of them.
+    Files,
+    File,
+    /// Everything at and below it is text of this class.
+    All(Class),
+    /// Nothing at or below it says anything.
+    Silent,
+}
+
+struct Walk<'a> {
+    scanner: Scanner<'a>,
+    kind: Kind,
+    role: Role,
+    scope: Scope,
+    path: Vec<Step<'a>>,
+    /// The containers around the current value, `true` for objects.
+    open: Vec<(Place, bool)>,
+}
+
+impl<'a> Walk<'a> {
+    fn run(&mut self, see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>) -> ControlFlow<()> {
+        let mut place = Place::Entry;
+        loop {
+            let opens = matches!(self.scanner.peek(), b'{' | b'[');
+            if opens && place != Place::Silent {
+                if self.open(place) {
+                    place = self.member();
+                    continue;
+                }
+            } else {
+                self.scalar(place, see)?;
+            }
+            match self.next() {
+                Some(next) => place = next,
+                None => return ControlFlow::Continue(()),
+            }
+        }
+    }
+
+    /// Enters a container; whether there is anything in it.
+    fn open(&mut self, place: Place) -> bool {
+        let is_object = self.scanner.peek() == b'{';
+        self.scanner.seek(self.scanner.pos() + 1);
+        if matches!(self.scanner.peek(), b'}' | b']' | 0) {
+            self.scanner.seek(self.scanner.pos() + 1);
+            return false;
+        }
+        self.open.push((place, is_object));
+        self.path.push(Step::Index(0));
+        true
+    }
+
+    /// The place of the member or item that the scanner has come to; walks over its key.
+    fn member(&mut self) -> Place {
+        let Some(&(place, is_object)) = self.open.last() else { return Place::Silent };
+        let inner = if is_object {
+            let key = self.scanner.string().map(|key| string::decode(key.bytes)).unwrap_or_default();
+            self.scanner.peek();
+            self.scanner.seek(self.scanner.pos() + 1);
+            let inner = self.member_of(place, key.as_bytes());
+            self.path.pop();
+            self.path.push(Step::Key(key));
+            inner
+        } else {
+            item_of(place)
+        };
+        match (inner, self.scope) {
+            (Place::Silent, Scope::Everything) => Place::All(Class::Data),
+            (inner, _) => inner,
+        }
+    }
+
+    /// Behind a value: on to the next member or item, out of what ends here; `None` at the end.
+    fn next(&mut self) -> Option<Place> {
+        while let Some(&(_, is_object)) = self.open.last() {
+            let byte = self.scanner.peek();
+            self.scanner.seek(self.scanner.pos() + 1);
+            match byte {
+                b',' => {
+                    if let (false, Some(Step::Index(at))) = (is_object, self.path.last_mut()) {
+                        *at += 1;
+                    }
+                    return Some(self.member());
+                }
+                0 => return None,
+                _ => {
+                    self.open.pop();
+                    self.path.pop();
+                }
+            }
+        }
+        None
+    }
+
+    fn scalar(
+        &mut self,
+        place: Place,
+        see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let Ok(value) = self.scanner.value() else { return ControlFlow::Break(()) };
+        let (Place::All(class) | Place::Content(class)) = place else { return ControlFlow::Continue(()) };
+        let value = Raw::checked(value);
+        let counts = value.is_string() || class == Class::Argument && value.is_number();
+        if counts { see(&Field { class, value, path: &self.path }) } else { ControlFlow::Continue(()) }
+    }
+
+    fn member_of(&self, place: Place, key: &[u8]) -> Place {
+        match place {
+            Place::Entry => member_of_entry(self.kind, key),
+            Place::Message => member_of_message(self.role, key),
+            Place::Block(class) => match key {
+                b"text" => Place::All(class),
+                b"thinking" => Place::All(Class::Thinking),
+                b"name" => Place::All(Class::Tool),
+                b"arguments" | b"intent" => Place::All(Class::Argument),
+                _ => Place::Silent,
+            },
+            Place::Replacement if key == b"content" => Place::Content(Class::Text),
+            Place::File if key == b"path" => Place::All(Class::Argument),
+            Place::File if key == b"content" => Place::All(Class::Result),
+            Place::All(class) => Place::All(class),
+            _ => Place::Silent,
+        }
+    }
+}
+
+fn item_of(place: Place) -> Place {
+    match place {
+        Place::Content(class) => Place::Block(class),
+        Place::Files => Place::File,
+        Place::All(class) => Place::All(class),
+        _ => Place::Silent,
+    }
+}
+
+fn member_of_entry(kind: Kind, key: &[u8]) -> Place {
+    let class = match (kind, key) {
+        (Kind::Message, b"message") => return Place::Message,
+        (Kind::CustomMessage, b"content") => return Place::Content(Class::Text),
+        (Kind::ContextEdit, b"replacement") => return Place::Replacement,
+        (Kind::Custom | Kind::CustomMessage, b"customType") => Class::CustomType,
+        (Kind::Compaction, b"summary" | b"shortSummary")
+        | (Kind::BranchSummary | Kind::StackSummary, b"summary")
+        | (Kind::StackPop, b"summary" | b"prePopSummary") => Class::Summary,
+        (Kind::Compaction, b"warning") | (Kind::ModelUsage, b"errorMessage") => Class::Error,
+        (Kind::Label, b"label") | (Kind::Head, b"name") => Class::Label,
+        (Kind::SessionInfo, b"name") | (Kind::TitleChange, b"title") => Class::Name,
+        (Kind::SessionInit, b"systemPrompt" | b"task") | (Kind::Usage, b"note") => Class::Text,
+        (Kind::ModelChange, b"provider" | b"modelId" | b"model")
+        | (Kind::ThinkingLevelChange, b"thinkingLevel")
+        | (Kind::ServiceTierChange, b"serviceTier")
+        | (Kind::ModeChange, b"mode")
+        | (Kind::CredentialPin, b"provider")
+        | (Kind::SessionInit, b"agent")
+        | (Kind::TtsrInjection, b"injectedRules")
+        | (Kind::ModelUsage, b"purpose" | b"role" | b"provider" | b"model") => Class::Setting,
+        (Kind::Other | Kind::Missing, b"type" | b"id" | b"parentId" | b"timestamp") => return Place::Silent,
+        // Of a type that nobody knows, all that is not its envelope may be what it says.
+        (Kind::Other | Kind::Missing, _) => Class::Text,
+        _ => return Place::Silent,
+    };
+    Place::All(class)
+}
+
+fn member_of_message(role: Role, key: &[u8]) -> Place {
+    let class = match key {
+        b"content" if role == Role::ToolResult => return Place::Content(Class::Result),
+        b"content" => return Place::Content(Class::Text),
+        b"files" if role == Role::FileMention => return Place::Files,
+        b"toolName" => Class::Tool,
+        b"errorMessage" => Class::Error,
+        b"command" | b"code" => Class::Command,
+        b"output" => Class::Result,
+        b"customType" => Class::CustomType,
+        b"summary" => Class::Summary,
+        _ => return Place::Silent,
+    };
+    Place::All(class)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(line: &str, scope: Scope) -> Vec<String> {
+        let mut found = Vec::new();
+        let flow = visit(Raw::parse(line.as_bytes()).unwrap(), scope, &mut |field| {
+            found.push(format!("{} {:?} {}", field.path(), field.class, field.text()));
+            ControlFlow::Continue(())
+        });
+        assert_eq!(flow, ControlFlow::Continue(()));
+        found
+    }
+
+    fn said(line: &str) -> Vec<String> {
+        fields(line, Scope::Said)
+    }
+
+    #[test]
+    fn a_turn_says_text_thinking_and_arguments() {
+        let line = r#"{"type":"message","id":"a","parentId":"b","message":{"role":"assistant","content":[
+            {"type":"thinking","thinking":"hm","thinkingSignature":"xyz"},{"type":"text","text":"So\n\u00e9","textSignature":"s"},
+            {"type":"toolCall","id":"c","name":"edit","arguments":{"path":"/x","edits":[{"old":"a"},{"new key":"b","n":8080}]}},
+            {"type":"image","data":"AAAA","mimeType":"image/png"}],
+            "usage":{"input":3,"cost":{"total":0}},"model":"m","errorMessage":"failed"}}"#;
+        assert_eq!(
+            said(line),
+            [
+                "message.content[0].thinking Thinking hm",
+                "message.content[1].text Text So\né",
+                "message.content[2].name Tool edit",
+                "message.content[2].arguments.path Argument /x",
+                "message.content[2].arguments.edits[0].old Argument a",
+                "message.content[2].arguments.edits[1][\"new key\"] Argument b",
+                "message.content[2].arguments.edits[1].n Argument 8080",
+                "message.errorMessage Error failed",
+            ]
+        );
+        let all = fields(line, Scope::Everything);
+        for found in [
+            "id Data a",
+            "message.content[0].thinkingSignature Data xyz",
+            "message.content[3].data Data AAAA",
+        ] {
+            assert!(all.iter().any(|field| field == found), "{found}: {all:?}");
+        }
+        assert!(said(line).iter().all(|field| all.contains(field)));
+    }
+
+    #[test]
+    fn other_entries_say_what_they_hold() {
+        let cases: [(&str, &[&str]); 9] = [
+            (
+                r#"{"message":{"content":"out","toolName":"bash","role":"toolResult","details":{"diff":"d"}},"type":"message"}"#,
+                &["message.content Result out", "message.toolName Tool bash"],
+            ),
+            (
+                r#"{"type":"message","message":{"role":"bashExecution","command":"ls","output":"a"}}"#,
+                &["message.command Command ls", "message.output Result a"],
+            ),
+            (
+                r#"{"type":"message","message":{"role":"fileMention","files":[{"path":"p","content":"c","lineCount":1}]}}"#,
+                &["message.files[0].path Argument p", "message.files[0].content Result c"],
+            ),
+            (
+                r#"{"type":"compaction","summary":"S","shortSummary":"s","details":{"readFiles":["f"]}}"#,
+                &["summary Summary S", "shortSummary Summary s"],
+            ),
+            (r#"{"type":"label","targetId":"x","label":"mark"}"#, &["label Label mark"]),
+            (r#"{"type":"custom","customType":"t","data":{"a":"b"}}"#, &["customType CustomType t"]),
+            (
+                r#"{"type":"custom_message","customType":"t","content":[{"type":"text","text":"x"}]}"#,
+                &["customType CustomType t", "content[0].text Text x"],
+            ),
+            (
+                r#"{"type":"context_edit","targetId":"x","replacement":{"content":"short"}}"#,
+                &["replacement.content Text short"],
+            ),
+            (r#"{"type":"brand_new","id":"x","notes":["n",{"m":[[]]},{}]}"#, &["notes[0] Text n"]),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(said(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn it_stops_when_asked_and_never_overflows() {
+        let mut seen = 0;
+        let line = Raw::checked(br#"{"type":"session_info","name":"a","name":"b"}"#);
+        let flow = visit(line, Scope::Said, &mut |_| {
+            seen += 1;
+            ControlFlow::Break(())
+        });
+        assert_eq!((flow, seen), (ControlFlow::Break(()), 1));
+        let deep = format!(
+            r#"{{"type":"message","message":{{"role":"assistant","content":[{{"arguments":{}"x"{}}}]}}}}"#,
+            "[".repeat(100_000),
+            "]".repeat(100_000)
+        );
+        assert_eq!(said(&deep).len(), 1);
+    }
+}
