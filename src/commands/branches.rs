@@ -1,16 +1,10 @@
 //! `pisess branches`: where the conversations of a session end.
 
-use super::failure::{Exit, Failure};
-use super::input::Input;
-use super::mint::Mint;
-use super::output::fitted;
-use super::tree::row_options;
-use super::visible::visible;
-use super::write::print_json;
-use crate::cli::Talk;
+use super::entry_rows::row_options;
+use super::ids::Ids;
+use super::input::OpenSession;
 use crate::core::agent;
-use crate::core::bodies::FileBodies;
-use crate::core::entry::{Entry, EntryIx};
+use crate::core::entry::{Entry, EntryIx, Flags};
 use crate::core::json::js;
 use crate::core::json::write::Object;
 use crate::core::ops::branches::{Branch, branches};
@@ -20,7 +14,7 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::ui::{Exit, Failure, Ui, fitted, visible};
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -56,6 +50,9 @@ pub struct Args {
     pub json: bool,
 }
 
+/// The longest text of a row.
+const ROW_UNITS: usize = 200;
+
 /// The branches with what is told of them.
 struct Listing<'a> {
     session: &'a Session,
@@ -64,29 +61,37 @@ struct Listing<'a> {
     sizes: HashMap<EntryIx, f64>,
     /// The tips that are marks of a move: what they say of themselves tells nothing of a branch.
     marks: Vec<EntryIx>,
+    /// What the user typed to call a skill, by its prompt: the prompt itself is the skill's text.
+    typed: HashMap<EntryIx, Text<'static>>,
 }
 
 /// Runs the command.
-pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
-    let input = Input::open(&args.session, world)?;
-    let session = input.load_noted(&row_options(world, false, args.json), talk, world)?;
-    let tree = Tree::new(&session);
-    let branches = branches(&session, &tree);
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let open = OpenSession::open(&args.session, row_options(ui, false, args.json), ui)?;
+    let session = &open.session;
+    let tree = Tree::new(session);
+    let branches = branches(session, &tree);
     let tips: Vec<_> = branches.iter().map(|branch| branch.tip).collect();
-    let bodies = FileBodies::new(&session, input.source());
-    let unreadable = |error| input.unreadable(error);
-    let sizes = agent::sizes(&session, &tree, &tips, &bodies).map_err(unreadable)?;
+    let bodies = open.bodies();
+    let unreadable = |error| open.input.unreadable(error);
+    let sizes = agent::sizes(session, &tree, &tips, &bodies).map_err(unreadable)?;
     let mut marks = Vec::new();
     for tip in tips {
-        if is_mark(&session, &bodies, tip).map_err(unreadable)? {
+        if is_mark(session, &bodies, tip).map_err(unreadable)? {
             marks.push(tip);
         }
     }
-    let drawing = rows(&session, session.leaf);
-    let listing = Listing { session: &session, drawing, branches, sizes, marks };
+    let mut typed = HashMap::new();
+    let is_skill = |ix: &EntryIx| session.entry(*ix).flags.has(Flags::SKILL_PROMPT);
+    for request in branches.iter().filter_map(|branch| branch.request).filter(is_skill) {
+        let text = agent::draft_text(session, &bodies, request).map_err(unreadable)?;
+        typed.insert(request, row_text(&text));
+    }
+    let drawing = rows(session, session.leaf);
+    let listing = Listing { session, drawing, branches, sizes, marks, typed };
     match args.json {
-        true => listing.branches.iter().try_for_each(|branch| print_json(world, &listing.json(branch)))?,
-        false => listing.print(world)?,
+        true => listing.branches.iter().try_for_each(|branch| ui.print_json(&listing.json(branch)))?,
+        false => listing.print(ui)?,
     }
     Ok(Exit::Done)
 }
@@ -100,6 +105,7 @@ impl Listing<'_> {
     fn text(&self, branch: &Branch) -> Text<'_> {
         match branch.request {
             None if self.marks.contains(&branch.tip) => Text::from(""),
+            Some(request) if self.typed.contains_key(&request) => self.typed[&request].borrowed(),
             request => self.drawing.text(request.unwrap_or(branch.tip)),
         }
     }
@@ -120,12 +126,12 @@ impl Listing<'_> {
             .finish()
     }
 
-    fn print(&self, world: &mut World) -> Result<(), Failure> {
+    fn print(&self, ui: &mut Ui) -> Result<(), Failure> {
         if self.branches.is_empty() {
             return Ok(());
         }
-        let now = Mint::new(world)?.now_ms(world);
-        let width = world.terminals.width.filter(|_| world.terminals.stdout);
+        let now = Ids::new(ui)?.now_ms(ui);
+        let width = ui.width();
         let mut table = Table::new();
         table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
         table.set_header(["", "id", "age", "entries", "tokens", "last question"]);
@@ -146,10 +152,16 @@ impl Listing<'_> {
         for line in table.lines() {
             // The first column stays where no row has a mark.
             let line = fitted(line.get(1..).unwrap_or_default().trim_end(), width.unwrap_or(usize::MAX), "…");
-            writeln!(world.stdout, "{line}").map_err(Failure::output)?;
+            ui.print(&format!("{line}\n"))?;
         }
         Ok(())
     }
+}
+
+/// Returns what a user typed to call a skill, as a row.
+fn row_text(typed: &Text) -> Text<'static> {
+    let words = typed.to_string_lossy().split_whitespace().collect::<Vec<_>>().join(" ");
+    Text::from(format!("[skill-prompt]: {words}")).head_whole(ROW_UNITS).into_owned()
 }
 
 /// How long ago, in the largest unit of which that is at least one.

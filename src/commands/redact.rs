@@ -70,9 +70,9 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let input = Input::open(&args.session, ui)?;
-    let header = input.header()?;
+    let cwd = input.header()?.cwd.map(|cwd| cwd.to_string());
     let values = values(args, ui)?;
-    let people = args.paths.then(|| people(header.cwd.as_deref(), ui));
+    let people = args.paths.then(|| people(cwd.as_deref(), ui));
     let mut redactor = Redactor::new(values, Options { keep_images: args.keep_images, people });
     let job = Job { args, input: &input, workers: ui.processors() };
     match (&args.write.output, args.check || args.write.dry_run) {
@@ -91,14 +91,16 @@ fn values(args: &Args, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
     let lists = args.secret_file.iter().map(|path| (path, from_secret_file as fn(&[u8]) -> Values));
     for (path, read) in files.chain(lists) {
         let name = visible(&path.to_string_lossy());
-        let bytes = store::read_side_file(path).map_err(|error| Failure::reading(&name, error))?;
+        let bytes = std::fs::read(path).map_err(|error| Failure::reading(&name, error))?;
         let mut values = read(&bytes);
         all.values.append(&mut values.values);
         all.short += values.short;
     }
     if all.short > 0 {
         let count = all.short;
-        ui.warn(&format!("{count} values shorter than 6 characters are not searched for: they occur by chance"));
+        ui.warn(&format!(
+            "{count} values shorter than 6 characters are not searched for: they occur by chance"
+        ));
     }
     Ok(all.values)
 }
@@ -137,7 +139,8 @@ impl Job<'_> {
             report = redact(self.input.source(), redactor, self.workers, Some(out))?;
             Ok(())
         })?;
-        let left = store::SessionFile::open(path).map_err(Failure::from).and_then(|copy| self.left(&copy, redactor));
+        let left =
+            store::SessionFile::open(path).map_err(Failure::from).and_then(|copy| self.left(&copy, redactor));
         if let Err(failure) = left {
             store::take_back(&committed);
             return Err(failure);
@@ -175,7 +178,9 @@ impl Job<'_> {
     fn left(&self, copy: &dyn ReadAt, redactor: &Redactor) -> Result<(), Failure> {
         match left_over(copy, redactor.found(), self.workers).map_err(|error| self.input.unreadable(error))? {
             0 => Ok(()),
-            n => Err(self.input.cannot(format_args!("{n} of the secrets would still be in the copy; none was kept"))),
+            n => Err(self
+                .input
+                .cannot(format_args!("{n} of the secrets would still be in the copy; none was kept"))),
         }
     }
 

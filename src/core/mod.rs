@@ -5,6 +5,8 @@
 
 pub mod store;
 
+pub mod lines;
+
 pub mod json;
 pub mod text;
 pub mod time;

@@ -163,26 +163,33 @@ fn the_built_in_summary() {
     Summary of that exploration:
 
     ## Goal
-    - "Just add a day when it comes out negative."
+    The last request, word for word:
+    > Hm. What would you do instead?
+
+    The request before it:
+    > Just add a day when it comes out negative.
+
+    The assistant's words before it:
+    > Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
 
     ## Constraints & Preferences
     - (none)
 
     ## Progress
     ### Done
-    - [x] answered: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+    - "Just add a day when it comes out negative.": answered "Two tests fail: a ferry that left five minutes ago now 'departs in 23 h 55 min'. Adding a day hides the past, and the board needs it."
 
     ### In Progress
-    - [ ] "Hm. What would you do instead?": stopped by an error
+    - [ ] The request under Goal: the model's reply failed
 
     ### Blocked
-    - The model's answer failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}"
+    - The model's reply failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}"
 
     ## Key Decisions
     - (none)
 
     ## Next Steps
-    - (none)
+    1. Go on with the request under Goal, from where In Progress leaves it.
 
     ## Critical Context
     - (none)
@@ -344,8 +351,8 @@ fn dry_run_and_json() {
     append 1 line to ./two-branches.jsonl
     {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}
     "#);
-    assert_snapshot!(s.unchanged("summarize -n --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"action":"append","path":"./two-branches.jsonl","lines":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}]}"#);
-    assert_snapshot!(s.run("summarize --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"path":"./two-branches.jsonl","written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":"Tissue paper then. How big?"}"#);
+    assert_snapshot!(s.unchanged("summarize -n --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":"Tissue paper then. How big?"}"#);
+    assert_snapshot!(s.run("summarize --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":"Tissue paper then. How big?"}"#);
     let migrated = s.run("migrate ./v1.jsonl -o -");
     s.run("summarize ./v1.jsonl c307e4fd --summary s");
     assert!(s.text("v1.jsonl").starts_with(&migrated));
@@ -372,7 +379,7 @@ fn a_label_that_is_none() {
     for name in ["''", "' '", "'a\nb'", "'a\u{1b}[2J'"] {
         for source in ["--summary s", "--summarizer 'touch ./ran; echo s'"] {
             let line = format!("summarize ./two-branches.jsonl 1a2b3c05 {source} --label {name}");
-            assert!(s.unchanged(&line).fails(2).starts_with("the name "), "{line}");
+            assert!(s.unchanged(&line).fails(2).starts_with("the label "), "{line}");
         }
     }
     s.run("summarize ./two-branches.jsonl 1a2b3c05 --summary s --label ' back '");

@@ -12,7 +12,7 @@ pub(crate) mod record;
 
 use super::entry::LineNo;
 use super::row::RowOptions;
-use super::session::{Dialect, Session};
+use super::session::{Dialect, Header, Session};
 use super::store::ReadAt;
 use header::Preamble;
 use part::{Part, Progress, Window};
@@ -102,6 +102,14 @@ impl WrongFile {
             }
         }
     }
+}
+
+/// Reads the header of a session, and no more.
+///
+/// # Errors
+/// Where the source is no session, or cannot be read.
+pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
+    header::read(source).map(|preamble| preamble.header)
 }
 
 /// Loads a session.

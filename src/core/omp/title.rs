@@ -45,7 +45,11 @@ mod tests {
     fn the_title_line_keeps_its_width() {
         for title in ["", "short", &"é".repeat(300), &"\\u0001".repeat(80)] {
             let json = format!("\"{title}\"");
-            let line = title_line(Some(Raw::checked(json.as_bytes())), None, &Text::from("2026-01-01T00:00:00.000Z"));
+            let line = title_line(
+                Some(Raw::checked(json.as_bytes())),
+                None,
+                &Text::from("2026-01-01T00:00:00.000Z"),
+            );
             assert_eq!(line.len(), 255, "{title}");
             assert!(Raw::parse(&line).is_ok());
             assert_eq!(repadded(&line), line);

@@ -1,46 +1,39 @@
-//! Naming an entry, and taking its name off.
+//! Setting and clearing labels.
 
-use super::{Stamp, parent_id};
+use super::{IdSource, parent_id};
 use crate::core::entry::EntryIx;
 use crate::core::json::write::Object;
 use crate::core::labels::Labels;
-use crate::core::plan::Change;
+use crate::core::plan::{Change, NewEntry};
 use crate::core::session::Session;
 use crate::core::text::Text;
 
-/// Gives `target` the name (`None` takes it off); `None` where it is so already. The entry hangs
+/// Labels `target` (`None` clears its label); no entry where it is so already. The label is an entry
 /// under the leaf and becomes the leaf, as in both agents.
-pub fn label(session: &Session, target: EntryIx, name: Option<&Text>, stamp: &mut Stamp) -> Option<Change> {
-    let current = Labels::new(session).name(target);
-    if current.as_ref() == name {
-        return None;
+pub fn label(session: &Session, target: EntryIx, name: Option<&Text>, fresh: &mut IdSource) -> Change {
+    if Labels::new(session).name(target).as_ref() == name {
+        return Change::default();
     }
     let parent = parent_id(session, session.leaf);
-    Some(Change {
-        lines: vec![entry(
-            &stamp.entry_id(session, &[]),
-            parent.as_ref(),
-            &stamp.timestamp(),
-            &session.id(target),
-            name,
-        )],
-    })
+    let (id, time) = (fresh.entry_id(session), fresh.timestamp());
+    Change::of(entry(id, parent.as_ref(), &time, &session.id(target), name))
 }
 
 /// A label entry, in the agents' key order.
 pub fn entry(
-    id: &str,
+    id: String,
     parent: Option<&Text>,
     timestamp: &str,
     target: &Text,
     name: Option<&Text>,
-) -> Vec<u8> {
-    Object::new()
+) -> NewEntry {
+    let line = Object::new()
         .str("type", "label")
-        .str("id", id)
+        .str("id", &id)
         .text_or_null("parentId", parent)
         .str("timestamp", timestamp)
         .text("targetId", target)
         .with(name, |entry, name| entry.text("label", name))
-        .finish()
+        .finish();
+    NewEntry { id: Text::from(id), line }
 }

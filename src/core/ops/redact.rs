@@ -17,7 +17,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 
 /// A line that may hold something to take out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 struct Candidate {
     line: LineNo,
     span: Span,
@@ -118,7 +118,9 @@ fn candidates(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::R
             others.push(scope.spawn(move || candidates_in(source, redactor, range)));
         }
         let first = ranges.first().cloned().map(|range| candidates_in(source, redactor, range));
-        let others = others.into_iter().map(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let others = others
+            .into_iter()
+            .map(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         first.into_iter().chain(others).collect::<io::Result<Vec<_>>>()
     })?;
     let mut before = 0;
@@ -179,7 +181,11 @@ fn candidates_in(
             candidates.push(Candidate { line: LineNo(lines + 1), span });
         }
         lines += newlines(&bytes[counted..]);
-        if stretch.start + (stretch.bytes.len() as u64) < range.end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if stretch.start + (stretch.bytes.len() as u64) < range.end {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     })?;
     Ok((candidates, lines))
 }
