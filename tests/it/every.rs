@@ -45,6 +45,9 @@ pub const READS: &[&str] = &[
     "check F",
     "check F --json",
     "check F --repair -n",
+    "redact F --check",
+    "redact F --check --json",
+    "redact F -n --paths",
 ];
 
 /// In forms that change the session itself.
@@ -79,6 +82,7 @@ pub const MAKES: &[&str] = &[
     "fork F -o ./new",
     "fork F --all -o ./new",
     "check F --repair -o ./new",
+    "redact F -o ./new",
 ];
 
 /// Of each command the first form that reads, where each run takes long.
