@@ -20,10 +20,12 @@ pub mod switch;
 pub mod tree;
 
 mod entry_rows;
+mod exchange;
 mod external;
 mod hook;
 mod ids;
 mod input;
+mod interrupt;
 mod label_list;
 mod label_name;
 mod navigation;

@@ -97,10 +97,11 @@ fn values(args: &Args, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
         all.short += values.short;
     }
     if all.short > 0 {
-        let count = all.short;
-        ui.warn(&format!(
-            "{count} values shorter than 6 characters are not searched for: they occur by chance"
-        ));
+        let (count, verb) = match all.short {
+            1 => ("1 value".to_owned(), "is"),
+            n => (format!("{n} values"), "are"),
+        };
+        ui.warn(&format!("{count} shorter than 6 characters {verb} not searched for: such text occurs by chance"));
     }
     Ok(all.values)
 }

@@ -1,97 +1,83 @@
-//! Whole lines of a file, a stretch at a time, in one buffer that is used again for the next file.
-//!
-//! For what reads many files and keeps little of each; [`super::load`] reads one file on many
-//! threads. Memory is the longest line, at least [`STRETCH`].
+//! The physical lines of a source, one after the other, through one buffer.
 
-use super::store::ReadAt;
-use memchr::memrchr;
+use super::entry::Span;
+use super::store::{ReadAt, resize};
 use std::io;
-use std::ops::ControlFlow;
 
-/// Bytes read at a time.
-const STRETCH: usize = 512 * 1024;
-/// The kernel copies a page several times faster where the buffer is at the file's place within a page.
-const PAGE: usize = 4096;
-/// What a buffer may keep between files; one long line should not fill the memory for good.
-const KEPT: usize = 4 * STRETCH;
+/// Bytes read at a time by who reads to the end.
+const STEP: usize = 256 * 1024;
+/// Bytes read first by who wants the first lines.
+const FIRST_STEP: usize = 4096;
 
-/// The buffer of one reader.
-#[derive(Debug, Default)]
-pub struct LineReader {
-    buffer: Vec<u8>,
-}
-
-/// Some whole lines; the last of the file may lack its newline.
+/// A physical line.
 #[derive(Clone, Copy, Debug)]
-pub struct Stretch<'a> {
-    /// Where they start in the file.
-    pub start: u64,
-    /// Their bytes.
-    pub bytes: &'a [u8],
+pub struct Line<'b> {
+    /// Where it stands, without its newline.
+    pub span: Span,
+    /// Its bytes, without its newline.
+    pub bytes: &'b [u8],
+    /// Whether it has one.
+    pub newline: bool,
 }
 
-impl LineReader {
-    /// Hands the lines from the byte `from` on to `take`, until it breaks.
-    ///
-    /// # Errors
-    /// Where reading fails, or the file ends before the length it had when it was opened.
-    pub fn read<B>(
-        &mut self,
-        source: &dyn ReadAt,
-        from: u64,
-        mut take: impl FnMut(Stretch) -> ControlFlow<B>,
-    ) -> io::Result<ControlFlow<B>> {
-        if self.buffer.len() > KEPT {
-            self.buffer = Vec::new();
-        }
-        let (mut start, mut data) = (from, 0..0);
-        loop {
-            let next = start + data.len() as u64;
-            let wanted =
-                usize::try_from(source.len().saturating_sub(next)).unwrap_or(usize::MAX).min(STRETCH);
-            if wanted == 0 {
-                let rest = Stretch { start, bytes: &self.buffer[data.clone()] };
-                return Ok(if data.is_empty() { ControlFlow::Continue(()) } else { take(rest) });
-            }
-            data = self.with_room(data, next, wanted);
-            source.read_exact_at(&mut self.buffer[data.end..data.end + wanted], next)?;
-            let read = data.end..data.end + wanted;
-            data.end = read.end;
-            let Some(newline) = memrchr(b'\n', &self.buffer[read.clone()]) else { continue };
-            let end = read.start + newline + 1;
-            let broke = take(Stretch { start, bytes: &self.buffer[data.start..end] });
-            if broke.is_break() {
-                return Ok(broke);
-            }
-            start += (end - data.start) as u64;
-            data.start = end;
-        }
+/// See [`Lines::next_line`].
+pub struct Lines<'a> {
+    source: &'a dyn ReadAt,
+    buffer: Vec<u8>,
+    /// Where the buffer starts in the source.
+    start: u64,
+    /// Where the next line starts in the buffer.
+    next: usize,
+    step: usize,
+}
+
+impl<'a> Lines<'a> {
+    /// All lines of a source.
+    pub fn new(source: &'a dyn ReadAt) -> Self {
+        Lines { source, buffer: Vec::new(), start: 0, next: 0, step: STEP }
     }
 
-    /// Makes room for `wanted` bytes behind `data`, whose end is the byte `next` of the file. What is
-    /// there moves only where it is the start of a line; a line that goes on grows in its place.
-    fn with_room(
-        &mut self,
-        data: std::ops::Range<usize>,
-        next: u64,
-        wanted: usize,
-    ) -> std::ops::Range<usize> {
-        if data.end + wanted <= self.buffer.len() && data.len() > STRETCH / 2 {
-            return data;
+    /// The first lines of a source, without reading much beyond them.
+    pub fn first(source: &'a dyn ReadAt) -> Self {
+        Lines { step: FIRST_STEP, ..Lines::new(source) }
+    }
+
+    /// The byte behind the line returned last and its newline.
+    pub fn pos(&self) -> u64 {
+        self.start + self.next as u64
+    }
+
+    /// Returns the next line; the memory is that of the longest.
+    pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+        let mut searched = self.next;
+        let (len, newline) = loop {
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[searched..]) {
+                break (searched + at - self.next, true);
+            }
+            searched = self.buffer.len() - self.next;
+            self.buffer.drain(..self.next);
+            self.start += self.next as u64;
+            self.next = 0;
+            if !self.read_more()? {
+                break (searched, false);
+            }
+        };
+        if len == 0 && !newline {
+            return Ok(None);
         }
-        let room = data.len().next_multiple_of(PAGE) + PAGE;
-        let needed = (room + wanted).max(2 * data.len());
-        if self.buffer.len() < needed {
-            self.buffer.resize(needed.max(STRETCH + 4 * PAGE), 0);
-        }
-        let within = |at: usize| self.buffer.as_ptr().addr().wrapping_add(at) % PAGE;
-        let file = (next % PAGE as u64) as usize;
-        let end = data.len() + (file + PAGE - within(data.len())) % PAGE;
-        self.buffer.copy_within(data.clone(), end - data.len());
-        if self.buffer.len() < end + wanted {
-            self.buffer.resize(end + wanted, 0);
-        }
-        end - data.len()..end
+        let from = self.next;
+        self.next += len + usize::from(newline);
+        let span = Span { start: self.start + from as u64, len: len as u64 };
+        Ok(Some(Line { span, bytes: &self.buffer[from..from + len], newline }))
+    }
+
+    fn read_more(&mut self) -> io::Result<bool> {
+        let had = self.buffer.len();
+        let left = self.source.len().saturating_sub(self.start + had as u64);
+        let step = self.step.max(had).min(usize::try_from(left).unwrap_or(usize::MAX));
+        resize(&mut self.buffer, had + step)?;
+        self.source.read_exact_at(&mut self.buffer[had..], self.start + had as u64)?;
+        Ok(step > 0)
     }
 }
 
@@ -99,78 +85,17 @@ impl LineReader {
 mod tests {
     use super::*;
 
-    fn read_all(bytes: &Vec<u8>, from: u64) -> Vec<(u64, Vec<u8>)> {
-        let mut reader = LineReader::default();
-        let mut all = Vec::new();
-        // Twice, for the buffer is used again.
-        for _ in 0..2 {
-            all.clear();
-            let done = reader.read(bytes, from, |stretch| {
-                all.push((stretch.start, stretch.bytes.to_vec()));
-                ControlFlow::<()>::Continue(())
-            });
-            assert!(done.unwrap().is_continue());
-        }
-        all
-    }
-
     #[test]
-    fn stretches_are_whole_lines_and_leave_nothing_out() {
-        let lines = [1, 100, STRETCH, STRETCH - 1, 3 * STRETCH + 17, 0, 5, 9 * STRETCH, 300, 7 * PAGE];
-        for last in [&b""[..], b"\n", b"tail"] {
-            let mut bytes = Vec::new();
-            for (at, len) in lines.into_iter().enumerate() {
-                bytes.resize(bytes.len() + len, b'a' + at as u8);
-                bytes.push(b'\n');
-            }
-            bytes.extend_from_slice(last);
-            for from in [0, 2] {
-                let read = read_all(&bytes, from);
-                let mut place = from;
-                for (at, (start, stretch)) in read.iter().enumerate() {
-                    assert_eq!(*start, place);
-                    assert!(stretch.ends_with(b"\n") || at + 1 == read.len());
-                    place += stretch.len() as u64;
-                }
-                assert_eq!(read.concat_bytes(), bytes[from as usize..]);
-            }
+    fn lines_come_whole_and_in_order() {
+        let long = "x".repeat(STEP + 17);
+        let text = format!("a\n\n{long}\n{long}b\nc").into_bytes();
+        let mut lines = Lines::new(&text);
+        let mut seen = Vec::new();
+        while let Some(line) = lines.next_line().unwrap() {
+            assert_eq!(line.bytes, &text[line.span.start as usize..line.span.end() as usize]);
+            seen.push((line.span.len as usize, line.newline));
         }
-        assert!(read_all(&Vec::new(), 0).is_empty());
-    }
-
-    trait Concat {
-        fn concat_bytes(&self) -> Vec<u8>;
-    }
-
-    impl Concat for Vec<(u64, Vec<u8>)> {
-        fn concat_bytes(&self) -> Vec<u8> {
-            self.iter().flat_map(|(_, bytes)| bytes.clone()).collect()
-        }
-    }
-
-    #[test]
-    fn reading_ends_where_it_is_told_to() {
-        let bytes = b"a\nb\n".repeat(STRETCH);
-        let mut count = 0;
-        let done = LineReader::default().read(&bytes, 0, |_| {
-            count += 1;
-            ControlFlow::Break("enough")
-        });
-        assert_eq!((done.unwrap(), count), (ControlFlow::Break("enough"), 1));
-    }
-
-    #[test]
-    fn a_file_that_became_shorter_is_an_error() {
-        struct Shorter;
-        impl ReadAt for Shorter {
-            fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-                b"{}\n".as_slice().read_at(buf, offset)
-            }
-            fn len(&self) -> u64 {
-                100
-            }
-        }
-        let read = LineReader::default().read(&Shorter, 0, |_| ControlFlow::<()>::Continue(()));
-        assert_eq!(read.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        let long = long.len();
+        assert_eq!(seen, [(1, true), (0, true), (long, true), (long + 1, true), (1, false)]);
     }
 }

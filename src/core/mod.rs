@@ -3,9 +3,9 @@
 //! `bytes → log (lines) → entries → tree → operation → plan → bytes`; each module sees only the
 //! types to its left.
 
-pub mod store;
+pub mod dialect;
 
-pub mod lines;
+pub mod store;
 
 pub mod json;
 pub mod text;
@@ -15,10 +15,12 @@ pub mod entry;
 pub mod index;
 pub mod session;
 
-pub mod fields;
+pub mod lines;
+pub mod stretches;
 
-pub mod load;
-pub mod row;
+pub mod content;
+pub mod fields;
+pub mod record;
 
 pub mod stores;
 
@@ -30,10 +32,15 @@ pub mod upgrade;
 pub mod bodies;
 pub mod prepare;
 
-pub mod omp;
 pub mod pi;
 
+pub mod omp;
+
+pub mod row;
+
 pub mod agent;
+pub mod load;
+
 pub mod summary;
 
 pub mod plan;

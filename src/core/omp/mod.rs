@@ -29,6 +29,3 @@ pub mod prompt;
 pub mod message;
 mod template;
 pub mod title;
-mod value;
-
-pub(in crate::core) use value::{has_bit, join, number, string};

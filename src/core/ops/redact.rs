@@ -4,17 +4,18 @@
 
 use crate::core::entry::{LineNo, Span};
 use crate::core::json::Raw;
-use crate::core::lines::LineReader;
 use crate::core::load::header::is_title_slot;
 use crate::core::omp::title::repadded;
 use crate::core::plan::copy;
 use crate::core::redact::values::Value;
 use crate::core::redact::{Finding, Options, Redactor};
-use crate::core::store::ReadAt;
+use crate::core::store::{ReadAt, resize};
+use crate::core::stretches::StretchReader;
 use crate::core::text::Text;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
+use std::thread;
 
 /// A line that may hold something to take out.
 #[derive(Clone, Copy, Debug)]
@@ -112,15 +113,19 @@ pub fn left_over(copy: &dyn ReadAt, values: Vec<Value>, workers: usize) -> io::R
 fn candidates(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Result<Vec<Candidate>> {
     let starts = starts(source, workers)?;
     let ranges: Vec<_> = starts.windows(2).map(|pair| pair[0]..pair[1]).collect();
+    let look = |range: Range<u64>| candidates_in(source, redactor, range);
     let parts = std::thread::scope(|scope| {
-        let mut others = Vec::new();
-        for range in ranges.iter().skip(1).cloned() {
-            others.push(scope.spawn(move || candidates_in(source, redactor, range)));
-        }
-        let first = ranges.first().cloned().map(|range| candidates_in(source, redactor, range));
-        let others = others
-            .into_iter()
-            .map(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        // Where no thread can be started, this one does the work.
+        let start = |range: &Range<u64>| {
+            let range = range.clone();
+            thread::Builder::new().spawn_scoped(scope, move || look(range)).ok()
+        };
+        let others: Vec<_> = ranges.iter().skip(1).map(|range| (range, start(range))).collect();
+        let first = ranges.first().cloned().map(look);
+        let others = others.into_iter().map(|(range, other)| match other {
+            Some(other) => other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            None => look(range.clone()),
+        });
         first.into_iter().chain(others).collect::<io::Result<Vec<_>>>()
     })?;
     let mut before = 0;
@@ -163,10 +168,10 @@ fn next_line(source: &dyn ReadAt, mut from: u64) -> io::Result<u64> {
 fn candidates_in(
     source: &dyn ReadAt,
     redactor: &Redactor,
-    range: std::ops::Range<u64>,
+    range: Range<u64>,
 ) -> io::Result<(Vec<Candidate>, u32)> {
     let (mut candidates, mut lines) = (Vec::new(), 0);
-    let _: ControlFlow<()> = LineReader::default().read(source, range.start, |stretch| {
+    let _: ControlFlow<()> = StretchReader::default().read(source, range.start, |stretch| {
         let end = (range.end.saturating_sub(stretch.start)).min(stretch.bytes.len() as u64) as usize;
         let bytes = &stretch.bytes[..end];
         let mut hits = Vec::new();
@@ -199,6 +204,6 @@ fn between(start: u64, end: u64) -> Span {
 }
 
 fn read_line(source: &dyn ReadAt, span: Span, bytes: &mut Vec<u8>) -> io::Result<()> {
-    bytes.resize(span.len as usize, 0);
+    resize(bytes, span.len as usize)?;
     source.read_exact_at(bytes, span.start)
 }
