@@ -36,12 +36,16 @@ mod large;
 mod others;
 mod pipes;
 mod properties;
+#[cfg(target_os = "linux")]
+mod reports;
 mod terminal;
 mod writing;
 
 #[cfg(target_os = "linux")]
 mod documents;
 mod generated;
+#[cfg(target_os = "linux")]
+mod limits;
 #[cfg(target_os = "linux")]
 mod pty;
 #[cfg(target_os = "linux")]

@@ -127,8 +127,8 @@ fn ambiguous_with_its_candidates() {
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl 1a2b").fails(2), @r#"./two-branches.jsonl: "1a2b" fits several entries: 1a2b3c01, 1a2b3c02, 1a2b3c03, 1a2b3c04, 1a2b3c05 (hint: give more of the id, or the line as `:12`)"#);
     s.run("label ./two-branches.jsonl 1a2b3c05 twice");
     s.run("label ./two-branches.jsonl 1a2b3c07 twice");
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl twice").fails(2), @r#"./two-branches.jsonl: "twice" fits several entries: 1a2b3c05, 1a2b3c07 (hint: give more of the id, or the line as `:12`)"#);
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl label:twice").fails(2), @r#"./two-branches.jsonl: "twice" fits several entries: 1a2b3c05, 1a2b3c07 (hint: give more of the id, or the line as `:12`)"#);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl twice").fails(2), @r#"./two-branches.jsonl: "twice" fits several entries: 1a2b3c05, 1a2b3c07 (hint: several entries have this label; name one of them by its id)"#);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl label:twice").fails(2), @r#"./two-branches.jsonl: "twice" fits several entries: 1a2b3c05, 1a2b3c07 (hint: several entries have this label; name one of them by its id)"#);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn everywhere_an_entry_is_named() {
         "fork ./two-branches.jsonl nothing --before",
         "compact ./two-branches.jsonl --first-kept nothing",
         "summarize ./two-branches.jsonl nothing",
-        "summarize ./two-branches.jsonl @ --from nothing",
+        "summarize ./two-branches.jsonl @ --at nothing",
         "switch ./two-branches.jsonl nothing",
         "pop ./two-branches.jsonl nothing",
         "show ./two-branches.jsonl @ nothing",

@@ -245,7 +245,7 @@ export const KINDS = {
   pick: {
     questions: () => [],
     async compare(world, { ids, onto }) {
-      const args = ["pick", world.file, ...ids.map(ref), "--onto", ref(onto)];
+      const args = ["pick", world.file, ...ids.map(ref), "--at", ref(onto)];
       const { code, stderr } = await world.run([...args, "-n"]);
       if (code === 2 && REFUSALS.test(stderr)) return null;
       return grown(world, args);
