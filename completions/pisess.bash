@@ -58,6 +58,9 @@ _pisess() {
             pisess,pop)
                 cmd="pisess__subcmd__pop"
                 ;;
+            pisess,redact)
+                cmd="pisess__subcmd__redact"
+                ;;
             pisess,show)
                 cmd="pisess__subcmd__show"
                 ;;
@@ -112,6 +115,9 @@ _pisess() {
             pisess__subcmd__help,pop)
                 cmd="pisess__subcmd__help__subcmd__pop"
                 ;;
+            pisess__subcmd__help,redact)
+                cmd="pisess__subcmd__help__subcmd__redact"
+                ;;
             pisess__subcmd__help,show)
                 cmd="pisess__subcmd__help__subcmd__show"
                 ;;
@@ -131,7 +137,7 @@ _pisess() {
 
     case "${cmd}" in
         pisess)
-            opts="-q -h -V --color --quiet --list --help --version migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help"
+            opts="-q -h -V --color --quiet --list --help --version migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check redact help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -451,7 +457,7 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__help)
-            opts="migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help"
+            opts="migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check redact help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -647,6 +653,20 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__help__subcmd__pop)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pisess__subcmd__help__subcmd__redact)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -922,6 +942,44 @@ _pisess() {
                     return 0
                     ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pisess__subcmd__redact)
+            opts="-o -n -q -h --env-file --secret-file --paths --keep-images --check --output --dry-run --force --wait --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --env-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --secret-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -101,7 +101,9 @@ fn values(args: &Args, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
             1 => ("1 value".to_owned(), "is"),
             n => (format!("{n} values"), "are"),
         };
-        ui.warn(&format!("{count} shorter than 6 characters {verb} not searched for: such text occurs by chance"));
+        ui.warn(&format!(
+            "{count} shorter than 6 characters {verb} not searched for: such text occurs by chance"
+        ));
     }
     Ok(all.values)
 }
