@@ -19,7 +19,10 @@ mod navigation;
 
 mod entry_rows;
 mod label_list;
+mod since;
 mod workers;
+
+mod sessions;
 
 mod external;
 mod hints;
@@ -31,6 +34,7 @@ pub mod compact;
 pub mod context;
 pub mod edit;
 pub mod fork;
+pub mod grep;
 pub mod label;
 pub mod merge;
 pub mod migrate;
@@ -39,6 +43,7 @@ pub mod pick;
 pub mod pop;
 pub mod redact;
 pub mod show;
+pub mod stats;
 pub mod summarize;
 pub mod switch;
 pub mod tree;
@@ -86,6 +91,8 @@ enum Verb {
     Summarize(summarize::Args),
     Merge(merge::Args),
     Branches(branches::Args),
+    Grep(grep::Args),
+    Stats(stats::Args),
     Switch(switch::Args),
     Pop(pop::Args),
     Context(context::Args),
@@ -97,7 +104,7 @@ enum Verb {
 }
 
 /// All commands, as `--help` lists them.
-pub const GUIDES: [Guide; 18] = [
+pub const GUIDES: [Guide; 20] = [
     migrate::GUIDE,
     tree::GUIDE,
     path::GUIDE,
@@ -111,6 +118,8 @@ pub const GUIDES: [Guide; 18] = [
     summarize::GUIDE,
     merge::GUIDE,
     branches::GUIDE,
+    grep::GUIDE,
+    stats::GUIDE,
     switch::GUIDE,
     pop::GUIDE,
     context::GUIDE,
@@ -164,6 +173,8 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
         Verb::Summarize(args) => summarize::run(&args, ui),
         Verb::Merge(args) => merge::run(&args, ui),
         Verb::Branches(args) => branches::run(&args, ui),
+        Verb::Grep(args) => grep::run(args, ui),
+        Verb::Stats(args) => stats::run(&args, ui),
         Verb::Switch(args) => switch::run(&args, ui),
         Verb::Pop(args) => pop::run(&args, ui),
         Verb::Context(args) => context::run(&args, ui),

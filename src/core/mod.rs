@@ -23,6 +23,7 @@ pub mod stretches;
 pub mod content;
 pub mod fields;
 pub mod record;
+pub mod search;
 
 pub mod labels;
 pub mod reference;

@@ -28,6 +28,8 @@ pub struct Styles {
     pub error: Style,
     /// Summaries.
     pub summary: Style,
+    /// What a search found.
+    pub hit: Style,
 }
 
 impl Styles {
@@ -49,6 +51,7 @@ impl Styles {
             assistant: Style::new().green(),
             error: Style::new().red(),
             summary: Style::new().magenta(),
+            hit: Style::new().red().bold(),
         }
     }
 }

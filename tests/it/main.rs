@@ -30,6 +30,7 @@ mod references;
 mod errors;
 mod every;
 mod fuzz;
+mod grep;
 mod hazards;
 mod hostile;
 mod large;
@@ -52,4 +53,5 @@ mod pty;
 mod signals;
 mod tidy;
 
+mod stats;
 mod store;

@@ -58,7 +58,7 @@ export const KINDS = {
       const actual = await world.jsonLines(["label", world.file, "--json"]);
       if (actual.problem) return actual.problem;
       const sorted = (list) =>
-        Object.fromEntries(list.map(({ targetId, label, timestamp }) => [targetId, { label, timestamp: timestamp ?? null }]));
+        Object.fromEntries(list.map(({ id, label, timestamp }) => [id, { label, timestamp: timestamp ?? null }]));
       return difference(sorted(expected), sorted(actual.value));
     },
   },
@@ -72,6 +72,17 @@ export const KINDS = {
       const actual = await world.jsonLines(args, { empty: 1 });
       if (actual.problem) return actual.problem;
       return difference(...rows(expected, actual.value, { dialect: world.dialect, filter }));
+    },
+  },
+
+  stats: {
+    questions: () => [{ kind: "stats" }],
+    async compare(world, _, [{ tokens, cost, ...counts }]) {
+      const actual = await world.json(["stats", world.file, "--json"]);
+      if (actual.problem) return actual.problem;
+      const { messages: totalMessages, userMessages, assistantMessages, toolCalls, toolResults } = actual.value;
+      const found = { userMessages, assistantMessages, toolCalls, toolResults, totalMessages };
+      return difference({ ...counts, tokens, cost }, { ...found, tokens: actual.value.tokens, cost: actual.value.cost });
     },
   },
 
