@@ -47,6 +47,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('switch', 'switch', [CompletionResultType]::ParameterValue, 'Go on from another entry')
             [CompletionResult]::new('pop', 'pop', [CompletionResultType]::ParameterValue, 'Take the last question back, and leave a summary of what came after it')
             [CompletionResult]::new('context', 'context', [CompletionResultType]::ParameterValue, 'Print what the model would see at an entry')
+            [CompletionResult]::new('export', 'export', [CompletionResultType]::ParameterValue, 'Export a session as a page or a document')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Tell what is wrong with session files, and repair it')
             [CompletionResult]::new('redact', 'redact', [CompletionResultType]::ParameterValue, 'Write a copy of a session without its secrets')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
@@ -97,6 +98,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;show' {
+            [CompletionResult]::new('--renderer', '--renderer', [CompletionResultType]::ParameterName, 'Command that turns custom entries of TYPE into Markdown')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
             [CompletionResult]::new('--children', '--children', [CompletionResultType]::ParameterName, 'List the entries directly under each REF instead')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the entries themselves, as version 3 stores them')
@@ -396,6 +398,21 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'pisess;export' {
+            [CompletionResult]::new('--as', '--as', [CompletionResultType]::ParameterName, 'Format of the output')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write to PATH (- is standard output)')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write to PATH (- is standard output)')
+            [CompletionResult]::new('--renderer', '--renderer', [CompletionResultType]::ParameterName, 'Command that turns custom entries of TYPE into Markdown')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('--static', '--static', [CompletionResultType]::ParameterName, 'Write HTML of one path, without scripts')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Override refusals, such as overwriting an existing output')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as JSON')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'pisess;check' {
             [CompletionResult]::new('--backup', '--backup', [CompletionResultType]::ParameterName, 'Repair in place, and keep the old file with SUFFIX behind its name')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
@@ -454,6 +471,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('switch', 'switch', [CompletionResultType]::ParameterValue, 'Go on from another entry')
             [CompletionResult]::new('pop', 'pop', [CompletionResultType]::ParameterValue, 'Take the last question back, and leave a summary of what came after it')
             [CompletionResult]::new('context', 'context', [CompletionResultType]::ParameterValue, 'Print what the model would see at an entry')
+            [CompletionResult]::new('export', 'export', [CompletionResultType]::ParameterValue, 'Export a session as a page or a document')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Tell what is wrong with session files, and repair it')
             [CompletionResult]::new('redact', 'redact', [CompletionResultType]::ParameterValue, 'Write a copy of a session without its secrets')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
@@ -511,6 +529,9 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;help;context' {
+            break
+        }
+        'pisess;help;export' {
             break
         }
         'pisess;help;check' {

@@ -44,6 +44,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand switch 'Go on from another entry'
             cand pop 'Take the last question back, and leave a summary of what came after it'
             cand context 'Print what the model would see at an entry'
+            cand export 'Export a session as a page or a document'
             cand check 'Tell what is wrong with session files, and repair it'
             cand redact 'Write a copy of a session without its secrets'
             cand help 'Print this message or the help of the given subcommand(s)'
@@ -90,6 +91,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'pisess;show'= {
+            cand --renderer 'Command that turns custom entries of TYPE into Markdown'
             cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand --children 'List the entries directly under each REF instead'
             cand --json 'Print the entries themselves, as version 3 stores them'
@@ -374,6 +376,20 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'pisess;export'= {
+            cand --as 'Format of the output'
+            cand -o 'Write to PATH (- is standard output)'
+            cand --output 'Write to PATH (- is standard output)'
+            cand --renderer 'Command that turns custom entries of TYPE into Markdown'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --static 'Write HTML of one path, without scripts'
+            cand --force 'Override refusals, such as overwriting an existing output'
+            cand --json 'Print the result as JSON'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'pisess;check'= {
             cand --backup 'Repair in place, and keep the old file with SUFFIX behind its name'
             cand -o 'Write the result to PATH (- is standard output), not to the session'
@@ -430,6 +446,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand switch 'Go on from another entry'
             cand pop 'Take the last question back, and leave a summary of what came after it'
             cand context 'Print what the model would see at an entry'
+            cand export 'Export a session as a page or a document'
             cand check 'Tell what is wrong with session files, and repair it'
             cand redact 'Write a copy of a session without its secrets'
             cand help 'Print this message or the help of the given subcommand(s)'
@@ -469,6 +486,8 @@ set edit:completion:arg-completer[pisess] = {|@words|
         &'pisess;help;pop'= {
         }
         &'pisess;help;context'= {
+        }
+        &'pisess;help;export'= {
         }
         &'pisess;help;check'= {
         }

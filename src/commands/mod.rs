@@ -16,6 +16,7 @@ mod transaction;
 
 mod label_name;
 mod navigation;
+mod renderer;
 
 mod entry_rows;
 mod label_list;
@@ -33,6 +34,7 @@ pub mod check;
 pub mod compact;
 pub mod context;
 pub mod edit;
+pub mod export;
 pub mod fork;
 pub mod grep;
 pub mod label;
@@ -96,6 +98,7 @@ enum Verb {
     Switch(switch::Args),
     Pop(pop::Args),
     Context(context::Args),
+    Export(export::Args),
     Check(check::Args),
     Redact(redact::Args),
     /// A program `pisess-NAME`: the name, then its arguments.
@@ -104,7 +107,7 @@ enum Verb {
 }
 
 /// All commands, as `--help` lists them.
-pub const GUIDES: [Guide; 20] = [
+pub const GUIDES: [Guide; 21] = [
     migrate::GUIDE,
     tree::GUIDE,
     path::GUIDE,
@@ -123,6 +126,7 @@ pub const GUIDES: [Guide; 20] = [
     switch::GUIDE,
     pop::GUIDE,
     context::GUIDE,
+    export::GUIDE,
     check::GUIDE,
     redact::GUIDE,
 ];
@@ -178,6 +182,7 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
         Verb::Switch(args) => switch::run(&args, ui),
         Verb::Pop(args) => pop::run(&args, ui),
         Verb::Context(args) => context::run(&args, ui),
+        Verb::Export(args) => export::run(&args, ui),
         Verb::Check(args) => check::run(&args, ui),
         Verb::Redact(args) => redact::run(&args, ui),
         Verb::External(words) => return external::run(&words, command(), ui),

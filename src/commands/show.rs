@@ -2,6 +2,7 @@
 
 use super::entry_rows::{print_rows, print_stored, row_options, row_style};
 use super::input::OpenSession;
+use super::renderer::RendererArgs;
 use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::Raw;
@@ -15,6 +16,7 @@ use crate::core::text::Text;
 use crate::core::tree::Tree;
 use crate::guide::{Example, Guide};
 use crate::ui::{Clock, Exit, Failure, Styles, Ui, styled, visible, visible_lines};
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// How it is used, behind the options of the help and in the man page.
@@ -55,6 +57,9 @@ pub struct Args {
     /// List the entries directly under each REF instead
     #[arg(long)]
     pub children: bool,
+    /// What turns custom entries into Markdown.
+    #[command(flatten)]
+    pub renderers: RendererArgs,
     /// Print the entries themselves, as version 3 stores them
     #[arg(long)]
     pub json: bool,
@@ -71,7 +76,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     match (args.json, args.children) {
         (true, _) => print_stored(&open, &entries, ui)?,
         (false, true) => print_rows(&rows(&open.session, open.session.leaf), &entries, ui)?,
-        (false, false) => print_whole(&open, &entries, ui)?,
+        (false, false) => {
+            let rendered = args.renderers.render(&open, &entries, ui)?;
+            print_whole(&open, &entries, &rendered, ui)?;
+        }
     }
     Ok(Exit::Done)
 }
@@ -94,14 +102,22 @@ fn chosen(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
     places.into_iter().zip(&args.entries).map(entry).collect()
 }
 
-fn print_whole(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
+fn print_whole(
+    open: &OpenSession,
+    entries: &[EntryIx],
+    rendered: &HashMap<EntryIx, String>,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
     let (session, bodies) = (&open.session, open.bodies());
     let look = Look { session, labels: Labels::new(session), clock: Clock::new(ui), styles: ui.styles };
     for (at, &ix) in entries.iter().enumerate() {
         let mut out = String::from(if at == 0 { "" } else { "\n" });
         look.heading(ix, &mut out);
         let line = bodies.line(ix).map_err(|error| open.input.unreadable(error))?;
-        let parts = parts(Raw::checked(line.trim_ascii()), session.entry(ix).kind);
+        let parts = match rendered.get(&ix) {
+            Some(markdown) => vec![Part::Body(Text::from(markdown.clone()))],
+            None => parts(Raw::checked(line.trim_ascii()), session.entry(ix).kind),
+        };
         for (at, part) in parts.iter().enumerate() {
             let is_text = |at: Option<usize>| matches!(at.and_then(|at| parts.get(at)), Some(Part::Body(_)));
             // A text ends where the next begins.

@@ -49,3 +49,5 @@ pub mod plan;
 pub mod redact;
 
 pub mod ops;
+
+pub mod export;

@@ -9,6 +9,7 @@ mod check;
 mod compact;
 mod context;
 mod edit;
+mod export;
 mod fork;
 mod label;
 mod merge;

@@ -57,8 +57,9 @@ export const KINDS = {
     async compare(world, _, [expected]) {
       const actual = await world.jsonLines(["label", world.file, "--json"]);
       if (actual.problem) return actual.problem;
+      // The agent's rows name the target, those of pisess are that entry.
       const sorted = (list) =>
-        Object.fromEntries(list.map(({ id, label, timestamp }) => [id, { label, timestamp: timestamp ?? null }]));
+        Object.fromEntries(list.map(({ id, targetId, label, timestamp }) => [targetId ?? id, { label, timestamp: timestamp ?? null }]));
       return difference(sorted(expected), sorted(actual.value));
     },
   },
