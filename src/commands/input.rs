@@ -2,9 +2,9 @@
 
 use crate::core::bodies::FileBodies;
 use crate::core::entry::EntryIx;
-use crate::core::load::{LoadError, Options, WrongFile, has_header, load};
+use crate::core::load::{LoadError, Options, WrongFile, has_header, load, read_header};
 use crate::core::reference::{Position, resolve};
-use crate::core::session::{ProblemKind, Session};
+use crate::core::session::{Header, ProblemKind, Session};
 use crate::core::store::{self, Opened, ReadAt, SessionFile, SpoolOptions, Spooled};
 use crate::core::text::Text;
 use crate::ui::{Failure, Ui, visible};
@@ -88,6 +88,11 @@ impl Input {
     /// Loads the session.
     pub fn load(&self, options: &Options) -> Result<Session, Failure> {
         load(self.source(), options).map_err(|error| self.failed(error))
+    }
+
+    /// Reads the header; fails if the input is not a session.
+    pub fn header(&self) -> Result<Header, Failure> {
+        read_header(self.source()).map_err(|error| self.failed(error))
     }
 
     /// Returns a failure for this session (exit 2).

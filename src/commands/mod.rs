@@ -43,6 +43,7 @@ pub mod migrate;
 pub mod path;
 pub mod pick;
 pub mod pop;
+pub mod redact;
 pub mod show;
 pub mod stats;
 pub mod summarize;
@@ -99,13 +100,14 @@ enum Verb {
     Context(context::Args),
     Export(export::Args),
     Check(check::Args),
+    Redact(redact::Args),
     /// A program `pisess-NAME`: the name, then its arguments.
     #[command(external_subcommand)]
     External(Vec<OsString>),
 }
 
 /// All commands, as `--help` lists them.
-pub const GUIDES: [Guide; 20] = [
+pub const GUIDES: [Guide; 21] = [
     migrate::GUIDE,
     tree::GUIDE,
     path::GUIDE,
@@ -126,6 +128,7 @@ pub const GUIDES: [Guide; 20] = [
     context::GUIDE,
     export::GUIDE,
     check::GUIDE,
+    redact::GUIDE,
 ];
 
 /// Returns the command line as clap knows it, for man pages and completions.
@@ -181,6 +184,7 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
         Verb::Context(args) => context::run(&args, ui),
         Verb::Export(args) => export::run(&args, ui),
         Verb::Check(args) => check::run(&args, ui),
+        Verb::Redact(args) => redact::run(&args, ui),
         Verb::External(words) => return external::run(&words, command(), ui),
     }?;
     ui.flush().map(|()| exit.code())

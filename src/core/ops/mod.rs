@@ -9,6 +9,7 @@ pub mod grep;
 pub mod label;
 pub mod navigate;
 pub mod pick;
+pub mod redact;
 pub mod show;
 pub mod stats;
 pub mod summary;
