@@ -15,7 +15,7 @@ use super::dialect::Dialect;
 use super::digest::Digesting;
 use super::entry::LineNo;
 use super::row::RowOptions;
-use super::session::Session;
+use super::session::{Header, Session};
 use super::store::{ReadAt, resize};
 use header::Preamble;
 use part::{Part, Progress, Reading, Window};
@@ -106,6 +106,14 @@ impl WrongFile {
             }
         }
     }
+}
+
+/// Reads the header of a session, and no more.
+///
+/// # Errors
+/// Where the source is no session, or cannot be read.
+pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
+    header::read(source).map(|preamble| preamble.header)
 }
 
 /// Loads a session.

@@ -10,6 +10,7 @@ pub mod label;
 pub mod list;
 pub mod navigate;
 pub mod pick;
+pub mod redact;
 pub mod show;
 pub mod stats;
 pub mod summary;

@@ -93,7 +93,7 @@ pub use glance::{Glance, in_folder};
 pub use lock::{Found, Locked, WriteOptions, lock};
 pub use look::OnDisk;
 pub(crate) use read::resize;
-pub use read::{ReadAt, SpoolOptions, Spooled, spool};
+pub use read::{ReadAt, SpoolOptions, Spooled, spool, spool_written};
 pub use session_file::{Opened, SessionFile, open};
 pub use walk::{Listing, list_sessions};
 
