@@ -1,9 +1,10 @@
-//! `pisess branches`: where the conversations of a session end.
+//! `pisess branches`: lists the branches of a session.
 
+use super::age::age;
 use super::entry_rows::row_options;
 use super::ids::Ids;
 use super::input::OpenSession;
-use crate::core::entry::{Entry, EntryIx, Flags};
+use crate::core::entry::{EntryIx, Flags};
 use crate::core::json::js;
 use crate::core::json::write::Object;
 use crate::core::ops::branches::{Branch, branches};
@@ -18,49 +19,49 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// How it is used, behind the options of the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "branches",
     examples: &[
-        Example::new("Which branches there are", "pisess branches session.jsonl"),
-        Example::new("The same for a program", "pisess branches --json session.jsonl"),
+        Example::new("List the branches, newest first", "pisess branches session.jsonl"),
+        Example::new("List the branches as JSON", "pisess branches --json session.jsonl"),
     ],
     found: None,
     writes: false,
     refers: false,
 };
 
-/// List the branches.
+/// List the branches of a session.
 ///
-/// A row for each branch, the newest first: `*` on the one where the conversation stands, the id of
-/// its last entry, the age of that, how many entries it has behind the place where it branches off,
-/// how many tokens its context takes by the agent's estimate, and the last question on it, behind a
-/// label that was given on it.
+/// One row is printed per branch, newest first: `*` if the leaf is on it, the id of its last entry,
+/// the age of that entry, the number of entries after the branch point, the size of its context in
+/// tokens (as the agent estimates it), and the last user message on it, preceded by a label if one
+/// was set on the branch.
 ///
-/// A branch ends where nothing follows but labels and other notes. Where one stands in the middle of
-/// a conversation, that is a branch, too.
+/// A branch ends at an entry that is followed only by labels and other notes. If the leaf is in the
+/// middle of a conversation, it counts as the end of a branch, too.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// Print a JSON object for each branch
+    /// Print one JSON object per branch
     #[arg(long)]
     pub json: bool,
 }
 
-/// The longest text of a row.
+/// The maximum length of a row's text.
 const ROW_UNITS: usize = 200;
 
-/// The branches with what is told of them.
+/// The branches, and the data for their rows.
 struct Listing<'a> {
     session: &'a Session,
     drawing: Drawing<'a>,
     branches: Vec<Branch<'a>>,
     sizes: HashMap<EntryIx, f64>,
-    /// The tips that are marks of a move: what they say of themselves tells nothing of a branch.
+    /// The tips that are marks of a switch: their own text does not describe the branch.
     marks: Vec<EntryIx>,
-    /// What the user typed to call a skill, by its prompt: the prompt itself is the skill's text.
+    /// The text that the user typed to invoke a skill, by its prompt: the prompt itself is the skill's text.
     typed: HashMap<EntryIx, Text<'static>>,
 }
 
@@ -100,7 +101,7 @@ impl Listing<'_> {
         self.sizes.get(&branch.tip).copied()
     }
 
-    /// The row of the last question; without one that of the tip, unless it is a mark.
+    /// Returns the text of the last user message; without one, that of the tip, unless the tip is a mark.
     fn text(&self, branch: &Branch) -> Text<'_> {
         match branch.request {
             None if self.marks.contains(&branch.tip) => Text::from(""),
@@ -149,7 +150,7 @@ impl Listing<'_> {
             column.set_cell_alignment(CellAlignment::Right);
         }
         for line in table.lines() {
-            // The first column stays where no row has a mark.
+            // The first column is kept even if no row is marked.
             let line = fitted(line.get(1..).unwrap_or_default().trim_end(), width.unwrap_or(usize::MAX), "…");
             ui.print(&format!("{line}\n"))?;
         }
@@ -157,36 +158,8 @@ impl Listing<'_> {
     }
 }
 
-/// Returns what a user typed to call a skill, as a row.
+/// Returns the text that a user typed to invoke a skill, as the text of a row.
 fn row_text(typed: &Text) -> Text<'static> {
     let words = typed.to_string_lossy().split_whitespace().collect::<Vec<_>>().join(" ");
     Text::from(format!("[skill-prompt]: {words}")).head_whole(ROW_UNITS).into_owned()
-}
-
-/// How long ago, in the largest unit of which that is at least one.
-fn age(now: i64, time: i64) -> String {
-    if time == Entry::NO_TIME {
-        return "?".to_owned();
-    }
-    let seconds = now.saturating_sub(time).max(0) / 1000;
-    let units =
-        [("y", 31_557_600), ("mo", 2_629_800), ("w", 604_800), ("d", 86_400), ("h", 3_600), ("min", 60)];
-    let found = units.iter().find(|&&(_, length)| seconds >= length);
-    found.map_or("now".to_owned(), |(unit, length)| format!("{} {unit}", seconds / length))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ages_are_told_in_one_unit() {
-        let told = |seconds: i64| age(seconds * 1000, 0);
-        let ages = [-5, 0, 59, 60, 3_599, 3_600, 86_400, 604_799, 604_800, 2_629_800, 400 * 86_400];
-        assert_eq!(
-            ages.map(told),
-            ["now", "now", "now", "1 min", "59 min", "1 h", "1 d", "6 d", "1 w", "1 mo", "1 y"]
-        );
-        assert_eq!(age(0, Entry::NO_TIME), "?");
-    }
 }

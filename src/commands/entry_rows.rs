@@ -1,4 +1,4 @@
-//! Rows for entries, as several commands list them.
+//! Rows for entries, shared by the commands that list them.
 
 use super::input::OpenSession;
 use crate::core::bodies::Bodies;
@@ -16,10 +16,10 @@ use owo_colors::Style;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// The most columns that ids take: a UUID fits. A longer one pushes its own row aside.
+/// The maximum width of the id column: a UUID fits. A longer id shifts the rest of its own row.
 pub const ID_COLUMNS: usize = 36;
 
-/// Returns how sessions are loaded whose rows are printed.
+/// Returns the load options for a session whose rows are printed.
 pub fn row_options(ui: &Ui, searchable: bool, timestamps: bool) -> Options {
     let home = ui.home().map(Text::from);
     Options { rows: Some(RowOptions { home, searchable }), timestamps, ..Options::default() }
@@ -37,7 +37,7 @@ pub fn row_style(session: &Session, ix: EntryIx, styles: &Styles) -> Style {
     }
 }
 
-/// Prints entries as version 3 stores them, one per line.
+/// Prints entries as stored in version 3, one per line.
 pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
     let (bodies, is_utf8, is_terminal) = (open.bodies(), open.session.is_utf8(), ui.stdout_is_terminal());
     for &ix in entries {
@@ -56,7 +56,7 @@ pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Res
     Ok(())
 }
 
-/// Prints a row for each entry: its line, its id, its time, its label, and its text.
+/// Prints a row for each entry: its line number, id, time, label and text.
 pub fn print_rows(drawing: &Drawing, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
     let (session, styles) = (drawing.session, ui.styles);
     let line_width = session.entries.last().map_or(1, |last| last.line.0.to_string().len());

@@ -10,42 +10,42 @@ use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui};
 use std::path::PathBuf;
 
-/// How it is used, behind the options of the help and in the man page.
+/// Usage notes, printed after the options in the help and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "label",
     examples: &[
-        Example::new("Name the leaf", "pisess label session.jsonl @ done"),
-        Example::new("Name the last question", "pisess label session.jsonl '@^{user}' asked"),
-        Example::new("List the names", "pisess label session.jsonl"),
-        Example::new("Take a name off", "pisess label --clear session.jsonl label:done"),
+        Example::new("Label the leaf", "pisess label session.jsonl @ done"),
+        Example::new("Label the last user message", "pisess label session.jsonl '@^{user}' asked"),
+        Example::new("List the labels in effect", "pisess label session.jsonl"),
+        Example::new("Clear a label", "pisess label --clear session.jsonl label:done"),
     ],
     found: None,
     writes: true,
     refers: true,
 };
 
-/// Name an entry, take its name off, or list the names.
+/// Set, clear or list labels.
 ///
-/// With NAME, names the entry; it can be called by that name from then on. Without NAME the labels
-/// in effect are listed: all, or that of REF. The same name again changes nothing.
+/// With NAME, labels REF; other commands then accept the label as a reference. Without NAME, lists
+/// the labels in effect: all of them, or that of REF. If REF has the label already, nothing changes.
 ///
-/// A label is an entry of its own under the leaf, as in both agents, so it becomes the leaf. An
-/// entry has one label, the last in the file, whichever branch that stands on.
+/// As in both agents, a label is stored as a new entry under the leaf and becomes the leaf. An entry
+/// has one label: the last one set in the file, on whichever branch.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// The entry
+    /// Entry to label
     #[arg(value_name = "REF")]
     pub target: Option<String>,
-    /// The name to give it
+    /// Label to set
     #[arg(requires = "target", conflicts_with = "clear")]
     pub name: Option<String>,
-    /// Take its name off
+    /// Clear the label of REF
     #[arg(long, requires = "target")]
     pub clear: bool,
-    /// How to write.
+    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }

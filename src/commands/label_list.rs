@@ -1,4 +1,4 @@
-//! The labels in effect, as rows.
+//! Listing the labels in effect.
 
 use super::entry_rows::row_options;
 use super::input::OpenSession;
@@ -16,20 +16,20 @@ use std::path::Path;
 pub struct Listing<'a> {
     /// The session.
     pub session: &'a Path,
-    /// Only the label of this entry.
+    /// The entry to which the list is limited.
     pub target: Option<&'a str>,
-    /// As JSON.
+    /// Whether to print JSON.
     pub json: bool,
 }
 
-/// The labels that are listed, with what they label.
+/// The labels to list, with the entries they label.
 struct Labelled<'a> {
     session: &'a Session,
     drawing: Drawing<'a>,
     changes: Vec<LabelChange>,
 }
 
-/// Lists labels in effect: all, or that of one entry.
+/// Lists the labels in effect: all of them, or that of one entry.
 pub fn list(listing: &Listing, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(listing.session, row_options(ui, false, false), ui)?;
     let session = &open.session;
@@ -47,7 +47,7 @@ pub fn list(listing: &Listing, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Labelled<'_> {
-    /// Returns the row of the entry that is labelled, which need not be in the file.
+    /// Returns the text of the labelled entry; empty if the entry is not in the file.
     fn text(&self, change: &LabelChange) -> Text<'_> {
         let target = self.session.find(&self.session.text(change.target));
         target.map_or_else(Text::default, |target| self.drawing.text(target))

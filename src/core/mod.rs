@@ -15,6 +15,8 @@ pub mod store;
 
 pub mod entry;
 pub mod index;
+
+pub mod digest;
 pub mod session;
 
 pub mod lines;
@@ -42,9 +44,15 @@ pub mod row;
 pub mod agent;
 pub mod load;
 
+pub mod peek;
+
+pub mod names;
+
 pub mod summary;
 
 pub mod plan;
+
+pub mod redact;
 
 pub mod ops;
 

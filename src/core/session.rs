@@ -5,6 +5,7 @@
 //! as if migrated: every entry has its id and its parent.
 
 use super::dialect::Dialect;
+use super::digest::Digest;
 use super::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
 use super::index::IdIndex;
 use super::text::Text;
@@ -159,6 +160,8 @@ pub struct Session {
     pub searchable: Vec<Slice>,
     /// Where each entry's `message` stands in its line, where asked for.
     pub messages: Vec<InLine>,
+    /// What a list of sessions shows of it, where asked for.
+    pub digest: Digest,
     /// The length of the file in bytes.
     pub len: u64,
     /// Whether the last line has its newline.

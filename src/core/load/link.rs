@@ -42,6 +42,7 @@ pub fn link(
         timestamps: part.timestamps,
         searchable: part.searchable,
         messages: part.messages,
+        digest: part.digest,
         len: source.len(),
         ends_with_newline: ends_with_newline(source)?,
         ids: IdIndex::with_capacity(part.entries.len()),

@@ -228,7 +228,7 @@ export const KINDS = {
     async compare(world, { lines }) {
       const from = world.scratch();
       writeFileSync(from, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-      return grown(world, ["append", world.file, "--from", from], lines.length);
+      return grown(world, ["append", world.file, "--input", from], lines.length);
     },
   },
 
