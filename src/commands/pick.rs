@@ -38,9 +38,9 @@ pub const GUIDE: Guide = Guide {
 /// is the leaf.
 ///
 /// A tool call and its results come together: what was not named is taken along, with a note. Labels
-/// come along, so that a name then stands on two entries. What names other entries (a compaction, an
-/// edit, a summary) names their copies; where it would have no meaning it is refused. A copy is of the
-/// entry as it is stored: what `edit` made the model see of it does not come along by itself.
+/// stay on the originals, because a name is that of one entry. What names other entries (a compaction,
+/// an edit, a summary) names their copies; where it would have no meaning it is refused. A copy is of
+/// the entry as it is stored: what `edit` made the model see of it does not come along by itself.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -73,8 +73,7 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         let picked =
             pick(session, &bodies, &chosen, onto, stamp).map_err(|refused| told(refused, input, session))?;
         along = ids(session, &picked.along);
-        let mut names = picked.change.ids();
-        names.truncate(picked.copies);
+        let names = picked.change.ids();
         Ok(Some((picked.change, Made { names, ..Made::default() })))
     };
     let exit = change(&job, &session, &mut mint, world, &mut decide)?;
@@ -95,7 +94,7 @@ fn told(refused: Refused, input: &Input, session: &Session) -> Failure {
                 .hint("pick one of them")
         }
         Refused::LabelAlone(ix) => cannot(format!("{} is the label of an entry that is not picked", id(ix)))
-            .hint("pick the entry; its label comes along"),
+            .hint("labels are not copied; name the copy with `pisess label`"),
         Refused::KeptMissing(ix, kept) => {
             cannot(format!("the compaction {} keeps from {} on, which is not picked", id(ix), id(kept)))
                 .hint("pick what it keeps, too; or bring the branch back as a summary with pisess merge")

@@ -13,6 +13,7 @@ use crate::core::load::Options;
 use crate::core::ops::tree::{Drawing, Filter, draw};
 use crate::core::reference::Position;
 use crate::core::row::RowOptions;
+use crate::core::search::Words;
 use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::Place;
@@ -118,7 +119,8 @@ const MOST_LEVELS: usize = 24;
 /// Runs the command.
 pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
     let input = Input::open(&args.session, world)?;
-    let options = row_options(world, !args.search.trim().is_empty(), args.json || args.times);
+    let mut options = row_options(world, !args.search.trim().is_empty(), args.json || args.times);
+    options.search = Words::new(&args.search);
     let session = input.load_noted(&options, talk, world)?;
     let leaf = input.resolve(&session, &args.at)?;
     let drawing = draw(&session, leaf, args.filter.into(), &args.search);
@@ -144,6 +146,7 @@ pub fn row_options(world: &World, searchable: bool, timestamps: bool) -> Options
 fn json_row(session: &Session, drawing: &Drawing, place: &Place) -> Vec<u8> {
     let ix = place.entry;
     let entry = session.entry(ix);
+    let searched = !drawing.words().is_empty();
     Object::new()
         .text_or_null("id", (!entry.id.is_empty()).then(|| session.id(ix)).as_ref())
         .text_or_null("parentId", session.parent_id(ix).as_ref())
@@ -156,6 +159,18 @@ fn json_row(session: &Session, drawing: &Drawing, place: &Place) -> Vec<u8> {
         .bool("active", drawing.is_active(ix))
         .bool("leaf", drawing.is_leaf(ix))
         .text("text", &drawing.text(ix))
+        .with(searched.then(|| hit_json(drawing, ix)), |row, hit| row.json("match", &hit))
+        .finish()
+}
+
+/// Where the words were found; `null` where only the agent's own search finds the row.
+fn hit_json(drawing: &Drawing, ix: EntryIx) -> Vec<u8> {
+    let Some(hit) = drawing.hit(ix) else { return b"null".to_vec() };
+    Object::new()
+        .str("field", &hit.field)
+        .number("start", hit.range.start as f64)
+        .number("end", hit.range.end as f64)
+        .str("snippet", &hit.snippet.text)
         .finish()
 }
 

@@ -191,6 +191,23 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// Whether such entries change a setting from here on, or what the model sees of others.
+    pub fn is_setting(self) -> bool {
+        matches!(
+            self,
+            Kind::ModelChange
+                | Kind::ThinkingLevelChange
+                | Kind::ContextEdit
+                | Kind::ActiveToolsChange
+                | Kind::ServiceTierChange
+                | Kind::TtsrInjection
+                | Kind::SessionInit
+                | Kind::ModeChange
+        )
+    }
+}
+
 /// Facts about a body that the pass notes, so that it need not be read again for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);

@@ -10,10 +10,11 @@ pub mod text;
 pub mod time;
 
 pub mod entry;
+pub mod fields;
+pub mod search;
+
 pub mod index;
 pub mod session;
-
-pub mod fields;
 
 pub mod load;
 pub mod row;

@@ -6,6 +6,7 @@
 
 use super::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
 use super::index::IdIndex;
+use super::search::Found;
 use super::text::Text;
 
 /// How a file stores its tree.
@@ -165,6 +166,8 @@ pub struct Session {
     pub timestamps: Vec<Slice>,
     /// What a search looks through in each entry, where asked for.
     pub searchable: Vec<Slice>,
+    /// What a search found in everything that an entry says, in file order, where asked for.
+    pub found: Vec<(EntryIx, Found)>,
     /// Where each entry's `message` stands in its line, where asked for.
     pub messages: Vec<InLine>,
     /// The length of the file in bytes.
@@ -228,6 +231,12 @@ impl Session {
     /// The `timestamp` of an entry as written, where timestamps were kept and it has one.
     pub fn timestamp(&self, ix: EntryIx) -> Option<Text<'_>> {
         self.timestamps.get(ix.at()).filter(|slice| !slice.is_empty()).map(|&slice| self.text(slice))
+    }
+
+    /// Where the words that were looked for are in an entry, where any of them is.
+    pub fn found(&self, ix: EntryIx) -> Option<&Found> {
+        let at = self.found.binary_search_by_key(&ix, |&(entry, _)| entry).ok()?;
+        Some(&self.found[at].1)
     }
 
     /// Where the `message` of an entry stands in the file, where that was asked for and there is one.

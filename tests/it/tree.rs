@@ -133,6 +133,100 @@ fn search_takes_all_words_in_any_case() {
 }
 
 #[test]
+fn search_finds_words_wherever_an_entry_says_them() {
+    let far = "x ".repeat(400);
+    let said = |what: &str| format!("{far}the Needle of {what}");
+    let message = |id: &str, parent: &str, members: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-05-04T10:00:00.000Z","message":{{{members}}}}}"#
+        )
+    };
+    let entry = |id: &str, parent: &str, members: &str| {
+        format!(
+            r#"{{"type":{members},"id":"{id}","parentId":"{parent}","timestamp":"2026-05-04T10:00:00.000Z"}}"#
+        )
+    };
+    let lines = [
+        user("aaaa0001", None, &said("text")),
+        message(
+            "aaaa0002",
+            "aaaa0001",
+            &format!(
+                r#""role":"assistant","content":[{{"type":"thinking","thinking":"{}"}}]"#,
+                said("thinking")
+            ),
+        ),
+        message(
+            "aaaa0003",
+            "aaaa0002",
+            &format!(
+                r#""role":"assistant","content":[{{"type":"toolCall","id":"c","name":"t","arguments":{{"a":[{{"b":"{}"}}]}}}}]"#,
+                said("arguments")
+            ),
+        ),
+        message(
+            "aaaa0004",
+            "aaaa0003",
+            &format!(
+                r#""role":"toolResult","toolCallId":"c","toolName":"t","content":[{{"type":"text","text":"{}"}}]"#,
+                said("results")
+            ),
+        ),
+        message(
+            "aaaa0005",
+            "aaaa0004",
+            &format!(r#""role":"bashExecution","command":"ls","output":"{}""#, said("output")),
+        ),
+        entry(
+            "aaaa0006",
+            "aaaa0005",
+            &format!(r#""compaction","summary":"{}","tokensBefore":1"#, said("summaries")),
+        ),
+        entry(
+            "aaaa0007",
+            "aaaa0006",
+            &format!(r#""custom_message","customType":"c","content":"{}""#, said("notes")),
+        ),
+        entry("aaaa0008", "aaaa0007", r#""session_info","name":"in the needle of names""#),
+        entry("aaaa0009", "aaaa0008", r#""label","targetId":"aaaa0005","label":"Needle label""#),
+        user("aaaa0010", Some("aaaa0009"), "signatures and ids say nothing"),
+    ];
+    let s = Sandbox::new();
+    s.put("a.jsonl", session(&lines));
+    let rows: Vec<serde_json::Value> = s
+        .run("tree ./a.jsonl --filter all --search needle --json")
+        .lines()
+        .map(|row| serde_json::from_str(row).unwrap())
+        .collect();
+    let found: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            format!("{} {} {}", row["id"], row["match"]["field"], row["match"]["start"]).replace('"', "")
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "aaaa0001 message.content 804",
+            "aaaa0002 message.content[0].thinking 804",
+            "aaaa0003 message.content[0].arguments.a[0].b 804",
+            "aaaa0004 message.content[0].text 804",
+            "aaaa0005 message.output 804",
+            "aaaa0006 summary 804",
+            "aaaa0007 content 804",
+            "aaaa0008 name 7",
+            "aaaa0009 label 0",
+        ]
+    );
+    assert!(rows[2]["match"]["snippet"].as_str().unwrap().ends_with("x the Needle of arguments"));
+    // Every word, each wherever it is: here in the label and in the output.
+    assert_eq!(s.run("tree ./a.jsonl --search 'LABEL output' --json").lines().count(), 1);
+    assert_eq!(s.pisess("tree ./a.jsonl --search 'needle gone'").done().code, 1);
+    // Without a search there is no match to tell of.
+    assert!(!s.run("tree ./a.jsonl --json").contains("\"match\""));
+}
+
+#[test]
 fn drawn_as_if_another_entry_were_the_leaf() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"

@@ -40,6 +40,7 @@ pub fn link(
         other_names: part.other_names,
         timestamps: part.timestamps,
         searchable: part.searchable,
+        found: part.found,
         messages: part.messages,
         len: source.len(),
         ends_with_newline: ends_with_newline(source)?,

@@ -12,6 +12,7 @@ pub(crate) mod record;
 
 use super::entry::LineNo;
 use super::row::RowOptions;
+use super::search::Words;
 use super::session::{Dialect, Session};
 use super::store::ReadAt;
 use header::Preamble;
@@ -31,6 +32,8 @@ pub struct Options {
     pub workers: usize,
     /// Keep each entry's row.
     pub rows: Option<RowOptions>,
+    /// Look for these words in everything that an entry says.
+    pub search: Words,
     /// Keep each entry's `timestamp` as written.
     pub timestamps: bool,
     /// Whose rows and rules: that of the session itself, whatever is given here.
@@ -41,7 +44,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { workers: 1, rows: None, timestamps: false, messages: false, dialect: Dialect::Pi }
+        Options {
+            workers: 1,
+            rows: None,
+            search: Words::default(),
+            timestamps: false,
+            messages: false,
+            dialect: Dialect::Pi,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::core::json::scan::RawString;
 use crate::core::json::string::{decode, is_utf8};
 use crate::core::json::{Raw, Scanner};
 use crate::core::row;
+use crate::core::search::Found;
 use crate::core::session::{
     Dialect, InLine, LabelChange, OtherName, Problem, ProblemKind, ToolCall, ToolResult,
 };
@@ -27,6 +28,7 @@ pub struct Part {
     pub other_names: Vec<OtherName>,
     pub timestamps: Vec<Slice>,
     pub searchable: Vec<Slice>,
+    pub found: Vec<(EntryIx, Found)>,
     pub messages: Vec<InLine>,
     pub problems: Vec<Problem>,
     pub draft_links: Vec<DraftLink>,
@@ -154,6 +156,10 @@ impl Part {
         let row = self.rows(entry, kind, role, record, blocks, options);
         let timestamp = record.timestamp.map(|time| decode(time.bytes)).unwrap_or_default();
         self.side_tables(entry, kind, role, record, &timestamp, options);
+        if !options.search.is_empty() {
+            let found = options.search.look(Raw::checked(record.bytes), kind, role);
+            self.found.extend(found.map(|found| (entry, found)));
+        }
         self.entries.push(Entry {
             span,
             time_ms: parse_js_date(timestamp.as_bytes()).unwrap_or(Entry::NO_TIME),
@@ -332,6 +338,7 @@ impl Part {
             number(&mut name.entry);
             [&mut name.kind, &mut name.role].into_iter().for_each(slice);
         }
+        next.found.iter_mut().for_each(|(entry, _)| number(entry));
         next.timestamps.iter_mut().chain(&mut next.searchable).for_each(slice);
         next.problems.iter_mut().for_each(|problem| problem.line.0 += self.lines);
         next.draft_links.iter_mut().for_each(|link| number(&mut link.entry));
@@ -349,6 +356,7 @@ impl Part {
         self.other_names.append(&mut next.other_names);
         self.timestamps.append(&mut next.timestamps);
         self.searchable.append(&mut next.searchable);
+        self.found.append(&mut next.found);
         self.messages.append(&mut next.messages);
         self.problems.append(&mut next.problems);
         self.draft_links.append(&mut next.draft_links);

@@ -14,12 +14,14 @@
 mod conversation;
 mod finding;
 mod graph;
+mod groups;
 mod lines;
 mod mended;
 mod reader;
 mod resync;
 
 pub use finding::{Finding, FindingKind, Severity};
+pub use groups::{Group, grouped};
 
 use self::finding::Draft;
 use self::graph::Links;

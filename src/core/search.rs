@@ -1,0 +1,330 @@
+//! Words looked for in everything an entry says, and what is around them where they are found.
+//!
+//! Upper and lower case are the same, as in the agents' own searches. An entry answers when it holds
+//! every word, in whatever fields ([`crate::core::fields`]). Of the fields that hold any, the one with
+//! the most words is shown, the first of equals, at the first word in it.
+
+use super::entry::{Kind, Role};
+use super::fields::{Scope, visit_known};
+use super::json::Raw;
+use super::text::utf16_len;
+use std::ops::{ControlFlow, Range};
+
+/// UTF-16 units of text that a snippet shows before the match, and from its start on.
+const BEFORE: usize = 32;
+const AFTER: usize = 128;
+/// Units at either side that are looked at: runs of white space shrink.
+const LOOKED_AT: usize = 4 * AFTER;
+
+/// What the user looks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words {
+    /// In lower case, each once.
+    words: Vec<String>,
+}
+
+/// Where words were found in one entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Of each word whether it was.
+    pub words: Vec<bool>,
+    /// The match to show.
+    pub hit: Hit,
+}
+
+/// A match in a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// The path of the field.
+    pub field: String,
+    /// Where the match is in the decoded field, in UTF-16 units.
+    pub range: Range<usize>,
+    /// What is around it.
+    pub snippet: Snippet,
+}
+
+/// A match with what is around it, on one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snippet {
+    /// The text, with `…` where it was cut.
+    pub text: String,
+    /// Where the match is in the text, in bytes.
+    pub hit: Range<usize>,
+}
+
+impl Words {
+    /// Of what the user typed: words are parted by white space.
+    pub fn new(typed: &str) -> Words {
+        let mut words = Vec::new();
+        for word in typed.to_lowercase().split_whitespace() {
+            if !words.iter().any(|known| known == word) {
+                words.push(word.to_owned());
+            }
+        }
+        Words { words }
+    }
+
+    /// Whether nothing is looked for.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// How many words there are.
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Marks in `found` the words that the text holds.
+    pub fn mark(&self, text: &str, found: &mut [bool]) {
+        let folded = Folded::new(text);
+        for (word, found) in self.words.iter().zip(found) {
+            *found = *found || folded.find(word).is_some();
+        }
+    }
+
+    /// Returns where the words are in an entry; `None` where none of them is.
+    pub fn look(&self, line: Raw, kind: Kind, role: Role) -> Option<Found> {
+        let mut words = vec![false; self.words.len()];
+        let mut best: Option<(usize, Hit)> = None;
+        // The visitor never breaks.
+        let _ = visit_known(line, kind, role, Scope::Said, &mut |field| {
+            if !self.may_hold(field.raw()) {
+                return ControlFlow::Continue(());
+            }
+            let text = field.text();
+            let text = text.to_string_lossy();
+            let places = self.places(&text);
+            let count = places.iter().flatten().count();
+            for (word, place) in words.iter_mut().zip(&places) {
+                *word |= place.is_some();
+            }
+            if best.as_ref().map_or(0, |(most, _)| *most) < count
+                && let Some(place) = places.into_iter().flatten().min_by_key(|place| place.start)
+            {
+                best = Some((count, Hit::new(field.path(), &text, place)));
+            }
+            ControlFlow::Continue(())
+        });
+        best.map(|(_, hit)| Found { words, hit })
+    }
+
+    /// Returns the match to show in a text that is a field by itself.
+    pub fn hit(&self, field: &str, text: &str) -> Option<Hit> {
+        let place = self.places(text).into_iter().flatten().min_by_key(|place| place.start)?;
+        Some(Hit::new(field.to_owned(), text, place))
+    }
+
+    /// Returns all places of the words in a text, in order and apart: what is highlighted.
+    pub fn all(&self, text: &str) -> Vec<Range<usize>> {
+        let folded = Folded::new(text);
+        let mut places: Vec<_> = self.words.iter().flat_map(|word| folded.find_all(word)).collect();
+        places.sort_by_key(|place| (place.start, place.end));
+        places.dedup_by(|next, before| {
+            let meets = next.start <= before.end;
+            before.end = if meets { before.end.max(next.end) } else { before.end };
+            meets
+        });
+        places
+    }
+
+    fn places(&self, text: &str) -> Vec<Option<Range<usize>>> {
+        let folded = Folded::new(text);
+        self.words.iter().map(|word| folded.find(word)).collect()
+    }
+
+    /// Whether a string may hold a word, as it stands between its quotes: a look before decoding.
+    fn may_hold(&self, raw: &[u8]) -> bool {
+        // Anything may stand behind an escape of four digits, or fold to ASCII.
+        let plain = raw.is_ascii() && memchr::memmem::find(raw, b"\\u").is_none();
+        !plain || self.words.iter().any(|word| !is_spelled_plainly(word) || find_ascii(raw, word).is_some())
+    }
+}
+
+/// Whether JSON spells the word as it is, unless by number.
+fn is_spelled_plainly(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'/'))
+}
+
+/// The place of a lower-case word in ASCII text of any case.
+fn find_ascii(text: &[u8], word: &str) -> Option<usize> {
+    let word = word.as_bytes();
+    let first = *word.first()?;
+    let starts = memchr::memchr2_iter(first, first.to_ascii_uppercase(), text);
+    let holds =
+        |&at: &usize| text.get(at..at + word.len()).is_some_and(|part| part.eq_ignore_ascii_case(word));
+    { starts }.find(holds)
+}
+
+/// A text with its lower-case form.
+struct Folded<'t> {
+    text: &'t str,
+    /// `None` where the text is ASCII: then nothing moves.
+    lower: Option<String>,
+}
+
+impl<'t> Folded<'t> {
+    fn new(text: &'t str) -> Self {
+        Folded { text, lower: (!text.is_ascii()).then(|| text.to_lowercase()) }
+    }
+
+    fn find(&self, word: &str) -> Option<Range<usize>> {
+        self.find_from(word, 0).map(|at| self.original(at..at + word.len()))
+    }
+
+    fn find_all(&self, word: &str) -> Vec<Range<usize>> {
+        let next = |from: usize| self.find_from(word, from).map(|at| at..at + word.len());
+        let places = std::iter::successors(next(0), |place| next(place.end));
+        places.map(|place| self.original(place)).collect()
+    }
+
+    /// The place of the word in the lower-case form, at or behind `from`.
+    fn find_from(&self, word: &str, from: usize) -> Option<usize> {
+        match &self.lower {
+            None => find_ascii(&self.text.as_bytes()[from..], word).map(|at| from + at),
+            Some(lower) => lower[from..].find(word).map(|at| from + at),
+        }
+    }
+
+    /// What a range of the lower-case form is in the text: characters whole.
+    fn original(&self, range: Range<usize>) -> Range<usize> {
+        if self.lower.is_none() {
+            return range;
+        }
+        let mut lower = 0;
+        let mut start = None;
+        for (at, c) in self.text.char_indices() {
+            if lower >= range.end {
+                return start.unwrap_or(at)..at;
+            }
+            lower += c.to_lowercase().map(char::len_utf8).sum::<usize>();
+            if lower > range.start && start.is_none() {
+                start = Some(at);
+            }
+        }
+        start.unwrap_or(self.text.len())..self.text.len()
+    }
+}
+
+impl Hit {
+    fn new(field: String, text: &str, place: Range<usize>) -> Hit {
+        let start = utf16_len(&text.as_bytes()[..place.start]);
+        let end = start + utf16_len(&text.as_bytes()[place.clone()]);
+        Hit { field, range: start..end, snippet: Snippet::around(text, place) }
+    }
+}
+
+impl Snippet {
+    /// Returns the match at `place` of the text with what is around it. White space is one space.
+    pub fn around(text: &str, place: Range<usize>) -> Snippet {
+        let (before, after) = (&text[..place.start], &text[place.end..]);
+        let (near, next) = (last_units(before, LOOKED_AT), first_units(after, LOOKED_AT));
+        let (near, next) = (squeezed(near), squeezed(next));
+        let hit = squeezed(first_units(&text[place], AFTER));
+        let shown = last_units(&near, BEFORE).trim_start();
+        let shown_next = first_units(&next, AFTER.saturating_sub(utf16_len(hit.as_bytes()))).trim_end();
+        let cuts = |shown: &str, squeezed: &str, whole: &str| {
+            shown.len() < squeezed.trim().len() || utf16_len(whole.trim().as_bytes()) > LOOKED_AT
+        };
+        let mut snippet = String::from(if cuts(shown, &near, before) { "…" } else { "" });
+        snippet.push_str(shown);
+        let start = snippet.len();
+        snippet.push_str(&hit);
+        let end = snippet.len();
+        snippet.push_str(shown_next);
+        snippet.push_str(if cuts(shown_next, &next, after) { "…" } else { "" });
+        Snippet { text: snippet, hit: start..end }
+    }
+}
+
+/// Each run of white space as one space.
+fn squeezed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut spaced = false;
+    for c in text.chars() {
+        let space = c.is_whitespace();
+        if !(space && spaced) {
+            out.push(if space { ' ' } else { c });
+        }
+        spaced = space;
+    }
+    out
+}
+
+fn first_units(text: &str, units: usize) -> &str {
+    let mut used = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        used += c.len_utf16();
+        used > units
+    });
+    &text[..end.map_or(text.len(), |(at, _)| at)]
+}
+
+fn last_units(text: &str, units: usize) -> &str {
+    let mut used = 0;
+    let before = text.char_indices().rev().find(|(_, c)| {
+        used += c.len_utf16();
+        used > units
+    });
+    &text[before.map_or(0, |(at, c)| at + c.len_utf8())..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(words: &str, line: &str) -> Option<(Vec<bool>, String, Range<usize>, String)> {
+        let found =
+            Words::new(words).look(Raw::parse(line.as_bytes()).unwrap(), Kind::Message, Role::Assistant)?;
+        Some((found.words, found.hit.field, found.hit.range, marked(&found.hit.snippet)))
+    }
+
+    fn marked(snippet: &Snippet) -> String {
+        let Range { start, end } = snippet.hit;
+        format!("{}<{}>{}", &snippet.text[..start], &snippet.text[start..end], &snippet.text[end..])
+    }
+
+    fn around(text: &str, hit: &str) -> String {
+        let start = text.find(hit).unwrap();
+        marked(&Snippet::around(text, start..start + hit.len()))
+    }
+
+    const TURN: &str = r#"{"type":"message","message":{"role":"assistant","content":[{"thinking":"the Ferry"},
+        {"text":"\u0046erry at\n\n mid\u006eight, caf\u00c9 \ud83d\ude00 x"},{"arguments":{"path":"a/b"}}]}}"#;
+
+    #[test]
+    fn every_field_is_searched_and_the_best_is_shown() {
+        let found = |words| look(words, TURN);
+        let text = "message.content[1].text".to_owned();
+        assert_eq!(
+            found("ferry MIDNIGHT"),
+            Some((vec![true, true], text.clone(), 0..5, "<Ferry> at midnight, cafÉ 😀 x".into()))
+        );
+        assert_eq!(found("ferry").unwrap().1, "message.content[0].thinking");
+        assert_eq!(found("café").unwrap().2, 21..25);
+        assert_eq!(found("x gone").unwrap().0, [true, false]);
+        assert_eq!(found("x").unwrap().2, 29..30);
+        assert_eq!(found("A/B").unwrap().1, "message.content[2].arguments.path");
+        assert_eq!(found("gone"), None);
+    }
+
+    #[test]
+    fn letters_that_change_their_length_keep_places_right() {
+        let words = Words::new("k ß");
+        assert_eq!(words.all("İİ \u{212a} groß K"), [5..8, 12..14, 15..16]);
+        assert_eq!(Words::new("i").all("İ").len(), 1);
+        assert_eq!(Words::new("ab b bc").all("xabc ab"), [1..4, 5..7]);
+    }
+
+    #[test]
+    fn snippets_say_where_they_are_cut() {
+        assert_eq!(around("one two", "two"), "one <two>");
+        assert_eq!(around("  one\n\ttwo  three ", "two"), "one <two> three");
+        let long = format!("{} needle {}", "before ".repeat(20), "after ".repeat(90));
+        let cut = around(&long, "needle");
+        assert!(cut.starts_with("…") && cut.contains(" <needle> ") && cut.ends_with("…"), "{cut}");
+        assert!(cut.chars().count() < 170, "{cut}");
+        let wide = format!("{}needle", "😀".repeat(100));
+        assert_eq!(around(&wide, "needle"), format!("…{}<needle>", "😀".repeat(16)));
+        assert_eq!(around(&format!("{}x", " ".repeat(9000)), "x"), "<x>");
+    }
+}
