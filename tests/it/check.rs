@@ -266,7 +266,7 @@ fn every_hazard_is_told() {
     duplicate-keys-v2: 0 1 note old-version
     empty: 2 pisess: ./h.jsonl: the file is empty (hint: an agent writes the header with the first message)
     empty-header-id: 0 
-    empty-parent: 0 3 note several-roots
+    empty-parent: 1 3 warning several-roots
     forward-parent: 0 3 note forward-parent
     fused-lines: 1 3 error fused-line*
     garbage-then-header: 1 1 error malformed-line*

@@ -94,10 +94,7 @@ fn onto_another_entry() {
     10  27aa2424  2026-05-04 12:00  assistant: A metre and more, with a bamboo spar.
     ");
     s.run("pick ./two-branches.jsonl start --onto root");
-    assert_snapshot!(s.run("path ./two-branches.jsonl"), @"
-    11  b958585d  2026-05-04 12:00  [start] user: Which paper for a kite?
-    12  95d82c0b  2026-05-04 12:00  [label: start]
-    ");
+    assert_snapshot!(s.run("path ./two-branches.jsonl"), @"11  b958585d  2026-05-04 12:00  user: Which paper for a kite?");
 }
 
 #[test]
@@ -120,9 +117,8 @@ fn a_call_and_its_results_come_together() {
     uuuu0001  • user: look
     uuuu0002  ├─ • user: elsewhere
     226b1b5c  │     • assistant: (no content)
-    27aa2424  │     • [first] [read: c1]
-    b958585d  │     • [read: c2]
-    95d82c0b  │     • [label: first]  ← active
+    27aa2424  │     • [read: c1]
+    b958585d  │     • [read: c2]  ← active
     cccc0001  └─ assistant: (no content)
     rrrr0001        [first] [read: c1]
     rrrr0002        ├─ [read: c2]
@@ -147,16 +143,10 @@ fn a_call_and_its_results_come_together() {
 fn labels_stay_where_they_are() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("pick ./two-branches.jsonl start 1a2b3c03 --onto 1a2b3c05");
-    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"
-    start  1a2b3c01  2026-01-01 00:00  user: Which paper for a kite?
-    start  226b1b5c  2026-05-04 12:00  user: Which paper for a kite?
-    ");
-    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
-    {"type":"message","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}}
-    {"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"226b1b5c","label":"start"}
-    "#);
+    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"start  1a2b3c01  2026-01-01 00:00  user: Which paper for a kite?");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"message","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}}"#);
     // A name stays that of one entry.
-    assert_snapshot!(s.run("path ./two-branches.jsonl start"), @"");
+    assert_snapshot!(s.run("path ./two-branches.jsonl start"), @"2  1a2b3c01  2026-01-01 00:00  [start] user: Which paper for a kite?");
 }
 
 #[test]
@@ -258,7 +248,7 @@ fn what_has_no_meaning_alone() {
     assert_snapshot!(said, @r#"
     ./b.jsonl: root is no entry (hint: root is the place before the first entry; name an entry)
     ./b.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)
-    ./b.jsonl: llll0001 is the label of an entry that is not picked (hint: pick the entry; its label comes along)
+    ./b.jsonl: llll0001 is the label of an entry that is not picked (hint: labels are not copied; name the copy with `pisess label`)
     ./b.jsonl: the compaction kkkk0001 keeps from uuuu0001 on, which is not picked (hint: pick what it keeps, too; or bring the branch back as a summary with pisess merge)
     ./b.jsonl: eeee0001 edits an entry that is not above the place (hint: pick the entry that it edits, too)
     ./b.jsonl: rrrr0001: the tool call that it answers is not above it
@@ -278,7 +268,7 @@ fn in_pipes_and_on_paper() {
     append 1 line to ./two-branches.jsonl
     {"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Half a metre; larger ones tear."}],"stopReason":"stop"}}
     "#);
-    assert_snapshot!(s.run("pick --json ./two-branches.jsonl start -o ./new.jsonl"), @r#"{"path":"./new.jsonl","written":[{"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}},{"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"226b1b5c","label":"start"}],"editorText":null}"#);
+    assert_snapshot!(s.run("pick --json ./two-branches.jsonl start -o ./new.jsonl"), @r#"{"path":"./new.jsonl","written":[{"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}}],"editorText":null}"#);
     let done = s.pisess("pick - start").stdin(fixture("two-branches.jsonl")).done();
     assert_eq!((done.code, done.stderr.as_str()), (0, "226b1b5c\n"));
     assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")));

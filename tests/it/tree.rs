@@ -125,7 +125,8 @@ fn search_takes_all_words_in_any_case() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --search 'TESTS pass'"), @"
     fa39d058  • [bash: cargo test --quiet]
-    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  ← active
+    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    dc705e93  • [compaction: 12k tokens]  ← active
     ");
     assert_snapshot!(s.run("tree ./tour.jsonl --search green"), @"648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  ← active");
     let none = s.pisess("tree ./tour.jsonl --search 'no such words'").done();
