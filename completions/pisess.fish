@@ -51,15 +51,15 @@ complete -c pisess -n "__fish_pisess_needs_command" -f -a "check" -d 'Tell what 
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l backup -d 'Keep the old file too, with SUFFIX behind its name' -r
 complete -c pisess -n "__fish_pisess_using_subcommand migrate" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l wait -d 'Seconds to wait for the session\'s lock' -r
 complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
 complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l check -d 'Change nothing, only tell what is to be migrated (then exit 1)'
 complete -c pisess -n "__fish_pisess_using_subcommand migrate" -s r -l recursive -d 'Look into folders of folders, too'
 complete -c pisess -n "__fish_pisess_using_subcommand migrate" -s n -l dry-run -d 'Write nothing, print what would be written'
-complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l force -d 'Write what is refused otherwise, as onto an existing file'
-complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l force -d 'Override refusals, such as overwriting an existing output'
+complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand migrate" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand migrate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand tree" -l filter -d 'Which entries to show: their kind' -r -f -a "default\t'Without settings and bookkeeping'
@@ -93,14 +93,14 @@ complete -c pisess -n "__fish_pisess_using_subcommand show" -l json -d 'Print th
 complete -c pisess -n "__fish_pisess_using_subcommand show" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand label" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand label" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand label" -l wait -d 'Seconds to wait for the session\'s lock' -r
 complete -c pisess -n "__fish_pisess_using_subcommand label" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
 complete -c pisess -n "__fish_pisess_using_subcommand label" -l clear -d 'Take its name off'
 complete -c pisess -n "__fish_pisess_using_subcommand label" -s n -l dry-run -d 'Write nothing, print what would be written'
-complete -c pisess -n "__fish_pisess_using_subcommand label" -l force -d 'Write what is refused otherwise, as onto an existing file'
-complete -c pisess -n "__fish_pisess_using_subcommand label" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand label" -l force -d 'Override refusals, such as overwriting an existing output'
+complete -c pisess -n "__fish_pisess_using_subcommand label" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand label" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand label" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand append" -l at -d 'The entry to go on from' -r
@@ -121,46 +121,46 @@ complete -c pisess -n "__fish_pisess_using_subcommand append" -l text -d 'What t
 complete -c pisess -n "__fish_pisess_using_subcommand append" -l user -d 'A message of the person' -r
 complete -c pisess -n "__fish_pisess_using_subcommand append" -l assistant -d 'A reply of the model, by the one in force there' -r
 complete -c pisess -n "__fish_pisess_using_subcommand append" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand append" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l wait -d 'Seconds to wait for the session\'s lock' -r
 complete -c pisess -n "__fish_pisess_using_subcommand append" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
 complete -c pisess -n "__fish_pisess_using_subcommand append" -l hidden -d 'Do not show the custom message to the person'
 complete -c pisess -n "__fish_pisess_using_subcommand append" -s n -l dry-run -d 'Write nothing, print what would be written'
-complete -c pisess -n "__fish_pisess_using_subcommand append" -l force -d 'Write what is refused otherwise, as onto an existing file'
-complete -c pisess -n "__fish_pisess_using_subcommand append" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l force -d 'Override refusals, such as overwriting an existing output'
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand append" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand append" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -l replace -d 'The model sees this text instead; - is standard input' -r
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand edit" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l wait -d 'Seconds to wait for the session\'s lock' -r
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -l omit -d 'The model does not see them'
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -l undo -d 'The model sees them as they are'
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -s n -l dry-run -d 'Write nothing, print what would be written'
-complete -c pisess -n "__fish_pisess_using_subcommand edit" -l force -d 'Write what is refused otherwise, as onto an existing file'
-complete -c pisess -n "__fish_pisess_using_subcommand edit" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l force -d 'Override refusals, such as overwriting an existing output'
+complete -c pisess -n "__fish_pisess_using_subcommand edit" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand pick" -l onto -d 'The entry under which the copies go' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pick" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand pick" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -l wait -d 'Seconds to wait for the session\'s lock' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pick" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
 complete -c pisess -n "__fish_pisess_using_subcommand pick" -s n -l dry-run -d 'Write nothing, print what would be written'
-complete -c pisess -n "__fish_pisess_using_subcommand pick" -l force -d 'Write what is refused otherwise, as onto an existing file'
-complete -c pisess -n "__fish_pisess_using_subcommand pick" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -l force -d 'Override refusals, such as overwriting an existing output'
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand pick" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand pick" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l cwd -d 'The working folder of the new session, when it is to be another' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l dir -d 'The folder to put the new file in' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand fork" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
-complete -c pisess -n "__fish_pisess_using_subcommand fork" -l timeout -d 'How long a command that is run may take' -r
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l hook -d 'Command that receives events as JSON on stdin and may reply; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l timeout -d 'Time limit for hooks and summarizers' -r
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand fork" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l wait -d 'Seconds to wait for the session\'s lock' -r
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
@@ -168,8 +168,8 @@ complete -c pisess -n "__fish_pisess_using_subcommand fork" -l before -d 'End be
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l subtree -d 'Copy what hangs below REF, too, with its branches'
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -l all -d 'Copy every entry and branch'
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -s n -l dry-run -d 'Write nothing, print what would be written'
-complete -c pisess -n "__fish_pisess_using_subcommand fork" -l force -d 'Write what is refused otherwise, as onto an existing file'
-complete -c pisess -n "__fish_pisess_using_subcommand fork" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l force -d 'Override refusals, such as overwriting an existing output'
+complete -c pisess -n "__fish_pisess_using_subcommand fork" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l keep-recent-tokens -d 'How much of the newest conversation to keep as it is' -r
@@ -179,10 +179,10 @@ complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summary -d 'Th
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l instructions -d 'What the summary should pay attention to' -r
-complete -c pisess -n "__fish_pisess_using_subcommand compact" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
-complete -c pisess -n "__fish_pisess_using_subcommand compact" -l timeout -d 'How long a command that is run may take' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l hook -d 'Command that receives events as JSON on stdin and may reply; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l timeout -d 'Time limit for hooks and summarizers' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand compact" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l wait -d 'Seconds to wait for the session\'s lock' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
@@ -190,8 +190,8 @@ complete -c pisess -n "__fish_pisess_using_subcommand compact" -l replace-instru
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l prepare -d 'Print what would be summarised, as JSON, and write nothing'
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l prompt -d 'Print what a summarizer would be told, and write nothing'
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -s n -l dry-run -d 'Write nothing, print what would be written'
-complete -c pisess -n "__fish_pisess_using_subcommand compact" -l force -d 'Write what is refused otherwise, as onto an existing file'
-complete -c pisess -n "__fish_pisess_using_subcommand compact" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l force -d 'Override refusals, such as overwriting an existing output'
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l from -d 'The entry to leave, when it is not the leaf' -r
@@ -200,10 +200,10 @@ complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summary -d '
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l instructions -d 'What the summary should pay attention to' -r
-complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
-complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l timeout -d 'How long a command that is run may take' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l hook -d 'Command that receives events as JSON on stdin and may reply; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l timeout -d 'Time limit for hooks and summarizers' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l wait -d 'Seconds to wait for the session\'s lock' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
@@ -211,8 +211,8 @@ complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l replace-inst
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l prepare -d 'Print what would be summarised, as JSON, and write nothing'
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l prompt -d 'Print what a summarizer would be told, and write nothing'
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s n -l dry-run -d 'Write nothing, print what would be written'
-complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l force -d 'Write what is refused otherwise, as onto an existing file'
-complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l force -d 'Override refusals, such as overwriting an existing output'
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -l label -d 'Label the summary' -r
@@ -220,10 +220,10 @@ complete -c pisess -n "__fish_pisess_using_subcommand merge" -l summary -d 'The 
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -l instructions -d 'What the summary should pay attention to' -r
-complete -c pisess -n "__fish_pisess_using_subcommand merge" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
-complete -c pisess -n "__fish_pisess_using_subcommand merge" -l timeout -d 'How long a command that is run may take' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l hook -d 'Command that receives events as JSON on stdin and may reply; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l timeout -d 'Time limit for hooks and summarizers' -r
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand merge" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l wait -d 'Seconds to wait for the session\'s lock' -r
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
@@ -231,8 +231,8 @@ complete -c pisess -n "__fish_pisess_using_subcommand merge" -l replace-instruct
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -l prepare -d 'Print what would be summarised, as JSON, and write nothing'
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -l prompt -d 'Print what a summarizer would be told, and write nothing'
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -s n -l dry-run -d 'Write nothing, print what would be written'
-complete -c pisess -n "__fish_pisess_using_subcommand merge" -l force -d 'Write what is refused otherwise, as onto an existing file'
-complete -c pisess -n "__fish_pisess_using_subcommand merge" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l force -d 'Override refusals, such as overwriting an existing output'
+complete -c pisess -n "__fish_pisess_using_subcommand merge" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand merge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand branches" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -246,10 +246,10 @@ complete -c pisess -n "__fish_pisess_using_subcommand switch" -l summary -d 'The
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l instructions -d 'What the summary should pay attention to' -r
-complete -c pisess -n "__fish_pisess_using_subcommand switch" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
-complete -c pisess -n "__fish_pisess_using_subcommand switch" -l timeout -d 'How long a command that is run may take' -r
+complete -c pisess -n "__fish_pisess_using_subcommand switch" -l hook -d 'Command that receives events as JSON on stdin and may reply; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand switch" -l timeout -d 'Time limit for hooks and summarizers' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand switch" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand switch" -l wait -d 'Seconds to wait for the session\'s lock' -r
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
@@ -258,8 +258,8 @@ complete -c pisess -n "__fish_pisess_using_subcommand switch" -l replace-instruc
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l prepare -d 'Print what would be summarised, as JSON, and write nothing'
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -l prompt -d 'Print what a summarizer would be told, and write nothing'
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -s n -l dry-run -d 'Write nothing, print what would be written'
-complete -c pisess -n "__fish_pisess_using_subcommand switch" -l force -d 'Write what is refused otherwise, as onto an existing file'
-complete -c pisess -n "__fish_pisess_using_subcommand switch" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand switch" -l force -d 'Override refusals, such as overwriting an existing output'
+complete -c pisess -n "__fish_pisess_using_subcommand switch" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand switch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l label -d 'Label the summary; if none is left, label the question' -r
@@ -267,10 +267,10 @@ complete -c pisess -n "__fish_pisess_using_subcommand pop" -l summary -d 'The su
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l instructions -d 'What the summary should pay attention to' -r
-complete -c pisess -n "__fish_pisess_using_subcommand pop" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
-complete -c pisess -n "__fish_pisess_using_subcommand pop" -l timeout -d 'How long a command that is run may take' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l hook -d 'Command that receives events as JSON on stdin and may reply; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l timeout -d 'Time limit for hooks and summarizers' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand pop" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l wait -d 'Seconds to wait for the session\'s lock' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
@@ -278,15 +278,15 @@ complete -c pisess -n "__fish_pisess_using_subcommand pop" -l replace-instructio
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l prepare -d 'Print what would be summarised, as JSON, and write nothing'
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -l prompt -d 'Print what a summarizer would be told, and write nothing'
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -s n -l dry-run -d 'Write nothing, print what would be written'
-complete -c pisess -n "__fish_pisess_using_subcommand pop" -l force -d 'Write what is refused otherwise, as onto an existing file'
-complete -c pisess -n "__fish_pisess_using_subcommand pop" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l force -d 'Override refusals, such as overwriting an existing output'
+complete -c pisess -n "__fish_pisess_using_subcommand pop" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand pop" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand context" -l as -d 'What to print' -r -f -a "messages\t'The agent\'s messages and settings, as JSON'
 llm\t'The messages as a model\'s API knows them, as JSON'
 text\t'The transcript that the agent\'s summariser reads'"
-complete -c pisess -n "__fish_pisess_using_subcommand context" -l hook -d 'A shell command that is told as JSON what happens, and may answer; \'\' is none' -r
-complete -c pisess -n "__fish_pisess_using_subcommand context" -l timeout -d 'How long a command that is run may take' -r
+complete -c pisess -n "__fish_pisess_using_subcommand context" -l hook -d 'Command that receives events as JSON on stdin and may reply; \'\' is none' -r
+complete -c pisess -n "__fish_pisess_using_subcommand context" -l timeout -d 'Time limit for hooks and summarizers' -r
 complete -c pisess -n "__fish_pisess_using_subcommand context" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
@@ -296,15 +296,15 @@ complete -c pisess -n "__fish_pisess_using_subcommand context" -s q -l quiet -d 
 complete -c pisess -n "__fish_pisess_using_subcommand context" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand check" -l backup -d 'Repair in place, and keep the old file with SUFFIX behind its name' -r
 complete -c pisess -n "__fish_pisess_using_subcommand check" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
-complete -c pisess -n "__fish_pisess_using_subcommand check" -l wait -d 'How long to wait for another process that holds the session' -r
+complete -c pisess -n "__fish_pisess_using_subcommand check" -l wait -d 'Seconds to wait for the session\'s lock' -r
 complete -c pisess -n "__fish_pisess_using_subcommand check" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
 complete -c pisess -n "__fish_pisess_using_subcommand check" -s r -l recursive -d 'Look into folders of folders, too'
 complete -c pisess -n "__fish_pisess_using_subcommand check" -l repair -d 'Fix what is certain; needs -o or --backup'
 complete -c pisess -n "__fish_pisess_using_subcommand check" -s n -l dry-run -d 'Write nothing, print what would be written'
-complete -c pisess -n "__fish_pisess_using_subcommand check" -l force -d 'Write what is refused otherwise, as onto an existing file'
-complete -c pisess -n "__fish_pisess_using_subcommand check" -l json -d 'Print JSON: what was written, or with -n what would be'
+complete -c pisess -n "__fish_pisess_using_subcommand check" -l force -d 'Override refusals, such as overwriting an existing output'
+complete -c pisess -n "__fish_pisess_using_subcommand check" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand check" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "migrate" -d 'Bring old session files to version 3'

@@ -7,11 +7,12 @@
 pub type Row = (&'static str, &'static str);
 
 /// The exit codes.
-pub const EXIT_CODES: [Row; 4] = [
-    ("0", "done, or already so"),
-    ("1", "the answer is no, or something was found"),
-    ("2", "cannot: usage, unreadable or invalid input, unknown reference, I/O"),
-    ("3", "busy: the session is locked, or was changed meanwhile"),
+pub const EXIT_CODES: [Row; 5] = [
+    ("0", "success, or nothing to do"),
+    ("1", "negative answer, or something was found"),
+    ("2", "failure: usage, unreadable or invalid input, unknown reference, I/O; nothing was changed"),
+    ("3", "busy: the session is locked, or was changed meanwhile; nothing was changed"),
+    ("4", "the change is written, but a later step failed, such as printing its report: do not retry"),
 ];
 
 /// The forms of a reference to an entry.
@@ -128,7 +129,7 @@ pub const HOOKS: Section = Section {
          that fails, takes longer than `--timeout` or answers anything else is an error (exit 2), and \
          nothing is written. A dry run asks, too.",
         "Once a change is made it is told, and its answer means nothing: `session_compact`, `session_tree`, \
-         `session_branch`. If it fails then, that is an error (exit 2), but the change is made.",
+         `session_branch`. If it fails then, the exit code is 4: the change is written.",
         "In what a hook starts, `PISESS_HOOK` is not set, so that it may call pisess.",
     ],
 };
@@ -236,40 +237,13 @@ pub struct Guide {
     pub refers: bool,
 }
 
-/// All commands, as `--help` lists them.
-pub fn guides() -> [Guide; 17] {
-    use crate::commands::{
-        append, branches, check, compact, context, edit, fork, label, merge, migrate, path, pick, pop, show,
-        summarize, switch, tree,
-    };
-    [
-        migrate::GUIDE,
-        tree::GUIDE,
-        path::GUIDE,
-        show::GUIDE,
-        label::GUIDE,
-        append::GUIDE,
-        edit::GUIDE,
-        pick::GUIDE,
-        fork::GUIDE,
-        compact::GUIDE,
-        summarize::GUIDE,
-        merge::GUIDE,
-        branches::GUIDE,
-        switch::GUIDE,
-        pop::GUIDE,
-        context::GUIDE,
-        check::GUIDE,
-    ]
-}
-
 impl Guide {
     /// The exit codes of this command.
     pub fn exit_codes(&self) -> impl Iterator<Item = Row> {
         let (found, writes) = (self.found, self.writes);
         EXIT_CODES.into_iter().filter_map(move |(code, meaning)| match code {
             "1" => found.map(|found| (code, found)),
-            "3" => writes.then_some((code, meaning)),
+            "3" | "4" => writes.then_some((code, meaning)),
             _ => Some((code, meaning)),
         })
     }

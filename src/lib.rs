@@ -18,11 +18,12 @@
 
 pub mod core;
 
-pub mod guide;
 pub mod world;
 
-mod cli;
+pub mod guide;
+mod options;
+mod ui;
+
 mod commands;
 
-pub use cli::command;
-pub use commands::run;
+pub use commands::{GUIDES, command, run};

@@ -9,7 +9,7 @@ mod generate;
 use generate::Shape;
 use pisess::core::bodies::FileBodies;
 use pisess::core::load::{Options, load};
-use pisess::core::ops::Stamp;
+use pisess::core::ops::IdSource;
 use pisess::core::ops::check::check;
 use pisess::core::ops::fork::{ForkOptions, fork};
 use pisess::core::ops::tree::{Filter, draw};
@@ -104,9 +104,10 @@ fn a_long_line_takes_a_small_multiple_of_its_size() {
     let forked = peak(|| {
         let session = load(&bytes, &Options::default()).unwrap();
         let bodies = FileBodies::new(&session, &bytes);
-        let mut stamp = Stamp { now_ms: 0, candidates: &mut || "b".to_owned() };
+        let mut candidates = || "b".to_owned();
+        let mut fresh = IdSource::new(0, &mut candidates);
         let options = ForkOptions { session_id: "t".to_owned(), source: None, cwd: None };
-        let new = fork(&session, &bodies, session.leaf, &options, &mut stamp).unwrap();
+        let new = fork(&session, &bodies, session.leaf, &options, &mut fresh).unwrap();
         new.write(&session, &bytes, &mut std::io::sink()).unwrap();
     });
     for (held, what) in [(loaded, "loading"), (checked, "checking"), (forked, "forking")] {

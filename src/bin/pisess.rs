@@ -9,9 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Columns of the terminal; what most have where it does not say.
 fn width() -> usize {
-    let told = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    let named = || std::env::var("COLUMNS").ok()?.parse().ok();
-    told.or_else(named).filter(|&width| width > 0).unwrap_or(80)
+    let named = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    named.filter(|&width| width > 0).unwrap_or(80)
 }
 
 /// Standard output without the standard library's buffer, which looks for the last newline in all
@@ -44,7 +43,7 @@ fn main() -> ExitCode {
         width: stdout().is_terminal().then(width),
     };
     let mut out = BufWriter::with_capacity(64 * 1024, unbuffered_stdout());
-    let mut world = World {
+    let world = World {
         stdin: &mut stdin().lock(),
         stdout: &mut out,
         // A line goes out in one write, so that processes do not mix theirs. Not locked: the progress bar
@@ -59,7 +58,7 @@ fn main() -> ExitCode {
         folder: std::env::current_dir().unwrap_or_default(),
         processors: std::thread::available_parallelism().map_or(1, usize::from),
     };
-    let code = pisess::run(std::env::args_os(), &mut world);
+    let code = pisess::run(std::env::args_os(), world);
     // What could not be flushed was told, or nobody reads any more.
     let _ = out.flush();
     ExitCode::from(code)

@@ -1,27 +1,20 @@
 //! `pisess append`: adds entries under the leaf, or elsewhere.
 
-use super::failure::{Exit, Failure, note};
-use super::input::Input;
-use super::mint::Mint;
-use super::moving::new_parent;
-use super::summary::read_text;
-use super::visible::visible;
-use super::write::{Job, Made as Told, change};
-use crate::cli::{Talk, Write};
-use crate::core::bodies::{Bodies, FileBodies};
+use super::input::{Input, OpenSession, read_text};
+use super::transaction::Decision;
+use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::edit::Edit;
 use crate::core::json::string::encoded;
 use crate::core::load::Options;
-use crate::core::ops::Stamp;
-use crate::core::ops::append::{Made, append, is_known};
-use crate::core::plan::Change;
+use crate::core::ops::IdSource;
+use crate::core::ops::append::{Appended, Made, append};
 use crate::core::reference::Position;
-use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::options::WriteArgs;
+use crate::ui::{Exit, Failure, Ui, visible};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -79,7 +72,7 @@ pub struct Args {
     pub words: Words,
     /// How to write.
     #[command(flatten)]
-    pub write: Write,
+    pub write: WriteArgs,
 }
 
 /// Entries in words, in the order in which they are written.
@@ -138,69 +131,37 @@ enum Given {
 }
 
 /// Runs the command.
-pub fn run(mut args: Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
-    let input = Input::open(&args.session, world)?;
-    let options = Options { workers: world.processors, ..Options::default() };
-    let session = input.load_noted(&options, talk, world)?;
-    let given = given(&mut args, &input, world)?;
-    let mut mint = Mint::new(world)?;
+pub fn run(mut args: Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let open = OpenSession::open(&args.session, Options::default(), ui)?;
+    let given = given(&mut args, &open.input, ui)?;
     let mut unknown = BTreeSet::new();
-    let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
-    let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
-        let place = input.resolve(session, &args.at)?;
-        new_parent(input, session, place)?;
-        let change = match &given {
-            Given::Lines(name, text) => {
-                let change = lines(name, text, input, session, place, stamp)?;
-                unknown = unknown_types(&change);
-                change
-            }
-            Given::Words => {
-                let made = args.words.made(input, session, place)?;
-                let made = made.iter().map(|made| made.line(session.dialect).ok_or_else(|| no_title(input)));
-                let made = made.collect::<Result<Vec<_>, _>>()?;
-                let bodies = FileBodies::new(session, input.source());
-                let appended = append(session, &bodies, place, made.iter().map(Vec::as_slice), stamp);
-                appended
-                    .map_err(|refused| Failure::cannot(format_args!("{}: {}", input.name, refused.what)))?
-            }
+    let exit = open.change(&args.write, ui, |now, fresh| {
+        let place = now.resolve(&args.at)?;
+        now.new_parent(place)?;
+        let appended = match &given {
+            Given::Lines(name, text) => lines((name, text), now, place, fresh)?,
+            Given::Words => words(&args.words, now, place, fresh)?,
         };
-        let names = change.ids();
-        Ok((!names.is_empty()).then_some((change, Told { names, ..Told::default() })))
-    };
-    let exit = change(&job, &session, &mut mint, world, &mut decide)?;
+        unknown = appended.unknown;
+        Ok(Decision::from(appended.change))
+    })?;
     if matches!(&given, Given::Lines(_, text) if text.trim_ascii().is_empty()) {
-        note("there were no entries to append", talk, world);
+        ui.warn("there were no entries to append");
     }
     for kind in unknown {
-        note(&format!("neither agent knows entries of the type {kind}"), talk, world);
+        ui.warn(&format!("neither agent knows entries of the type {kind}"));
     }
     Ok(exit)
 }
 
-/// Types that no agent writes: of a newer one perhaps, or misspelled.
-fn unknown_types(change: &Change) -> BTreeSet<String> {
-    let kinds = change.lines.iter().filter_map(|line| Raw::checked(line).get_text("type"));
-    kinds.map(|kind| kind.to_string()).filter(|kind| !is_known(kind)).collect()
-}
-
-fn no_title(input: &Input) -> Failure {
-    Failure::cannot(format_args!(
-        "{}: oh-my-pi keeps the name of a session in its first line, which no added entry changes",
-        input.name
-    ))
-    .hint("rename it in the agent")
-}
-
-/// What is to be added, read before anything is locked.
-fn given(args: &mut Args, input: &Input, world: &mut World) -> Result<Given, Failure> {
-    let by_pipe = input.file().is_none();
+/// Returns what is to be added, read before anything is locked.
+fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure> {
     if args.words.any() && args.from.is_some() {
-        return Err(Failure::cannot("--from: the entries are told by options already")
+        return Err(Failure::cannot("--from: the entries are given by options already")
             .hint("append in two steps, or give all entries as JSON"));
     }
     if args.words.any() {
-        args.words.read(by_pipe, world)?;
+        args.words.read(session, ui)?;
         return Ok(Given::Words);
     }
     let path = args.from.as_deref().unwrap_or(Path::new("-"));
@@ -211,34 +172,55 @@ fn given(args: &mut Args, input: &Input, world: &mut World) -> Result<Given, Fai
         })?;
         return Ok(Given::Lines(name, bytes));
     }
-    if by_pipe || world.terminals.stdin {
-        let what =
-            if by_pipe { "standard input is the session already" } else { "standard input is a terminal" };
+    if session.is_stream() || ui.stdin_is_terminal() {
+        let what = match session.is_stream() {
+            true => "standard input is the session already",
+            false => "standard input is a terminal",
+        };
         return Err(Failure::cannot(format_args!("no entries to append: {what}"))
-            .hint("tell them by options such as --user, or give a file with --from"));
+            .hint("give them by options such as --user, or in a file with --from"));
     }
     let mut bytes = Vec::new();
-    world.stdin.read_to_end(&mut bytes).map_err(|error| Failure::reading("standard input", error))?;
+    ui.stdin().read_to_end(&mut bytes).map_err(|error| Failure::reading("standard input", error))?;
     Ok(Given::Lines("standard input".to_owned(), bytes))
 }
 
+/// Appends lines of JSON, of which the name is for messages.
 fn lines(
-    name: &str,
-    text: &[u8],
-    input: &Input,
-    session: &Session,
+    (name, text): (&str, &[u8]),
+    open: &OpenSession,
     place: Position,
-    stamp: &mut Stamp,
-) -> Result<Change, Failure> {
+    fresh: &mut IdSource,
+) -> Result<Appended, Failure> {
     let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).enumerate();
     let (numbers, entries): (Vec<_>, Vec<_>) = lines.filter(|(_, line)| !line.is_empty()).unzip();
-    let bodies = FileBodies::new(session, input.source());
-    append(session, &bodies, place, entries, stamp).map_err(|refused| {
+    append(&open.session, &open.bodies(), place, entries, fresh).map_err(|refused| {
         let line = numbers[refused.number] + 1;
         let failure = Failure::cannot(format_args!("{name}:{line}: {}; nothing was written", refused.what));
         let look = || "`pisess path --json` prints entries of the session to go by".to_owned();
-        failure.hint(refused.hint.unwrap_or_else(look))
+        let line = u32::try_from(line).unwrap_or(u32::MAX);
+        failure.path(name).on_line(line).hint(refused.hint.unwrap_or_else(look))
     })
+}
+
+/// Appends entries in words.
+fn words(
+    words: &Words,
+    open: &OpenSession,
+    place: Position,
+    fresh: &mut IdSource,
+) -> Result<Appended, Failure> {
+    let dialect = open.session.dialect;
+    let made = words.made(open, place)?;
+    let lines = made.iter().map(|made| made.line(dialect).ok_or_else(|| no_title(open)));
+    let lines = lines.collect::<Result<Vec<_>, _>>()?;
+    append(&open.session, &open.bodies(), place, lines.iter().map(Vec::as_slice), fresh)
+        .map_err(|refused| open.input.cannot(refused.what))
+}
+
+fn no_title(open: &OpenSession) -> Failure {
+    let what = "oh-my-pi keeps the name of a session in its first line, which no added entry changes";
+    open.input.cannot(what).hint("rename it in the agent")
 }
 
 impl Words {
@@ -249,7 +231,7 @@ impl Words {
     }
 
     /// Reads the text that is given as `-`, and looks at what can be looked at without the session.
-    fn read(&mut self, session_is_stdin: bool, world: &mut World) -> Result<(), Failure> {
+    fn read(&mut self, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
         let mut read = false;
         for text in [&mut self.text, &mut self.user, &mut self.assistant].into_iter().flatten() {
             if text == "-" {
@@ -257,7 +239,7 @@ impl Words {
                     return Err(Failure::cannot("two texts are to be read from standard input")
                         .hint("give one of them as it is"));
                 }
-                *text = read_text(Path::new("-"), session_is_stdin, world)?;
+                *text = read_text(Path::new("-"), session, ui)?;
             }
         }
         let wrong = |what: &str, hint: &str| Err(Failure::cannot(what).hint(hint));
@@ -275,12 +257,7 @@ impl Words {
     }
 
     /// What they say, in the order of their fields.
-    fn made<'a>(
-        &'a self,
-        input: &Input,
-        session: &Session,
-        place: Position,
-    ) -> Result<Vec<Made<'a>>, Failure> {
+    fn made<'a>(&'a self, open: &OpenSession, place: Position) -> Result<Vec<Made<'a>>, Failure> {
         let text = |text: &'a String| Text::from(text.as_str());
         let mut made = Vec::new();
         // Line ends become blanks, as pi makes them.
@@ -302,7 +279,7 @@ impl Words {
         made.extend(self.user.as_ref().map(|said| Made::User(text(said))));
         if let Some(said) = &self.assistant {
             let asked = self.model.as_ref().map(|(provider, id)| (text(provider), text(id)));
-            made.push(Made::Assistant(text(said), reply(input, session, place, asked)?));
+            made.push(Made::Assistant(text(said), reply(open, place, asked)?));
         }
         Ok(made)
     }
@@ -311,16 +288,12 @@ impl Words {
 /// A reply like the last one at or above a place, by the model in force there: the one that is `asked` for,
 /// that of a later model change, or the one that replied. How a model is spoken to goes with its
 /// provider, so that one must be the same.
-fn reply(
-    input: &Input,
-    session: &Session,
-    place: Position,
-    asked: Option<(Text, Text)>,
-) -> Result<Vec<u8>, Failure> {
-    let bodies = FileBodies::new(session, input.source());
-    let line = |ix: EntryIx| bodies.line(ix).map_err(|error| input.unreadable(error));
+fn reply(open: &OpenSession, place: Position, asked: Option<(Text, Text)>) -> Result<Vec<u8>, Failure> {
+    let (session, bodies) = (&open.session, open.bodies());
+    let line = |ix: EntryIx| bodies.line(ix).map_err(|error| open.input.unreadable(error));
     let cannot = |what: String| {
-        Failure::cannot(format_args!("{}: --assistant: {what}", input.name))
+        open.input
+            .cannot(format_args!("--assistant: {what}"))
             .hint("give the whole entry as JSON on standard input")
     };
     let mut model = asked.map(|(provider, id)| (provider.into_owned(), id.into_owned()));

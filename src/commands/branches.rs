@@ -1,15 +1,9 @@
 //! `pisess branches`: where the conversations of a session end.
 
-use super::failure::{Exit, Failure};
-use super::input::Input;
-use super::mint::Mint;
-use super::output::fitted;
-use super::tree::row_options;
-use super::visible::visible;
-use super::write::print_json;
-use crate::cli::Talk;
+use super::entry_rows::row_options;
+use super::ids::Ids;
+use super::input::OpenSession;
 use crate::core::agent;
-use crate::core::bodies::FileBodies;
 use crate::core::entry::{Entry, EntryIx};
 use crate::core::json::js;
 use crate::core::json::write::Object;
@@ -20,7 +14,7 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::ui::{Exit, Failure, Ui, fitted, visible};
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -67,26 +61,26 @@ struct Listing<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
-    let input = Input::open(&args.session, world)?;
-    let session = input.load_noted(&row_options(world, false, args.json), talk, world)?;
-    let tree = Tree::new(&session);
-    let branches = branches(&session, &tree);
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let open = OpenSession::open(&args.session, row_options(ui, false, args.json), ui)?;
+    let session = &open.session;
+    let tree = Tree::new(session);
+    let branches = branches(session, &tree);
     let tips: Vec<_> = branches.iter().map(|branch| branch.tip).collect();
-    let bodies = FileBodies::new(&session, input.source());
-    let unreadable = |error| input.unreadable(error);
-    let sizes = agent::sizes(&session, &tree, &tips, &bodies).map_err(unreadable)?;
+    let bodies = open.bodies();
+    let unreadable = |error| open.input.unreadable(error);
+    let sizes = agent::sizes(session, &tree, &tips, &bodies).map_err(unreadable)?;
     let mut marks = Vec::new();
     for tip in tips {
-        if is_mark(&session, &bodies, tip).map_err(unreadable)? {
+        if is_mark(session, &bodies, tip).map_err(unreadable)? {
             marks.push(tip);
         }
     }
-    let drawing = rows(&session, session.leaf);
-    let listing = Listing { session: &session, drawing, branches, sizes, marks };
+    let drawing = rows(session, session.leaf);
+    let listing = Listing { session, drawing, branches, sizes, marks };
     match args.json {
-        true => listing.branches.iter().try_for_each(|branch| print_json(world, &listing.json(branch)))?,
-        false => listing.print(world)?,
+        true => listing.branches.iter().try_for_each(|branch| ui.print_json(&listing.json(branch)))?,
+        false => listing.print(ui)?,
     }
     Ok(Exit::Done)
 }
@@ -120,12 +114,12 @@ impl Listing<'_> {
             .finish()
     }
 
-    fn print(&self, world: &mut World) -> Result<(), Failure> {
+    fn print(&self, ui: &mut Ui) -> Result<(), Failure> {
         if self.branches.is_empty() {
             return Ok(());
         }
-        let now = Mint::new(world)?.now_ms(world);
-        let width = world.terminals.width.filter(|_| world.terminals.stdout);
+        let now = Ids::new(ui)?.now_ms(ui);
+        let width = ui.width();
         let mut table = Table::new();
         table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
         table.set_header(["", "id", "age", "entries", "tokens", "last question"]);
@@ -146,7 +140,7 @@ impl Listing<'_> {
         for line in table.lines() {
             // The first column stays where no row has a mark.
             let line = fitted(line.get(1..).unwrap_or_default().trim_end(), width.unwrap_or(usize::MAX), "…");
-            writeln!(world.stdout, "{line}").map_err(Failure::output)?;
+            ui.print(&format!("{line}\n"))?;
         }
         Ok(())
     }

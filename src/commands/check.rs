@@ -1,19 +1,16 @@
 //! `pisess check`: what is wrong with session files, what that means, and its repair.
 
-use super::failure::{Exit, Failure};
 use super::input::Input;
-use super::output::Styles;
-use super::visible::visible;
+use super::transaction::{output_or_input, store_options, under_lock};
 use super::workers::in_order;
-use super::write::{print_json, store_options, troubles};
-use crate::cli::{Talk, Write};
 use crate::core::json::write::Object;
 use crate::core::load::Options;
-use crate::core::ops::check::{Checkup, Finding, Severity, check};
-use crate::core::store::{self, Committed, Found, SessionFile, StoreError};
+use crate::core::ops::check::{Checkup, Finding, Group, Severity, check, grouped};
+use crate::core::store::{self, Committed, SessionFile, StoreError};
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::options::WriteArgs;
+use crate::ui::{Exit, Failure, Styles, Ui, visible};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -61,14 +58,14 @@ pub struct Args {
     pub backup: Option<String>,
     /// How to write.
     #[command(flatten)]
-    pub write: Write,
+    pub write: WriteArgs,
 }
 
 /// Runs the command.
-pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.repair {
         return match &args.sessions[..] {
-            [session] => repair(session, args, talk, world),
+            [session] => repair(session, args, ui),
             _ => Err(Failure::cannot("--repair takes one session")),
         };
     }
@@ -77,16 +74,16 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
             Failure::cannot("-o is for --repair").hint("a check changes nothing; redirect its output")
         );
     }
-    let (subjects, workers, is_stdout) = (listed(args, world), world.processors, world.stdout_is);
+    let (subjects, workers, is_stdout) = (listed(args, ui), ui.processors(), ui.stdout_is());
     let options = Options { workers: workers / workers.min(subjects.len()).max(1), ..Options::default() };
-    let mut report = Report::new(args, talk, world);
+    let mut report = Report::new(args, ui);
     in_order(
         subjects,
         workers,
         |subject| subject.checked(&options, is_stdout),
-        |(path, found)| report.session(&path, found, world),
+        |(path, found)| report.session(&path, found, ui),
     )?;
-    report.summary(world);
+    report.summary(ui);
     Ok(report.exit)
 }
 
@@ -98,12 +95,12 @@ struct Subject {
 }
 
 /// The sessions that are meant: a folder means its own.
-fn listed(args: &Args, world: &mut World) -> Vec<Subject> {
+fn listed(args: &Args, ui: &mut Ui) -> Vec<Subject> {
     let mut subjects = Vec::new();
     for path in &args.sessions {
         let failed = |error: StoreError| Subject { path: path.clone(), input: Err(error.into()) };
         if path == Path::new("-") {
-            subjects.push(Subject { path: path.clone(), input: Input::open(path, world).map(Some) });
+            subjects.push(Subject { path: path.clone(), input: Input::open(path, ui).map(Some) });
             continue;
         }
         match store::list_sessions(path, args.recursive) {
@@ -133,7 +130,6 @@ impl Subject {
 /// What was found so far.
 struct Report<'a> {
     args: &'a Args,
-    talk: &'a Talk,
     styles: Styles,
     counts: [usize; 3],
     repairable: usize,
@@ -142,9 +138,8 @@ struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    fn new(args: &'a Args, talk: &'a Talk, world: &World) -> Self {
-        let styles = Styles::of(talk, world);
-        Report { args, talk, styles, counts: [0; 3], repairable: 0, files: 0, exit: Exit::Done }
+    fn new(args: &'a Args, ui: &Ui) -> Self {
+        Report { args, styles: ui.styles, counts: [0; 3], repairable: 0, files: 0, exit: Exit::Done }
     }
 
     /// One file. What is wrong with reading it does not stop the others; standard output does.
@@ -152,45 +147,40 @@ impl<'a> Report<'a> {
         &mut self,
         path: &Path,
         found: Result<Vec<Finding>, Failure>,
-        world: &mut World,
+        ui: &mut Ui,
     ) -> Result<(), Failure> {
         match found {
             Ok(findings) => {
                 self.files += 1;
-                self.findings(path, &findings, false, world)
+                self.findings(path, &findings, ui)
             }
             Err(failure) => {
-                self.exit = self.exit.max(failure.report(world));
+                self.exit = self.exit.max(ui.report(&failure));
                 Ok(())
             }
         }
     }
 
-    fn findings(
-        &mut self,
-        path: &Path,
-        findings: &[Finding],
-        is_repair: bool,
-        world: &mut World,
-    ) -> Result<(), Failure> {
+    fn findings(&mut self, path: &Path, findings: &[Finding], ui: &mut Ui) -> Result<(), Failure> {
         for finding in findings {
-            let is_done = self.count(finding, is_repair);
+            let is_done = self.count(finding);
             if self.args.write.json {
-                print_json(
-                    world,
-                    &row(path, finding, is_repair.then_some(is_done && !self.args.write.dry_run)),
-                )?;
-                continue;
+                let repaired = self.args.repair.then_some(is_done && !self.args.write.dry_run);
+                ui.print_json(&row(path, finding, repaired))?;
             }
-            let line = self.line(path, finding, is_done);
-            world.stdout.write_all(line.as_bytes()).map_err(Failure::output)?;
         }
-        Ok(())
+        let groups = match (self.args.write.json, self.args.repair) {
+            (true, _) => Vec::new(),
+            // What is done about each entry is a line of its own.
+            (false, true) => findings.iter().map(Group::of).collect(),
+            (false, false) => grouped(findings),
+        };
+        groups.iter().try_for_each(|group| ui.print(&self.line(path, group)))
     }
 
     /// Takes a finding into account; whether the repair took care of it.
-    fn count(&mut self, finding: &Finding, is_repair: bool) -> bool {
-        if is_repair && finding.is_repairable() {
+    fn count(&mut self, finding: &Finding) -> bool {
+        if self.args.repair && finding.is_repairable() {
             return true;
         }
         self.counts[finding.severity as usize] += 1;
@@ -202,7 +192,9 @@ impl<'a> Report<'a> {
     }
 
     /// `file:line: severity: what (entry id) — consequence [repairable]`
-    fn line(&self, path: &Path, finding: &Finding, is_done: bool) -> String {
+    fn line(&self, path: &Path, group: &Group) -> String {
+        let finding = group.first();
+        let is_done = self.args.repair && finding.is_repairable();
         let style = match finding.severity {
             _ if is_done => self.styles.assistant,
             Severity::Error => self.styles.error,
@@ -214,9 +206,10 @@ impl<'a> Report<'a> {
             (true, true) => "to repair",
             (false, _) => finding.severity.name(),
         };
-        let entry = match &finding.entry {
-            Some(id) => format!(" (entry {})", visible(&short(id))),
-            None => String::new(),
+        let entry = match (group.lines(), &finding.entry) {
+            (Some(lines), _) => format!(" ({lines})"),
+            (None, Some(id)) => format!(" (entry {})", visible(&short(id))),
+            (None, None) => String::new(),
         };
         let rest = match &finding.fix {
             Some(fix) if is_done => format!(" — {fix}"),
@@ -233,9 +226,9 @@ impl<'a> Report<'a> {
         )
     }
 
-    /// How much was found, as talk.
-    fn summary(&self, world: &mut World) {
-        if self.talk.quiet || self.files == 0 {
+    /// Prints how much was found.
+    fn summary(&self, ui: &mut Ui) {
+        if self.files == 0 {
             return;
         }
         let [notes, warnings, errors] = self.counts;
@@ -253,7 +246,7 @@ impl<'a> Report<'a> {
             0 => String::new(),
             n => format!("; {n} repairable (hint: pisess check --repair -o FILE)"),
         };
-        let _ = writeln!(world.stderr, "pisess: {} checked: {found}{hint}", counted(self.files, "session"));
+        ui.status(&format!("{} checked: {found}{hint}", counted(self.files, "session")));
     }
 }
 
@@ -272,7 +265,7 @@ fn row(path: &Path, finding: &Finding, repaired: Option<bool>) -> Vec<u8> {
     Object::new()
         .str("path", &path.to_string_lossy())
         .number("line", f64::from(finding.line.0))
-        .text_or_null("entry", finding.entry.as_ref())
+        .text_or_null("id", finding.entry.as_ref())
         .str("severity", finding.severity.name())
         .str("kind", finding.kind.name())
         .str("message", &finding.message)
@@ -284,44 +277,30 @@ fn row(path: &Path, finding: &Finding, repaired: Option<bool>) -> Vec<u8> {
 }
 
 /// Repairs one session.
-fn repair(path: &Path, args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
+fn repair(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.output.is_none() && args.backup.is_none() && !args.write.dry_run && path != Path::new("-") {
         return Err(Failure::cannot("--repair: where should the repaired session go?")
             .hint("give a new file with -o FILE, or --backup to repair in place"));
     }
     if path.is_dir() {
-        return Err(Failure::cannot(format_args!(
-            "{}: --repair takes one session, not a folder",
-            path.display()
-        )));
+        let what = format_args!("{}: --repair takes one session, not a folder", path.display());
+        return Err(Failure::cannot(what));
     }
-    let input = Input::open(path, world)?;
-    let options = Options { workers: world.processors, ..Options::default() };
+    let input = Input::open(path, ui)?;
+    let options = Options { workers: ui.processors(), ..Options::default() };
     let checkup = checked(&input, &options)?;
+    let repair = Repair { path, args, input: &input };
     if args.write.dry_run {
-        return report(path, &checkup, args, talk, world, true);
+        return repair.report(checkup.findings(), ui);
     }
     match (&args.write.output, input.file()) {
         (Some(output), _) if output != Path::new("-") => {
             let create = |fill: &mut Fill| store::create(output, input.file(), args.write.force, fill);
-            let (committed, rejected) = write_both(&checkup, output, &input, create)?;
-            troubles(&committed, talk, world);
-            done(path, &checkup, rejected.as_ref(), args, talk, world)
+            let written = repair.write_both(&checkup, output, create)?;
+            repair.done(checkup.findings(), Some(written), ui)
         }
-        (None, Some(file)) if args.backup.is_some() => {
-            if !checkup.is_repairable() {
-                return done(path, &checkup, None, args, talk, world);
-            }
-            let mut locked = store::lock(file, &store_options(&args.write, checkup.session()))?;
-            match locked.found() {
-                Found::Same => in_place(path, &checkup, &input, locked, args, talk, world),
-                Found::Grown => {
-                    let input = input.reopened(locked.reopen()?);
-                    in_place(path, &checked(&input, &options)?, &input, locked, args, talk, world)
-                }
-            }
-        }
-        _ => to_stdout(path, &checkup, &input, args, talk, world),
+        (None, Some(_)) if args.backup.is_some() => repair.in_place(&checkup, &options, ui),
+        _ => repair.to_stdout(&checkup, ui),
     }
 }
 
@@ -329,94 +308,121 @@ fn checked<'a>(input: &'a Input, options: &Options) -> Result<Checkup<'a>, Failu
     check(input.source(), options).map_err(|error| Failure::load(&input.name, error))
 }
 
-fn in_place(
-    path: &Path,
-    checkup: &Checkup,
-    input: &Input,
-    locked: store::Locked,
-    args: &Args,
-    talk: &Talk,
-    world: &mut World,
-) -> Result<Exit, Failure> {
-    if !checkup.is_repairable() {
-        return done(path, checkup, None, args, talk, world);
-    }
-    let backup = args.backup.as_ref().map(|suffix| with_suffix(path, suffix));
-    let rewrite = |fill: &mut Fill| locked.rewrite(backup.as_deref(), fill);
-    let (committed, rejected) = write_both(checkup, path, input, rewrite)?;
-    troubles(&committed, talk, world);
-    done(path, checkup, rejected.as_ref(), args, talk, world)
-}
-
-fn to_stdout(
-    path: &Path,
-    checkup: &Checkup,
-    input: &Input,
-    args: &Args,
-    talk: &Talk,
-    world: &mut World,
-) -> Result<Exit, Failure> {
-    if args.write.json {
-        return Err(Failure::cannot("--json: standard output carries the session")
-            .hint("give a path with -o, or leave --json out"));
-    }
-    if !checkup.rejected().is_empty() {
-        return Err(Failure::cannot("--repair: what is taken out has no place beside standard output")
-            .hint("give a path with -o"));
-    }
-    checkup.write_repaired(world.stdout).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => Failure::reading(&input.name, error),
-        _ => Failure::output(error),
-    })?;
-    // Standard output is taken, so what was done is talk.
-    let mut report = Report::new(args, talk, world);
-    for finding in checkup.findings() {
-        let is_done = report.count(finding, true);
-        if !talk.quiet {
-            let _ = world.stderr.write_all(report.line(path, finding, is_done).as_bytes());
-        }
-    }
-    Ok(report.exit)
-}
-
 /// Writes what goes into a session file.
 type Fill<'a> = dyn FnMut(&mut dyn io::Write) -> io::Result<()> + 'a;
 
-/// The repaired session, and beside it what was taken out: that is on disk before the session is in
-/// place (rule 6), and is taken back when the session could not be written (rule 7).
-fn write_both(
-    checkup: &Checkup,
-    output: &Path,
-    input: &Input,
-    write: impl FnOnce(&mut Fill) -> Result<Committed, StoreError>,
-) -> Result<(Committed, Option<Committed>), StoreError> {
-    let mut rejected = None;
-    let written = write(&mut |out| {
-        checkup.write_repaired(out)?;
-        if !checkup.rejected().is_empty() {
-            rejected = Some(write_rejected(checkup, output, input).map_err(io::Error::other)?);
-        }
-        Ok(())
-    });
-    match (written, rejected) {
-        (Ok(committed), rejected) => Ok((committed, rejected)),
-        (Err(error), rejected) => {
-            rejected.iter().for_each(store::take_back);
-            Err(error)
-        }
-    }
+/// The repaired session, and what was taken out beside it.
+type Written = (Committed, Option<Committed>);
+
+/// The repair of one session.
+struct Repair<'a> {
+    path: &'a Path,
+    args: &'a Args,
+    input: &'a Input,
 }
 
-/// Under the first name that is free.
-fn write_rejected(checkup: &Checkup, output: &Path, input: &Input) -> Result<Committed, StoreError> {
-    let mut number = 0;
-    loop {
-        let suffix = if number == 0 { ".rejected".to_owned() } else { format!(".rejected.{number}") };
-        let beside = with_suffix(output, &suffix);
-        match store::create(&beside, input.file(), false, &mut |out| checkup.write_rejected(out)) {
-            Err(StoreError::Exists { .. }) => number += 1,
-            made => return made,
+impl Repair<'_> {
+    fn in_place(&self, checkup: &Checkup, options: &Options, ui: &mut Ui) -> Result<Exit, Failure> {
+        if !checkup.is_repairable() {
+            return self.done(checkup.findings(), None, ui);
         }
+        let backup = self.args.backup.as_ref().map(|suffix| with_suffix(self.path, suffix));
+        let store_options = store_options(&self.args.write, checkup.session());
+        let mut attempt = |grown: Option<Input>, locked: store::Locked| {
+            let grown = grown.as_ref().map(|input| checked(input, options)).transpose()?;
+            let checkup = grown.as_ref().unwrap_or(checkup);
+            if !checkup.is_repairable() {
+                return Ok((checkup.findings().to_vec(), None));
+            }
+            let rewrite = |fill: &mut Fill| locked.rewrite(backup.as_deref(), fill);
+            let written = self.write_both(checkup, self.path, rewrite)?;
+            Ok((checkup.findings().to_vec(), Some(written)))
+        };
+        let (findings, written) = under_lock(self.input, &store_options, &mut attempt)?;
+        self.done(&findings, written, ui)
+    }
+
+    fn to_stdout(&self, checkup: &Checkup, ui: &mut Ui) -> Result<Exit, Failure> {
+        if self.args.write.json {
+            return Err(Failure::cannot("--json: standard output carries the session")
+                .hint("give a path with -o, or leave --json out"));
+        }
+        if !checkup.rejected().is_empty() {
+            return Err(Failure::cannot("--repair: what is taken out has no place beside standard output")
+                .hint("give a path with -o"));
+        }
+        checkup.write_repaired(ui.stdout()).map_err(|error| output_or_input(self.input, error))?;
+        // Standard output is taken, so the findings go to standard error.
+        let mut report = Report::new(self.args, ui);
+        for finding in checkup.findings() {
+            let is_done = report.count(finding);
+            ui.print_aside(&report.line(self.path, &Group::of(finding)));
+        }
+        Ok(report.exit)
+    }
+
+    /// Writes the repaired session, and beside it what was taken out: that is on disk before the session
+    /// is in place (rule 6), and is taken back when the session could not be written (rule 7).
+    fn write_both(
+        &self,
+        checkup: &Checkup,
+        output: &Path,
+        write: impl FnOnce(&mut Fill) -> Result<Committed, StoreError>,
+    ) -> Result<Written, StoreError> {
+        let mut rejected = None;
+        let written = write(&mut |out| {
+            checkup.write_repaired(out)?;
+            if !checkup.rejected().is_empty() {
+                rejected = Some(self.write_rejected(checkup, output).map_err(io::Error::other)?);
+            }
+            Ok(())
+        });
+        match (written, rejected) {
+            (Ok(committed), rejected) => Ok((committed, rejected)),
+            (Err(error), rejected) => {
+                rejected.iter().for_each(store::take_back);
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes it under the first name that is free.
+    fn write_rejected(&self, checkup: &Checkup, output: &Path) -> Result<Committed, StoreError> {
+        let mut number = 0;
+        loop {
+            let suffix = if number == 0 { ".rejected".to_owned() } else { format!(".rejected.{number}") };
+            let beside = with_suffix(output, &suffix);
+            match store::create(&beside, self.input.file(), false, &mut |out| checkup.write_rejected(out)) {
+                Err(StoreError::Exists { .. }) => number += 1,
+                made => return made,
+            }
+        }
+    }
+
+    /// Reports what was repaired. What fails here changes nothing about what is written (rule 7).
+    fn done(&self, findings: &[Finding], written: Option<Written>, ui: &mut Ui) -> Result<Exit, Failure> {
+        let Some((committed, rejected)) = written else { return self.report(findings, ui) };
+        ui.warn_of(&committed);
+        let file = visible(&committed.path.to_string_lossy());
+        let printed = self.report(findings, ui).and_then(|exit| ui.flush().map(|()| exit));
+        let exit = printed.map_err(|failure| failure.after_writing(&file))?;
+        if let Some(rejected) = rejected {
+            ui.warn_of(&rejected);
+            ui.status(&format!("what was taken out is in {}", rejected.path.to_string_lossy()));
+        }
+        Ok(exit)
+    }
+
+    /// Prints what was repaired, or would be, and what is left; the exit code is that of a check of the
+    /// result.
+    fn report(&self, findings: &[Finding], ui: &mut Ui) -> Result<Exit, Failure> {
+        let mut report = Report { files: 1, ..Report::new(self.args, ui) };
+        report.findings(self.path, findings, ui)?;
+        let repaired = findings.iter().filter(|finding| finding.is_repairable()).count();
+        let left = findings.len() - repaired;
+        let done = if self.args.write.dry_run { "to repair" } else { "repaired" };
+        ui.status(&format!("{repaired} {done}, {left} left"));
+        Ok(report.exit)
     }
 }
 
@@ -424,44 +430,4 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
-}
-
-fn done(
-    path: &Path,
-    checkup: &Checkup,
-    rejected: Option<&Committed>,
-    args: &Args,
-    talk: &Talk,
-    world: &mut World,
-) -> Result<Exit, Failure> {
-    let exit = report(path, checkup, args, talk, world, false)?;
-    if let Some(rejected) = rejected {
-        troubles(rejected, talk, world);
-        if !talk.quiet {
-            let name = visible(&rejected.path.to_string_lossy());
-            let _ = writeln!(world.stderr, "pisess: what was taken out is in {name}");
-        }
-    }
-    Ok(exit)
-}
-
-/// What was repaired, or would be, and what is left; the exit code is that of a check of the result.
-fn report(
-    path: &Path,
-    checkup: &Checkup,
-    args: &Args,
-    talk: &Talk,
-    world: &mut World,
-    is_plan: bool,
-) -> Result<Exit, Failure> {
-    let mut report = Report::new(args, talk, world);
-    report.files = 1;
-    report.findings(path, checkup.findings(), true, world)?;
-    if !talk.quiet {
-        let repaired = checkup.findings().iter().filter(|finding| finding.is_repairable()).count();
-        let left = checkup.findings().len() - repaired;
-        let done = if is_plan { "to repair" } else { "repaired" };
-        let _ = writeln!(world.stderr, "pisess: {repaired} {done}, {left} left");
-    }
-    Ok(report.exit)
 }

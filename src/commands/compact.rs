@@ -1,20 +1,14 @@
 //! `pisess compact`: replaces the older part of the context by a summary.
 
-use super::failure::{Exit, Failure};
-use super::hook::{After, Hook, Place, entries};
-use super::input::Input;
-use super::mint::Mint;
+use super::hook::{Context, Hook, Notification, entries};
+use super::input::OpenSession;
 use super::summary::{Source, SummaryArgs, Wanted, extract};
-use super::visible::verbatim;
-use super::write::{Job, Made, change, print_json};
-use crate::cli::{Talk, Write};
+use super::transaction::Decision;
 use crate::core::agent;
 use crate::core::bodies::{Bodies, FileBodies, Message};
 use crate::core::entry::{EntryIx, Kind};
-use crate::core::json::Raw;
 use crate::core::json::write::{Object, array};
 use crate::core::load::Options;
-use crate::core::ops::Stamp;
 use crate::core::ops::summary::{Compaction, Summary, compaction, details};
 use crate::core::plan::Change;
 use crate::core::prepare::{FirstKept, Preparation};
@@ -22,7 +16,8 @@ use crate::core::session::Session;
 use crate::core::summary::Kind as SummaryKind;
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::options::WriteArgs;
+use crate::ui::{Exit, Failure, Ui};
 use std::io;
 use std::path::PathBuf;
 
@@ -80,274 +75,262 @@ pub struct Args {
     pub summary: SummaryArgs,
     /// How to write.
     #[command(flatten)]
-    pub write: Write,
-}
-
-/// What both agents leave free for an answer if nobody says otherwise; told to hooks.
-const RESERVE_TOKENS: f64 = 16_384.0;
-
-/// A compaction that is ready but for its ids, and the state it was made for.
-struct Ready {
-    compaction: Compaction,
-    summary: Summary,
+    pub write: WriteArgs,
 }
 
 /// Runs the command.
-pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
-    let input = Input::open(&args.session, world)?;
-    let options = Options { workers: world.processors, ..Options::default() };
-    let session = input.load_noted(&options, talk, world)?;
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let open = OpenSession::open(&args.session, Options::default(), ui)?;
+    let mut step = Compact { args: args.clone(), open: &open, bodies: open.bodies() };
     if args.summary.prepare {
-        return print_preparation(args, &input, &session, world);
+        return step.print_preparation(ui);
     }
-    let mut mint = Mint::new(world)?;
-    let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
-    if let Some(limit) = args.if_over {
-        let path = session.path(session.leaf);
-        let bodies = FileBodies::new(&session, input.source());
-        let tokens = agent::tokens(&session, &path, &bodies).map_err(|error| input.unreadable(error))?;
-        if tokens <= limit as f64 {
-            let mut nothing = |_: &Input, _: &Session, _: &mut Stamp| Ok(None);
-            return change(&job, &session, &mut mint, world, &mut nothing);
-        }
+    if !step.is_over()? {
+        return open.change(&args.write, ui, |_, _| Ok(Decision::default()));
     }
     if args.summary.prompt {
-        let (preparation, bodies) =
-            (prepare(args, &input, &session)?, FileBodies::new(&session, input.source()));
-        let prompts = agent::compaction_prompts(&session, &preparation, &args.summary.prompt_of(), &bodies)
-            .map_err(|error| input.unreadable(error))?;
-        verbatim(world).write_all(&prompts.concat()).map_err(Failure::output)?;
+        let prompts = step.prompts(&step.prepare()?)?;
+        ui.verbatim().write_all(&prompts.concat()).map_err(Failure::output)?;
         return Ok(Exit::Done);
     }
-    let given = args.summary.given(input.file().is_none(), world)?;
     // The summary may take minutes, so it is made before the session is locked. Where the session
-    // grew meanwhile, what was summarised still lies before the new entries.
-    let hook = args.summary.hook.hook(&input, world);
-    let ready = ready(args, hook.as_ref(), &input, &session, given)?;
-    let leaf = session.leaf.map(|leaf| session.id(leaf).into_owned());
-    let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
-        if session.leaf.map(|leaf| session.id(leaf).into_owned()) != leaf {
-            // Whoever wrote meanwhile may have compacted, or gone to another branch.
-            let still_on_path = leaf
-                .as_ref()
-                .and_then(|leaf| session.find(leaf))
-                .is_some_and(|old| session.path(session.leaf).contains(&old));
-            if !still_on_path || ends_in_compaction(session) {
-                return Err(input.went_elsewhere());
-            }
+    // grew meanwhile, what was summarised is still above the new entries.
+    let hook = args.summary.hook.hook(&open.input, ui);
+    let ready = step.ready(hook.as_ref(), ui)?;
+    let leaf = open.session.leaf.map(|leaf| open.session.id(leaf));
+    open.change(&args.write, ui, |now, fresh| {
+        if !goes_on(&now.session, leaf.as_ref()) {
+            return Err(now.went_elsewhere());
         }
-        let change = compaction(session, &ready.compaction, &ready.summary, stamp);
-        let id = change.lines.first().and_then(|line| Raw::checked(line).get_text("id"));
-        let names = id.iter().map(Text::to_string).collect();
-        let place = Place { leaf: id.map(Text::into_owned), ..Place::of(input, session) };
-        let after = hook.clone().map(|hook| After { hook, event: told(args, &ready, &change), place });
-        Ok(Some((change, Made { names, draft: None, after })))
-    };
-    change(&job, &session, &mut mint, world, &mut decide)
+        let change = compaction(&now.session, &ready.compaction, &ready.summary, fresh);
+        let notification = hook.clone().map(|hook| {
+            let leaf = change.entries.last().map(|entry| entry.id.clone());
+            let context = Context { leaf, ..Context::of(now) };
+            Notification { hook, event: done(args, &ready, &change), context }
+        });
+        Ok(Decision { change, reported: 1, editor_text: None, notification })
+    })
+}
+
+/// Whether the leaf is at or below the one that was, and nobody has compacted meanwhile.
+fn goes_on(session: &Session, leaf: Option<&Text>) -> bool {
+    if session.leaf.map(|leaf| session.id(leaf)).as_ref() == leaf {
+        return true;
+    }
+    let old = leaf.and_then(|leaf| session.find(leaf));
+    old.is_some_and(|old| session.path(session.leaf).contains(&old)) && !ends_in_compaction(session)
 }
 
 fn ends_in_compaction(session: &Session) -> bool {
     session.leaf.is_some_and(|leaf| session.entry(leaf).kind == Kind::Compaction)
 }
 
-fn first_kept(
-    reference: Option<&str>,
-    input: &Input,
-    session: &Session,
-) -> Result<Option<FirstKept>, Failure> {
-    let Some(reference) = reference else { return Ok(None) };
-    if reference == "none" {
-        return Ok(Some(FirstKept::Nothing));
+/// What both agents leave free for an answer by default; reported to hooks.
+const RESERVE_TOKENS: f64 = 16_384.0;
+
+/// A compaction that is ready but for its id.
+struct Ready {
+    compaction: Compaction,
+    summary: Summary,
+}
+
+/// A compaction being made.
+struct Compact<'a> {
+    /// The options; a hook may change the instructions.
+    args: Args,
+    open: &'a OpenSession,
+    bodies: FileBodies<'a>,
+}
+
+impl Compact<'_> {
+    /// Whether the context has more tokens than `--if-over` allows.
+    fn is_over(&self) -> Result<bool, Failure> {
+        let Some(limit) = self.args.if_over else { return Ok(true) };
+        let session = &self.open.session;
+        let tokens = agent::tokens(session, &session.path(session.leaf), &self.bodies);
+        Ok(tokens.map_err(|error| self.open.input.unreadable(error))? > limit as f64)
     }
-    let kept = input.resolve(session, reference)?.filter(|ix| session.path(session.leaf).contains(ix));
-    kept.map(|ix| Some(FirstKept::Entry(ix))).ok_or_else(|| {
-        Failure::cannot(format_args!("{}: {reference} is not on the path to the leaf", input.name))
-            .hint("list the path with `pisess path`")
-    })
-}
 
-fn prepared(args: &Args, input: &Input, session: &Session) -> Result<Option<Preparation>, Failure> {
-    let kept = first_kept(args.first_kept.as_deref(), input, session)?;
-    prepared_from(args, kept, input, session)
-}
-
-fn prepared_from(
-    args: &Args,
-    kept: Option<FirstKept>,
-    input: &Input,
-    session: &Session,
-) -> Result<Option<Preparation>, Failure> {
-    let bodies = FileBodies::new(session, input.source());
-    agent::prepare_compaction(session, &session.path(session.leaf), &bodies, args.keep_recent_tokens, kept)
-        .map_err(|error| input.unreadable(error))
-}
-
-fn prepare(args: &Args, input: &Input, session: &Session) -> Result<Preparation, Failure> {
-    prepared(args, input, session)?.ok_or_else(|| nothing_to_compact(input, session))
-}
-
-fn nothing_to_compact(input: &Input, session: &Session) -> Failure {
-    match ends_in_compaction(session) {
-        true => Failure::no(format_args!("{}: the last entry is a compaction already", input.name)),
-        false => Failure::no(format_args!("{}: nothing to compact", input.name))
-            .hint("keep less with --keep-recent-tokens, or choose the cut with --first-kept"),
+    /// Returns where `--first-kept` cuts.
+    fn first_kept(&self) -> Result<Option<FirstKept>, Failure> {
+        let Some(reference) = self.args.first_kept.as_deref() else { return Ok(None) };
+        if reference == "none" {
+            return Ok(Some(FirstKept::Nothing));
+        }
+        let session = &self.open.session;
+        let kept = self.open.resolve(reference)?.filter(|ix| session.path(session.leaf).contains(ix));
+        kept.map(|ix| Some(FirstKept::Entry(ix))).ok_or_else(|| {
+            let failure = self.open.input.cannot(format_args!("{reference} is not on the path to the leaf"));
+            failure.hint("list the path with `pisess path`")
+        })
     }
-}
 
-fn ready(
-    args: &Args,
-    hook: Option<&Hook>,
-    input: &Input,
-    session: &Session,
-    given: Option<String>,
-) -> Result<Ready, Failure> {
-    let mut args = args.clone();
-    let mut preparation = prepare(&args, input, session)?;
-    let bodies = FileBodies::new(session, input.source());
-    let unreadable = |error: io::Error| input.unreadable(error);
-    // A summary that is given stands before a hook's, which may still say no, or where to cut.
-    let mut source = given.map(|given| Source::Given(Text::from(given)));
-    if let Some(hook) = hook {
-        let event = event(&args, session, &preparation, &bodies).map_err(unreadable)?;
-        let answer = hook.ask(event, &Place::of(input, session))?;
-        args.summary.follow(&answer);
+    fn prepared(&self, kept: Option<FirstKept>) -> Result<Option<Preparation>, Failure> {
+        let (session, tokens) = (&self.open.session, self.args.keep_recent_tokens);
+        agent::prepare_compaction(session, &session.path(session.leaf), &self.bodies, tokens, kept)
+            .map_err(|error| self.open.input.unreadable(error))
+    }
+
+    fn prepare(&self) -> Result<Preparation, Failure> {
+        self.prepared(self.first_kept()?)?.ok_or_else(|| self.nothing())
+    }
+
+    fn nothing(&self) -> Failure {
+        match ends_in_compaction(&self.open.session) {
+            true => self.open.input.no("the last entry is a compaction already"),
+            false => self
+                .open
+                .input
+                .no("nothing to compact")
+                .hint("keep less with --keep-recent-tokens, or choose the cut with --first-kept"),
+        }
+    }
+
+    fn prompts(&self, preparation: &Preparation) -> Result<Vec<Vec<u8>>, Failure> {
+        let options = self.args.summary.prompt_of();
+        agent::compaction_prompts(&self.open.session, preparation, &options, &self.bodies)
+            .map_err(|error| self.open.input.unreadable(error))
+    }
+
+    fn ready(&mut self, hook: Option<&Hook>, ui: &mut Ui) -> Result<Ready, Failure> {
+        let unreadable = |error: io::Error| self.open.input.unreadable(error);
+        // A summary that is given comes before a hook's, which may still cancel, or choose the cut.
+        let given = self.args.summary.given(&self.open.input, ui)?;
+        let mut source = given.map(|given| Source::Given(Text::from(given)));
+        let mut preparation = self.prepare()?;
+        if let Some(hook) = hook {
+            let hooked = self.ask(hook, &mut preparation, ui)?;
+            source = source.or(hooked);
+        }
+        let source = match source {
+            Some(source) => source,
+            None => Source::Made(self.made(&preparation, ui)?),
+        };
+        let session = &self.open.session;
+        let files = details(&agent::files(session, &preparation.file_ops));
+        let around = |text| agent::compaction_text(session, text, &preparation.file_ops);
+        let path = session.path(session.leaf);
+        Ok(Ready {
+            summary: source.stored(files, around),
+            compaction: Compaction {
+                first_kept: preparation.first_kept,
+                tokens_before: preparation.tokens_before,
+                system_message: agent::checkpoint(session, &path, &self.bodies).map_err(unreadable)?,
+            },
+        })
+    }
+
+    /// Asks the hook; returns its summary. Where it cuts elsewhere, the preparation is made anew.
+    fn ask(
+        &mut self,
+        hook: &Hook,
+        preparation: &mut Preparation,
+        ui: &Ui,
+    ) -> Result<Option<Source>, Failure> {
+        let event = self.event(preparation).map_err(|error| self.open.input.unreadable(error))?;
+        let answer = hook.ask(event, &Context::of(self.open), ui)?;
+        self.args.summary.follow(&answer);
         if let Some(id) = &answer.first_kept {
-            let kept = on_path(session, id).ok_or_else(|| {
+            let kept = on_path(&self.open.session, id).ok_or_else(|| {
                 hook.failed(&format!("its `firstKeptEntryId` is not on the path to the leaf: {id}"))
             })?;
-            preparation = prepared_from(&args, Some(FirstKept::Entry(kept)), input, session)?
-                .ok_or_else(|| nothing_to_compact(input, session))?;
+            *preparation = self.prepared(Some(FirstKept::Entry(kept)))?.ok_or_else(|| self.nothing())?;
         }
         preparation.tokens_before = answer.tokens_before.unwrap_or(preparation.tokens_before);
-        source = source.or(answer.summary.map(Source::Hooked));
+        Ok(answer.summary.map(Source::Hooked))
     }
-    let source = match source {
-        Some(source) => source,
-        None => Source::Made(made(&args, input, session, &preparation, &bodies)?),
-    };
-    let files = details(&agent::files(session, &preparation.file_ops));
-    let around = |text| agent::compaction_text(session, text, &preparation.file_ops);
-    let path = session.path(session.leaf);
-    Ok(Ready {
-        summary: source.stored(files, around),
-        compaction: Compaction {
-            first_kept: preparation.first_kept,
-            tokens_before: preparation.tokens_before,
-            system_message: agent::checkpoint(session, &path, &bodies).map_err(unreadable)?,
-        },
-    })
+
+    /// Returns what a hook is asked before a compaction (`session_before_compact`).
+    fn event(&self, preparation: &Preparation) -> io::Result<Object> {
+        let session = &self.open.session;
+        let path = session.path(session.leaf);
+        let settings = agent::context(session, &path, &self.bodies)?.settings;
+        let model = settings.iter().find(|(name, _)| *name == "model");
+        let event = Object::new()
+            .str("type", "session_before_compact")
+            .json("preparation", &self.preparation_json(preparation)?)
+            .json("branchEntries", &entries(&path, &self.bodies)?)
+            .json("previousCompactions", &entries(&preparation.previous_compactions, &self.bodies)?)
+            .text_or_null("customInstructions", self.instructions().as_ref())
+            .json("model", model.map_or(b"null", |(_, model)| model));
+        Ok(occasion(&self.args, event))
+    }
+
+    fn instructions(&self) -> Option<Text<'_>> {
+        self.args.summary.instructions.as_deref().map(Text::from)
+    }
+
+    /// Returns the text of a summarizer, or the built-in summary.
+    fn made(&self, preparation: &Preparation, ui: &Ui) -> Result<Text<'static>, Failure> {
+        let (session, summary) = (&self.open.session, &self.args.summary);
+        let unreadable = |error: io::Error| self.open.input.unreadable(error);
+        if let Some(shell) = summary.shell(&self.open.input) {
+            let answers =
+                self.prompts(preparation)?.into_iter().map(|prompt| summary.ask(&shell, prompt, ui));
+            return Ok(agent::merged_summary(preparation, answers.collect::<Result<Vec<_>, _>>()?));
+        }
+        let previous = agent::previous_summary(session, preparation, &self.bodies).map_err(unreadable)?;
+        let wanted = Wanted {
+            kind: SummaryKind::Compaction,
+            messages: &preparation.messages_to_summarize,
+            turn_prefix: &preparation.turn_prefix_messages,
+            previous: previous.as_ref().filter(|previous| !previous.is_empty()),
+            files: &agent::files(session, &preparation.file_ops),
+        };
+        extract(&wanted, summary.instructions.as_deref(), &self.bodies).map_err(unreadable)
+    }
+
+    fn print_preparation(&self, ui: &mut Ui) -> Result<Exit, Failure> {
+        let Some(preparation) = self.prepared(self.first_kept()?)? else {
+            ui.print_json(b"null")?;
+            return Ok(Exit::Found);
+        };
+        let json = self.preparation_json(&preparation);
+        ui.print_json(&json.map_err(|error| self.open.input.unreadable(error))?)?;
+        Ok(Exit::Done)
+    }
+
+    fn preparation_json(&self, preparation: &Preparation) -> io::Result<Vec<u8>> {
+        let settings = Object::new()
+            .bool("enabled", true)
+            .number("reserveTokens", RESERVE_TOKENS)
+            .number("keepRecentTokens", self.args.keep_recent_tokens as f64)
+            .finish();
+        let kept = preparation.first_kept.map(|ix| self.open.session.id(ix));
+        let messages = |messages| messages_json(messages, &self.bodies);
+        Ok(Object::new()
+            .text_or_null("firstKeptEntryId", kept.as_ref())
+            .bool("isSplitTurn", preparation.is_split_turn)
+            .number("tokensBefore", preparation.tokens_before)
+            .text_or_null("previousSummary", preparation.previous_summary.as_ref())
+            .json("messagesToSummarize", &messages(&preparation.messages_to_summarize)?)
+            .json("turnPrefixMessages", &messages(&preparation.turn_prefix_messages)?)
+            .json("fileOps", &agent::file_ops_json(&preparation.file_ops))
+            .json("settings", &settings)
+            .json("previousCompactions", &entries(&preparation.previous_compactions, &self.bodies)?)
+            .text_or_null("customInstructions", self.instructions().as_ref())
+            .finish())
+    }
 }
 
 fn on_path(session: &Session, id: &Text) -> Option<EntryIx> {
     session.find(id).filter(|ix| session.path(session.leaf).contains(ix))
 }
 
-/// What a hook is told before a compaction (`session_before_compact`).
-fn event(
-    args: &Args,
-    session: &Session,
-    preparation: &Preparation,
-    bodies: &dyn Bodies,
-) -> io::Result<Object> {
-    let path = session.path(session.leaf);
-    let settings = agent::context(session, &path, bodies)?.settings;
-    let model = settings.iter().find(|(name, _)| *name == "model");
-    let event = Object::new()
-        .str("type", "session_before_compact")
-        .json("preparation", &preparation_json(args, session, preparation, bodies)?)
-        .json("branchEntries", &entries(&path, bodies)?)
-        .json("previousCompactions", &entries(&preparation.previous_compactions, bodies)?)
-        .text_or_null("customInstructions", args.summary.instructions.as_deref().map(Text::from).as_ref())
-        .json("model", model.map_or(b"null", |(_, model)| model));
-    Ok(occasion(args, event))
-}
-
-/// What it is told once the compaction is written (`session_compact`).
-fn told(args: &Args, ready: &Ready, change: &Change) -> Object {
+/// Returns what a hook is notified of once the compaction is written (`session_compact`).
+fn done(args: &Args, ready: &Ready, change: &Change) -> Object {
     let event = Object::new()
         .str("type", "session_compact")
-        .json("compactionEntry", change.lines.first().map_or(b"null", |line| line))
+        .json("compactionEntry", change.entries.first().map_or(b"null", |entry| &entry.line))
         .bool("fromExtension", ready.summary.from_hook)
         .bool("fromHook", ready.summary.from_hook);
     occasion(args, event)
 }
 
-/// Why the compaction is made, in pi's words.
+/// Adds why the compaction is made, in pi's words.
 fn occasion(args: &Args, event: Object) -> Object {
     let reason = if args.if_over.is_some() { "threshold" } else { "manual" };
     event.str("reason", reason).bool("willRetry", false)
-}
-
-/// The text of a summarizer, or the built-in extract.
-fn made(
-    args: &Args,
-    input: &Input,
-    session: &Session,
-    preparation: &Preparation,
-    bodies: &dyn Bodies,
-) -> Result<Text<'static>, Failure> {
-    let unreadable = |error: io::Error| input.unreadable(error);
-    if let Some(shell) = args.summary.shell(input) {
-        let prompts = agent::compaction_prompts(session, preparation, &args.summary.prompt_of(), bodies)
-            .map_err(unreadable)?;
-        let answers = prompts
-            .into_iter()
-            .map(|prompt| args.summary.ask(&shell, prompt))
-            .collect::<Result<Vec<_>, _>>()?;
-        return Ok(agent::merged_summary(preparation, answers));
-    }
-    let previous = agent::previous_summary(session, preparation, bodies).map_err(unreadable)?;
-    let wanted = Wanted {
-        kind: SummaryKind::Compaction,
-        messages: &preparation.messages_to_summarize,
-        turn_prefix: &preparation.turn_prefix_messages,
-        previous: previous.as_ref().filter(|previous| !previous.is_empty()),
-        files: &agent::files(session, &preparation.file_ops),
-    };
-    extract(&wanted, args.summary.instructions.as_deref(), bodies).map_err(unreadable)
-}
-
-fn print_preparation(
-    args: &Args,
-    input: &Input,
-    session: &Session,
-    world: &mut World,
-) -> Result<Exit, Failure> {
-    let Some(preparation) = prepared(args, input, session)? else {
-        print_json(world, b"null")?;
-        return Ok(Exit::Found);
-    };
-    let bodies = FileBodies::new(session, input.source());
-    let json =
-        preparation_json(args, session, &preparation, &bodies).map_err(|error| input.unreadable(error))?;
-    print_json(world, &json)?;
-    Ok(Exit::Done)
-}
-
-fn preparation_json(
-    args: &Args,
-    session: &Session,
-    preparation: &Preparation,
-    bodies: &dyn Bodies,
-) -> io::Result<Vec<u8>> {
-    let settings = Object::new()
-        .bool("enabled", true)
-        .number("reserveTokens", RESERVE_TOKENS)
-        .number("keepRecentTokens", args.keep_recent_tokens as f64)
-        .finish();
-    let kept = preparation.first_kept.map(|ix| session.id(ix));
-    Ok(Object::new()
-        .text_or_null("firstKeptEntryId", kept.as_ref())
-        .bool("isSplitTurn", preparation.is_split_turn)
-        .number("tokensBefore", preparation.tokens_before)
-        .text_or_null("previousSummary", preparation.previous_summary.as_ref())
-        .json("messagesToSummarize", &messages_json(&preparation.messages_to_summarize, bodies)?)
-        .json("turnPrefixMessages", &messages_json(&preparation.turn_prefix_messages, bodies)?)
-        .json("fileOps", &agent::file_ops_json(&preparation.file_ops))
-        .json("settings", &settings)
-        .json("previousCompactions", &entries(&preparation.previous_compactions, bodies)?)
-        .text_or_null("customInstructions", args.summary.instructions.as_deref().map(Text::from).as_ref())
-        .finish())
 }
 
 fn messages_json(messages: &[Message], bodies: &dyn Bodies) -> io::Result<Vec<u8>> {

@@ -1,20 +1,18 @@
 //! `pisess context`: what the model would see.
 
-use super::failure::{Exit, Failure};
-use super::hook::{Hook, HookArgs, Place, entries};
-use super::input::Input;
-use super::visible::verbatim;
-use crate::cli::Talk;
+use super::hook::{self, Hook, HookArgs, entries};
+use super::input::OpenSession;
+use super::transaction::output_or_input;
 use crate::core::agent;
-use crate::core::bodies::{Bodies, Body, Context, FileBodies, Message};
+use crate::core::bodies::{Bodies, Body, Context, Message};
 use crate::core::entry::EntryIx;
-use crate::core::json::Raw;
 use crate::core::json::write::{Object, array, write_valid};
+use crate::core::json::{Raw, js};
 use crate::core::load::Options;
 use crate::core::ops::append::{Refused, check_messages};
 use crate::core::session::Session;
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::ui::{Exit, Failure, Ui};
 use clap::ValueEnum;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -80,35 +78,31 @@ pub enum Form {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
-    let input = Input::open(&args.session, world)?;
-    let options = Options { workers: world.processors, messages: true, ..Options::default() };
-    let session = input.load_noted(&options, talk, world)?;
-    let path = session.path(input.resolve(&session, &args.at)?);
-    let bodies = FileBodies::new(&session, input.source());
-    let unreadable = |error: io::Error| match error.kind() {
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => input.unreadable(error),
-        _ => Failure::output(error),
-    };
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let options = Options { messages: true, ..Options::default() };
+    let open = OpenSession::open(&args.session, options, ui)?;
+    let path = open.session.path(open.resolve(&args.at)?);
+    let (session, bodies) = (&open.session, open.bodies());
+    let unreadable = |error: io::Error| output_or_input(&open.input, error);
     if args.tokens {
-        let tokens = agent::tokens(&session, &path, &bodies).map_err(unreadable)?;
-        writeln!(world.stdout, "{}", crate::core::json::js::number(tokens)).map_err(Failure::output)?;
+        let tokens = agent::tokens(session, &path, &bodies).map_err(unreadable)?;
+        ui.print(&format!("{}\n", js::number(tokens)))?;
         return Ok(Exit::Done);
     }
-    let mut context = agent::context(&session, &path, &bodies).map_err(unreadable)?;
-    if let Some(hook) = args.hook.hook(&input, world) {
+    let mut context = agent::context(session, &path, &bodies).map_err(unreadable)?;
+    if let Some(hook) = args.hook.hook(&open.input, ui) {
         let event = event(&context, &path, &bodies).map_err(unreadable)?;
-        if let Some(messages) = hook.ask(event, &Place::of(&input, &session))?.messages {
+        if let Some(messages) = hook.ask(event, &hook::Context::of(&open), ui)?.messages {
             let messages = Raw::checked(&messages);
             check_messages(session.dialect, messages).map_err(|refused| unknown(&hook, refused))?;
             context.messages = answered(&context.messages, messages);
         }
     }
-    let mut out = verbatim(world);
+    let mut out = ui.verbatim();
     match args.form {
         Form::Messages => messages(&context, &bodies, session.is_utf8(), &mut out),
-        Form::Llm => for_model(&session, &context, &bodies, &mut out),
-        Form::Text => agent::transcript(&session, &context.messages, &bodies, &mut out)
+        Form::Llm => for_model(session, &context, &bodies, &mut out),
+        Form::Text => agent::transcript(session, &context.messages, &bodies, &mut out)
             .and_then(|()| out.write_all(b"\n")),
     }
     .and_then(|()| out.flush())

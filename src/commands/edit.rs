@@ -1,20 +1,14 @@
 //! `pisess edit`: what the model sees of an entry.
 
-use super::failure::{Exit, Failure};
-use super::input::{Input, ids};
-use super::mint::Mint;
-use super::summary::read_text;
-use super::write::{Job, Made, change};
-use crate::cli::{Talk, Write};
-use crate::core::bodies::FileBodies;
+use super::input::{OpenSession, ids, read_text};
 use crate::core::entry::{EntryIx, Role};
 use crate::core::load::Options;
-use crate::core::ops::Stamp;
 use crate::core::ops::edit::{Refused, Wanted, edit};
-use crate::core::session::{Dialect, Session};
+use crate::core::session::Dialect;
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::options::WriteArgs;
+use crate::ui::{Exit, Failure, Ui};
 use std::path::{Path, PathBuf};
 
 /// How it is used, behind the options of the help and in the man page.
@@ -66,16 +60,14 @@ pub struct Args {
     pub undo: bool,
     /// How to write.
     #[command(flatten)]
-    pub write: Write,
+    pub write: WriteArgs,
 }
 
 /// Runs the command.
-pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
-    let input = Input::open(&args.session, world)?;
-    let options = Options { workers: world.processors, ..Options::default() };
-    let session = input.load_noted(&options, talk, world)?;
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let text = match args.replace.as_deref() {
-        Some("-") => Some(read_text(Path::new("-"), input.file().is_none(), world)?),
+        Some("-") => Some(read_text(Path::new("-"), &open.input, ui)?),
         text => text.map(str::to_owned),
     };
     if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
@@ -91,31 +83,22 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
         None if args.omit => Wanted::Omit,
         None => Wanted::Undo,
     };
-    let mut mint = Mint::new(world)?;
-    let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
-    let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
-        if session.dialect == Dialect::OhMyPi {
-            return Err(Failure::cannot(format_args!(
-                "{}: oh-my-pi knows no edits of what its model sees",
-                input.name
-            ))
-            .hint("say it anew on a branch: pisess append --at REF^ adds there what it should be"));
+    open.change(&args.write, ui, |now, fresh| {
+        if now.session.dialect == Dialect::OhMyPi {
+            let failure = now.input.cannot("oh-my-pi knows no edits of what its model sees");
+            return Err(failure.hint("append what it should be on a branch instead: pisess append --at REF^"));
         }
-        let targets = input.entries(session, &args.targets)?;
-        let bodies = FileBodies::new(session, input.source());
-        let planned = edit(session, &bodies, &targets, wanted, stamp)
-            .map_err(|refused| told(refused, wanted, input, session))?;
-        Ok(planned.map(|change| {
-            let names = change.ids();
-            (change, Made { names, ..Made::default() })
-        }))
-    };
-    change(&job, &session, &mut mint, world, &mut decide)
+        let targets = now.entries(&args.targets)?;
+        let change = edit(&now.session, &now.bodies(), &targets, wanted, fresh)
+            .map_err(|refused| explained(refused, wanted, now))?;
+        Ok(change.into())
+    })
 }
 
-fn told(refused: Refused, wanted: Wanted, input: &Input, session: &Session) -> Failure {
+fn explained(refused: Refused, wanted: Wanted, open: &OpenSession) -> Failure {
+    let session = &open.session;
     let id = |ix: EntryIx| session.id(ix).to_string();
-    let cannot = |what: String| Failure::cannot(format_args!("{}: {what}", input.name));
+    let cannot = |what: String| open.input.cannot(what);
     match refused {
         Refused::OffPath(ix) => cannot(format!("{} is not on the path to the leaf", id(ix)))
             .hint("an edit holds on one branch; list this one with `pisess path`"),
@@ -150,6 +133,6 @@ fn told(refused: Refused, wanted: Wanted, input: &Input, session: &Session) -> F
             cannot(format!("{} would {what}", ids(session, &named)))
                 .hint(format!("{hint}: {}", ids(session, &all)))
         }
-        Refused::Unreadable(error) => input.unreadable(error),
+        Refused::Unreadable(error) => open.input.unreadable(error),
     }
 }

@@ -3,15 +3,15 @@
 //! Only absolute folders of the PATH count. An empty or relative one means the folder where one
 //! stands, which may be anyone's.
 
-use super::LOOK;
-use super::failure::{Exit, Failure};
-use super::visible::visible;
-use crate::world::World;
+use crate::ui::{Exit, Failure, Ui, visible};
 use std::collections::BTreeMap;
 use std::env::{consts::EXE_SUFFIX, split_paths};
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+/// Where to look for commands.
+pub const LOOK: &str = "see `pisess --help`";
 
 /// Words of git, and the commands that do here what those do there.
 const FROM_GIT: &[(&str, &str)] = &[
@@ -30,14 +30,14 @@ const FROM_GIT: &[(&str, &str)] = &[
 const PREFIX: &str = "pisess-";
 
 /// Runs the program that is the command; the first word is its name.
-pub fn run(words: &[OsString], world: &mut World) -> Result<u8, Failure> {
+pub fn run(words: &[OsString], command: clap::Command, ui: &mut Ui) -> Result<u8, Failure> {
     let Some((name, arguments)) = words.split_first() else {
-        return Err(Failure::cannot("no command is given").hint(LOOK));
+        return Err(Failure::usage("no command is given").hint(LOOK));
     };
-    let found = name.to_str().filter(|name| is_name(name)).and_then(|name| find(name, world));
-    let Some(program) = found else { return Err(unknown(&name.to_string_lossy(), world)) };
-    world.stdout.flush().map_err(Failure::output)?;
-    (world.run_program)(&program, arguments).map_err(|error| {
+    let found = name.to_str().filter(|name| is_name(name)).and_then(|name| find(name, ui));
+    let Some(program) = found else { return Err(unknown(&name.to_string_lossy(), &built_in(command), ui)) };
+    ui.flush()?;
+    ui.run_program(&program, arguments).map_err(|error| {
         let failure = Failure::cannot(format_args!("run {}: {error}", program.display()));
         match error.kind() {
             ErrorKind::NotFound => failure.hint("its first line may name a program that is not there"),
@@ -47,22 +47,22 @@ pub fn run(words: &[OsString], world: &mut World) -> Result<u8, Failure> {
 }
 
 /// Lists the commands: what is built in with what it does, then the programs with where they are.
-pub fn list(world: &mut World) -> Result<Exit, Failure> {
+pub fn list(command: clap::Command, ui: &mut Ui) -> Result<Exit, Failure> {
     let about = |verb: &clap::Command| verb.get_about().map(ToString::to_string).unwrap_or_default();
-    let command = built_in();
+    let command = built_in(command);
     let built_in = command.get_subcommands().map(|verb| (verb.get_name().to_owned(), about(verb)));
-    let programs = programs(world).into_iter().map(|(name, path)| (name, visible(&path.to_string_lossy())));
+    let programs =
+        programs(&command, ui).into_iter().map(|(name, path)| (name, visible(&path.to_string_lossy())));
     let rows: Vec<_> = built_in.chain(programs).collect();
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, what) in rows {
-        writeln!(world.stdout, "{name:width$}  {what}").map_err(Failure::output)?;
+        ui.print(&format!("{name:width$}  {what}\n"))?;
     }
     Ok(Exit::Done)
 }
 
 /// pisess with its own commands.
-fn built_in() -> clap::Command {
-    let mut command = crate::cli::command();
+fn built_in(mut command: clap::Command) -> clap::Command {
     // So that `help` is there, too.
     command.build();
     command
@@ -73,21 +73,20 @@ fn is_name(name: &str) -> bool {
 }
 
 /// The folders to look into, in their order.
-fn folders(world: &World) -> Vec<PathBuf> {
-    let path = (world.env)("PATH").unwrap_or_default();
+fn folders(ui: &Ui) -> Vec<PathBuf> {
+    let path = ui.env("PATH").unwrap_or_default();
     split_paths(&path).filter(|folder| folder.is_absolute()).collect()
 }
 
-fn find(name: &str, world: &World) -> Option<PathBuf> {
+fn find(name: &str, ui: &Ui) -> Option<PathBuf> {
     let file = format!("{PREFIX}{name}{EXE_SUFFIX}");
-    folders(world).into_iter().map(|folder| folder.join(&file)).find(|path| is_executable(path))
+    folders(ui).into_iter().map(|folder| folder.join(&file)).find(|path| is_executable(path))
 }
 
 /// All of them by their names, each where it is found first; without those that nothing can call.
-fn programs(world: &World) -> BTreeMap<String, PathBuf> {
-    let command = built_in();
+fn programs(command: &clap::Command, ui: &Ui) -> BTreeMap<String, PathBuf> {
     let mut programs = BTreeMap::new();
-    for folder in folders(world) {
+    for folder in folders(ui) {
         // A folder that is not there, or not ours to read, has none.
         for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let file_name = file.file_name();
@@ -114,10 +113,9 @@ fn is_executable(path: &Path) -> bool {
 }
 
 /// The commands whose names are nearest to a word.
-fn alike(name: &str, world: &World) -> Vec<String> {
-    let command = built_in();
+fn alike(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
     let built_in = command.get_subcommands().map(|verb| verb.get_name().to_owned());
-    let known = built_in.chain(programs(world).into_keys());
+    let known = built_in.chain(programs(command, ui).into_keys());
     let mut near: Vec<_> = known
         .map(|known| (strsim::osa_distance(name, &known), known))
         .filter(|&(distance, _)| distance <= 1 + name.chars().count() / 4)
@@ -127,10 +125,10 @@ fn alike(name: &str, world: &World) -> Vec<String> {
 }
 
 /// There is no such command; which ones are meant, perhaps.
-fn unknown(name: &str, world: &World) -> Failure {
+fn unknown(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
     let near = match FROM_GIT.iter().find(|(word, _)| *word == name) {
         Some((_, command)) => vec![(*command).to_owned()],
-        None => alike(name, world),
+        None => alike(name, command, ui),
     };
     let near: Vec<_> = near.into_iter().map(|known| format!("`pisess {known}`")).collect();
     let hint = match near.is_empty() {
@@ -142,5 +140,5 @@ fn unknown(name: &str, world: &World) -> Failure {
     };
     let sought =
         if is_name(name) { format!(", and no {PREFIX}{name} is on the PATH") } else { String::new() };
-    Failure::cannot(format_args!("there is no command {name:?}{sought}")).hint(hint)
+    Failure::usage(format_args!("there is no command {name:?}{sought}")).hint(hint)
 }

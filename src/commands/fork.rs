@@ -1,24 +1,22 @@
 //! `pisess fork`: a new session from a path of another.
 
-use super::failure::{Exit, Failure};
-use super::hook::{After, Hook, HookArgs, Place};
-use super::input::Input;
-use super::mint::Mint;
-use super::write::{Job, Made, create};
-use crate::cli::{Talk, Write};
+use super::hook::{Context, Hook, HookArgs, Notification};
+use super::ids::Ids;
+use super::input::OpenSession;
+use super::transaction::Creation;
 use crate::core::agent;
-use crate::core::bodies::{Bodies, FileBodies};
+use crate::core::bodies::Bodies;
 use crate::core::entry::Role;
-use crate::core::json::Raw;
 use crate::core::json::write::Object;
 use crate::core::load::Options;
 use crate::core::ops::fork::{ForkOptions, fork, fork_all, fork_subtree};
-use crate::core::plan::{Entries, NewSession, Piece};
+use crate::core::plan::NewSession;
 use crate::core::reference::Position;
-use crate::core::session::{Dialect, Session};
+use crate::core::session::Dialect;
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::options::WriteArgs;
+use crate::ui::{Exit, Failure, Ui};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -79,114 +77,99 @@ pub struct Args {
     pub hook: HookArgs,
     /// How to write.
     #[command(flatten)]
-    pub write: Write,
+    pub write: WriteArgs,
 }
 
 /// Runs the command.
-pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
-    let input = Input::open(&args.session, world)?;
-    let options = Options { workers: world.processors, ..Options::default() };
-    let session = input.load_noted(&options, talk, world)?;
-    let mut mint = Mint::new(world)?;
-    let session_id = mint.session_id(world);
-    let source = input.file().map(|file| Text::from(file.resolved().to_string_lossy().into_owned()));
-    let cwd = args.cwd.as_deref().map(|cwd| absolute(world, cwd));
-    let fork_options = ForkOptions { session_id, source, cwd: cwd.clone().map(Text::from) };
-    let bodies = FileBodies::new(&session, input.source());
-    let unreadable = |error| input.unreadable(error);
-    let chosen = if args.all { session.leaf } else { input.resolve(&session, &args.at)? };
-    let message = chosen.filter(|&ix| args.before && session.is_message(ix, Role::User));
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let open = OpenSession::open(&args.session, Options::default(), ui)?;
+    let chosen = if args.all { open.session.leaf } else { open.resolve(&args.at)? };
+    let message = chosen.filter(|&ix| args.before && open.session.is_message(ix, Role::User));
     if args.before && message.is_none() {
-        return Err(Failure::cannot(format_args!("{}: {} is no user message", input.name, args.at))
-            .hint(format!("--before takes one; the nearest is {}^{{user}}", args.at)));
+        let failure = open.input.cannot(format_args!("{} is not a user message", args.at));
+        return Err(failure.hint(format!("--before takes one; the nearest is {}^{{user}}", args.at)));
     }
-    let hook = args.hook.hook(&input, world);
+    let hook = args.hook.hook(&open.input, ui);
     if let Some(hook) = &hook {
-        let event = event(args, &session, chosen, &bodies).map_err(unreadable)?;
-        hook.ask(event, &Place::of(&input, &session))?;
+        let event = event(args, &open, chosen).map_err(|error| open.input.unreadable(error))?;
+        hook.ask(event, &Context::of(&open), ui)?;
     }
-    let text = |message| agent::draft_text(&session, &bodies, message);
-    let draft = message.map(text).transpose().map_err(unreadable)?;
-    let end = message.map_or(chosen, |message| session.entry(message).parent);
-    let path_or_more = if args.subtree { fork_subtree } else { fork };
-    let new = mint.stamp(world, |stamp| match args.all {
-        true => Ok(fork_all(&session, &fork_options, stamp)),
-        false => path_or_more(&session, &bodies, end, &fork_options, stamp),
+    let text = |message| agent::draft_text(&open.session, &open.bodies(), message);
+    let editor_text = message.map(text).transpose().map_err(|error| open.input.unreadable(error))?;
+    let end = message.map_or(chosen, |message| open.session.entry(message).parent);
+    let mut ids = Ids::new(ui)?;
+    let cwd = args.cwd.as_deref().map(|cwd| without_dots(&ui.folder().join(cwd)));
+    let source = open.input.file().map(|file| Text::from(file.resolved().to_string_lossy().into_owned()));
+    let options = ForkOptions { session_id: ids.session_id(ui), source, cwd: cwd.map(Text::from) };
+    let (session, bodies) = (&open.session, open.bodies());
+    let new = ids.issue(ui, |fresh| match (args.all, args.subtree) {
+        (true, _) => Ok(fork_all(session, &options, fresh)),
+        (false, true) => fork_subtree(session, &bodies, end, &options, fresh),
+        (false, false) => fork(session, &bodies, end, &options, fresh),
     });
-    let new = new.map_err(unreadable)?;
-    let path = match &args.write.output {
-        Some(path) => path.clone(),
-        // What comes by a pipe goes on by one.
-        None if input.file().is_none() && args.dir.is_none() => PathBuf::from("-"),
-        None => folder(args, &input, &session, cwd.as_deref(), world)?.join(new.file_name()),
-    };
-    let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
-    let after = hook.map(|hook| after(hook, &input, &session, &new, &fork_options));
-    let made = Made { names: vec![path.to_string_lossy().into_owned()], draft, after };
-    create(&job, &session, &new, &path, made, world)
+    let new = new.map_err(|error| open.input.unreadable(error))?;
+    let path = path(args, &open, &new, ui);
+    let notification = hook.map(|hook| notification(hook, &open, &new, &options));
+    open.create(Creation { new, path, editor_text, notification }, &args.write, ui)
 }
 
-/// What a hook is told before a fork: pi's `session_before_fork`, and the entry itself.
-fn event(args: &Args, session: &Session, chosen: Position, bodies: &dyn Bodies) -> io::Result<Object> {
+/// Returns what a hook is asked before a fork: pi's `session_before_fork`, and the entry itself.
+fn event(args: &Args, open: &OpenSession, chosen: Position) -> io::Result<Object> {
     let entry = match chosen {
-        Some(ix) => bodies.line(ix)?.trim_ascii().to_vec(),
+        Some(ix) => open.bodies().line(ix)?.trim_ascii().to_vec(),
         None => b"null".to_vec(),
     };
     Ok(Object::new()
         .str("type", "session_before_fork")
-        .text_or_null("entryId", chosen.map(|ix| session.id(ix)).as_ref())
+        .text_or_null("entryId", chosen.map(|ix| open.session.id(ix)).as_ref())
         .str("position", if args.before { "before" } else { "at" })
         .bool("all", args.all)
         .bool("subtree", args.subtree)
         .json("entry", &entry))
 }
 
-/// What it is told once the new session is there (`session_branch`).
-fn after(hook: Hook, input: &Input, session: &Session, new: &NewSession, options: &ForkOptions) -> After {
-    let leaf = match &new.entries {
-        Entries::All => session.leaf.map(|leaf| session.id(leaf).into_owned()),
-        Entries::Some(pieces) => pieces.last().and_then(|piece| match piece {
-            Piece::Made(line) => Raw::checked(line).get_text("id").map(Text::into_owned),
-            Piece::Copied { entry, .. } => Some(session.id(*entry).into_owned()),
-        }),
-    };
-    let old = Place::of(input, session);
+/// Returns what it is notified of once the new session is there (`session_branch`).
+fn notification(hook: Hook, open: &OpenSession, new: &NewSession, options: &ForkOptions) -> Notification {
+    let old = Context::of(open);
     let cwd = options.cwd.clone().map(Text::into_owned).or(old.cwd);
     let event = Object::new()
         .str("type", "session_branch")
         .text_or_null("previousSessionFile", options.source.as_ref());
-    After { hook, event, place: Place { file: None, id: Text::from(new.id.clone()), cwd, leaf } }
+    let context = Context { file: None, id: Text::from(new.id.clone()), cwd, leaf: new.leaf.clone() };
+    Notification { hook, event, context }
 }
 
-/// The folder of the new file: the one that is named, else the session's; for another project the
-/// folder beside it that the agent keeps for that project, where the session lies in one of its own.
-fn folder(
-    args: &Args,
-    input: &Input,
-    session: &Session,
-    cwd: Option<&str>,
-    world: &World,
-) -> Result<PathBuf, Failure> {
-    if let Some(dir) = &args.dir {
-        return Ok(dir.clone());
-    }
-    let Some(file) = input.file() else {
-        return Err(Failure::cannot("standard input has no folder for the new session")
-            .hint("give a file with -o, a folder with --dir, or -o - for standard output"));
+/// Returns the path of the new file: the one that is named, else beside the session. What came by a pipe
+/// goes on by one.
+fn path(args: &Args, open: &OpenSession, new: &NewSession, ui: &Ui) -> PathBuf {
+    let folder = match (&args.write.output, &args.dir, open.input.file()) {
+        (Some(path), ..) => return path.clone(),
+        (None, Some(dir), _) => dir.clone(),
+        (None, None, None) => return PathBuf::from("-"),
+        (None, None, Some(file)) => {
+            let beside = file.path().parent().filter(|parent| *parent != Path::new(""));
+            project_folder(args, open, beside.unwrap_or(Path::new(".")), ui)
+        }
     };
-    let beside = file.path().parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
-    let Some(cwd) = cwd else { return Ok(beside.to_owned()) };
-    let old =
-        session.header.cwd.as_ref().map(|cwd| agent_folder(session.dialect, &cwd.to_string_lossy(), world));
-    let agents_own = beside.file_name().is_some_and(|name| old.is_some_and(|old| name == old.as_str()));
-    match beside.parent().filter(|_| agents_own) {
-        Some(sessions) => Ok(sessions.join(agent_folder(session.dialect, cwd, world))),
-        None => Ok(beside.to_owned()),
+    folder.join(new.file_name())
+}
+
+/// For another project, the folder beside the session's that the agent keeps for that project, where the
+/// session is in one of its own; else the session's.
+fn project_folder(args: &Args, open: &OpenSession, beside: &Path, ui: &Ui) -> PathBuf {
+    let Some(cwd) = &args.cwd else { return beside.to_owned() };
+    let dialect = open.session.dialect;
+    let old = open.session.header.cwd.as_ref();
+    let old = old.map(|cwd| agent_folder(dialect, &cwd.to_string_lossy(), ui));
+    let is_agents = beside.file_name().is_some_and(|name| old.is_some_and(|old| name == old.as_str()));
+    match beside.parent().filter(|_| is_agents) {
+        Some(sessions) => sessions.join(agent_folder(dialect, &without_dots(&ui.folder().join(cwd)), ui)),
+        None => beside.to_owned(),
     }
 }
 
 /// The name of the folder in which the agent keeps the sessions of a project.
-fn agent_folder(dialect: Dialect, cwd: &str, world: &World) -> String {
+fn agent_folder(dialect: Dialect, cwd: &str, ui: &Ui) -> String {
     let flat = |path: &str| path.trim_start_matches(['/', '\\']).replace(['/', '\\', ':'], "-");
     let below = |folder: &str| {
         let rest = cwd.strip_prefix(folder.trim_end_matches('/'))?;
@@ -198,11 +181,10 @@ fn agent_folder(dialect: Dialect, cwd: &str, world: &World) -> String {
         (prefix, rest) => format!("{prefix}-{rest}"),
     };
     if dialect == Dialect::OhMyPi {
-        if let Some(rest) = world.home().and_then(|home| below(&home)) {
+        if let Some(rest) = ui.home().and_then(|home| below(&home)) {
             return joined("-", rest);
         }
-        let temporary =
-            (world.env)("TMPDIR").filter(|folder| !folder.is_empty()).unwrap_or("/tmp".to_owned());
+        let temporary = ui.env("TMPDIR").filter(|folder| !folder.is_empty()).unwrap_or("/tmp".to_owned());
         if let Some(rest) = below(&temporary) {
             return joined("-tmp", rest);
         }
@@ -211,9 +193,9 @@ fn agent_folder(dialect: Dialect, cwd: &str, world: &World) -> String {
 }
 
 /// The path from the root, without `.` and `..`; the folder need not exist.
-fn absolute(world: &World, path: &Path) -> String {
+fn without_dots(path: &Path) -> String {
     let mut whole = PathBuf::new();
-    for component in world.folder.join(path).components() {
+    for component in path.components() {
         match component {
             std::path::Component::ParentDir => {
                 whole.pop();

@@ -5,16 +5,15 @@
 //! `session_branch` once it is done). What a handler in the agent gets as its second argument stands
 //! in `ctx`, as far as it is data. No output, `null` and `{}` mean: go on. `docs/hooks.md` tells all.
 
-use super::failure::Failure;
-use super::input::Input;
+use super::input::{Input, OpenSession};
 use super::shell::{Shell, UNTOUCHED};
 use crate::core::bodies::Bodies;
 use crate::core::entry::EntryIx;
 use crate::core::json::Raw;
 use crate::core::json::write::{Object, array};
-use crate::core::session::Session;
 use crate::core::text::Text;
-use crate::world::World;
+use crate::options;
+use crate::ui::{Failure, Ui};
 use clap::Args;
 use std::io;
 use std::path::PathBuf;
@@ -26,20 +25,20 @@ pub const VARIABLE: &str = "PISESS_HOOK";
 /// The options of a command that has a hook.
 #[derive(Args, Clone, Debug)]
 pub struct HookArgs {
-    /// A shell command that is told as JSON what happens, and may answer; '' is none
+    /// Command that receives events as JSON on stdin and may reply; '' is none
     #[arg(long, value_name = "CMD", help_heading = "Hook")]
     pub hook: Option<String>,
-    /// How long a command that is run may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 300.0, value_parser = crate::cli::seconds, help_heading = "Hook")]
+    /// Time limit for hooks and summarizers
+    #[arg(long, value_name = "SECONDS", default_value_t = 300.0, value_parser = options::seconds, help_heading = "Hook")]
     timeout: f64,
 }
 
 impl HookArgs {
     /// The hook of a session: that of the option, else of the environment. An empty one is none.
-    pub fn hook(&self, input: &Input, world: &World) -> Option<Hook> {
+    pub fn hook(&self, input: &Input, ui: &Ui) -> Option<Hook> {
         let (option, command) = match &self.hook {
             Some(command) => ("--hook", command.clone()),
-            None => (VARIABLE, (world.env)(VARIABLE)?),
+            None => (VARIABLE, ui.env(VARIABLE)?),
         };
         let hook = Hook { session: input.name.clone(), option, command, timeout: self.timeout() };
         Some(hook).filter(|hook| !hook.command.trim().is_empty())
@@ -62,9 +61,14 @@ pub struct Hook {
 
 impl Hook {
     /// Asks it before something happens. Its cancelling is an answer, too: exit 1.
-    pub fn ask(&self, event: Object, place: &Place) -> Result<Answer, Failure> {
+    pub fn ask(&self, event: Object, context: &Context, ui: &Ui) -> Result<Answer, Failure> {
+        let _waiting = ui.spinner("waiting for the hook");
+        self.answer(event, context)
+    }
+
+    fn answer(&self, event: Object, context: &Context) -> Result<Answer, Failure> {
         let shell = self.shell(UNTOUCHED);
-        let output = shell.run(place.complete(event))?;
+        let output = shell.run(context.complete(event))?;
         if output.trim_ascii().is_empty() {
             return Ok(Answer::default());
         }
@@ -100,7 +104,7 @@ impl Hook {
 
 /// Where something happens: what is data of a handler's second argument in the agents.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Context {
     /// The session's file, unless it is a stream.
     pub file: Option<PathBuf>,
     /// The session's id.
@@ -111,11 +115,12 @@ pub struct Place {
     pub leaf: Option<Text<'static>>,
 }
 
-impl Place {
+impl Context {
     /// In a session as it was read.
-    pub fn of(input: &Input, session: &Session) -> Place {
-        Place {
-            file: input.file().map(|file| file.resolved().to_owned()),
+    pub fn of(open: &OpenSession) -> Context {
+        let session = &open.session;
+        Context {
+            file: open.input.file().map(|file| file.resolved().to_owned()),
             id: session.header.id.clone(),
             cwd: session.header.cwd.clone(),
             leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()),
@@ -136,24 +141,24 @@ impl Place {
     }
 }
 
-/// What a hook is to be told once a change is made.
+/// What a hook is notified of once a change is made.
 #[derive(Clone, Debug)]
-pub struct After {
-    /// Who.
+pub struct Notification {
+    /// The hook.
     pub hook: Hook,
-    /// What.
+    /// What happened.
     pub event: Object,
     /// Where: the session as it is then.
-    pub place: Place,
+    pub context: Context,
 }
 
-impl After {
-    /// Tells it; the change is in `file`, unless it went into a stream. What the hook prints means
-    /// nothing.
-    pub fn tell(mut self, file: Option<PathBuf>) -> Result<(), Failure> {
-        self.place.file = file;
-        let shell = self.hook.shell("the change was made all the same");
-        shell.run(self.place.complete(self.event)).map(|_| ())
+impl Notification {
+    /// Runs the hook; the change is in `file`, unless it went into a stream. What the hook prints is
+    /// ignored.
+    pub fn send(mut self, file: Option<PathBuf>, ui: &Ui) -> Result<(), Failure> {
+        self.context.file = file;
+        let _waiting = ui.spinner("waiting for the hook");
+        self.hook.shell("").run(self.context.complete(self.event)).map(|_| ())
     }
 }
 
@@ -281,8 +286,8 @@ mod tests {
         let timeout = Duration::from_secs(20);
         let command = format!("cat > /dev/null; echo '{json}'");
         let hook = Hook { session: "s".to_owned(), option: "--hook", command, timeout };
-        let place = Place { file: None, id: Text::from("s"), cwd: None, leaf: None };
-        hook.ask(Object::new(), &place).map_err(|failure| failure.line())
+        let context = Context { file: None, id: Text::from("s"), cwd: None, leaf: None };
+        hook.answer(Object::new(), &context).map_err(|failure| failure.line())
     }
 
     #[test]

@@ -1,38 +1,48 @@
-//! Opening the session that a command names.
+//! The session that a command names: opened, and loaded.
 
-use super::failure::{Failure, note};
-use super::visible::visible;
-use crate::cli::Talk;
+use crate::core::bodies::FileBodies;
 use crate::core::entry::EntryIx;
 use crate::core::load::{LoadError, Options, WrongFile, load};
-use crate::core::reference::{Position, ReferenceError, resolve};
+use crate::core::reference::{Position, resolve};
 use crate::core::session::{ProblemKind, Session};
 use crate::core::store::{self, Opened, ReadAt, SessionFile, Spooled};
-use crate::world::World;
+use crate::core::text::Text;
+use crate::ui::{Failure, Ui, visible};
+use std::fmt::Display;
 use std::path::Path;
 
 /// Bytes of a stream that are kept in memory; more goes to an unlinked private file.
 const SPOOL_MEMORY: usize = 16 << 20;
 
-/// A session as it was named.
+/// A session file, or a stream that holds one.
 pub struct Input {
     /// For messages.
     pub name: String,
     opened: Opened,
 }
 
+/// A session as a command reads it: its bytes, and what was loaded from them.
+pub struct OpenSession {
+    /// Its bytes.
+    pub input: Input,
+    /// What was loaded.
+    pub session: Session,
+    /// How, to load it again when it has grown.
+    options: Options,
+}
+
 impl Input {
-    /// Opens a path, or standard input for `-`.
-    pub fn open(path: &Path, world: &mut World) -> Result<Input, Failure> {
+    /// Opens a path, or standard input for `-`. Every command names its session through this function.
+    pub fn open(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
         if path == Path::new("-") {
-            if world.terminals.stdin {
+            if ui.stdin_is_terminal() {
                 return Err(Failure::cannot("read standard input: it is a terminal")
                     .hint("give the path of a session, or pipe one in"));
             }
-            let spooled = store::spool(world.stdin, SPOOL_MEMORY)?;
+            let spooled = store::spool(ui.stdin(), SPOOL_MEMORY)?;
             return Ok(Input { name: "standard input".to_owned(), opened: Opened::Stream(spooled) });
         }
-        Input::open_path(path, world.stdout_is)
+        Input::open_path(path, ui.stdout_is())
     }
 
     /// Opens a path, unless it is standard output.
@@ -48,7 +58,17 @@ impl Input {
         Ok(Input { name, opened })
     }
 
-    /// Where its bytes are.
+    /// A file that is open already.
+    pub fn of(file: SessionFile) -> Input {
+        Input { name: visible(&file.path().to_string_lossy()), opened: Opened::File(file) }
+    }
+
+    /// The same session in the file as it is now.
+    pub fn reopened(&self, file: SessionFile) -> Input {
+        Input { name: self.name.clone(), opened: Opened::File(file) }
+    }
+
+    /// Returns where its bytes are.
     pub fn source(&self) -> &dyn ReadAt {
         match &self.opened {
             Opened::File(file) => file,
@@ -56,7 +76,7 @@ impl Input {
         }
     }
 
-    /// The file, unless it is a stream.
+    /// Returns the file, unless it is a stream.
     pub fn file(&self) -> Option<&SessionFile> {
         match &self.opened {
             Opened::File(file) => Some(file),
@@ -64,9 +84,9 @@ impl Input {
         }
     }
 
-    /// The file as it is now, after it grew.
-    pub fn reopened(&self, file: SessionFile) -> Input {
-        Input { name: self.name.clone(), opened: Opened::File(file) }
+    /// Whether it came by a pipe.
+    pub fn is_stream(&self) -> bool {
+        self.file().is_none()
     }
 
     /// Loads it.
@@ -74,40 +94,19 @@ impl Input {
         load(self.source(), options).map_err(|error| self.failed(error))
     }
 
-    /// Loads it and tells what is wrong with it.
-    pub fn load_noted(&self, options: &Options, talk: &Talk, world: &mut World) -> Result<Session, Failure> {
-        let session = self.load(options)?;
-        self.note(&session, talk, world);
-        Ok(session)
+    /// An error about this session (exit 2).
+    pub fn cannot(&self, what: impl Display) -> Failure {
+        Failure::cannot(format_args!("{}: {what}", self.name)).path(&self.name)
     }
 
-    /// The place a reference names.
-    pub fn resolve(&self, session: &Session, reference: &str) -> Result<Position, Failure> {
-        resolve(session, reference).map_err(|error| self.unresolved(&error))
+    /// A negative answer about this session (exit 1).
+    pub fn no(&self, what: impl Display) -> Failure {
+        Failure::no(format_args!("{}: {what}", self.name)).path(&self.name)
     }
 
-    /// The entry that a reference names.
-    pub fn entry(&self, session: &Session, reference: &str) -> Result<EntryIx, Failure> {
-        self.resolve(session, reference)?.ok_or_else(|| {
-            Failure::cannot(format_args!("{}: {reference} is no entry", self.name))
-                .hint("root is the place before the first entry; name an entry")
-        })
-    }
-
-    /// The entries that references name.
-    pub fn entries(&self, session: &Session, references: &[String]) -> Result<Vec<EntryIx>, Failure> {
-        references.iter().map(|reference| self.entry(session, reference)).collect()
-    }
-
-    /// What was decided on is no longer how the session goes on.
-    pub fn went_elsewhere(&self) -> Failure {
-        Failure::busy(format_args!("{}: the conversation went elsewhere meanwhile", self.name))
-            .hint("run the command again")
-    }
-
-    /// An error about a reference into this session.
-    pub fn unresolved(&self, error: &ReferenceError) -> Failure {
-        Failure::reference(&self.name, error)
+    /// Another process came between (exit 3).
+    pub fn busy(&self, what: impl Display) -> Failure {
+        Failure::busy(format_args!("{}: {what}", self.name)).path(&self.name).hint("run the command again")
     }
 
     /// An error about reading this session.
@@ -117,36 +116,119 @@ impl Input {
 
     fn failed(&self, error: LoadError) -> Failure {
         match error {
-            LoadError::NotASession { what: WrongFile::Empty, .. } if self.file().is_none() => {
-                Failure::cannot(format_args!("{}: nothing came in", self.name))
-                    .hint("the command before the pipe wrote no session")
+            LoadError::NotASession { what: WrongFile::Empty, .. } if self.is_stream() => {
+                self.cannot("nothing came in").hint("the command before the pipe wrote no session")
             }
             error => Failure::load(&self.name, error),
         }
     }
+}
 
-    /// One line on standard error for all that is wrong with the file.
-    pub fn note(&self, session: &Session, talk: &Talk, world: &mut World) {
-        if session.problems.is_empty() {
-            return;
+impl OpenSession {
+    /// Opens and loads the session that an argument names; notes what is wrong with it.
+    pub fn open(path: &Path, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
+        let input = Input::open(path, ui)?;
+        let options = Options { workers: ui.processors(), ..options };
+        let open = OpenSession::load(input, options)?;
+        if let Some(problems) = open.problems() {
+            ui.warn(&problems);
         }
+        Ok(open)
+    }
+
+    fn load(input: Input, options: Options) -> Result<OpenSession, Failure> {
+        let session = input.load(&options)?;
+        Ok(OpenSession { input, session, options })
+    }
+
+    /// Loads the same session from the file as it is now.
+    pub fn reloaded(&self, input: Input) -> Result<OpenSession, Failure> {
+        OpenSession::load(input, self.options.clone())
+    }
+
+    /// Returns the bodies of its entries.
+    pub fn bodies(&self) -> FileBodies<'_> {
+        FileBodies::new(&self.session, self.input.source())
+    }
+
+    /// Returns the place that a reference names.
+    pub fn resolve(&self, reference: &str) -> Result<Position, Failure> {
+        resolve(&self.session, reference).map_err(|error| Failure::reference(&self.input.name, &error))
+    }
+
+    /// Returns the entry that a reference names.
+    pub fn entry(&self, reference: &str) -> Result<EntryIx, Failure> {
+        self.resolve(reference)?.ok_or_else(|| {
+            let failure = self.input.cannot(format_args!("{reference} is not an entry"));
+            failure.hint("root is the place before the first entry; name an entry")
+        })
+    }
+
+    /// Returns the entries that references name.
+    pub fn entries(&self, references: &[String]) -> Result<Vec<EntryIx>, Failure> {
+        references.iter().map(|reference| self.entry(reference)).collect()
+    }
+
+    /// Returns the id by which new entries can name a place as their parent, `None` for the root.
+    pub fn new_parent(&self, place: Position) -> Result<Option<Text<'static>>, Failure> {
+        let Some(place) = place else { return Ok(None) };
+        let (id, line) = (self.session.id(place), self.session.entry(place).line.0);
+        if self.session.find(&id) == Some(place) && !id.is_empty() {
+            return Ok(Some(id.into_owned()));
+        }
+        let why = if id.is_empty() { "has no id" } else { "has the id of a later one" };
+        let name = &self.input.name;
+        Err(Failure::cannot(format_args!("{name}:{line}: the entry {why}, so it cannot be a parent"))
+            .path(name)
+            .on_line(line)
+            .hint(format!("see `pisess check {name}`")))
+    }
+
+    /// What was decided on is no longer how the session goes on.
+    pub fn went_elsewhere(&self) -> Failure {
+        self.input.busy("the conversation went elsewhere meanwhile")
+    }
+
+    /// Returns one line for all that is wrong with the file.
+    fn problems(&self) -> Option<String> {
         let mut kinds: Vec<(ProblemKind, u32, u32)> = Vec::new();
-        for problem in &session.problems {
+        for problem in &self.session.problems {
             match kinds.iter_mut().find(|(kind, ..)| *kind == problem.kind) {
                 Some((_, count, _)) => *count += 1,
                 None => kinds.push((problem.kind, 1, problem.line.0)),
             }
         }
-        let told: Vec<_> = kinds
+        let described: Vec<_> = kinds
             .iter()
             .map(|&(kind, count, line)| match count {
                 1 => format!("{} on line {line}", noun(kind)),
                 _ => format!("{count} × {} from line {line}", noun(kind)),
             })
             .collect();
-        let (told, file) = (told.join(", "), self.file().map_or("-", |_| &self.name));
-        note(&format!("{}: {told}; read past (hint: pisess check {file})", self.name), talk, world);
+        let file = if self.input.is_stream() { "-" } else { &self.input.name };
+        let all =
+            format!("{}: {}; read past (hint: pisess check {file})", self.input.name, described.join(", "));
+        (!described.is_empty()).then_some(all)
     }
+}
+
+/// The text of a file, or of standard input, without the newline at its end.
+pub fn read_text(path: &Path, session: &Input, ui: &mut Ui) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        if session.is_stream() {
+            return Err(
+                Failure::cannot("standard input is the session already").hint("give one of them by a path")
+            );
+        }
+        ui.stdin().read_to_end(&mut bytes).map_err(|error| Failure::reading("standard input", error))?;
+    } else {
+        let name = visible(&path.to_string_lossy());
+        bytes = std::fs::read(path).map_err(|error| {
+            Failure::reading(&name, error).hint("give the path of a text, or - for standard input")
+        })?;
+    }
+    Ok(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned())
 }
 
 /// The most ids that a message names.

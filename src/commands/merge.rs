@@ -1,22 +1,19 @@
 //! `pisess merge`: brings another branch back as a summary at the leaf.
 
-use super::failure::{Exit, Failure, note};
-use super::input::Input;
-use super::mint::Mint;
-use super::moving::{Move, first_id, told};
+use super::input::OpenSession;
+use super::label_name::label_is_free;
+use super::navigation::{Move, Moved};
 use super::summary::SummaryArgs;
-use super::write::{Job, Made, change};
-use crate::cli::{Talk, Write};
-use crate::core::bodies::FileBodies;
+use super::transaction::Decision;
 use crate::core::load::Options;
-use crate::core::ops::Stamp;
 use crate::core::ops::navigate::{Navigation, navigate};
 use crate::core::ops::summary::{brought_back, merged};
 use crate::core::reference::Position;
 use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::options::WriteArgs;
+use crate::ui::{Exit, Failure, Ui};
 use std::io;
 use std::path::PathBuf;
 
@@ -61,67 +58,67 @@ pub struct Args {
     pub summary: SummaryArgs,
     /// How to write.
     #[command(flatten)]
-    pub write: Write,
+    pub write: WriteArgs,
 }
 
 /// Runs the command.
-pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
-    let input = Input::open(&args.session, world)?;
-    let options = Options { workers: world.processors, ..Options::default() };
-    let session = input.load_noted(&options, talk, world)?;
-    let from = input.resolve(&session, &args.from)?;
-    let mut step = Move {
-        input: &input,
-        session: &session,
-        bodies: &FileBodies::new(&session, input.source()),
-        navigation: back_from(&session, from),
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let open = OpenSession::open(&args.session, Options::default(), ui)?;
+    let from = open.resolve(&args.from)?;
+    let step = Move {
+        open: &open,
+        navigation: back_from(&open.session, from),
         summary: args.summary.clone(),
         label: args.label.clone(),
         wants_summary: true,
     };
     let is_asked = args.summary.prepare || args.summary.is_given();
     if !is_asked && !step.leaves_something() {
-        return Err(Failure::no(format_args!("{}: {} has nothing to bring back", input.name, args.from))
-            .hint("name an entry of another branch, or give a summary with --summary"));
+        let failure = open.input.no(format_args!("{} has nothing to bring back", args.from));
+        return Err(failure.hint("name an entry of another branch, or give a summary with --summary"));
     }
-    if let Some(exit) = step.shown(world)? {
+    if let Some(exit) = step.shown(ui)? {
         return Ok(exit);
     }
-    let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
     if !args.summary.is_given()
-        && let Some(summary) = already(&step).map_err(|error| input.unreadable(error))?
+        && let Some(summary) = already(&step).map_err(|error| open.input.unreadable(error))?
     {
-        let exit = step.stay(summary, &job, world)?;
-        let (from, summary) = (&args.from, session.id(summary));
-        note(&format!("{}: {from} was brought back already, in {summary}", input.name), talk, world);
+        let exit = step.stay(summary, &args.write, ui)?;
+        let (name, from, summary) = (&open.input.name, &args.from, open.session.id(summary));
+        ui.warn(&format!("{name}: {from} was brought back already, in {summary}"));
         return Ok(exit);
     }
-    let mut mint = Mint::new(world)?;
+    bring_back(from, step, &args.write, ui)
+}
+
+/// Appends the summary under the leaf. What was appended meanwhile goes before it, if the conversation went
+/// on from the same leaf.
+fn bring_back(from: Position, mut step: Move, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
     let leaf = step.landing()?;
-    let hook = step.hook(world);
-    let summary = step.ready(hook.as_ref(), world)?;
+    let hook = step.hook(ui);
+    let summary = step.ready(hook.as_ref(), ui)?;
     let name = step.name()?;
-    let from = from.map(|ix| session.id(ix).into_owned());
-    let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
+    let from = from.map(|ix| step.open.session.id(ix).into_owned());
+    step.open.change(write, ui, |now, fresh| {
+        let session = &now.session;
         let found = |id: &Option<Text>| id.as_ref().and_then(|id| session.find(id));
-        // What was appended meanwhile goes before the summary, if it goes on from where it was to go.
         if !goes_on(session, found(&leaf)) {
-            return Err(input.went_elsewhere());
+            return Err(now.went_elsewhere());
         }
-        let change = merged(session, found(&from), &summary, name.as_ref(), stamp);
-        let names = first_id(&change);
-        let old = session.leaf.map(|leaf| session.id(leaf));
-        let of = (input, session);
-        let after = hook.clone().map(|hook| told(hook, of, old.as_ref(), Some(&summary), &change));
-        Ok(Some((change, Made { names, draft: None, after })))
-    };
-    change(&job, &session, &mut mint, world, &mut decide)
+        label_is_free(now, None, name.as_ref())?;
+        let change = merged(session, found(&from), &summary, name.as_ref(), fresh);
+        let old_leaf = session.leaf.map(|leaf| session.id(leaf).into_owned());
+        let moved = Moved { old_leaf, summary: Some(&summary) };
+        let notification = hook.clone().map(|hook| moved.notification(hook, now, &change));
+        Ok(Decision { change, reported: 1, editor_text: None, notification })
+    })
 }
 
 /// The summary that has brought the branch back before.
 fn already(step: &Move) -> io::Result<Position> {
-    let Some(from) = step.navigation.old_leaf.map(|ix| step.session.id(ix)) else { return Ok(None) };
-    brought_back(step.session, step.bodies, &from, step.navigation.common_ancestor)
+    let session = &step.open.session;
+    let Some(from) = step.navigation.old_leaf.map(|ix| session.id(ix)) else { return Ok(None) };
+    brought_back(session, &step.open.bodies(), &from, step.navigation.common_ancestor)
 }
 
 /// From the entry to the leaf, whatever that is: a summary goes behind a question, too.

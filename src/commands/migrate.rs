@@ -1,19 +1,16 @@
 //! `pisess migrate`: brings session files to version 3.
 
-use super::failure::{Exit, Failure, note};
-use super::input::Input;
-use super::visible::{verbatim, visible};
+use super::input::{Input, OpenSession};
+use super::transaction::{output_or_input, store_options, under_lock};
 use super::workers::in_order;
-use super::write::{store_options, troubles};
-use crate::cli::{Talk, Write};
 use crate::core::load::Options;
 use crate::core::plan::{Change, copy_all};
-use crate::core::session::{Dialect, Format, Session};
-use crate::core::store::{self, Batch, Found};
+use crate::core::session::{Format, Session};
+use crate::core::store::{self, Batch, Locked};
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::options::WriteArgs;
+use crate::ui::{Exit, Failure, Ui, visible};
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -64,31 +61,45 @@ pub struct Args {
     pub recursive: bool,
     /// How to write.
     #[command(flatten)]
-    pub write: Write,
+    pub write: WriteArgs,
 }
 
-/// What became of one file, as `--json` tells it.
+/// What became of one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    /// It is of the current version.
+    Current,
+    /// It is of an older version, and was left so.
+    Outdated,
+    /// It was migrated.
+    Migrated,
+    /// It could not be read or written.
+    Failed,
+}
+
+/// A row of `--json`.
 #[derive(Clone, Debug, Serialize)]
 struct Outcome {
     path: String,
     from: Option<&'static str>,
     to: Option<&'static str>,
     entries: Option<usize>,
-    status: &'static str,
+    status: Status,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     #[serde(skip)]
     exit: Option<Exit>,
     #[serde(skip)]
-    notes: Vec<String>,
+    warnings: Vec<String>,
 }
 
 /// Runs the command.
-pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if let [session] = &args.sessions[..]
         && (session == Path::new("-") || args.write.output.is_some())
     {
-        return convert(session, args, talk, world);
+        return convert(session, args, ui);
     }
     if args.sessions.iter().any(|session| session == Path::new("-")) {
         return Err(Failure::cannot("standard input is migrated by itself").hint("give - alone"));
@@ -98,37 +109,34 @@ pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure>
     }
     let (paths, mut outcomes) = listed(args)?;
     let batch = Batch::new();
-    outcomes.extend(migrated(&paths, args, &batch, talk, world));
-    for trouble in batch.finish() {
-        note(&trouble.to_string(), talk, world);
+    outcomes.extend(migrated(&paths, args, &batch, ui));
+    for warning in batch.finish() {
+        ui.warn(&warning.to_string());
     }
-    report(&outcomes, args, talk, world)
+    report(&outcomes, args, ui)
 }
 
 /// One session to standard output, or into another file.
-fn convert(session: &Path, args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
+fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.backup.is_some() {
         return Err(Failure::cannot("--backup: the session itself stays as it is")
             .hint("--backup is for a migration in place"));
     }
-    let input = Input::open(session, world)?;
-    let options = Options { workers: world.processors, ..Options::default() };
-    let loaded = input.load_noted(&options, talk, world)?;
+    let open = OpenSession::open(session, Options::default(), ui)?;
+    let (loaded, source) = (&open.session, open.input.source());
     if args.write.dry_run || args.check {
-        let outcome = outcome(session, &loaded, status(&loaded, true));
-        return report(&[outcome], args, talk, world);
+        return report(&[Outcome::of(session, loaded, before(loaded))], args, ui);
     }
     // A version 3 file passes as it is, to its last byte.
     let mut fill = |out: &mut dyn std::io::Write| match loaded.format {
-        Format::V3 => copy_all(input.source(), out),
-        _ => Change::default().write(&loaded, input.source(), out),
+        Format::V3 => copy_all(source, out),
+        _ => Change::default().write(loaded, source, out),
     };
     match args.write.output.as_deref().filter(|output| *output != Path::new("-")) {
         Some(output) => {
-            let committed = store::create(output, input.file(), args.write.force, &mut fill)?;
-            troubles(&committed, talk, world);
+            ui.warn_of(&store::create(output, open.input.file(), args.write.force, &mut fill)?);
         }
-        None => fill(&mut *verbatim(world)).map_err(Failure::output)?,
+        None => fill(&mut *ui.verbatim()).map_err(|error| output_or_input(&open.input, error))?,
     }
     Ok(Exit::Done)
 }
@@ -141,23 +149,26 @@ fn listed(args: &Args) -> Result<(Vec<PathBuf>, Vec<Outcome>), Failure> {
         match store::list_sessions(path, args.recursive) {
             Ok(listing) => {
                 paths.extend(listing.sessions);
-                outcomes.extend(listing.problems.into_iter().map(|problem| failed(path, &problem.into())));
+                outcomes.extend(
+                    listing.problems.into_iter().map(|problem| Outcome::failed(path, &problem.into())),
+                );
             }
             Err(error) if args.sessions.len() == 1 => return Err(error.into()),
-            Err(error) => outcomes.push(failed(path, &error.into())),
+            Err(error) => outcomes.push(Outcome::failed(path, &error.into())),
         }
     }
     Ok((paths, outcomes))
 }
 
 /// Migrates many files on all processors; outcomes in the order of the paths.
-fn migrated(paths: &[PathBuf], args: &Args, batch: &Batch, talk: &Talk, world: &mut World) -> Vec<Outcome> {
-    let bar = progress(paths.len(), talk, world);
-    let workers = world.processors.min(paths.len()).max(1);
-    let options = Options { workers: world.processors / workers, ..Options::default() };
+fn migrated(paths: &[PathBuf], args: &Args, batch: &Batch, ui: &Ui) -> Vec<Outcome> {
+    let progress = ui.progress(paths.len());
+    let workers = ui.processors().min(paths.len()).max(1);
+    let options = Options { workers: ui.processors() / workers, ..Options::default() };
     let work = |path: &PathBuf| {
-        let outcome = one(path, args, batch, &options).unwrap_or_else(|failure| failed(path, &failure));
-        bar.inc(1);
+        let outcome =
+            one(path, args, batch, &options).unwrap_or_else(|failure| Outcome::failed(path, &failure));
+        progress.advance();
         outcome
     };
     let mut done = Vec::new();
@@ -166,135 +177,118 @@ fn migrated(paths: &[PathBuf], args: &Args, batch: &Batch, talk: &Talk, world: &
         Ok::<(), Infallible>(())
     };
     let Ok(()) = in_order(paths.iter().collect(), workers, work, keep);
-    bar.finish_and_clear();
     done
 }
 
-fn progress(files: usize, talk: &Talk, world: &World) -> ProgressBar {
-    if files < 2 || talk.quiet || !world.terminals.stderr {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::with_draw_target(Some(files as u64), ProgressDrawTarget::stderr());
-    match ProgressStyle::with_template("{bar:40} {pos}/{len} sessions  {eta}") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
-}
-
 fn one(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Outcome, Failure> {
-    let file = store::SessionFile::open(path)?;
-    let name = visible(&path.to_string_lossy());
-    let load = |file: &store::SessionFile| {
-        crate::core::load::load(file, options).map_err(|error| Failure::load(&name, error))
-    };
-    let session = load(&file)?;
+    let input = Input::of(store::SessionFile::open(path)?);
+    let session = input.load(options)?;
     if session.format == Format::V3 || args.check || args.write.dry_run {
-        return Ok(outcome(path, &session, status(&session, true)));
+        return Ok(Outcome::of(path, &session, before(&session)));
     }
-    let mut locked = store::lock(&file, &store_options(&args.write, &session))?;
-    let (file, session) = match locked.found() {
-        Found::Same => (file, session),
-        Found::Grown => {
-            let file = locked.reopen()?;
-            let session = load(&file)?;
-            (file, session)
-        }
-    };
     let backup = args.backup.as_ref().map(|suffix| {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
         PathBuf::from(name)
     });
-    let committed =
-        batch.rewrite(locked, backup.as_deref(), &mut |out| Change::default().write(&session, &file, out))?;
-    let mut outcome = outcome(path, &session, status(&session, false));
-    outcome.notes = committed.troubles.iter().map(ToString::to_string).collect();
-    Ok(outcome)
+    let store_options = store_options(&args.write, &session);
+    under_lock(&input, &store_options, &mut |grown: Option<Input>, locked: Locked| {
+        let reloaded = grown.as_ref().map(|input| input.load(options)).transpose()?;
+        let (input, session) = (grown.as_ref().unwrap_or(&input), reloaded.as_ref().unwrap_or(&session));
+        let mut fill = |out: &mut dyn std::io::Write| Change::default().write(session, input.source(), out);
+        let committed = batch.rewrite(locked, backup.as_deref(), &mut fill)?;
+        let warnings = committed.troubles.iter().map(ToString::to_string).collect();
+        Ok(Outcome { warnings, ..Outcome::of(path, session, Status::Migrated) })
+    })
 }
 
-fn status(session: &Session, before: bool) -> &'static str {
-    match (session.format, before) {
-        (Format::V3, _) => "current",
-        (_, true) => "outdated",
-        (_, false) => "migrated",
+/// The status of a session that is left as it is.
+fn before(session: &Session) -> Status {
+    if session.format == Format::V3 { Status::Current } else { Status::Outdated }
+}
+
+impl Outcome {
+    fn of(path: &Path, session: &Session, status: Status) -> Outcome {
+        let from = match session.format {
+            Format::V1 => "v1",
+            Format::Draft => "draft",
+            Format::V2 => "v2",
+            Format::V3 => "v3",
+        };
+        Outcome {
+            path: path.to_string_lossy().into_owned(),
+            from: Some(from),
+            to: Some("v3"),
+            entries: Some(session.entries.len()),
+            status,
+            error: None,
+            exit: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    fn failed(path: &Path, failure: &Failure) -> Outcome {
+        Outcome {
+            path: path.to_string_lossy().into_owned(),
+            from: None,
+            to: None,
+            entries: None,
+            status: Status::Failed,
+            error: Some(failure.line()),
+            exit: Some(failure.exit()),
+            warnings: Vec::new(),
+        }
     }
 }
 
-fn outcome(path: &Path, session: &Session, status: &'static str) -> Outcome {
-    let from = match (session.format, session.dialect) {
-        (Format::V1, _) => "v1",
-        (Format::Draft, _) => "draft",
-        (Format::V2, _) => "v2",
-        (Format::V3, Dialect::Pi | Dialect::OhMyPi) => "v3",
-    };
-    Outcome {
-        path: path.to_string_lossy().into_owned(),
-        from: Some(from),
-        to: Some("v3"),
-        entries: Some(session.entries.len()),
-        status,
-        error: None,
-        exit: None,
-        notes: Vec::new(),
-    }
-}
-
-fn failed(path: &Path, failure: &Failure) -> Outcome {
-    Outcome {
-        path: path.to_string_lossy().into_owned(),
-        from: None,
-        to: None,
-        entries: None,
-        status: "failed",
-        error: Some(failure.line()),
-        exit: Some(failure.exit()),
-        notes: Vec::new(),
-    }
-}
-
-/// Rows or the table, and the exit code of the batch: the worst.
-fn report(outcomes: &[Outcome], args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
+/// Prints what became of the files; the exit code is the worst. What fails here changes nothing about
+/// what is migrated (rule 7 of the store).
+fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let worst = outcomes.iter().filter_map(|outcome| outcome.exit).max();
-    let work = args.check && outcomes.iter().any(|outcome| outcome.status == "outdated");
+    let work = args.check && outcomes.iter().any(|outcome| outcome.status == Status::Outdated);
     let exit = worst.into_iter().chain(work.then_some(Exit::Found)).max().unwrap_or(Exit::Done);
     for outcome in outcomes {
-        for note in outcome.notes.iter().chain(&outcome.error) {
-            let silent = talk.quiet && outcome.error.is_none();
-            if !silent {
-                let _ = writeln!(world.stderr, "pisess: {}", visible(note));
-            }
-        }
+        outcome.warnings.iter().for_each(|warning| ui.status(warning));
+        outcome.error.iter().for_each(|error| ui.error(error));
     }
+    let migrated = outcomes.iter().filter(|outcome| outcome.status == Status::Migrated);
+    let migrated: Vec<_> = migrated.map(|outcome| outcome.path.as_str()).collect();
+    let printed = print(outcomes, args, ui).and_then(|()| ui.flush());
+    match printed {
+        Err(failure) if !migrated.is_empty() => Err(failure.after_writing(&migrated.join(" "))),
+        printed => printed.map(|()| exit),
+    }
+}
+
+fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
     if args.write.json {
-        for outcome in outcomes {
-            let row = serde_json::to_vec(outcome).map_err(|error| Failure::output(error.into()))?;
-            super::write::print_json(world, &row)?;
+        return outcomes.iter().try_for_each(|outcome| {
+            let row = serde_json::to_vec(outcome).expect("strings and numbers can be written");
+            ui.print_json(&row)
+        });
+    }
+    match outcomes {
+        [] => {
+            ui.warn("no *.jsonl there (hint: -r descends into folders)");
+            Ok(())
         }
-        return Ok(exit);
+        [outcome] if outcome.error.is_some() => Ok(()),
+        [outcome] => ui.print(&one_line(outcome)),
+        outcomes => ui.print(&table(outcomes, args)),
     }
-    if outcomes.is_empty() {
-        note("no *.jsonl there (hint: -r descends into folders)", talk, world);
-        return Ok(exit);
-    }
-    if outcomes.len() == 1 && outcomes.iter().any(|outcome| outcome.error.is_some()) {
-        return Ok(exit);
-    }
-    let text = if outcomes.len() == 1 { one_line(&outcomes[0]) } else { table(outcomes, args) };
-    world.stdout.write_all(text.as_bytes()).map_err(Failure::output)?;
-    Ok(exit)
 }
 
 fn one_line(outcome: &Outcome) -> String {
     let path = visible(&outcome.path);
     let (from, entries) = (outcome.from.unwrap_or("?"), outcome.entries.unwrap_or(0));
     match outcome.status {
-        "current" => format!("{path}: is version 3 already, {entries} entries\n"),
-        "outdated" => format!("{path}: is {from}, {entries} entries, to be migrated\n"),
-        _ => format!("{path}: migrated from {from}, {entries} entries\n"),
+        Status::Current => format!("{path}: is version 3 already, {entries} entries\n"),
+        Status::Outdated => format!("{path}: is {from}, {entries} entries, to be migrated\n"),
+        Status::Migrated | Status::Failed => format!("{path}: migrated from {from}, {entries} entries\n"),
     }
 }
 
-/// What was done, by the version that was found.
+/// Returns a table of what was done, by the version that was found.
 fn table(outcomes: &[Outcome], args: &Args) -> String {
     let mut table = Table::new();
     table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
@@ -302,8 +296,7 @@ fn table(outcomes: &[Outcome], args: &Args) -> String {
     table.set_header(["from", "files", "entries", done, "current", "failed"]);
     for from in [Some("draft"), Some("v1"), Some("v2"), Some("v3"), None] {
         let group: Vec<_> = outcomes.iter().filter(|outcome| outcome.from == from).collect();
-        let count =
-            |statuses: &[&str]| group.iter().filter(|outcome| statuses.contains(&outcome.status)).count();
+        let count = |status: Status| group.iter().filter(|outcome| outcome.status == status).count();
         if group.is_empty() {
             continue;
         }
@@ -311,9 +304,9 @@ fn table(outcomes: &[Outcome], args: &Args) -> String {
             from.unwrap_or("-").to_owned(),
             group.len().to_string(),
             group.iter().filter_map(|outcome| outcome.entries).sum::<usize>().to_string(),
-            count(&["migrated", "outdated"]).to_string(),
-            count(&["current"]).to_string(),
-            count(&["failed"]).to_string(),
+            (count(Status::Migrated) + count(Status::Outdated)).to_string(),
+            count(Status::Current).to_string(),
+            count(Status::Failed).to_string(),
         ]);
     }
     for column in table.column_iter_mut().skip(1) {

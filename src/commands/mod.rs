@@ -18,101 +18,169 @@ pub mod summarize;
 pub mod switch;
 pub mod tree;
 
-mod clock;
+mod entry_rows;
 mod external;
-mod failure;
 mod hook;
+mod ids;
 mod input;
-mod mint;
-mod moving;
-mod output;
+mod label_list;
+mod label_name;
+mod navigation;
 mod shell;
 mod summary;
-mod visible;
+mod transaction;
 mod workers;
-mod write;
 
-use crate::cli::{Cli, Verb};
+use crate::guide::{self, Guide};
+use crate::options::GlobalArgs;
+use crate::ui::{Exit, Failure, Ui};
 use crate::world::World;
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-pub use failure::{Exit, Failure};
+use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 
-/// Where to look for commands.
-const LOOK: &str = "see `pisess --help`";
-
-/// Runs one command line; its exit code. That of a program that is run for it may be any.
-pub fn run(args: impl IntoIterator<Item = OsString>, world: &mut World) -> u8 {
-    let done = match Cli::try_parse_from(args) {
-        Ok(cli) => dispatch(cli, world),
-        Err(error) => usage(&error, world),
-    };
-    done.unwrap_or_else(|failure| failure.report(world).code())
+/// Print, check and edit the conversation tree in session files of the pi coding agents.
+#[derive(Debug, Parser)]
+#[command(name = "pisess", version, about)]
+#[command(arg_required_else_help = true, infer_long_args = true)]
+#[command(override_usage = "pisess [OPTIONS] <COMMAND>")]
+#[command(after_help = guide::short_help(), after_long_help = guide::help())]
+struct Cli {
+    /// Options of every command.
+    #[command(flatten)]
+    global: GlobalArgs,
+    /// List the commands, with those that programs on the PATH add
+    #[arg(long)]
+    list: bool,
+    /// The command.
+    #[command(subcommand)]
+    verb: Option<Verb>,
 }
 
-fn dispatch(cli: Cli, world: &mut World) -> Result<u8, Failure> {
-    let talk = &cli.talk;
+/// The commands. What each does is described at its arguments.
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Migrate(migrate::Args),
+    Tree(tree::Args),
+    Path(path::Args),
+    Show(show::Args),
+    Label(label::Args),
+    Append(append::Args),
+    Edit(edit::Args),
+    Pick(pick::Args),
+    Fork(fork::Args),
+    Compact(compact::Args),
+    #[command(alias = "summarise")]
+    Summarize(summarize::Args),
+    Merge(merge::Args),
+    Branches(branches::Args),
+    Switch(switch::Args),
+    Pop(pop::Args),
+    Context(context::Args),
+    Check(check::Args),
+    /// A program `pisess-NAME`: the name, then its arguments.
+    #[command(external_subcommand)]
+    External(Vec<OsString>),
+}
+
+/// All commands, as `--help` lists them.
+pub const GUIDES: [Guide; 17] = [
+    migrate::GUIDE,
+    tree::GUIDE,
+    path::GUIDE,
+    show::GUIDE,
+    label::GUIDE,
+    append::GUIDE,
+    edit::GUIDE,
+    pick::GUIDE,
+    fork::GUIDE,
+    compact::GUIDE,
+    summarize::GUIDE,
+    merge::GUIDE,
+    branches::GUIDE,
+    switch::GUIDE,
+    pop::GUIDE,
+    context::GUIDE,
+    check::GUIDE,
+];
+
+/// Returns the command line as clap knows it, for man pages and completions.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
+/// Runs one command line; returns its exit code. That of a program that is run for it may be any.
+pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
+    let args: Vec<_> = args.into_iter().collect();
+    let mut ui = Ui::new(world, wants_json(&args));
+    let done = match Cli::try_parse_from(args) {
+        Ok(cli) => dispatch(cli, &mut ui),
+        Err(error) => usage(&error, &mut ui),
+    };
+    done.unwrap_or_else(|failure| ui.report(&failure).code())
+}
+
+/// Whether errors are to be JSON: known before the command line is, which may be wrong itself.
+fn wants_json(args: &[OsString]) -> bool {
+    args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json")
+}
+
+fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
+    ui.configure(&cli.global);
     let verb = match (cli.list, cli.verb) {
-        (true, None) => return external::list(world).map(Exit::code),
-        (true, Some(_)) => return Err(Failure::cannot("--list takes no command").hint(LOOK)),
-        (false, None) => return Err(Failure::cannot("no command is given").hint(LOOK)),
+        (true, None) => return external::list(command(), ui).map(Exit::code),
+        (true, Some(_)) => return Err(Failure::usage("--list takes no command").hint(external::LOOK)),
+        (false, None) => return Err(Failure::usage("no command is given").hint(external::LOOK)),
         (false, Some(verb)) => verb,
     };
     let exit = match verb {
-        Verb::Migrate(args) => migrate::run(&args, talk, world),
-        Verb::Tree(args) => tree::run(&args, talk, world),
-        Verb::Path(args) => path::run(&args, talk, world),
-        Verb::Show(args) => show::run(&args, talk, world),
-        Verb::Label(args) => label::run(&args, talk, world),
-        Verb::Append(args) => append::run(args, talk, world),
-        Verb::Edit(args) => edit::run(&args, talk, world),
-        Verb::Pick(args) => pick::run(&args, talk, world),
-        Verb::Fork(args) => fork::run(&args, talk, world),
-        Verb::Compact(args) => compact::run(&args, talk, world),
-        Verb::Summarize(args) => summarize::run(&args, talk, world),
-        Verb::Merge(args) => merge::run(&args, talk, world),
-        Verb::Branches(args) => branches::run(&args, talk, world),
-        Verb::Switch(args) => switch::run(&args, talk, world),
-        Verb::Pop(args) => pop::run(&args, talk, world),
-        Verb::Context(args) => context::run(&args, talk, world),
-        Verb::Check(args) => check::run(&args, talk, world),
-        Verb::External(words) => return external::run(&words, world),
+        Verb::Migrate(args) => migrate::run(&args, ui),
+        Verb::Tree(args) => tree::run(&args, ui),
+        Verb::Path(args) => path::run(&args, ui),
+        Verb::Show(args) => show::run(&args, ui),
+        Verb::Label(args) => label::run(&args, ui),
+        Verb::Append(args) => append::run(args, ui),
+        Verb::Edit(args) => edit::run(&args, ui),
+        Verb::Pick(args) => pick::run(&args, ui),
+        Verb::Fork(args) => fork::run(&args, ui),
+        Verb::Compact(args) => compact::run(&args, ui),
+        Verb::Summarize(args) => summarize::run(&args, ui),
+        Verb::Merge(args) => merge::run(&args, ui),
+        Verb::Branches(args) => branches::run(&args, ui),
+        Verb::Switch(args) => switch::run(&args, ui),
+        Verb::Pop(args) => pop::run(&args, ui),
+        Verb::Context(args) => context::run(&args, ui),
+        Verb::Check(args) => check::run(&args, ui),
+        Verb::External(words) => return external::run(&words, command(), ui),
     }?;
-    world.stdout.flush().map(|()| exit.code()).map_err(Failure::output)
+    ui.flush().map(|()| exit.code())
 }
 
-/// Help and version are data; anything else that clap says is talk.
-fn usage(error: &clap::Error, world: &mut World) -> Result<u8, Failure> {
+/// Help and version are data; anything else that clap says is an error.
+fn usage(error: &clap::Error, ui: &mut Ui) -> Result<u8, Failure> {
     // `help NAME` of a command that is a program's.
     if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(name))) =
         (error.kind(), error.get(ContextKind::InvalidSubcommand))
     {
-        return external::run(&[name.into(), "--help".into()], world);
+        return external::run(&[name.into(), "--help".into()], command(), ui);
     }
     let text = error.render();
-    let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    if asked {
-        let text = if world.terminals.stdout && (world.env)("NO_COLOR").is_none_or(|no| no.is_empty()) {
-            text.ansi().to_string()
-        } else {
-            text.to_string()
-        };
-        world.stdout.write_all(text.as_bytes()).map_err(Failure::output)?;
-        world.stdout.flush().map_err(Failure::output)?;
-        return Ok(Exit::Done.code());
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            ui.print(&if ui.wants_colour() { text.ansi().to_string() } else { text.to_string() })?;
+            ui.flush()?;
+            Ok(Exit::Done.code())
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            ui.print_aside(&text.to_string());
+            Ok(Exit::Cannot.code())
+        }
+        _ => Err(on_one_line(&text.to_string())),
     }
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let _ = world.stderr.write_all(text.to_string().as_bytes());
-        return Ok(Exit::Cannot.code());
-    }
-    // Like every error it is one line; an argument may hold anything, so it is made visible.
-    let _ = writeln!(world.stderr, "pisess: {}", visible::visible(&one_line(&text.to_string())));
-    Ok(Exit::Cannot.code())
 }
 
 /// What clap says, without its layout: the message, then its tips and where to look as the hint.
-fn one_line(text: &str) -> String {
+fn on_one_line(text: &str) -> Failure {
     let said = text
         .lines()
         .map(str::trim)
@@ -127,5 +195,5 @@ fn one_line(text: &str) -> String {
     let command = Some(command.collect::<Vec<_>>().join(" ")).filter(|command| !command.is_empty());
     let look = format!("see `{} --help`", command.as_deref().unwrap_or("pisess"));
     let hint = tips.map(str::to_owned).chain([look]).collect::<Vec<_>>().join("; ");
-    format!("{} (hint: {hint})", message.trim_start_matches("error:").trim())
+    Failure::usage(message.trim_start_matches("error:").trim()).hint(hint)
 }

@@ -1,19 +1,13 @@
 //! `pisess pick`: copies entries to another place.
 
-use super::failure::{Exit, Failure, note};
-use super::input::{Input, ids};
-use super::mint::Mint;
-use super::moving::new_parent;
-use super::write::{Job, Made, change};
-use crate::cli::{Talk, Write};
-use crate::core::bodies::FileBodies;
+use super::input::{OpenSession, ids};
+use super::transaction::Decision;
 use crate::core::entry::EntryIx;
 use crate::core::load::Options;
-use crate::core::ops::Stamp;
 use crate::core::ops::pick::{Refused, pick};
-use crate::core::session::Session;
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::options::WriteArgs;
+use crate::ui::{Exit, Failure, Ui};
 use std::path::PathBuf;
 
 /// How it is used, behind the options of the help and in the man page.
@@ -54,38 +48,32 @@ pub struct Args {
     pub onto: String,
     /// How to write.
     #[command(flatten)]
-    pub write: Write,
+    pub write: WriteArgs,
 }
 
 /// Runs the command.
-pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
-    let input = Input::open(&args.session, world)?;
-    let options = Options { workers: world.processors, ..Options::default() };
-    let session = input.load_noted(&options, talk, world)?;
-    let mut mint = Mint::new(world)?;
-    let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let mut along = String::new();
-    let mut decide = |input: &Input, session: &Session, stamp: &mut Stamp| {
-        let onto = input.resolve(session, &args.onto)?;
-        new_parent(input, session, onto)?;
-        let chosen = input.entries(session, &args.entries)?;
-        let bodies = FileBodies::new(session, input.source());
-        let picked =
-            pick(session, &bodies, &chosen, onto, stamp).map_err(|refused| told(refused, input, session))?;
-        along = ids(session, &picked.along);
-        let names = picked.change.ids();
-        Ok(Some((picked.change, Made { names, ..Made::default() })))
-    };
-    let exit = change(&job, &session, &mut mint, world, &mut decide)?;
+    let exit = open.change(&args.write, ui, |now, fresh| {
+        let onto = now.resolve(&args.onto)?;
+        now.new_parent(onto)?;
+        let chosen = now.entries(&args.entries)?;
+        let picked = pick(&now.session, &now.bodies(), &chosen, onto, fresh)
+            .map_err(|refused| explained(refused, now))?;
+        along = ids(&now.session, &picked.along);
+        Ok(picked.change.into())
+    })?;
     if !along.is_empty() {
-        note(&format!("{along} came along: a tool call and its results belong together"), talk, world);
+        ui.warn(&format!("{along} came along: a tool call and its results belong together"));
     }
     Ok(exit)
 }
 
-fn told(refused: Refused, input: &Input, session: &Session) -> Failure {
+fn explained(refused: Refused, open: &OpenSession) -> Failure {
+    let session = &open.session;
     let id = |ix: EntryIx| session.id(ix).to_string();
-    let cannot = |what: String| Failure::cannot(format_args!("{}: {what}", input.name));
+    let cannot = |what: String| open.input.cannot(what);
     match refused {
         Refused::LeafRecord(ix) => cannot(format!("{} is a record of the leaf, and no entry", id(ix))),
         Refused::NoCall(ix) => cannot(format!("{}: the tool call that it answers is not above it", id(ix))),
@@ -101,6 +89,6 @@ fn told(refused: Refused, input: &Input, session: &Session) -> Failure {
         }
         Refused::EditAlone(ix) => cannot(format!("{} edits an entry that is not above the place", id(ix)))
             .hint("pick the entry that it edits, too"),
-        Refused::Unreadable(error) => input.unreadable(error),
+        Refused::Unreadable(error) => open.input.unreadable(error),
     }
 }

@@ -1,18 +1,14 @@
 //! `pisess pop`: back to before the last question, with a summary of what came after it.
 
-use super::failure::{Exit, Failure};
-use super::input::Input;
-use super::moving::Move;
+use super::input::OpenSession;
+use super::navigation::Move;
 use super::summary::SummaryArgs;
-use super::write::Job;
-use crate::cli::{Talk, Write};
-use crate::core::bodies::FileBodies;
 use crate::core::load::Options;
 use crate::core::ops::navigate::{last_request, navigate};
 use crate::core::reference::Position;
-use crate::core::session::Session;
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::options::WriteArgs;
+use crate::ui::{Exit, Failure, Ui};
 use std::path::PathBuf;
 
 /// How it is used, behind the options of the help and in the man page.
@@ -60,37 +56,33 @@ pub struct Args {
     pub summary: SummaryArgs,
     /// How to write.
     #[command(flatten)]
-    pub write: Write,
+    pub write: WriteArgs,
 }
 
 /// Runs the command.
-pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
-    let input = Input::open(&args.session, world)?;
-    let options = Options { workers: world.processors, ..Options::default() };
-    let session = input.load_noted(&options, talk, world)?;
-    let target = target(args, &input, &session)?;
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let open = OpenSession::open(&args.session, Options::default(), ui)?;
+    let target = target(args, &open)?;
     let step = Move {
-        input: &input,
-        session: &session,
-        bodies: &FileBodies::new(&session, input.source()),
-        navigation: navigate(&session, session.leaf, target),
+        open: &open,
+        navigation: navigate(&open.session, open.session.leaf, target),
         summary: args.summary.clone(),
         label: args.label.clone(),
         wants_summary: true,
     };
-    if let Some(exit) = step.shown(world)? {
+    if let Some(exit) = step.shown(ui)? {
         return Ok(exit);
     }
-    let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
-    step.go(&job, world)
+    step.go(&args.write, ui)
 }
 
-fn target(args: &Args, input: &Input, session: &Session) -> Result<Position, Failure> {
+fn target(args: &Args, open: &OpenSession) -> Result<Position, Failure> {
     match &args.to {
-        Some(reference) => input.resolve(session, reference),
-        None => match last_request(session) {
-            None => Err(Failure::no(format_args!("{}: no question leads to the leaf", input.name))
-                .hint("name the entry to go back to")),
+        Some(reference) => open.resolve(reference),
+        None => match last_request(&open.session) {
+            None => {
+                Err(open.input.no("no user message leads to the leaf").hint("name the entry to go back to"))
+            }
             question => Ok(question),
         },
     }

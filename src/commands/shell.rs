@@ -3,8 +3,7 @@
 //! Nothing of a session is ever put into an argument or the environment. Input is written and output
 //! read at the same time; a child that stops reading early is no error.
 
-use super::failure::Failure;
-use super::visible::visible;
+use crate::ui::{Failure, visible};
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -95,7 +94,9 @@ impl Shell<'_> {
     /// An error of the command.
     pub fn failed(&self, what: &str) -> Failure {
         let Shell { session, option, command, outcome, hint, .. } = *self;
-        Failure::cannot(format_args!("{session}: {option} {:?}: {what}; {outcome}", visible(command)))
+        let outcome = if outcome.is_empty() { String::new() } else { format!("; {outcome}") };
+        Failure::command(format_args!("{session}: {option} {:?}: {what}{outcome}", visible(command)))
+            .path(session)
             .hint(hint)
     }
 }

@@ -1,14 +1,8 @@
 //! `pisess show`: entries in full.
 
-use super::clock::Clock;
-use super::failure::{Exit, Failure};
-use super::input::Input;
-use super::output::{Styles, styled};
-use super::path::{print_rows, print_stored};
-use super::tree::{row_options, row_style};
-use super::visible::{visible, visible_lines};
-use crate::cli::Talk;
-use crate::core::bodies::{Bodies, FileBodies};
+use super::entry_rows::{print_rows, print_stored, row_options, row_style};
+use super::input::OpenSession;
+use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::Raw;
 use crate::core::labels::Labels;
@@ -20,7 +14,7 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::ui::{Clock, Exit, Failure, Styles, Ui, styled, visible, visible_lines};
 use std::path::PathBuf;
 
 /// How it is used, behind the options of the help and in the man page.
@@ -67,91 +61,89 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
-    let input = Input::open(&args.session, world)?;
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = match args.children && !args.json {
-        true => row_options(world, false, false),
-        false => Options { workers: world.processors, ..Options::default() },
+        true => row_options(ui, false, false),
+        false => Options::default(),
     };
-    let session = input.load_noted(&options, talk, world)?;
-    let entries = chosen(args, &input, &session)?;
+    let open = OpenSession::open(&args.session, options, ui)?;
+    let entries = chosen(args, &open)?;
     match (args.json, args.children) {
-        (true, _) => print_stored(&input, &session, &entries, world)?,
-        (false, true) => print_rows(&rows(&session, session.leaf), &session, &entries, talk, world)?,
-        (false, false) => print_whole(&input, &session, &entries, talk, world)?,
+        (true, _) => print_stored(&open, &entries, ui)?,
+        (false, true) => print_rows(&rows(&open.session, open.session.leaf), &entries, ui)?,
+        (false, false) => print_whole(&open, &entries, ui)?,
     }
     Ok(Exit::Done)
 }
 
-fn chosen(args: &Args, input: &Input, session: &Session) -> Result<Vec<EntryIx>, Failure> {
-    let places = args.entries.iter().map(|reference| input.resolve(session, reference));
+fn chosen(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
+    let places = args.entries.iter().map(|reference| open.resolve(reference));
     let places = places.collect::<Result<Vec<Position>, _>>()?;
     if args.children {
-        let tree = Tree::new(session);
+        let tree = Tree::new(&open.session);
         let below =
             |place: Position| place.map_or_else(|| tree.roots().to_vec(), |ix| tree.children(ix).to_vec());
         return Ok(places.into_iter().flat_map(below).collect());
     }
     let entry = |(place, reference): (Position, &String)| {
         place.ok_or_else(|| {
-            Failure::cannot(format_args!("{}: {reference} is no entry", input.name))
-                .hint("root is the place before the first entry; --children lists what begins there")
+            let failure = open.input.cannot(format_args!("{reference} is not an entry"));
+            failure.hint("root is the place before the first entry; --children lists what begins there")
         })
     };
     places.into_iter().zip(&args.entries).map(entry).collect()
 }
 
-fn print_whole(
-    input: &Input,
-    session: &Session,
-    entries: &[EntryIx],
-    talk: &Talk,
-    world: &mut World,
-) -> Result<(), Failure> {
-    let (labels, clock) = (Labels::new(session), Clock::new(world));
-    let (styles, bodies) = (Styles::of(talk, world), FileBodies::new(session, input.source()));
+fn print_whole(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
+    let (session, bodies) = (&open.session, open.bodies());
+    let look = Look { session, labels: Labels::new(session), clock: Clock::new(ui), styles: ui.styles };
     for (at, &ix) in entries.iter().enumerate() {
         let mut out = String::from(if at == 0 { "" } else { "\n" });
-        heading(session, ix, &labels, &clock, &styles, &mut out);
-        let line = bodies.line(ix).map_err(|error| input.unreadable(error))?;
+        look.heading(ix, &mut out);
+        let line = bodies.line(ix).map_err(|error| open.input.unreadable(error))?;
         let parts = parts(Raw::checked(line.trim_ascii()), session.entry(ix).kind);
         for (at, part) in parts.iter().enumerate() {
             let is_text = |at: Option<usize>| matches!(at.and_then(|at| parts.get(at)), Some(Part::Body(_)));
             // A text ends where the next begins.
             out += if is_text(Some(at)) && is_text(at.checked_sub(1)) { "\n" } else { "" };
-            push_part(part, &styles, &mut out);
+            push_part(part, &look.styles, &mut out);
         }
-        world.stdout.write_all(out.as_bytes()).map_err(Failure::output)?;
+        ui.print(&out)?;
     }
     Ok(())
 }
 
-/// Its id, what it is, its time, its label, where it stands.
-fn heading(
-    session: &Session,
-    ix: EntryIx,
-    labels: &Labels,
-    clock: &Clock,
-    styles: &Styles,
-    out: &mut String,
-) {
-    let entry = session.entry(ix);
-    let shown = |text: &Text| visible(&text.to_string_lossy());
-    let id = if entry.id.is_empty() { "(no id)".to_owned() } else { shown(&session.id(ix)) };
-    let kind = shown(&session.kind_name(ix));
-    let what = match session.role_name(ix) {
-        Some(role) if entry.kind == Kind::Message => format!("{} {kind}", shown(&role)),
-        _ => kind,
-    };
-    let parent = session.parent_id(ix).map_or("no parent".to_owned(), |id| format!("parent {}", shown(&id)));
-    *out += &styled(&id, styles.dim);
-    *out += &format!("  {}", styled(&what, row_style(session, ix, styles)));
-    *out += &styled(&format!("  {}", clock.text(entry.time_ms)), styles.dim);
-    if let Some(label) = labels.name(ix) {
-        *out += &format!("  {}", styled(&format!("[{}]", shown(&label)), styles.label));
+/// What headings are made from.
+struct Look<'a> {
+    session: &'a Session,
+    labels: Labels<'a>,
+    clock: Clock,
+    styles: Styles,
+}
+
+impl Look<'_> {
+    /// Appends the heading of an entry: its id, what it is, its time, its label, its line.
+    fn heading(&self, ix: EntryIx, out: &mut String) {
+        let Look { session, labels, clock, styles } = self;
+        let entry = session.entry(ix);
+        let shown = |text: &Text| visible(&text.to_string_lossy());
+        let id = if entry.id.is_empty() { "(no id)".to_owned() } else { shown(&session.id(ix)) };
+        let kind = shown(&session.kind_name(ix));
+        let what = match session.role_name(ix) {
+            Some(role) if entry.kind == Kind::Message => format!("{} {kind}", shown(&role)),
+            _ => kind,
+        };
+        let parent =
+            session.parent_id(ix).map_or("no parent".to_owned(), |id| format!("parent {}", shown(&id)));
+        *out += &styled(&id, styles.dim);
+        *out += &format!("  {}", styled(&what, row_style(session, ix, styles)));
+        *out += &styled(&format!("  {}", clock.text(entry.time_ms)), styles.dim);
+        if let Some(label) = labels.name(ix) {
+            *out += &format!("  {}", styled(&format!("[{}]", shown(&label)), styles.label));
+        }
+        *out += &styled(&format!("  line {}, {parent}", entry.line.0), styles.dim);
+        out.push('\n');
     }
-    *out += &styled(&format!("  line {}, {parent}", entry.line.0), styles.dim);
-    out.push('\n');
 }
 
 /// Texts are set in further than their names, and names further than headings, so that no text can

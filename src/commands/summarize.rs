@@ -1,16 +1,13 @@
 //! `pisess summarize`: leaves a branch for another place, with a summary of what is left.
 
-use super::failure::{Exit, Failure};
-use super::input::Input;
-use super::moving::Move;
+use super::input::OpenSession;
+use super::navigation::Move;
 use super::summary::SummaryArgs;
-use super::write::Job;
-use crate::cli::{Talk, Write};
-use crate::core::bodies::FileBodies;
 use crate::core::load::Options;
 use crate::core::ops::navigate::navigate;
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::options::WriteArgs;
+use crate::ui::{Exit, Failure, Ui};
 use std::path::PathBuf;
 
 /// How it is used, behind the options of the help and in the man page.
@@ -63,28 +60,23 @@ pub struct Args {
     pub summary: SummaryArgs,
     /// How to write.
     #[command(flatten)]
-    pub write: Write,
+    pub write: WriteArgs,
 }
 
 /// Runs the command.
-pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
-    let input = Input::open(&args.session, world)?;
-    let options = Options { workers: world.processors, ..Options::default() };
-    let session = input.load_noted(&options, talk, world)?;
-    let from = input.resolve(&session, &args.from)?;
-    let target = input.resolve(&session, &args.to)?;
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let open = OpenSession::open(&args.session, Options::default(), ui)?;
+    let from = open.resolve(&args.from)?;
+    let target = open.resolve(&args.to)?;
     let step = Move {
-        input: &input,
-        session: &session,
-        bodies: &FileBodies::new(&session, input.source()),
-        navigation: navigate(&session, from, target),
+        open: &open,
+        navigation: navigate(&open.session, from, target),
         summary: args.summary.clone(),
         label: args.label.clone(),
         wants_summary: true,
     };
-    if let Some(exit) = step.shown(world)? {
+    if let Some(exit) = step.shown(ui)? {
         return Ok(exit);
     }
-    let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
-    step.make(&job, args.from == "@", world)
+    step.make(args.from == "@", &args.write, ui)
 }

@@ -1,20 +1,18 @@
 //! Where the text of a summary comes from: given, a command, or the built-in extract.
 
-use super::failure::Failure;
 use super::hook::{Answer, HookArgs, HookSummary};
-use super::input::Input;
+use super::input::{Input, read_text};
 use super::shell::{Shell, UNTOUCHED};
-use super::visible::visible;
 use crate::core::agent::Prompt;
 use crate::core::bodies::{Bodies, Message};
 use crate::core::ops::summary::Summary;
 use crate::core::prepare::FileLists;
 use crate::core::summary::{Extract, Kind, Material};
 use crate::core::text::Text;
-use crate::world::World;
+use crate::ui::{Failure, Ui};
 use clap::Args;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The summary options.
 #[derive(Args, Clone, Debug)]
@@ -84,11 +82,11 @@ impl Source {
 
 impl SummaryArgs {
     /// What is given, if it is. Read before anything is locked.
-    pub fn given(&self, session_is_stdin: bool, world: &mut World) -> Result<Option<String>, Failure> {
+    pub fn given(&self, session: &Input, ui: &mut Ui) -> Result<Option<String>, Failure> {
         let text = match (&self.summary, &self.summary_file) {
             (Some(text), _) => text.clone(),
             (None, None) => return Ok(None),
-            (None, Some(path)) => read_text(path, session_is_stdin, world)?,
+            (None, Some(path)) => read_text(path, session, ui)?,
         };
         if text.trim().is_empty() {
             return Err(
@@ -137,7 +135,8 @@ impl SummaryArgs {
     }
 
     /// Asks the summarizer for one text.
-    pub fn ask(&self, shell: &Shell, prompt: Vec<u8>) -> Result<Text<'static>, Failure> {
+    pub fn ask(&self, shell: &Shell, prompt: Vec<u8>, ui: &Ui) -> Result<Text<'static>, Failure> {
+        let _waiting = ui.spinner("waiting for the summarizer");
         let answer = shell.run(prompt)?;
         let answer = String::from_utf8_lossy(&answer);
         if answer.trim().is_empty() {
@@ -176,24 +175,4 @@ pub fn extract(
         }
     }
     Ok(Text::from(extract.finish()))
-}
-
-/// The text of a file, or of standard input.
-pub fn read_text(path: &Path, session_is_stdin: bool, world: &mut World) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    if path == Path::new("-") {
-        if session_is_stdin {
-            return Err(
-                Failure::cannot("standard input is the session already").hint("give one of them by a path")
-            );
-        }
-        world.stdin.read_to_end(&mut bytes).map_err(|error| Failure::reading("standard input", error))?;
-    } else {
-        let name = visible(&path.to_string_lossy());
-        bytes = std::fs::read(path).map_err(|error| {
-            Failure::reading(&name, error).hint("give the path of a text, or - for standard input")
-        })?;
-    }
-    // Files end with a newline that is not meant.
-    Ok(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned())
 }

@@ -1,16 +1,13 @@
 //! `pisess switch`: the conversation goes on from another place.
 
-use super::failure::{Exit, Failure};
-use super::input::Input;
-use super::moving::Move;
+use super::input::OpenSession;
+use super::navigation::Move;
 use super::summary::SummaryArgs;
-use super::write::Job;
-use crate::cli::{Talk, Write};
-use crate::core::bodies::FileBodies;
 use crate::core::load::Options;
 use crate::core::ops::navigate::navigate;
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::options::WriteArgs;
+use crate::ui::{Exit, Failure, Ui};
 use std::path::PathBuf;
 
 /// How it is used, behind the options of the help and in the man page.
@@ -61,27 +58,22 @@ pub struct Args {
     pub summary: SummaryArgs,
     /// How to write.
     #[command(flatten)]
-    pub write: Write,
+    pub write: WriteArgs,
 }
 
 /// Runs the command.
-pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
-    let input = Input::open(&args.session, world)?;
-    let options = Options { workers: world.processors, ..Options::default() };
-    let session = input.load_noted(&options, talk, world)?;
-    let target = input.resolve(&session, &args.to)?;
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let open = OpenSession::open(&args.session, Options::default(), ui)?;
+    let target = open.resolve(&args.to)?;
     let step = Move {
-        input: &input,
-        session: &session,
-        bodies: &FileBodies::new(&session, input.source()),
-        navigation: navigate(&session, session.leaf, target),
+        open: &open,
+        navigation: navigate(&open.session, open.session.leaf, target),
         summary: args.summary.clone(),
         label: args.label.clone(),
         wants_summary: args.summarize || args.summary.is_asked_for(),
     };
-    if let Some(exit) = step.shown(world)? {
+    if let Some(exit) = step.shown(ui)? {
         return Ok(exit);
     }
-    let job = Job { input: &input, options: &options, write: &args.write, talk, backup: None };
-    step.go(&job, world)
+    step.go(&args.write, ui)
 }

@@ -1,26 +1,19 @@
 //! `pisess tree`: draws the tree.
 
-use super::clock::Clock;
-use super::failure::{Exit, Failure};
-use super::input::Input;
-use super::output::{Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, pens};
-use super::visible::push_visible;
-use super::write::print_json;
-use crate::cli::Talk;
-use crate::core::entry::{EntryIx, Flags, Kind, Role};
+use super::entry_rows::{ID_COLUMNS, row_options, row_style};
+use super::input::OpenSession;
+use crate::core::entry::Flags;
 use crate::core::json::write::Object;
-use crate::core::load::Options;
 use crate::core::ops::tree::{Drawing, Filter, draw};
 use crate::core::reference::Position;
-use crate::core::row::RowOptions;
 use crate::core::search::Words;
 use crate::core::session::Session;
-use crate::core::text::Text;
 use crate::core::tree::Place;
 use crate::guide::{Example, Guide};
-use crate::world::World;
+use crate::ui::{
+    Clock, Exit, Failure, Glyphs, Rows, STRETCH, Styles, Ui, columns, draw_stretches, pens, push_visible,
+};
 use clap::ValueEnum;
-use owo_colors::Style;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -110,37 +103,26 @@ impl From<Mode> for Filter {
     }
 }
 
-/// Columns that ids have at most: a UUID fits. A longer one pushes its own row aside.
-pub const ID_COLUMNS: usize = 36;
-
 /// Levels of indent that a row shows at most.
 const MOST_LEVELS: usize = 24;
 
 /// Runs the command.
-pub fn run(args: &Args, talk: &Talk, world: &mut World) -> Result<Exit, Failure> {
-    let input = Input::open(&args.session, world)?;
-    let mut options = row_options(world, !args.search.trim().is_empty(), args.json || args.times);
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let mut options = row_options(ui, !args.search.trim().is_empty(), args.json || args.times);
     options.search = Words::new(&args.search);
-    let session = input.load_noted(&options, talk, world)?;
-    let leaf = input.resolve(&session, &args.at)?;
-    let drawing = draw(&session, leaf, args.filter.into(), &args.search);
+    let open = OpenSession::open(&args.session, options, ui)?;
+    let session = &open.session;
+    let drawing = draw(session, open.resolve(&args.at)?, args.filter.into(), &args.search);
     if args.json {
         for place in &drawing.places {
-            print_json(world, &json_row(&session, &drawing, place))?;
+            ui.print_json(&json_row(session, &drawing, place))?;
         }
     } else {
-        let clock = args.times.then(|| Clock::new(world));
-        Painter::new(args, talk, world, &session, &drawing).paint(clock, world)?;
+        let clock = args.times.then(|| Clock::new(ui));
+        Painter::new(args, ui, &drawing).paint(clock, ui)?;
     }
     let found_none = drawing.places.is_empty() && !args.search.trim().is_empty();
     Ok(if found_none { Exit::Found } else { Exit::Done })
-}
-
-/// How sessions are loaded whose rows are shown.
-pub fn row_options(world: &World, searchable: bool, timestamps: bool) -> Options {
-    let home = world.home().map(Text::from);
-    let rows = Some(RowOptions { home, searchable });
-    Options { workers: world.processors, rows, timestamps, ..Options::default() }
 }
 
 fn json_row(session: &Session, drawing: &Drawing, place: &Place) -> Vec<u8> {
@@ -172,18 +154,6 @@ fn hit_json(drawing: &Drawing, ix: EntryIx) -> Vec<u8> {
         .number("end", hit.range.end as f64)
         .str("snippet", &hit.snippet.text)
         .finish()
-}
-
-/// The style of an entry's row.
-pub fn row_style(session: &Session, ix: EntryIx, styles: &Styles) -> Style {
-    let entry = session.entry(ix);
-    match (entry.kind, entry.role) {
-        (_, Role::User) => styles.user,
-        (_, Role::Assistant) => styles.assistant,
-        (Kind::Compaction | Kind::BranchSummary, _) => styles.summary,
-        (Kind::CustomMessage, _) => Style::new(),
-        _ => styles.dim,
-    }
 }
 
 /// Whether a bar passes at each of the levels above the row being drawn, of which only the first
@@ -225,15 +195,15 @@ struct Painter<'a> {
 }
 
 impl<'a> Painter<'a> {
-    fn new(args: &Args, talk: &Talk, world: &World, session: &'a Session, drawing: &'a Drawing<'a>) -> Self {
-        let width = world.terminals.width.filter(|_| world.terminals.stdout);
+    fn new(args: &Args, ui: &Ui, drawing: &'a Drawing<'a>) -> Self {
+        let (session, width) = (drawing.session, ui.width());
         // Half of a narrow terminal stays for the text, as in oh-my-pi.
         let levels = |width: usize| (width.saturating_sub((width / 2).max(24) + 4) / 3).max(1);
         let ids = drawing.places.iter().map(|place| session.entry(place.entry).id.len as usize);
         Painter {
             session,
             drawing,
-            styles: Styles::of(talk, world),
+            styles: ui.styles,
             glyphs: if args.ascii { Glyphs::ASCII } else { Glyphs::UNICODE },
             width,
             most_levels: width.map_or(MOST_LEVELS, levels).min(MOST_LEVELS),
@@ -243,7 +213,7 @@ impl<'a> Painter<'a> {
         }
     }
 
-    fn paint(&self, times: Option<Clock>, world: &mut World) -> Result<(), Failure> {
+    fn paint(&self, times: Option<Clock>, ui: &mut Ui) -> Result<(), Failure> {
         let places = &self.drawing.places;
         // Each stretch of rows is drawn by itself, so the bars at its start must be known.
         let mut bars = Bars::default();
@@ -263,8 +233,9 @@ impl<'a> Painter<'a> {
                 bars.leave(place);
             }
         };
-        let mut pens = pens(Rows::new(self.width, self.glyphs.ellipsis, times), places.len(), world);
-        draw_stretches(&mut pens, places.len(), &draw, world.stdout).map_err(Failure::output)
+        let pen = Rows::new(self.width, self.glyphs.ellipsis, times);
+        let mut pens = pens(pen, places.len(), ui.processors());
+        draw_stretches(&mut pens, places.len(), &draw, ui.stdout()).map_err(Failure::output)
     }
 
     fn row(&self, place: &Place, bars: Bars, rows: &mut Rows) {

@@ -2,21 +2,53 @@
 
 use super::bodies::{Bodies, FileBodies};
 use super::entry::{EntryIx, Span};
-use super::json::Raw;
 use super::json::edit::Edit;
 use super::json::string::encoded;
 use super::session::{Format, Session};
 use super::store::ReadAt;
 use super::text::Text;
-use std::fmt;
 use std::io::{self, Write};
 
-/// A change of a session: whole lines behind its last, and its migration where it is of an older
-/// format. One commit does both.
+/// A change of a session: entries to append and, where the session is of an older format, its
+/// migration. One commit does both. Without an entry there is nothing to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Entries as JSON, without newlines.
-    pub lines: Vec<Vec<u8>>,
+    /// The entries, in order.
+    pub entries: Vec<NewEntry>,
+}
+
+/// An entry to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEntry {
+    /// Its id.
+    pub id: Text<'static>,
+    /// Its JSON, without newline.
+    pub line: Vec<u8>,
+}
+
+/// What a commit does to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing: all is as it should be.
+    Nothing,
+    /// Lines are appended to the session.
+    Append,
+    /// The session is rewritten in the current format, with new lines at its end.
+    Rewrite,
+    /// Another file is made.
+    Create,
+}
+
+impl Action {
+    /// The word for it in plans.
+    pub fn name(self) -> &'static str {
+        match self {
+            Action::Nothing => "nothing",
+            Action::Append => "append",
+            Action::Rewrite => "rewrite",
+            Action::Create => "create",
+        }
+    }
 }
 
 /// A session file to be made from another.
@@ -28,6 +60,8 @@ pub struct NewSession {
     pub timestamp: String,
     /// What stands before the entries: the header, behind oh-my-pi's title line where there is one.
     pub head: Vec<Vec<u8>>,
+    /// The id of its leaf.
+    pub leaf: Option<Text<'static>>,
     /// Its entries.
     pub entries: Entries,
 }
@@ -53,31 +87,39 @@ pub enum Piece {
         /// The new `firstKeptEntryId`, where that changes.
         first_kept: Option<Text<'static>>,
     },
-    /// A new entry, as JSON without newline.
-    Made(Vec<u8>),
+    /// A new entry.
+    New(NewEntry),
 }
 
 impl Change {
-    /// The ids of its entries.
-    pub fn ids(&self) -> Vec<String> {
-        let ids = self.lines.iter().filter_map(|line| Raw::checked(line).get_text("id"));
-        ids.map(|id| id.to_string()).collect()
+    /// A change that appends one entry.
+    pub fn of(entry: NewEntry) -> Change {
+        Change { entries: vec![entry] }
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns what its commit does to the session's own file.
+    pub fn action(&self, session: &Session) -> Action {
+        match session.format {
+            _ if self.is_empty() => Action::Nothing,
+            Format::V3 => Action::Append,
+            _ => Action::Rewrite,
+        }
     }
 
     /// The bytes behind the old end of a version 3 file. The newline that a last line may lack is the
     /// writer's business (rule 1 of the store).
     pub fn appended(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for line in &self.lines {
-            bytes.extend_from_slice(line);
+        for entry in &self.entries {
+            bytes.extend_from_slice(&entry.line);
             bytes.push(b'\n');
         }
         bytes
-    }
-
-    /// Whether the file has to be written anew: it is of an older format.
-    pub fn rewrites(&self, session: &Session) -> bool {
-        session.format != Format::V3
     }
 
     /// Writes the whole session as it is after the change.
@@ -90,8 +132,9 @@ impl Change {
         out.write_all(&session.upgraded_header())?;
         write_rest(session, source, out)?;
         let tail = session.upgrade_tail();
-        let lines = tail.iter().chain(&self.lines);
-        let unfinished = !session.ends_with_newline && (self.rewrites(session) || !self.lines.is_empty());
+        let lines = tail.iter().chain(self.entries.iter().map(|entry| &entry.line));
+        let adds = session.format != Format::V3 || !self.is_empty();
+        let unfinished = !session.ends_with_newline && adds;
         out.write_all(if unfinished { b"\n" } else { b"" })?;
         for line in lines {
             out.write_all(line)?;
@@ -143,7 +186,7 @@ impl Piece {
     /// Where reading or writing fails.
     pub fn write(&self, bodies: &dyn Bodies, out: &mut dyn Write) -> io::Result<()> {
         let (entry, parent, first_kept) = match self {
-            Piece::Made(line) => return out.write_all(line),
+            Piece::New(entry) => return out.write_all(&entry.line),
             Piece::Copied { entry, parent, first_kept } => (*entry, parent, first_kept),
         };
         let mut written = Ok(());
@@ -250,12 +293,6 @@ pub(in crate::core) fn copy(source: &dyn ReadAt, span: Span, out: &mut dyn Write
     Ok(())
 }
 
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.lines.iter().try_for_each(|line| writeln!(f, "{}", String::from_utf8_lossy(line)))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,7 +301,8 @@ mod tests {
     fn written(text: &str, lines: &[&str]) -> String {
         let source = text.as_bytes().to_vec();
         let session = load(&source, &Options::default()).unwrap();
-        let change = Change { lines: lines.iter().map(|line| line.as_bytes().to_vec()).collect() };
+        let entry = |line: &&str| NewEntry { id: Text::from("n"), line: line.as_bytes().to_vec() };
+        let change = Change { entries: lines.iter().map(entry).collect() };
         let mut out = Vec::new();
         change.write(&session, &source, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -295,6 +333,7 @@ mod tests {
             id: "n".to_owned(),
             timestamp: "2026-01-01T00:00:00.000Z".to_owned(),
             head: vec![b"{}".to_vec()],
+            leaf: None,
             entries: Entries::All,
         };
         let mut out = Vec::new();

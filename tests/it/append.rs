@@ -262,10 +262,10 @@ fn where_entries_come_from() {
 fn what_cannot_be_asked() {
     let s = Sandbox::with(&["two-branches.jsonl", "hazards/header-only.jsonl"]);
     let session = fixture("two-branches.jsonl");
-    assert_snapshot!(s.pisess("append -").stdin(session.clone()).done().fails(2), @"no entries to append: standard input is the session already (hint: tell them by options such as --user, or give a file with --from)");
+    assert_snapshot!(s.pisess("append -").stdin(session.clone()).done().fails(2), @"no entries to append: standard input is the session already (hint: give them by options such as --user, or in a file with --from)");
     assert_snapshot!(s.pisess("append - --user -").stdin(session.clone()).done().fails(2), @"standard input is the session already (hint: give one of them by a path)");
-    assert_snapshot!(s.pisess("append ./two-branches.jsonl").typed().done().fails(2), @"no entries to append: standard input is a terminal (hint: tell them by options such as --user, or give a file with --from)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --from ./x --user hi").fails(2), @"--from: the entries are told by options already (hint: append in two steps, or give all entries as JSON)");
+    assert_snapshot!(s.pisess("append ./two-branches.jsonl").typed().done().fails(2), @"no entries to append: standard input is a terminal (hint: give them by options such as --user, or in a file with --from)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --from ./x --user hi").fails(2), @"--from: the entries are given by options already (hint: append in two steps, or give all entries as JSON)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --from ./gone").fails(2), @"read ./gone: no such file or directory (hint: give the path of JSON lines, or - for standard input)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user - --assistant -").fails(2), @"two texts are to be read from standard input (hint: give one of them as it is)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user ' '").fails(2), @"the text of the message is empty (hint: say something, or leave the option out)");
@@ -304,7 +304,7 @@ fn into_a_pipe_and_on_paper() {
     append 1 line to ./two-branches.jsonl
     {"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":[{"type":"text","text":"hi"}],"timestamp":1777896000000}}
     "#);
-    assert_snapshot!(s.run("append --json ./two-branches.jsonl --custom c -o ./new.jsonl"), @r#"{"path":"./new.jsonl","written":[{"type":"custom","customType":"c","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z"}],"editorText":null}"#);
+    assert_snapshot!(s.run("append --json ./two-branches.jsonl --custom c -o ./new.jsonl"), @r#"{"path":"./new.jsonl","action":"create","dryRun":false,"written":[{"type":"custom","customType":"c","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z"}],"editorText":null}"#);
 }
 
 #[test]

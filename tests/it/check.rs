@@ -89,7 +89,7 @@ fn a_row_for_each_finding() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&[&user("a", ""), &user("b", "gone")]));
     assert_snapshot!(s.unchanged("check --json ./s.jsonl"), @r#"
-    {"path":"./s.jsonl","line":3,"entry":"b","severity":"warning","kind":"missing-parent","message":"its parent \"gone\" is not in the file","consequence":"the session opens short: the path ends here, and what came before is not seen","repairable":false,"fix":null}
+    {"path":"./s.jsonl","line":3,"id":"b","severity":"warning","kind":"missing-parent","message":"its parent \"gone\" is not in the file","consequence":"the session opens short: the path ends here, and what came before is not seen","repairable":false,"fix":null}
     2> pisess: 1 session checked: 0 errors, 1 warning, 0 notes
     exit 1
     "#);
@@ -254,7 +254,7 @@ fn every_hazard_is_told() {
         told += &format!("{name}: {} {what}\n", done.code);
     }
     assert_snapshot!(told, @r#"
-    blank: 2 pisess: ./h.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    blank: 2 {"error":{"kind":"session","message":"./h.jsonl: no session header in it","path":"./h.jsonl","line":null,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
     blank-lines: 0 
     byte-order-mark: 1 1 error byte-order-mark*
     cr-only: 1 1 error fused-line*
@@ -264,14 +264,14 @@ fn every_hazard_is_told() {
     duplicate-id: 1 3 warning duplicate-id*, 4 note forward-parent, 4 note time-runs-backwards
     duplicate-id-cycle: 1 2 error duplicate-id*, 3 error parent-cycle*, 4 error parent-cycle*
     duplicate-keys-v2: 0 1 note old-version
-    empty: 2 pisess: ./h.jsonl: the file is empty (hint: an agent writes the header with the first message)
+    empty: 2 {"error":{"kind":"session","message":"./h.jsonl: the file is empty","path":"./h.jsonl","line":null,"hint":"an agent writes the header with the first message","exit":2}}
     empty-header-id: 0 
     empty-parent: 1 3 warning several-roots
     forward-parent: 0 3 note forward-parent
     fused-lines: 1 3 error fused-line*
     garbage-then-header: 1 1 error malformed-line*
     header-only: 0 
-    header-second: 2 pisess: ./h.jsonl:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    header-second: 2 {"error":{"kind":"session","message":"./h.jsonl:1: another value stands where the session header should","path":"./h.jsonl","line":1,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
     hostile-text: 1 2 warning bad-timestamp, 7 note unknown-role, 8 note unknown-type, 15 warning bad-timestamp
     ids-of-any-kind: 0 
     invalid-utf8: 1 4 warning invalid-utf8*
@@ -292,24 +292,24 @@ fn every_hazard_is_told() {
     missing-id: 1 4 warning missing-id*
     missing-id-last: 1 4 error missing-id*
     no-final-newline: 1 5 warning no-final-newline*
-    no-header: 2 pisess: ./h.jsonl:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    no-header: 2 {"error":{"kind":"session","message":"./h.jsonl:1: another value stands where the session header should","path":"./h.jsonl","line":1,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
     nul-bytes: 1 4 note time-runs-backwards, 5 error nul-bytes*
     null-and-scalars: 1 4 warning null-line*, 5 warning not-an-entry*, 6 warning not-an-entry*, 7 warning not-an-entry*, 8 warning not-an-entry*
     numbers-v2: 0 1 note old-version
-    numeric-header-id: 2 pisess: ./h.jsonl:1: the session header has no id (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    numeric-header-id: 2 {"error":{"kind":"session","message":"./h.jsonl:1: the session header has no id","path":"./h.jsonl","line":1,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
     orphan: 1 4 warning missing-parent
-    pretty-printed: 2 pisess: ./h.jsonl:8: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    pretty-printed: 2 {"error":{"kind":"session","message":"./h.jsonl:8: another value stands where the session header should","path":"./h.jsonl","line":8,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
     same-timestamps: 0 5 note time-runs-backwards
     second-header-last: 1 6 warning second-header*
     self-parent: 1 3 error self-parent*
     string-version: 0 1 note odd-version*
-    title-slot-alone: 2 pisess: ./h.jsonl: a title line without a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    title-slot-alone: 2 {"error":{"kind":"session","message":"./h.jsonl: a title line without a session header","path":"./h.jsonl","line":null,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
     title-slot-too-short: 1 1 error title-width*
     torn-tail: 1 5 error torn-tail*
     trailing-leaf-record: 0 6 note leaf-record
     two-headers: 1 4 warning second-header*
     unknown-type: 0 4 note unknown-type
-    version-99: 2 pisess: ./h.jsonl:1: the session has the newer format version 99, which pisess does not know (hint: nothing was written; use a newer pisess for it)
+    version-99: 2 {"error":{"kind":"session","message":"./h.jsonl:1: the session has the newer format version 99, which pisess does not know","path":"./h.jsonl","line":1,"hint":"nothing was written; use a newer pisess for it","exit":2}}
     "#);
 }
 

@@ -221,7 +221,7 @@ fn output(command: &str, desk: &Desk) -> String {
 
 #[test]
 fn examples_of_the_help_work() {
-    let all = guide::guides().into_iter().flat_map(|guide| guide.examples).chain(&guide::EXAMPLES);
+    let all = pisess::GUIDES.into_iter().flat_map(|guide| guide.examples).chain(&guide::EXAMPLES);
     let mut wrong = String::new();
     for example in all {
         let desk = Desk::new();
@@ -243,7 +243,7 @@ fn the_readme_has_the_tables_of_the_help() {
         let row = format!("| `{form}` | {meaning} |");
         assert!(readme.contains(&row), "README.md has no row {row}");
     }
-    for guide in guide::guides() {
+    for guide in pisess::GUIDES {
         let link = format!("man/pisess-{}.1", guide.verb);
         assert!(readme.contains(&link), "README.md does not link {link}");
     }

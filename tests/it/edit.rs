@@ -133,11 +133,11 @@ fn halves_that_are_alone_already() {
 #[test]
 fn what_cannot_be_edited() {
     let s = Sandbox::with(&["two-branches.jsonl", "tour.jsonl", "omp.jsonl"]);
-    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl root --omit").fails(2), @"./two-branches.jsonl: root is no entry (hint: root is the place before the first entry; name an entry)");
+    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl root --omit").fails(2), @"./two-branches.jsonl: root is not an entry (hint: root is the place before the first entry; name an entry)");
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl 1a2b3c03 --omit").fails(2), @"./two-branches.jsonl: 1a2b3c03 cannot be edited: it is a label (hint: pi edits user, assistant and toolResult messages and custom messages)");
     assert_snapshot!(s.unchanged("edit ./tour.jsonl '@^{branch_summary}' --undo").fails(2), @"./tour.jsonl: 90f6a3e8 cannot be edited: it is a branch_summary (hint: pi edits user, assistant and toolResult messages and custom messages)");
     assert_snapshot!(s.unchanged("edit ./tour.jsonl 0d9a6c31 --omit").fails(2), @"./tour.jsonl: 0d9a6c31 is not in the context: a compaction stands for it (hint: the model does not see it; `pisess context` prints what it sees)");
-    assert_snapshot!(s.unchanged("edit ./omp.jsonl @^ --omit").fails(2), @"./omp.jsonl: oh-my-pi knows no edits of what its model sees (hint: say it anew on a branch: pisess append --at REF^ adds there what it should be)");
+    assert_snapshot!(s.unchanged("edit ./omp.jsonl @^ --omit").fails(2), @"./omp.jsonl: oh-my-pi knows no edits of what its model sees (hint: append what it should be on a branch instead: pisess append --at REF^)");
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @ @^ --replace x").fails(2), @"--replace: one text for several entries (hint: replace them one by one, or omit the others)");
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @").fails(2), @"the following required arguments were not provided: <--omit|--replace <TEXT>|--undo> (hint: see `pisess edit --help`)");
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @ --omit --undo").fails(2), @"the argument '--omit' cannot be used with '--undo' (hint: see `pisess edit --help`)");
@@ -153,7 +153,7 @@ fn in_pipes_and_on_paper() {
     append 1 line to ./two-branches.jsonl
     {"type":"context_edit","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c01","replacement":null}
     "#);
-    assert_snapshot!(s.run("edit --json ./two-branches.jsonl start --omit -o ./new.jsonl"), @r#"{"path":"./new.jsonl","written":[{"type":"context_edit","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c01","replacement":null}],"editorText":null}"#);
+    assert_snapshot!(s.run("edit --json ./two-branches.jsonl start --omit -o ./new.jsonl"), @r#"{"path":"./new.jsonl","action":"create","dryRun":false,"written":[{"type":"context_edit","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c01","replacement":null}],"editorText":null}"#);
     let done = s.pisess("edit - start --omit").stdin(fixture("two-branches.jsonl")).done();
     assert_eq!((done.code, done.stderr.as_str()), (0, "226b1b5c\n"));
     assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")));

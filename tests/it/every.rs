@@ -1,7 +1,5 @@
 //! Every command, for what must hold of all of them; `F` stands for the session.
 
-use pisess::guide;
-
 /// In forms that change nothing.
 pub const READS: &[&str] = &[
     "tree F",
@@ -97,7 +95,7 @@ pub fn of(line: &str, path: &str) -> String {
 #[test]
 fn no_command_is_left_out() {
     let has = |lines: &[&str], verb: &str| lines.iter().any(|line| line.split(' ').next() == Some(verb));
-    for guide in guide::guides() {
+    for guide in pisess::GUIDES {
         assert!(has(READS, guide.verb), "{} is in no form that reads", guide.verb);
         assert_eq!(
             has(MAKES, guide.verb),

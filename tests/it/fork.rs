@@ -81,7 +81,7 @@ fn before_a_user_message_gives_its_text() {
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     27aa2424  • [label: start]  ← active
     ");
-    assert_snapshot!(s.run("fork --before --json ./two-branches.jsonl 1a2b3c04 -o ./other.jsonl"), @r#"{"path":"./other.jsonl","written":[{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"}],"editorText":"Tissue paper then. How big?"}"#);
+    assert_snapshot!(s.run("fork --before --json ./two-branches.jsonl 1a2b3c04 -o ./other.jsonl"), @r#"{"path":"./other.jsonl","action":"create","dryRun":false,"written":[{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"},{"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Which paper for a kite?"}},{"type":"message","id":"1a2b3c02","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}},{"type":"label","id":"27aa2424","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}],"editorText":"Tissue paper then. How big?"}"#);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn before_takes_a_user_message() {
     for reference in ["1a2b3c05", "root", "1a2b3c03"] {
         s.unchanged(&format!("fork --before ./two-branches.jsonl {reference}")).fails(2);
     }
-    assert_snapshot!(s.unchanged("fork --before ./two-branches.jsonl").fails(2), @"./two-branches.jsonl: @ is no user message (hint: --before takes one; the nearest is @^{user})");
+    assert_snapshot!(s.unchanged("fork --before ./two-branches.jsonl").fails(2), @"./two-branches.jsonl: @ is not a user message (hint: --before takes one; the nearest is @^{user})");
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn dry_run_prints_the_file() {
     {"type":"message","id":"1a2b3c02","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}}
     {"type":"label","id":"27aa2424","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}
     "#);
-    assert_snapshot!(s.unchanged("fork -n --json ./two-branches.jsonl 1a2b3c02"), @r#"{"action":"create","path":"./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl","lines":[{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"},{"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Which paper for a kite?"}},{"type":"message","id":"1a2b3c02","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}},{"type":"label","id":"27aa2424","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}]}"#);
+    assert_snapshot!(s.unchanged("fork -n --json ./two-branches.jsonl 1a2b3c02"), @r#"{"path":"./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl","action":"create","dryRun":true,"written":[{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"},{"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Which paper for a kite?"}},{"type":"message","id":"1a2b3c02","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}},{"type":"label","id":"27aa2424","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}],"editorText":null}"#);
     assert_snapshot!(s.unchanged("fork -n --before ./two-branches.jsonl 1a2b3c04"), @r#"
     create ./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl with 4 lines
     {"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"}
@@ -289,7 +289,7 @@ fn dry_run_prints_the_file() {
 #[test]
 fn json_tells_the_path_and_the_header() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_snapshot!(s.run("fork --json ./two-branches.jsonl"), @r#"{"path":"./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl","written":[{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"}],"editorText":null}"#);
+    assert_snapshot!(s.run("fork --json ./two-branches.jsonl"), @r#"{"path":"./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl","action":"create","dryRun":false,"written":[{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"},{"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Which paper for a kite?"}},{"type":"message","id":"1a2b3c02","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}},{"type":"message","id":"1a2b3c06","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:06.000Z","message":{"role":"user","content":"Washi then. How big?"}},{"type":"message","id":"1a2b3c07","parentId":"1a2b3c06","timestamp":"2026-01-01T00:00:07.000Z","message":{"role":"assistant","content":[{"type":"text","text":"A metre and more, with a bamboo spar."}],"stopReason":"stop"}},{"type":"label","id":"27aa2424","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}],"editorText":null}"#);
 }
 
 #[test]

@@ -78,8 +78,8 @@ fn what_is_so_already_is_not_written() {
         assert_eq!(s.unchanged(line).quiet(), "", "{line}");
     }
     assert_snapshot!(s.unchanged("label -n ./two-branches.jsonl 1a2b3c01 start"), @"nothing to do in ./two-branches.jsonl");
-    assert_snapshot!(s.unchanged("label -n --json ./two-branches.jsonl 1a2b3c01 start"), @r#"{"action":"nothing","path":"./two-branches.jsonl","lines":[]}"#);
-    assert_snapshot!(s.unchanged("label --json ./two-branches.jsonl 1a2b3c01 start"), @r#"{"path":"./two-branches.jsonl","written":[],"editorText":null}"#);
+    assert_snapshot!(s.unchanged("label -n --json ./two-branches.jsonl 1a2b3c01 start"), @r#"{"path":"./two-branches.jsonl","action":"nothing","dryRun":true,"written":[],"editorText":null}"#);
+    assert_snapshot!(s.unchanged("label --json ./two-branches.jsonl 1a2b3c01 start"), @r#"{"path":"./two-branches.jsonl","action":"nothing","dryRun":false,"written":[],"editorText":null}"#);
     let passed = s.pisess("label - 1a2b3c01 start").stdin(fixture("two-branches.jsonl")).done();
     assert_eq!(passed.quiet_bytes(), fixture("two-branches.jsonl"));
 }
@@ -93,8 +93,8 @@ fn lists() {
     "#);
     assert_snapshot!(s.run("label ./tour.jsonl 648dc1b3"), @"green  648dc1b3  2026-03-14 09:32  assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.");
     assert_snapshot!(s.run("label ./tour.jsonl --json"), @r#"
-    {"targetId":"27d4c96f","label":"cause found","timestamp":"2026-03-14T09:28:37.589Z","text":"assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as \"left 23 h ago\". The timetable has no dates, only times."}
-    {"targetId":"648dc1b3","label":"green","timestamp":"2026-03-14T09:32:06.589Z","text":"assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min."}
+    {"id":"27d4c96f","label":"cause found","timestamp":"2026-03-14T09:28:37.589Z","text":"assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as \"left 23 h ago\". The timetable has no dates, only times."}
+    {"id":"648dc1b3","label":"green","timestamp":"2026-03-14T09:32:06.589Z","text":"assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min."}
     "#);
     assert_eq!(s.run("label ./tour.jsonl 0d9a6c31"), "");
     assert_eq!(s.run("label ./tour.jsonl 0d9a6c31 --json"), "");
@@ -121,9 +121,9 @@ fn the_last_in_the_file_wins_whatever_its_branch() {
 fn a_label_on_nothing_names_nothing() {
     let s = Sandbox::with(&["hazards/label-on-nothing.jsonl"]);
     assert_snapshot!(s.run("label ./label-on-nothing.jsonl"), @"ghost  nowhere1  2026-01-01 00:00");
-    assert_snapshot!(s.run("label ./label-on-nothing.jsonl --json"), @r#"{"targetId":"nowhere1","label":"ghost","timestamp":"2026-01-01T00:00:05.000Z","text":""}"#);
+    assert_snapshot!(s.run("label ./label-on-nothing.jsonl --json"), @r#"{"id":"nowhere1","label":"ghost","timestamp":"2026-01-01T00:00:05.000Z","text":""}"#);
     assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl ghost other").fails(2), @r#"./label-on-nothing.jsonl: no entry or label "ghost" (hint: list the ids with `pisess tree --filter all`)"#);
-    assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl root other").fails(2), @"./label-on-nothing.jsonl: root is no entry (hint: root is the place before the first entry; name an entry)");
+    assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl root other").fails(2), @"./label-on-nothing.jsonl: root is not an entry (hint: root is the place before the first entry; name an entry)");
     assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl nowhere1 other").fails(2), @r#"./label-on-nothing.jsonl: no entry or label "nowhere1" (hint: list the ids with `pisess tree --filter all`)"#);
 }
 
@@ -132,16 +132,16 @@ fn names_that_are_none() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for name in ["''", "'  '", "'\n'"] {
         let line = s.unchanged(&format!("label ./two-branches.jsonl @ {name}")).fails(2);
-        assert_eq!(line, "the name is empty (hint: take a label off with --clear)");
+        assert_eq!(line, "the label is empty (hint: clear a label with --clear)");
     }
     let done = s.unchanged("label ./two-branches.jsonl @ 'two\nlines'");
-    assert_snapshot!(done.fails(2), @"the name holds a control character (hint: give it on one line)");
+    assert_snapshot!(done.fails(2), @"the label holds a control character (hint: give it on one line)");
 }
 
 #[test]
 fn json_tells_what_was_written() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_snapshot!(s.run("label --json ./two-branches.jsonl @ end"), @r#"{"path":"./two-branches.jsonl","written":[{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}],"editorText":null}"#);
+    assert_snapshot!(s.run("label --json ./two-branches.jsonl @ end"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}],"editorText":null}"#);
 }
 
 #[test]
@@ -151,12 +151,12 @@ fn dry_run_prints_the_plan() {
     append 1 line to ./two-branches.jsonl
     {"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}
     "#);
-    assert_snapshot!(s.unchanged("label -n --json ./two-branches.jsonl @ end"), @r#"{"action":"append","path":"./two-branches.jsonl","lines":[{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}]}"#);
+    assert_snapshot!(s.unchanged("label -n --json ./two-branches.jsonl @ end"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}],"editorText":null}"#);
     assert_snapshot!(s.unchanged("label -n ./v1.jsonl @ end"), @r#"
     rewrite ./v1.jsonl as version 3 and append 1 line
     {"type":"label","id":"226b1b5c","parentId":"cebfaa52","timestamp":"2026-05-04T12:00:00.000Z","targetId":"cebfaa52","label":"end"}
     "#);
-    assert_snapshot!(s.unchanged("label -n --json ./v1.jsonl @ end"), @r#"{"action":"rewrite","path":"./v1.jsonl","lines":[{"type":"label","id":"226b1b5c","parentId":"cebfaa52","timestamp":"2026-05-04T12:00:00.000Z","targetId":"cebfaa52","label":"end"}]}"#);
+    assert_snapshot!(s.unchanged("label -n --json ./v1.jsonl @ end"), @r#"{"path":"./v1.jsonl","action":"rewrite","dryRun":true,"written":[{"type":"label","id":"226b1b5c","parentId":"cebfaa52","timestamp":"2026-05-04T12:00:00.000Z","targetId":"cebfaa52","label":"end"}],"editorText":null}"#);
     assert_snapshot!(s.unchanged("label -n -o ./out.jsonl ./two-branches.jsonl @ end"), @r#"
     create ./out.jsonl with 1 line
     {"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}
@@ -176,7 +176,7 @@ fn into_another_file() {
     1a2b3c04  └─ user: Tissue paper then. How big?
     1a2b3c05        assistant: Half a metre; larger ones tear.
     ");
-    assert_snapshot!(s.run("label ./two-branches.jsonl @ end --json -o ./json.jsonl"), @r#"{"path":"./json.jsonl","written":[{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}],"editorText":null}"#);
+    assert_snapshot!(s.run("label ./two-branches.jsonl @ end --json -o ./json.jsonl"), @r#"{"path":"./json.jsonl","action":"create","dryRun":false,"written":[{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}],"editorText":null}"#);
     assert_eq!(s.bytes("json.jsonl"), s.bytes("new.jsonl"));
     // The id goes to stderr when stdout carries the session.
     let done = s.unchanged("label ./two-branches.jsonl @ end -o -");

@@ -116,7 +116,7 @@ fn in_pipes_and_on_paper() {
     append 1 line to ./two-branches.jsonl
     {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}
     "#);
-    assert_snapshot!(s.run("merge --json ./two-branches.jsonl 1a2b3c05 --summary s -o ./new.jsonl"), @r#"{"path":"./new.jsonl","written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":null}"#);
+    assert_snapshot!(s.run("merge --json ./two-branches.jsonl 1a2b3c05 --summary s -o ./new.jsonl"), @r#"{"path":"./new.jsonl","action":"create","dryRun":false,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":null}"#);
     let done = s.pisess("merge - 1a2b3c05").stdin(fixture("two-branches.jsonl")).done();
     assert_eq!((done.code, done.stderr.as_str()), (0, "226b1b5c\n"));
     assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")));

@@ -246,7 +246,7 @@ fn what_has_no_meaning_alone() {
         said.push('\n');
     }
     assert_snapshot!(said, @r#"
-    ./b.jsonl: root is no entry (hint: root is the place before the first entry; name an entry)
+    ./b.jsonl: root is not an entry (hint: root is the place before the first entry; name an entry)
     ./b.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)
     ./b.jsonl: llll0001 is the label of an entry that is not picked (hint: labels are not copied; name the copy with `pisess label`)
     ./b.jsonl: the compaction kkkk0001 keeps from uuuu0001 on, which is not picked (hint: pick what it keeps, too; or bring the branch back as a summary with pisess merge)
@@ -268,7 +268,7 @@ fn in_pipes_and_on_paper() {
     append 1 line to ./two-branches.jsonl
     {"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Half a metre; larger ones tear."}],"stopReason":"stop"}}
     "#);
-    assert_snapshot!(s.run("pick --json ./two-branches.jsonl start -o ./new.jsonl"), @r#"{"path":"./new.jsonl","written":[{"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}}],"editorText":null}"#);
+    assert_snapshot!(s.run("pick --json ./two-branches.jsonl start -o ./new.jsonl"), @r#"{"path":"./new.jsonl","action":"create","dryRun":false,"written":[{"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}}],"editorText":null}"#);
     let done = s.pisess("pick - start").stdin(fixture("two-branches.jsonl")).done();
     assert_eq!((done.code, done.stderr.as_str()), (0, "226b1b5c\n"));
     assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")));

@@ -113,9 +113,9 @@ fn a_question_without_an_answer_leaves_nothing_to_tell() {
 #[test]
 fn no_question_is_a_no() {
     let s = Sandbox::with(&[TWO, "hazards/header-only.jsonl", "v1.jsonl"]);
-    assert_snapshot!(s.unchanged("pop ./header-only.jsonl").fails(1), @"./header-only.jsonl: no question leads to the leaf (hint: name the entry to go back to)");
+    assert_snapshot!(s.unchanged("pop ./header-only.jsonl").fails(1), @"./header-only.jsonl: no user message leads to the leaf (hint: name the entry to go back to)");
     s.run("switch ./two-branches.jsonl root");
-    assert_snapshot!(s.unchanged("pop ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: no question leads to the leaf (hint: name the entry to go back to)");
+    assert_snapshot!(s.unchanged("pop ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: no user message leads to the leaf (hint: name the entry to go back to)");
     s.run("switch ./v1.jsonl root");
     assert_eq!(s.unchanged("pop ./v1.jsonl --prepare").code, 1);
 }
@@ -175,5 +175,5 @@ fn dry_run_json_and_streams() {
     Washi then. How big?
     ");
     assert!(done.stdout.starts_with(&fixture(TWO)));
-    assert_snapshot!(s.run("pop --json ./two-branches.jsonl --summary s"), @r#"{"path":"./two-branches.jsonl","written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":"Washi then. How big?"}"#);
+    assert_snapshot!(s.run("pop --json ./two-branches.jsonl --summary s"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":"Washi then. How big?"}"#);
 }

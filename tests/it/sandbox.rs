@@ -238,7 +238,7 @@ impl Call<'_> {
     pub fn into_writer(self, stdout: &mut dyn Write) -> Done {
         let mut stderr = Vec::new();
         let args = std::iter::once("pisess".to_owned()).chain(self.sandbox.arguments(&self.line));
-        let mut world = World {
+        let world = World {
             stdin: &mut Cursor::new(&self.stdin),
             stdout,
             stderr: &mut stderr,
@@ -251,7 +251,7 @@ impl Call<'_> {
             folder: self.sandbox.path(""),
             processors: 2,
         };
-        let code = pisess::run(args.map(Into::into), &mut world);
+        let code = pisess::run(args.map(Into::into), world);
         let stderr = self.sandbox.relative(&String::from_utf8(stderr).expect("stderr is UTF-8"));
         Done { stdout: Vec::new(), stderr, code, folder: self.sandbox.path(""), line: self.line }
     }
@@ -316,7 +316,23 @@ impl Done {
         assert_eq!(self.code, code, "{}: {}", self.line, self.stderr);
         let line = self.stderr.strip_suffix('\n').expect("a whole line");
         assert!(!line.contains('\n'), "{}: more than one line: {line}", self.line);
+        if line.starts_with('{') {
+            let code = u64::from(code);
+            return self.json_error(line, code);
+        }
         line.strip_prefix("pisess: ").expect("pisess speaks").to_owned()
+    }
+
+    /// An error as `--json` prints it, in the words that it has without.
+    #[track_caller]
+    fn json_error(&self, line: &str, code: u64) -> String {
+        let value: serde_json::Value = serde_json::from_str(line).expect("an error is JSON");
+        let keys: Vec<_> = value["error"].as_object().expect("an object").keys().cloned().collect();
+        assert_eq!(keys, ["exit", "hint", "kind", "line", "message", "path"], "{}", self.line);
+        assert_eq!(value["error"]["exit"], code, "{}", self.line);
+        let text = |key: &str| value["error"][key].as_str().map(str::to_owned);
+        let hint = text("hint").map(|hint| format!(" (hint: {hint})")).unwrap_or_default();
+        format!("{}{hint}", text("message").expect("a message"))
     }
 }
 

@@ -344,8 +344,8 @@ fn dry_run_and_json() {
     append 1 line to ./two-branches.jsonl
     {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}
     "#);
-    assert_snapshot!(s.unchanged("summarize -n --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"action":"append","path":"./two-branches.jsonl","lines":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}]}"#);
-    assert_snapshot!(s.run("summarize --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"path":"./two-branches.jsonl","written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":"Tissue paper then. How big?"}"#);
+    assert_snapshot!(s.unchanged("summarize -n --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":"Tissue paper then. How big?"}"#);
+    assert_snapshot!(s.run("summarize --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":"Tissue paper then. How big?"}"#);
     let migrated = s.run("migrate ./v1.jsonl -o -");
     s.run("summarize ./v1.jsonl c307e4fd --summary s");
     assert!(s.text("v1.jsonl").starts_with(&migrated));
@@ -372,7 +372,7 @@ fn a_label_that_is_none() {
     for name in ["''", "' '", "'a\nb'", "'a\u{1b}[2J'"] {
         for source in ["--summary s", "--summarizer 'touch ./ran; echo s'"] {
             let line = format!("summarize ./two-branches.jsonl 1a2b3c05 {source} --label {name}");
-            assert!(s.unchanged(&line).fails(2).starts_with("the name "), "{line}");
+            assert!(s.unchanged(&line).fails(2).starts_with("the label "), "{line}");
         }
     }
     s.run("summarize ./two-branches.jsonl 1a2b3c05 --summary s --label ' back '");

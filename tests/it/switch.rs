@@ -80,7 +80,7 @@ fn where_one_stands_nothing_is_written() {
     let s = Sandbox::with(&[TWO, "v1.jsonl"]);
     assert_snapshot!(s.unchanged("switch ./two-branches.jsonl @"), @"");
     assert_snapshot!(s.unchanged("switch -n ./two-branches.jsonl @"), @"nothing to do in ./two-branches.jsonl");
-    assert_snapshot!(s.unchanged("switch --json ./two-branches.jsonl @"), @r#"{"path":"./two-branches.jsonl","written":[],"editorText":null}"#);
+    assert_snapshot!(s.unchanged("switch --json ./two-branches.jsonl @"), @r#"{"path":"./two-branches.jsonl","action":"nothing","dryRun":false,"written":[],"editorText":null}"#);
     assert_eq!(s.unchanged("switch ./two-branches.jsonl @ -o -").stdout, fixture(TWO));
     // An older file is not migrated for nothing.
     assert_snapshot!(s.unchanged("switch ./v1.jsonl @"), @"");
@@ -91,7 +91,7 @@ fn where_one_stands_nothing_is_written() {
     // The text to be edited is given again.
     s.run("switch ./two-branches.jsonl 1a2b3c04");
     assert_snapshot!(s.unchanged("switch ./two-branches.jsonl 1a2b3c04"), @"Tissue paper then. How big?");
-    assert_snapshot!(s.unchanged("switch --json ./two-branches.jsonl 1a2b3c04"), @r#"{"path":"./two-branches.jsonl","written":[],"editorText":"Tissue paper then. How big?"}"#);
+    assert_snapshot!(s.unchanged("switch --json ./two-branches.jsonl 1a2b3c04"), @r#"{"path":"./two-branches.jsonl","action":"nothing","dryRun":false,"written":[],"editorText":"Tissue paper then. How big?"}"#);
 }
 
 #[test]
@@ -189,9 +189,9 @@ fn with_a_label() {
     s.run("switch ./two-branches.jsonl 1a2b3c07");
     s.run("switch --label washi ./two-branches.jsonl 1a2b3c07");
     assert_snapshot!(s.lines_from(TWO, 12), @r#"{"type":"label","id":"95d82c0b","parentId":"b958585d","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"washi"}"#);
-    assert_snapshot!(s.unchanged("switch --label x ./two-branches.jsonl root").fails(2), @"--label: root is no entry (hint: name another entry, or leave a summary with --summarize)");
+    assert_snapshot!(s.unchanged("switch --label x ./two-branches.jsonl root").fails(2), @"--label: root is not an entry (hint: name another entry, or leave a summary with --summarize)");
     assert_snapshot!(s.unchanged("switch ./two-branches.jsonl -").fails(2), @r#"./two-branches.jsonl: no entry or label "-" (hint: where one stood before is not kept; `pisess branches` lists where one may go)"#);
-    assert_snapshot!(s.unchanged("switch --label ' ' ./two-branches.jsonl 1a2b3c05").fails(2), @"the name is empty (hint: take a label off with --clear)");
+    assert_snapshot!(s.unchanged("switch --label ' ' ./two-branches.jsonl 1a2b3c05").fails(2), @"the label is empty (hint: clear a label with --clear)");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_hook_is_asked() {
     );
     let label = r#"echo {\"label\":\"x\"}"#;
     let said = s.unchanged(&format!("switch ./{TWO} root --hook '{label}'")).fails(2);
-    assert!(said.contains("its `label` is for root, which is no entry; nothing was written"), "{said}");
+    assert!(said.contains("its `label` is for root, which is not an entry; nothing was written"), "{said}");
     // Nobody wanted its summary.
     let answer = r#"{\"summary\":\"mine\",\"label\":\"kept\"}"#;
     s.run(&format!("switch ./{TWO} 1a2b3c05 --hook 'echo {answer}'"));
@@ -265,8 +265,8 @@ fn dry_run_and_json() {
     append 1 line to ./two-branches.jsonl
     {"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c03"},"id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z"}
     "#);
-    assert_snapshot!(s.unchanged("switch -n --json ./two-branches.jsonl 1a2b3c04"), @r#"{"action":"append","path":"./two-branches.jsonl","lines":[{"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c03"},"id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z"}]}"#);
-    assert_snapshot!(s.run("switch --json ./two-branches.jsonl 1a2b3c04"), @r#"{"path":"./two-branches.jsonl","written":[{"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c03"},"id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z"}],"editorText":"Tissue paper then. How big?"}"#);
+    assert_snapshot!(s.unchanged("switch -n --json ./two-branches.jsonl 1a2b3c04"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c03"},"id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z"}],"editorText":"Tissue paper then. How big?"}"#);
+    assert_snapshot!(s.run("switch --json ./two-branches.jsonl 1a2b3c04"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c03"},"id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z"}],"editorText":"Tissue paper then. How big?"}"#);
 }
 
 #[test]
@@ -293,9 +293,9 @@ fn nothing_hangs_under_an_entry_that_no_id_names() {
     let lines =
         [answer("", "no id"), answer(r#""id":"d","#, "first"), answer(r#""id":"d","#, "second")].join("\n");
     s.put(TWO, format!("{}{lines}\n", s.text(TWO)));
-    assert_snapshot!(s.unchanged("switch -q ./two-branches.jsonl :9").fails(2), @"./two-branches.jsonl:9: the entry has no id, so nothing can hang under it (hint: `pisess check` tells more)");
-    assert_snapshot!(s.unchanged("switch -q ./two-branches.jsonl :10").fails(2), @"./two-branches.jsonl:10: the entry has the id of a later one, so nothing can hang under it (hint: `pisess check` tells more)");
-    assert_snapshot!(s.unchanged("summarize -q ./two-branches.jsonl :10 --summary s").fails(2), @"./two-branches.jsonl:10: the entry has the id of a later one, so nothing can hang under it (hint: `pisess check` tells more)");
+    assert_snapshot!(s.unchanged("switch -q ./two-branches.jsonl :9").fails(2), @"./two-branches.jsonl:9: the entry has no id, so it cannot be a parent (hint: see `pisess check ./two-branches.jsonl`)");
+    assert_snapshot!(s.unchanged("switch -q ./two-branches.jsonl :10").fails(2), @"./two-branches.jsonl:10: the entry has the id of a later one, so it cannot be a parent (hint: see `pisess check ./two-branches.jsonl`)");
+    assert_snapshot!(s.unchanged("summarize -q ./two-branches.jsonl :10 --summary s").fails(2), @"./two-branches.jsonl:10: the entry has the id of a later one, so it cannot be a parent (hint: see `pisess check ./two-branches.jsonl`)");
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! The repository checks itself: what has a name has it everywhere.
 
-use pisess::guide;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +35,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
 fn each_verb_has_its_places() {
     let verbs = pisess::command();
     let verbs: Vec<_> = verbs.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
-    let guided: Vec<_> = guide::guides().iter().map(|guide| guide.verb).collect();
+    let guided: Vec<_> = pisess::GUIDES.iter().map(|guide| guide.verb).collect();
     assert_eq!(verbs, guided, "the guides and the commands");
     let architecture = read("ARCHITECTURE.md");
     for verb in verbs {

@@ -5,14 +5,14 @@
 //! call and its result stay together or go together, because a model's API takes neither alone.
 
 use super::append::text_blocks;
-use super::{Stamp, parent_id};
+use super::{IdSource, parent_id};
 use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::string::encoded;
 use crate::core::json::write::Object;
 use crate::core::pi::context::{Edit, Edits, in_force};
-use crate::core::plan::Change;
+use crate::core::plan::{Change, NewEntry};
 use crate::core::session::Session;
 use crate::core::text::Text;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -58,7 +58,7 @@ enum Seen {
     Content(Vec<u8>),
 }
 
-/// Edits the entries, in the order of the path; `None` where all is so already.
+/// Edits the entries, in the order of the path; no entry where all is so already.
 ///
 /// # Errors
 /// See [`Refused`].
@@ -67,8 +67,8 @@ pub fn edit(
     bodies: &dyn Bodies,
     targets: &[EntryIx],
     wanted: Wanted,
-    stamp: &mut Stamp,
-) -> Result<Option<Change>, Refused> {
+    fresh: &mut IdSource,
+) -> Result<Change, Refused> {
     let path = session.path(session.leaf);
     let on_path: HashSet<_> = path.iter().copied().collect();
     if let Some(&off) = targets.iter().find(|ix| !on_path.contains(ix)) {
@@ -90,19 +90,19 @@ pub fn edit(
         changes.insert(target, (before, becomes(session, bodies, target, wanted)?));
     }
     halves(session, bodies, &context, &edits, &changes)?;
-    let mut lines = Vec::new();
-    let mut ids = Vec::new();
+    let mut change = Change::default();
     let mut parent = parent_id(session, session.leaf).map(Text::into_owned);
     for ix in context {
         let Some((before, after)) = changes.remove(&ix) else { continue };
         if before != after {
-            let id = stamp.entry_id(session, &ids);
-            lines.push(line(&id, parent.as_ref(), &stamp.timestamp(), &session.id(ix), &after));
-            parent = Some(Text::from(id.clone()));
-            ids.push(id);
+            let (id, target) = (fresh.entry_id(session), session.id(ix));
+            let line = line(&id, parent.as_ref(), &fresh.timestamp(), &target, &after);
+            let id = Text::from(id);
+            parent = Some(id.clone());
+            change.entries.push(NewEntry { id, line });
         }
     }
-    Ok((!lines.is_empty()).then_some(Change { lines }))
+    Ok(change)
 }
 
 /// In pi's key order.

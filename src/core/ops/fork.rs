@@ -7,7 +7,7 @@
 //! in both dialects.
 
 use super::switch::mark;
-use super::{Stamp, label};
+use super::{IdSource, label};
 use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::Raw;
@@ -41,11 +41,11 @@ pub fn fork(
     bodies: &dyn Bodies,
     end: Position,
     options: &ForkOptions,
-    stamp: &mut Stamp,
+    fresh: &mut IdSource,
 ) -> io::Result<NewSession> {
     let path = session.path(end);
     let pieces = without_labels(session, bodies, &path)?;
-    Ok(finished(session, pieces, end, options, stamp))
+    Ok(finished(session, pieces, end, options, fresh))
 }
 
 /// The path to `top` and all that hangs below it, in the order of the file. The leaf is the source's,
@@ -58,7 +58,7 @@ pub fn fork_subtree(
     bodies: &dyn Bodies,
     top: Position,
     options: &ForkOptions,
-    stamp: &mut Stamp,
+    fresh: &mut IdSource,
 ) -> io::Result<NewSession> {
     let subtree = subtree(&Tree::new(session), top);
     let in_subtree = session.leaf.filter(|leaf| subtree.contains(leaf));
@@ -68,7 +68,7 @@ pub fn fork_subtree(
     let entries: Vec<_> = session.path(above).into_iter().chain(subtree.iter().copied()).collect();
     let mut pieces = without_labels(session, bodies, &entries)?;
     pieces.sort_by_key(|&(ix, _)| ix);
-    Ok(finished(session, pieces, leaf, options, stamp))
+    Ok(finished(session, pieces, leaf, options, fresh))
 }
 
 /// An entry and all below it, parents first; all entries for the root.
@@ -89,47 +89,50 @@ fn finished(
     copies: Vec<(EntryIx, Piece)>,
     leaf: Position,
     options: &ForkOptions,
-    stamp: &mut Stamp,
+    fresh: &mut IdSource,
 ) -> NewSession {
-    let timestamp = stamp.timestamp();
+    let timestamp = fresh.timestamp();
     let leaf = session.upwards(leaf).find(|&ix| !is_left_out(session.entry(ix).kind));
     let leaf = leaf.map(|ix| session.id(ix).into_owned());
     let last = copies.last().map(|&(ix, _)| session.id(ix).into_owned());
     let kept: HashSet<_> = copies.iter().map(|&(ix, _)| ix).collect();
     let mut pieces: Vec<_> = copies.into_iter().map(|(_, piece)| piece).collect();
-    let (mut parent, mut ids) = (leaf.clone(), Vec::new());
+    let (mut end, mut has_labels) = (leaf.clone(), false);
     let labels = Labels::new(session);
     for (target, change) in labels.iter().filter(|(target, _)| kept.contains(target)) {
-        let id = stamp.entry_id(session, &ids);
         // pi keeps the time of the label; oh-my-pi writes its own.
         let time = match session.dialect {
             Dialect::Pi => session.text(change.timestamp).to_string(),
             Dialect::OhMyPi => timestamp.clone(),
         };
-        let name = session.text(change.name);
-        pieces.push(Piece::Made(label::entry(&id, parent.as_ref(), &time, &session.id(target), Some(&name))));
-        parent = Some(Text::from(id.clone()));
-        ids.push(id);
+        let (id, name) = (fresh.entry_id(session), session.text(change.name));
+        let label = label::entry(id, end.as_ref(), &time, &session.id(target), Some(&name));
+        end = Some(label.id.clone());
+        has_labels = true;
+        pieces.push(Piece::New(label));
     }
-    if ids.is_empty() && leaf != last {
-        let id = stamp.entry_id(session, &ids);
-        pieces.push(Piece::Made(mark(last.as_ref(), leaf.as_ref(), &id, &timestamp)));
+    if !has_labels && leaf != last {
+        let mark = mark(last.as_ref(), leaf.as_ref(), fresh.entry_id(session), &timestamp);
+        end = Some(mark.id.clone());
+        pieces.push(Piece::New(mark));
     }
     NewSession {
         head: head(session, options, &timestamp),
         id: options.session_id.clone(),
         timestamp,
+        leaf: end,
         entries: Entries::Some(pieces),
     }
 }
 
 /// Every entry and branch.
-pub fn fork_all(session: &Session, options: &ForkOptions, stamp: &Stamp) -> NewSession {
-    let timestamp = stamp.timestamp();
+pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> NewSession {
+    let timestamp = fresh.timestamp();
     NewSession {
         head: head(session, options, &timestamp),
         id: options.session_id.clone(),
         timestamp,
+        leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()),
         entries: Entries::All,
     }
 }

@@ -1,31 +1,60 @@
-//! Naming an entry, and taking its name off.
+//! Setting and clearing labels.
 
-use super::{Stamp, parent_id};
+use super::{IdSource, parent_id};
 use crate::core::entry::EntryIx;
 use crate::core::json::write::Object;
 use crate::core::labels::Labels;
-use crate::core::plan::Change;
+use crate::core::plan::{Change, NewEntry};
 use crate::core::reference::{Position, is_form};
 use crate::core::session::Session;
 use crate::core::text::Text;
 
-/// Gives `target` the name (`None` takes it off); `None` where it is so already. The entry hangs
+/// Labels `target` (`None` clears its label); no entry where it is so already. The label is an entry
 /// under the leaf and becomes the leaf, as in both agents.
-pub fn label(session: &Session, target: EntryIx, name: Option<&Text>, stamp: &mut Stamp) -> Option<Change> {
-    let current = Labels::new(session).name(target);
-    if current.as_ref() == name {
-        return None;
+///
+/// # Errors
+/// Where the entry cannot have the name.
+pub fn label(
+    session: &Session,
+    target: EntryIx,
+    name: Option<&Text>,
+    fresh: &mut IdSource,
+) -> Result<Change, NameError> {
+    name.map_or(Ok(()), |name| check_name(session, Some(target), name))?;
+    Ok(set(session, &[(target, name)], fresh))
+}
+
+/// Labels `target` with a name that other entries may have: it is cleared there.
+///
+/// # Errors
+/// Where the name is a form of reference.
+pub fn move_label(
+    session: &Session,
+    target: EntryIx,
+    name: &Text,
+    fresh: &mut IdSource,
+) -> Result<Change, NameError> {
+    match check_name(session, Some(target), name) {
+        Ok(()) | Err(NameError::Held { .. }) => {}
+        Err(form) => return Err(form),
     }
-    let parent = parent_id(session, session.leaf);
-    Some(Change {
-        lines: vec![entry(
-            &stamp.entry_id(session, &[]),
-            parent.as_ref(),
-            &stamp.timestamp(),
-            &session.id(target),
-            name,
-        )],
-    })
+    let holders = Labels::new(session).named(name).into_iter().filter(|&holder| holder != target);
+    let changes: Vec<_> = holders.map(|holder| (holder, None)).chain([(target, Some(name))]).collect();
+    Ok(set(session, &changes, fresh))
+}
+
+/// Label entries one after the other under the leaf, where they change anything.
+fn set(session: &Session, changes: &[(EntryIx, Option<&Text>)], fresh: &mut IdSource) -> Change {
+    let labels = Labels::new(session);
+    let mut parent = parent_id(session, session.leaf).map(Text::into_owned);
+    let mut change = Change::default();
+    for &(target, name) in changes.iter().filter(|(target, name)| labels.name(*target).as_ref() != *name) {
+        let (id, time) = (fresh.entry_id(session), fresh.timestamp());
+        let entry = entry(id, parent.as_ref(), &time, &session.id(target), name);
+        parent = Some(entry.id.clone());
+        change.entries.push(entry);
+    }
+    change
 }
 
 /// Why an entry cannot have a name.
@@ -85,18 +114,19 @@ pub fn labelled_at_leaf(session: &Session) -> Position {
 
 /// A label entry, in the agents' key order.
 pub fn entry(
-    id: &str,
+    id: String,
     parent: Option<&Text>,
     timestamp: &str,
     target: &Text,
     name: Option<&Text>,
-) -> Vec<u8> {
-    Object::new()
+) -> NewEntry {
+    let line = Object::new()
         .str("type", "label")
-        .str("id", id)
+        .str("id", &id)
         .text_or_null("parentId", parent)
         .str("timestamp", timestamp)
         .text("targetId", target)
         .with(name, |entry, name| entry.text("label", name))
-        .finish()
+        .finish();
+    NewEntry { id: Text::from(id), line }
 }

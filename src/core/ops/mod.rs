@@ -15,38 +15,48 @@ pub mod tree;
 
 use super::session::Session;
 use super::text::Text;
+use std::collections::HashSet;
 
-/// The clock and the id source, handed in: the core has neither.
-pub struct Stamp<'a> {
+/// Ids and the time for new entries, handed in: the core has neither clock nor randomness.
+pub struct IdSource<'a> {
     /// Milliseconds since 1970.
     pub now_ms: i64,
-    /// Gives candidates for entry ids, 8 hex digits each.
-    pub candidates: &'a mut dyn FnMut() -> String,
+    /// Candidates for entry ids, 8 hex digits each.
+    candidates: &'a mut dyn FnMut() -> String,
+    issued: HashSet<String>,
 }
 
-impl Stamp<'_> {
-    /// The time as the agents write it.
+impl<'a> IdSource<'a> {
+    /// A source that takes its candidates from a function.
+    pub fn new(now_ms: i64, candidates: &'a mut dyn FnMut() -> String) -> Self {
+        IdSource { now_ms, candidates, issued: HashSet::new() }
+    }
+
+    /// Returns the time as the agents write it.
     pub fn timestamp(&self) -> String {
         super::time::iso_string(self.now_ms)
     }
 
-    /// An id that no entry of the session has, nor one of `others`.
-    pub fn entry_id(&mut self, session: &Session, others: &[String]) -> String {
-        self.free_id(session, |id| others.iter().any(|other| other == id))
+    /// Returns an id that no entry of the session has and that was not issued before.
+    pub fn entry_id(&mut self, session: &Session) -> String {
+        self.free_id(session, |_| false)
     }
 
-    /// An id that no entry of the session has, and that is not taken otherwise.
+    /// Returns such an id that is not taken otherwise either.
     pub fn free_id(&mut self, session: &Session, is_taken: impl Fn(&str) -> bool) -> String {
         loop {
             let id = (self.candidates)();
-            if session.find(&Text::from(id.as_str())).is_none() && !is_taken(&id) {
+            if session.find(&Text::from(id.as_str())).is_none()
+                && !is_taken(&id)
+                && self.issued.insert(id.clone())
+            {
                 return id;
             }
         }
     }
 }
 
-/// The id of a parent: that of the leaf, or none before the first entry.
+/// Returns the id of a parent: that of an entry, or none before the first entry.
 pub fn parent_id(session: &Session, parent: super::reference::Position) -> Option<Text<'_>> {
     parent.map(|ix| session.id(ix))
 }

@@ -9,13 +9,13 @@
 //!   └── x ── y ── call' ── r1' ── r2' ── b'
 //! ```
 
-use super::{Stamp, parent_id};
+use super::{IdSource, parent_id};
 use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::edit::Edit;
 use crate::core::json::string::encoded;
-use crate::core::plan::Change;
+use crate::core::plan::{Change, NewEntry};
 use crate::core::reference::Position;
 use crate::core::session::{Dialect, Session};
 use crate::core::text::Text;
@@ -66,7 +66,7 @@ pub fn pick(
     bodies: &dyn Bodies,
     chosen: &[EntryIx],
     onto: Position,
-    stamp: &mut Stamp,
+    fresh: &mut IdSource,
 ) -> Result<Picked, Refused> {
     if let Some(&record) = chosen.iter().find(|&&ix| session.entry(ix).kind == Kind::Leaf) {
         return Err(Refused::LeafRecord(record));
@@ -91,18 +91,16 @@ pub fn pick(
         ancestry: Ancestry::new(session),
         above: session.path(onto).into_iter().collect(),
         ids: HashMap::new(),
-        taken: HashSet::new(),
         parent: parent_id(session, onto).map(Text::into_owned),
     };
     for &ix in &order {
-        let id = graft.new_id(stamp);
-        graft.ids.insert(ix, id);
+        graft.ids.insert(ix, Text::from(fresh.entry_id(session)));
     }
-    let mut lines = Vec::new();
+    let mut entries = Vec::new();
     for &ix in &order {
-        lines.push(graft.copy(ix, &stamp.timestamp())?);
+        entries.push(graft.copy(ix, &fresh.timestamp())?);
     }
-    Ok(Picked { change: Change { lines }, along })
+    Ok(Picked { change: Change { entries }, along })
 }
 
 /// The entry that a member of an entry's line names.
@@ -210,20 +208,13 @@ struct Graft<'a> {
     above: HashSet<EntryIx>,
     /// The copies' ids.
     ids: HashMap<EntryIx, Text<'static>>,
-    taken: HashSet<String>,
     /// The parent of the next copy.
     parent: Option<Text<'static>>,
 }
 
 impl Graft<'_> {
-    fn new_id(&mut self, stamp: &mut Stamp) -> Text<'static> {
-        let id = stamp.free_id(self.session, |id| self.taken.contains(id));
-        self.taken.insert(id.clone());
-        Text::from(id)
-    }
-
-    /// The line of a copy, which is the parent of the next.
-    fn copy(&mut self, ix: EntryIx, timestamp: &str) -> Result<Vec<u8>, Refused> {
+    /// Returns the copy, which is the parent of the next.
+    fn copy(&mut self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, Refused> {
         let line = self.bodies.line(ix)?;
         let entry = Raw::checked(line.trim_ascii());
         let mut edit =
@@ -235,8 +226,8 @@ impl Graft<'_> {
         for (key, name) in self.names(ix, entry)? {
             edit.set(key, &encoded(&name));
         }
-        self.parent = Some(id);
-        Ok(edit.finish())
+        self.parent = Some(id.clone());
+        Ok(NewEntry { id, line: edit.finish() })
     }
 
     /// What a copy names instead.

@@ -1,12 +1,12 @@
 //! Entries that hold a summary: compactions and branch summaries, in the agents' key order.
 
-use super::{Stamp, label, parent_id};
+use super::{IdSource, label, parent_id};
 use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::Raw;
 use crate::core::json::edit::Edit;
 use crate::core::json::write::{Object, texts};
-use crate::core::plan::Change;
+use crate::core::plan::{Change, NewEntry};
 use crate::core::prepare::FileLists;
 use crate::core::reference::Position;
 use crate::core::session::{Dialect, Session};
@@ -42,27 +42,27 @@ pub fn compaction(
     session: &Session,
     compaction: &Compaction,
     summary: &Summary,
-    stamp: &mut Stamp,
+    fresh: &mut IdSource,
 ) -> Change {
-    let id = stamp.entry_id(session, &[]);
+    let id = fresh.entry_id(session);
     let kept = compaction.first_kept.map_or_else(|| Text::from(id.as_str()), |ix| session.id(ix));
-    let entry = base("compaction", &id, parent_id(session, session.leaf).as_ref(), &stamp.timestamp())
+    let entry = base("compaction", &id, parent_id(session, session.leaf).as_ref(), &fresh.timestamp())
         .text("summary", &summary.text)
         .text("firstKeptEntryId", &kept)
         .number("tokensBefore", compaction.tokens_before)
         .json("details", &summary.details);
     let entry = flagged(entry, session.dialect, summary)
         .with(compaction.system_message.as_ref(), |entry, message| {
-            entry.json("systemMessage", &timed(message, stamp))
+            entry.json("systemMessage", &timed(message, fresh))
         });
-    Change { lines: vec![entry.finish()] }
+    Change::of(NewEntry { id: Text::from(id), line: entry.finish() })
 }
 
 /// The message with the time of the compaction.
-fn timed(message: &[u8], stamp: &Stamp) -> Vec<u8> {
+fn timed(message: &[u8], fresh: &IdSource) -> Vec<u8> {
     match Edit::new(message) {
         Ok(mut edit) => {
-            edit.set("timestamp", stamp.now_ms.to_string().as_bytes());
+            edit.set("timestamp", fresh.now_ms.to_string().as_bytes());
             edit.finish()
         }
         Err(_) => message.to_vec(),
@@ -77,13 +77,13 @@ pub fn branch(
     new_leaf: Position,
     summary: &Summary,
     name: Option<&Text>,
-    stamp: &mut Stamp,
+    fresh: &mut IdSource,
 ) -> Change {
     let from = match session.dialect {
         Dialect::Pi => old_leaf,
         Dialect::OhMyPi => new_leaf,
     };
-    told(session, from, new_leaf, summary, name, stamp)
+    told(session, from, new_leaf, summary, name, fresh)
 }
 
 /// Appends a summary of the branch that ends at `from` under the leaf, and a label on it where one is
@@ -93,9 +93,9 @@ pub fn merged(
     from: Position,
     summary: &Summary,
     name: Option<&Text>,
-    stamp: &mut Stamp,
+    fresh: &mut IdSource,
 ) -> Change {
-    told(session, from, session.leaf, summary, name, stamp)
+    told(session, from, session.leaf, summary, name, fresh)
 }
 
 /// The summary on the way from `behind` to the leaf that tells of the branch ending at `from`.
@@ -125,21 +125,20 @@ fn told(
     parent: Position,
     summary: &Summary,
     name: Option<&Text>,
-    stamp: &mut Stamp,
+    fresh: &mut IdSource,
 ) -> Change {
-    let id = stamp.entry_id(session, &[]);
+    let id = fresh.entry_id(session);
     let from = parent_id(session, from).unwrap_or_else(|| Text::from("root"));
-    let entry = base("branch_summary", &id, parent_id(session, parent).as_ref(), &stamp.timestamp())
+    let entry = base("branch_summary", &id, parent_id(session, parent).as_ref(), &fresh.timestamp())
         .text("fromId", &from)
         .text("summary", &summary.text)
         .json("details", &summary.details);
-    let mut lines = vec![flagged(entry, session.dialect, summary).finish()];
-    if let Some(name) = name {
-        let summary_id = Text::from(id.as_str());
-        let label_id = stamp.entry_id(session, std::slice::from_ref(&id));
-        lines.push(label::entry(&label_id, Some(&summary_id), &stamp.timestamp(), &summary_id, Some(name)));
-    }
-    Change { lines }
+    let line = flagged(entry, session.dialect, summary).finish();
+    let summary = NewEntry { id: Text::from(id), line };
+    let label = name.map(|name| {
+        label::entry(fresh.entry_id(session), Some(&summary.id), &fresh.timestamp(), &summary.id, Some(name))
+    });
+    Change { entries: std::iter::once(summary.clone()).chain(label).collect() }
 }
 
 /// `details` in both agents' shape, which their later tracking of files reads.

@@ -4,13 +4,13 @@
 //! is appended at that place, the mark: the last entry of the file is the leaf, and a `custom` entry
 //! of a type that nobody knows is seen by no model.
 
-use super::{Stamp, label, parent_id};
+use super::{IdSource, label, parent_id};
 use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::Raw;
 use crate::core::json::write::Object;
 use crate::core::labels::Labels;
-use crate::core::plan::Change;
+use crate::core::plan::{Change, NewEntry};
 use crate::core::reference::Position;
 use crate::core::session::Session;
 use crate::core::text::Text;
@@ -37,24 +37,21 @@ pub fn switch(
     session: &Session,
     bodies: &dyn Bodies,
     switch: &Switch,
-    stamp: &mut Stamp,
+    fresh: &mut IdSource,
 ) -> io::Result<Change> {
     let mut change = Change::default();
-    let mut leaf = session.leaf.map(|leaf| session.id(leaf).to_string());
-    let mut ids = Vec::new();
+    let mut leaf = parent_id(session, session.leaf).map(Text::into_owned);
     if !stands_at(session, bodies, switch.place)? {
-        let id = stamp.entry_id(session, &ids);
-        let (from, to) = (parent_id(session, session.leaf), parent_id(session, switch.place));
-        change.lines.push(mark(from.as_ref(), to.as_ref(), &id, &stamp.timestamp()));
-        leaf = Some(id.clone());
-        ids.push(id);
+        let (id, to) = (fresh.entry_id(session), parent_id(session, switch.place));
+        let mark = mark(leaf.as_ref(), to.as_ref(), id, &fresh.timestamp());
+        leaf = Some(mark.id.clone());
+        change.entries.push(mark);
     }
     if let Some((target, name)) =
         switch.label.filter(|&(ix, name)| Labels::new(session).name(ix).as_ref() != Some(name))
     {
-        let (id, parent) = (stamp.entry_id(session, &ids), leaf.map(Text::from));
-        let target = session.id(target);
-        change.lines.push(label::entry(&id, parent.as_ref(), &stamp.timestamp(), &target, Some(name)));
+        let (id, target) = (fresh.entry_id(session), session.id(target));
+        change.entries.push(label::entry(id, leaf.as_ref(), &fresh.timestamp(), &target, Some(name)));
     }
     Ok(change)
 }
@@ -102,14 +99,15 @@ pub fn is_mark(session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Resul
 }
 
 /// A mark, in the agents' key order for a `custom` entry.
-pub fn mark(from: Option<&Text>, to: Option<&Text>, id: &str, timestamp: &str) -> Vec<u8> {
+pub fn mark(from: Option<&Text>, to: Option<&Text>, id: String, timestamp: &str) -> NewEntry {
     let data = Object::new().text_or_null("from", from).text_or_null("to", to).finish();
-    Object::new()
+    let line = Object::new()
         .str("type", "custom")
         .str("customType", MARK)
         .json("data", &data)
-        .str("id", id)
+        .str("id", &id)
         .text_or_null("parentId", to)
         .str("timestamp", timestamp)
-        .finish()
+        .finish();
+    NewEntry { id: Text::from(id), line }
 }

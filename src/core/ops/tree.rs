@@ -30,7 +30,8 @@ pub enum Filter {
 /// A tree ready to be drawn: places in drawing order.
 #[derive(Debug)]
 pub struct Drawing<'a> {
-    session: &'a Session,
+    /// The session.
+    pub session: &'a Session,
     labels: Labels<'a>,
     /// What each row's place is.
     pub places: Vec<Place>,

@@ -220,6 +220,28 @@ impl StoreError {
         matches!(self, StoreError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
+    /// Returns the file or folder that it is about.
+    pub fn path(&self) -> Option<&Path> {
+        Some(match self {
+            StoreError::NotFound { path, .. }
+            | StoreError::IsFolder { path, .. }
+            | StoreError::NotRegular { path, .. }
+            | StoreError::Permission { path, .. }
+            | StoreError::Io { path, .. }
+            | StoreError::Exists { path, .. }
+            | StoreError::SameAsInput { path }
+            | StoreError::HardLinked { path, .. }
+            | StoreError::Busy { path, .. }
+            | StoreError::Changed { path, .. }
+            | StoreError::LiveAgent { path, .. }
+            | StoreError::NoLockSupport { path, .. }
+            | StoreError::AttributesLost { path, .. }
+            | StoreError::GrowthLost { path, .. }
+            | StoreError::Unsynced { folder: path, .. } => path,
+            StoreError::Torn { failure, .. } => return failure.path(),
+        })
+    }
+
     /// What to try, where there is something.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {

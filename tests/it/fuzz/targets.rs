@@ -121,7 +121,7 @@ fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
     // Ids that are taken are asked for again, so no two may be the same.
     let count = Cell::new(0_u128);
     let args = std::iter::once("pisess").chain(line.split(' ')).map(Into::into);
-    let mut world = World {
+    let world = World {
         stdin: &mut Cursor::new(stdin),
         stdout: &mut stdout,
         stderr: &mut stderr,
@@ -134,5 +134,5 @@ fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
         folder: std::path::PathBuf::new(),
         processors: 1,
     };
-    (pisess::run(args, &mut world), stdout)
+    (pisess::run(args, world), stdout)
 }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 pub fn pages() -> Vec<(String, String)> {
     let mut command = pisess::command();
     command.build();
-    let verbs = guide::guides().map(|guide| {
+    let verbs = pisess::GUIDES.map(|guide| {
         let verb = command.find_subcommand(guide.verb).expect("each guide has its command");
         (format!("pisess-{}.1", guide.verb), of_command(verb, &guide))
     });
@@ -80,7 +80,7 @@ fn of_command(command: &Command, guide: &Guide) -> String {
         true => "How files are written, and what to know while an agent runs, is told in `pisess(1)`.",
         false => "This command writes no file. Older formats are read as if they were migrated.",
     });
-    let others = guide::guides().into_iter().map(|guide| format!("pisess-{}", guide.verb));
+    let others = pisess::GUIDES.into_iter().map(|guide| format!("pisess-{}", guide.verb));
     page.see_also(std::iter::once("pisess".to_owned()).chain(others.filter(|other| *other != name)));
     page.text
 }

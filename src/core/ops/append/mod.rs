@@ -7,21 +7,20 @@ mod made;
 mod shape;
 
 pub use made::{Made, text_blocks};
-pub use shape::is_known;
 
 use super::edit::call_ids;
-use super::{Stamp, parent_id};
+use super::{IdSource, parent_id};
 use crate::core::bodies::{Bodies, kind_of};
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::edit::Edit;
 use crate::core::json::string::encoded;
-use crate::core::plan::Change;
+use crate::core::plan::{Change, NewEntry};
 use crate::core::reference::Position;
 use crate::core::session::{Dialect, Session};
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 
 /// Why an entry is not one that may be appended, or a message not one that a model may see.
@@ -35,6 +34,15 @@ pub struct Refused {
     pub hint: Option<String>,
 }
 
+/// Entries that may be appended.
+#[derive(Debug)]
+pub struct Appended {
+    /// The entries.
+    pub change: Change,
+    /// Their types that neither agent writes: of a newer one perhaps, or misspelled.
+    pub unknown: BTreeSet<String>,
+}
+
 /// Chains the entries, as JSON, under `place`: each under the one before, unless it names a parent.
 ///
 /// # Errors
@@ -44,15 +52,22 @@ pub fn append<'a>(
     bodies: &dyn Bodies,
     place: Position,
     entries: impl IntoIterator<Item = &'a [u8]>,
-    stamp: &mut Stamp,
-) -> Result<Change, Refused> {
+    fresh: &mut IdSource,
+) -> Result<Appended, Refused> {
     let parent = parent_id(session, place).map(Text::into_owned);
-    let mut batch =
-        Batch { session, bodies, ids: HashMap::new(), parents: Vec::new(), lines: Vec::new(), parent };
+    let mut batch = Batch {
+        session,
+        bodies,
+        ids: HashMap::new(),
+        parents: Vec::new(),
+        entries: Vec::new(),
+        unknown: BTreeSet::new(),
+        parent,
+    };
     for (number, entry) in entries.into_iter().enumerate() {
-        batch.take(entry, stamp).map_err(|(what, hint)| Refused { number, what, hint })?;
+        batch.take(entry, fresh).map_err(|(what, hint)| Refused { number, what, hint })?;
     }
-    Ok(Change { lines: batch.lines })
+    Ok(Appended { change: Change { entries: batch.entries }, unknown: batch.unknown })
 }
 
 /// Looks at an array of messages that a model is to see.
@@ -72,7 +87,8 @@ struct Batch<'s> {
     /// Their numbers.
     ids: HashMap<Text<'static>, usize>,
     parents: Vec<Option<Text<'static>>>,
-    lines: Vec<Vec<u8>>,
+    entries: Vec<NewEntry>,
+    unknown: BTreeSet<String>,
     /// The parent of the next one that names none.
     parent: Option<Text<'static>>,
 }
@@ -86,7 +102,7 @@ enum Above {
 
 impl Batch<'_> {
     /// Takes in the next entry.
-    fn take(&mut self, line: &[u8], stamp: &mut Stamp) -> Result<(), shape::Flaw> {
+    fn take(&mut self, line: &[u8], fresh: &mut IdSource) -> Result<(), shape::Flaw> {
         let hint = "each line is one entry, such as {\"type\":\"custom\",\"customType\":\"seen\"}";
         let flaw = |what: &str| (what.to_owned(), Some(hint.to_owned()));
         let entry = Raw::parse(line).map_err(|error| flaw(&error.to_string()))?;
@@ -112,7 +128,7 @@ impl Batch<'_> {
             }
             known => shape::check(self.session.dialect, known, entry)?,
         }
-        let id = self.id(entry, stamp)?;
+        let id = self.id(entry, fresh)?;
         let parent = self.parent_of(entry)?;
         if let Some(timestamp) = entry.get("timestamp")
             && timestamp.raw_string().and_then(|_| parse_js_date(timestamp.text()?.as_bytes())).is_none()
@@ -124,7 +140,11 @@ impl Batch<'_> {
         }
         self.names(entry, &id, parent.as_ref())?;
         self.answers(entry, parent.as_ref())?;
-        self.lines.push(filled(entry, &id, parent.as_ref(), stamp));
+        if !shape::is_known(&kind.to_string_lossy()) {
+            self.unknown.insert(kind.to_string());
+        }
+        let line = filled(entry, &id, parent.as_ref(), fresh);
+        self.entries.push(NewEntry { id: id.clone(), line });
         self.parents.push(parent);
         self.ids.insert(id.clone(), self.ids.len());
         self.parent = Some(id);
@@ -148,10 +168,10 @@ impl Batch<'_> {
         })
     }
 
-    fn id(&self, entry: Raw, stamp: &mut Stamp) -> Result<Text<'static>, shape::Flaw> {
+    fn id(&self, entry: Raw, fresh: &mut IdSource) -> Result<Text<'static>, shape::Flaw> {
         let Some(given) = entry.get("id") else {
             let is_taken = |id: &str| self.ids.contains_key(&Text::from(id));
-            return Ok(Text::from(stamp.free_id(self.session, is_taken)));
+            return Ok(Text::from(fresh.free_id(self.session, is_taken)));
         };
         let hint = Some("leave it out to be given one".to_owned());
         match given.text().filter(|id| !id.is_empty()) {
@@ -228,7 +248,7 @@ impl Batch<'_> {
             }
             Above::Stored(_) => {}
             Above::Made(number) => {
-                Raw::checked(&self.lines[number]).get("message").into_iter().for_each(look);
+                Raw::checked(&self.entries[number].line).get("message").into_iter().for_each(look);
             }
         }
         Ok(calls)
@@ -237,11 +257,11 @@ impl Batch<'_> {
 
 /// The line with what it leaves out, where the agents have it: behind `type`, or in notes and messages
 /// of extensions at the end; the time of a message at the message's end.
-fn filled(entry: Raw, id: &Text, parent: Option<&Text>, stamp: &Stamp) -> Vec<u8> {
+fn filled(entry: Raw, id: &Text, parent: Option<&Text>, fresh: &IdSource) -> Vec<u8> {
     let mut edit = Edit::new(entry.bytes()).expect("it was parsed as an object");
     let at_end = matches!(kind_of(entry), Kind::Custom | Kind::CustomMessage);
     let parent = parent.map_or_else(|| b"null".to_vec(), encoded);
-    let time = encoded(&Text::from(stamp.timestamp()));
+    let time = encoded(&Text::from(fresh.timestamp()));
     let mut before = "type";
     for (key, value) in [("id", encoded(id)), ("parentId", parent), ("timestamp", time)] {
         match entry.get(key) {
@@ -254,7 +274,7 @@ fn filled(entry: Raw, id: &Text, parent: Option<&Text>, stamp: &Stamp) -> Vec<u8
         && kind_of(entry) == Kind::Message
     {
         let mut timed = Edit::new(message.bytes()).expect("its shape was looked at");
-        timed.set("timestamp", stamp.now_ms.to_string().as_bytes());
+        timed.set("timestamp", fresh.now_ms.to_string().as_bytes());
         edit.replace(message, &timed.finish());
     }
     edit.finish()

@@ -18,7 +18,12 @@ pub struct Group<'a> {
     pub findings: Vec<&'a Finding>,
 }
 
-impl Group<'_> {
+impl<'a> Group<'a> {
+    /// One finding by itself.
+    pub fn of(finding: &'a Finding) -> Self {
+        Group { findings: vec![finding] }
+    }
+
     /// The first of them, which speaks for all.
     pub fn first(&self) -> &Finding {
         self.findings[0]

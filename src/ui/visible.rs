@@ -3,7 +3,6 @@
 //! A session can come from anyone. Nothing of it reaches a terminal, or a pager behind a pipe, as a
 //! control character, an escape sequence or a change of writing direction.
 
-use crate::world::World;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -76,18 +75,16 @@ fn acts(c: char) -> bool {
         )
 }
 
-/// Standard output for verbatim data: raw in a pipe, visible on a terminal.
-pub fn verbatim<'a>(world: &'a mut World) -> Box<dyn Write + 'a> {
-    match world.terminals.stdout {
-        true => Box::new(Shown { out: world.stdout, line: Vec::new() }),
-        false => Box::new(&mut *world.stdout),
-    }
-}
-
 /// Makes what would act on a terminal visible.
-struct Shown<'a> {
+pub(super) struct Shown<'a> {
     out: &'a mut dyn Write,
     line: Vec<u8>,
+}
+
+impl<'a> Shown<'a> {
+    pub fn new(out: &'a mut dyn Write) -> Self {
+        Shown { out, line: Vec::new() }
+    }
 }
 
 impl Write for Shown<'_> {

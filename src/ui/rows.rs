@@ -2,8 +2,7 @@
 
 use super::clock::Clock;
 use super::visible::is_plain;
-use crate::cli::{ColorChoice, Talk};
-use crate::world::World;
+use crate::options::ColorChoice;
 use owo_colors::{OwoColorize, Style};
 use std::io::{self, Write};
 use std::ops::Range;
@@ -30,13 +29,11 @@ pub struct Styles {
 }
 
 impl Styles {
-    /// For standard output: `--color` and `NO_COLOR` meet here.
-    pub fn of(talk: &Talk, world: &World) -> Styles {
-        let no_color = (world.env)("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let dumb = (world.env)("TERM").is_some_and(|term| term == "dumb");
-        match talk.color {
+    /// For `--color` and a stream that wants colour or not.
+    pub fn new(color: ColorChoice, wants_colour: bool) -> Styles {
+        match color {
             ColorChoice::Always => Styles::coloured(),
-            ColorChoice::Auto if world.terminals.stdout && !no_color && !dumb => Styles::coloured(),
+            ColorChoice::Auto if wants_colour => Styles::coloured(),
             ColorChoice::Auto | ColorChoice::Never => Styles::default(),
         }
     }
@@ -174,8 +171,8 @@ pub fn draw_stretches(
 }
 
 /// A pen for each processor, one where there is little to draw.
-pub fn pens(pen: Rows, count: usize, world: &World) -> Vec<Rows> {
-    vec![pen; if count > STRETCH { world.processors.max(1) } else { 1 }]
+pub fn pens(pen: Rows, count: usize, processors: usize) -> Vec<Rows> {
+    vec![pen; if count > STRETCH { processors.max(1) } else { 1 }]
 }
 
 fn push_styled(out: &mut String, text: &str, style: Style) {

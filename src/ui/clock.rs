@@ -1,7 +1,7 @@
 //! Times for people: date and minute in the zone of their machine.
 
+use super::Ui;
 use crate::core::time::civil;
-use crate::world::World;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::cell::{Cell, OnceCell};
@@ -24,8 +24,8 @@ struct Stretch {
 
 impl Clock {
     /// UTC where the environment says so, else the system's zone.
-    pub fn new(world: &World) -> Clock {
-        let utc = (world.env)("TZ").is_some_and(|zone| zone == "UTC");
+    pub fn new(ui: &Ui) -> Clock {
+        let utc = ui.env("TZ").is_some_and(|zone| zone == "UTC");
         let zone = if utc { OnceCell::from(TimeZone::UTC) } else { OnceCell::new() };
         Clock { zone, stretch: Cell::default() }
     }

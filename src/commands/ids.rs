@@ -1,0 +1,65 @@
+//! Ids and times for new entries: from the world, or fixed by `PISESS_NOW` and `PISESS_ID_SEED`.
+
+use crate::core::ops::IdSource;
+use crate::core::time::parse_js_date;
+use crate::ui::{Failure, Ui};
+use uuid::{Builder, Uuid};
+
+/// Ids and times for one command.
+pub struct Ids {
+    /// The time that the environment fixes.
+    fixed_ms: Option<i64>,
+    seed: Option<String>,
+    count: u64,
+}
+
+impl Ids {
+    /// Reads the environment.
+    pub fn new(ui: &Ui) -> Result<Ids, Failure> {
+        let fixed = ui.env("PISESS_NOW").filter(|now| !now.is_empty());
+        let read = |now: String| {
+            parse_js_date(now.as_bytes()).ok_or_else(|| {
+                Failure::cannot(format_args!("PISESS_NOW: {now:?} is not a time"))
+                    .hint("write it as 2026-01-31T12:00:00Z")
+            })
+        };
+        let fixed_ms = fixed.map(read).transpose()?;
+        let seed = ui.env("PISESS_ID_SEED").filter(|seed| !seed.is_empty());
+        Ok(Ids { fixed_ms, seed, count: 0 })
+    }
+
+    /// Returns milliseconds since 1970.
+    pub fn now_ms(&self, ui: &Ui) -> i64 {
+        self.fixed_ms.unwrap_or_else(|| ui.now_ms())
+    }
+
+    /// Calls `make` with a source of ids, and the time of this moment: what waited for a lock is not
+    /// older than what came before it.
+    pub fn issue<T>(&mut self, ui: &Ui, make: impl FnOnce(&mut IdSource) -> T) -> T {
+        let now_ms = self.now_ms(ui);
+        let mut candidates = || {
+            let bytes = self.bytes(ui);
+            format!("{:02x}{:02x}{:02x}{:02x}", bytes[0], bytes[1], bytes[2], bytes[3])
+        };
+        make(&mut IdSource::new(now_ms, &mut candidates))
+    }
+
+    /// Returns the id of a new session: a UUIDv7, as both agents make it.
+    pub fn session_id(&mut self, ui: &Ui) -> String {
+        let bytes = self.bytes(ui);
+        let mut random = [0; 10];
+        random.copy_from_slice(&bytes[..10]);
+        let now_ms = self.now_ms(ui).max(0).unsigned_abs();
+        Builder::from_unix_timestamp_millis(now_ms, &random).into_uuid().to_string()
+    }
+
+    fn bytes(&mut self, ui: &Ui) -> [u8; 16] {
+        self.count += 1;
+        match &self.seed {
+            Some(seed) => {
+                *Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{seed}:{}", self.count).as_bytes()).as_bytes()
+            }
+            None => ui.random(),
+        }
+    }
+}

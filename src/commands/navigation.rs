@@ -1,0 +1,308 @@
+//! A move to another place, with a summary of what it leaves or without: what such commands share.
+//!
+//! A command says from where to where ([`Move`]); here the options of the summary are answered, the
+//! hook is asked, and the branch summary is made and written, or the mark of a move without one.
+
+use super::hook::{Context, Hook, Notification, entries};
+use super::input::OpenSession;
+use super::label_name::{label_is_free, label_name};
+use super::summary::{Source, SummaryArgs, Wanted, extract};
+use super::transaction::Decision;
+use crate::core::agent;
+use crate::core::entry::{EntryIx, Kind};
+use crate::core::json::write::{Object, texts};
+use crate::core::ops::navigate::Navigation;
+use crate::core::ops::summary::{Summary, branch, details};
+use crate::core::ops::switch::{Switch, behind_notes, switch};
+use crate::core::plan::Change;
+use crate::core::reference::Position;
+use crate::core::session::Session;
+use crate::core::summary;
+use crate::core::text::Text;
+use crate::options::WriteArgs;
+use crate::ui::{Exit, Failure, Ui};
+use std::io;
+
+/// A move about to be made, and the summary that is wanted of it.
+pub struct Move<'a> {
+    /// The session.
+    pub open: &'a OpenSession,
+    /// From where to where.
+    pub navigation: Navigation,
+    /// Where the summary comes from; a hook may change the instructions.
+    pub summary: SummaryArgs,
+    /// A name for the summary; a hook may give another.
+    pub label: Option<String>,
+    /// Whether a summary is to be left at all.
+    pub wants_summary: bool,
+}
+
+impl Move<'_> {
+    /// Answers `--prepare` and `--prompt`; `None` where neither is asked for.
+    pub fn shown(&self, ui: &mut Ui) -> Result<Option<Exit>, Failure> {
+        if self.summary.prepare {
+            ui.print_json(&self.preparation().map_err(|error| self.open.input.unreadable(error))?)?;
+            return Ok(Some(if self.leaves_something() { Exit::Done } else { Exit::Found }));
+        }
+        if self.summary.prompt {
+            self.something_left()?;
+            ui.verbatim().write_all(&self.prompt()?).map_err(Failure::output)?;
+            return Ok(Some(Exit::Done));
+        }
+        Ok(None)
+    }
+
+    /// Makes the move, with a summary if one is wanted and there is something to tell; else with a mark.
+    /// Where one stands at a summary that such a move has left, it is not summarised in turn.
+    pub fn go(self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+        if self.wants_summary
+            && !self.summary.is_given()
+            && let Some(left) = self.left_already().map_err(|error| self.open.input.unreadable(error))?
+        {
+            return self.stay(left, write, ui);
+        }
+        match self.wants_summary && (self.leaves_something() || self.summary.is_given()) {
+            true => self.make(true, write, ui),
+            false => self.mark(write, ui),
+        }
+    }
+
+    /// Makes the move: appends the summary where one stands after it. One that starts at the leaf
+    /// (`from_leaf`) is not made when the conversation went on meanwhile: what was appended is not in
+    /// the summary and would be lost from sight.
+    pub fn make(mut self, from_leaf: bool, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+        let hook = self.hook(ui);
+        let new = self.landing()?;
+        let summary = self.ready(hook.as_ref(), ui)?;
+        let (draft, name) = (self.draft()?, self.name()?);
+        let old = id_of(&self.open.session, self.navigation.old_leaf);
+        self.open.change(write, ui, |now, fresh| {
+            let place = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| now.session.find(id));
+            if from_leaf && id_of(&now.session, now.session.leaf) != old {
+                return Err(went_on(now));
+            }
+            label_is_free(now, None, name.as_ref())?;
+            let change = branch(&now.session, place(&old), place(&new), &summary, name.as_ref(), fresh);
+            let moved = Moved { old_leaf: old.clone(), summary: Some(&summary) };
+            let notification = hook.clone().map(|hook| moved.notification(hook, now, &change));
+            Ok(Decision { change, reported: 1, editor_text: draft.clone(), notification })
+        })
+    }
+
+    /// The summary that one stands at, if it hangs where one is to go: nothing else is left then.
+    fn left_already(&self) -> io::Result<Option<EntryIx>> {
+        let place = behind_notes(&self.open.session, &self.open.bodies(), self.navigation.old_leaf)?;
+        Ok(place.filter(|&ix| {
+            let entry = self.open.session.entry(ix);
+            entry.kind == Kind::BranchSummary && entry.parent == self.navigation.new_leaf
+        }))
+    }
+
+    /// Leaves all as it is, as there is such a summary already; it gets the name.
+    pub fn stay(self, summary: EntryIx, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+        let (draft, name) = (self.draft()?, self.name()?);
+        let session = &self.open.session;
+        let (summary, leaf) = (session.id(summary), id_of(session, session.leaf));
+        self.open.change(write, ui, |now, fresh| {
+            if id_of(&now.session, now.session.leaf) != leaf {
+                return Err(went_on(now));
+            }
+            let label = now.session.find(&summary).zip(name.as_ref());
+            label_is_free(now, now.session.find(&summary), name.as_ref())?;
+            let wanted = Switch { place: now.session.leaf, label };
+            let change = switch(&now.session, &now.bodies(), &wanted, fresh)
+                .map_err(|error| now.input.unreadable(error))?;
+            Ok(Decision { change, reported: 1, editor_text: draft.clone(), notification: None })
+        })
+    }
+
+    /// Makes the move with a mark.
+    fn mark(mut self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+        let (place, _) = (self.landing()?, self.name()?);
+        let target = id_of(&self.open.session, self.navigation.target);
+        if target.is_none() && self.label.is_some() {
+            return Err(Failure::cannot("--label: root is not an entry")
+                .hint("name another entry, or leave a summary with --summarize"));
+        }
+        // As in the agents, the hook is not asked when the leaf is the target already.
+        let stays = self.navigation.target == self.navigation.old_leaf && !self.navigation.edits_target;
+        let hook = self.hook(ui).filter(|_| !stays);
+        self.ask(hook.as_ref(), ui)?;
+        if let Some(hook) = hook.as_ref().filter(|_| target.is_none() && self.label.is_some()) {
+            return Err(hook.failed("its `label` is for root, which is not an entry"));
+        }
+        let (draft, name) = (self.draft()?, self.name()?);
+        self.open.change(write, ui, |now, fresh| {
+            let found = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| now.session.find(id));
+            let wanted = Switch { place: found(&place), label: found(&target).zip(name.as_ref()) };
+            label_is_free(now, found(&target), name.as_ref())?;
+            let change = switch(&now.session, &now.bodies(), &wanted, fresh)
+                .map_err(|error| now.input.unreadable(error))?;
+            let moved = Moved { old_leaf: id_of(&now.session, now.session.leaf), summary: None };
+            let notification = hook.clone().map(|hook| moved.notification(hook, now, &change));
+            Ok(Decision { change, reported: 1, editor_text: draft.clone(), notification })
+        })
+    }
+
+    /// The summary, asked for wherever it comes from; what a hook says of the label is taken over.
+    pub fn ready(&mut self, hook: Option<&Hook>, ui: &mut Ui) -> Result<Summary, Failure> {
+        label_is_free(self.open, None, self.name()?.as_ref())?;
+        let given = self.summary.given(&self.open.input, ui)?;
+        if given.is_none() {
+            self.something_left()?;
+        }
+        // One that is given stands before a hook's, which may still say no.
+        let hooked = self.ask(hook, ui)?;
+        self.stored(given.map(|text| Source::Given(Text::from(text))).or(hooked), ui)
+    }
+
+    /// The text that is given back to be edited again, where the target is one that is.
+    pub fn draft(&self) -> Result<Option<Text<'static>>, Failure> {
+        self.draft_text().map_err(|error| self.open.input.unreadable(error))
+    }
+
+    /// The name, as it can be given.
+    pub fn name(&self) -> Result<Option<Text<'static>>, Failure> {
+        Ok(self.label.as_deref().map(label_name).transpose()?.map(Text::into_owned))
+    }
+
+    /// The id of the entry that the conversation goes on from, `None` for the root.
+    pub fn landing(&self) -> Result<Option<Text<'static>>, Failure> {
+        self.open.new_parent(self.navigation.new_leaf)
+    }
+
+    /// Whether the branch that is left tells anything: notes alone do not.
+    pub fn leaves_something(&self) -> bool {
+        self.navigation.abandoned.iter().any(|&ix| !self.open.session.entry(ix).kind.is_note())
+    }
+
+    /// The hook, where one is set.
+    pub fn hook(&self, ui: &Ui) -> Option<Hook> {
+        self.summary.hook.hook(&self.open.input, ui)
+    }
+
+    /// Asks the hook, where there is one; the summary that it gives, if it does. What it says of the label
+    /// and the instructions is taken over.
+    pub fn ask(&mut self, hook: Option<&Hook>, ui: &Ui) -> Result<Option<Source>, Failure> {
+        let Some(hook) = hook else { return Ok(None) };
+        let preparation = self.preparation().map_err(|error| self.open.input.unreadable(error))?;
+        let event = Object::new().str("type", "session_before_tree").json("preparation", &preparation);
+        let answer = hook.ask(event, &Context::of(self.open), ui)?;
+        self.summary.follow(&answer);
+        if let Some(label) = answer.label {
+            let label = label.to_string();
+            label_name(&label).map_err(|_| hook.failed("its `label` is not a name"))?;
+            self.label = Some(label);
+        }
+        Ok(answer.summary.map(Source::Hooked))
+    }
+
+    fn something_left(&self) -> Result<(), Failure> {
+        if self.leaves_something() {
+            return Ok(());
+        }
+        Err(self
+            .open
+            .input
+            .no("nothing is left behind on the way there")
+            .hint("give a summary with --summary to leave one all the same"))
+    }
+
+    /// The summary from its source; without one from the summarizer, else the built-in extract.
+    fn stored(&self, source: Option<Source>, ui: &Ui) -> Result<Summary, Failure> {
+        let (session, bodies) = (&self.open.session, self.open.bodies());
+        let unreadable = |error: io::Error| self.open.input.unreadable(error);
+        let (messages, file_ops) =
+            agent::prepare_branch(session, &self.navigation.abandoned, &bodies).map_err(unreadable)?;
+        let files = agent::files(session, &file_ops);
+        let source = match (source, self.summary.shell(&self.open.input)) {
+            (Some(source), _) => source,
+            (None, Some(shell)) => Source::Made(self.summary.ask(&shell, self.prompt()?, ui)?),
+            (None, None) => {
+                let wanted = Wanted {
+                    kind: summary::Kind::Branch,
+                    messages: &messages,
+                    turn_prefix: &[],
+                    previous: None,
+                    files: &files,
+                };
+                let text = extract(&wanted, self.summary.instructions.as_deref(), &bodies);
+                Source::Made(text.map_err(unreadable)?)
+            }
+        };
+        Ok(source.stored(details(&files), |text| agent::branch_text(session, &text, &file_ops)))
+    }
+
+    /// What a summarizer is told.
+    fn prompt(&self) -> Result<Vec<u8>, Failure> {
+        let prompt = || -> io::Result<Vec<u8>> {
+            let (session, bodies) = (&self.open.session, self.open.bodies());
+            let (messages, _) = agent::prepare_branch(session, &self.navigation.abandoned, &bodies)?;
+            agent::branch_prompt(session, &messages, &self.summary.prompt_of(), &bodies)
+        };
+        prompt().map_err(|error| self.open.input.unreadable(error))
+    }
+
+    /// What is known of the move before it is made: `--prepare`, and part of `session_before_tree`.
+    fn preparation(&self) -> io::Result<Vec<u8>> {
+        let Move { open, navigation, summary, .. } = self;
+        let (session, bodies) = (&open.session, open.bodies());
+        let id = |place: Position| place.map(|ix| session.id(ix));
+        let (_, file_ops) = agent::prepare_branch(session, &navigation.abandoned, &bodies)?;
+        let files = agent::files(session, &file_ops);
+        Ok(Object::new()
+            .text_or_null("targetId", id(navigation.target).as_ref())
+            .text_or_null("oldLeafId", id(navigation.old_leaf).as_ref())
+            .text_or_null("commonAncestorId", id(navigation.common_ancestor).as_ref())
+            .text_or_null("newLeafId", id(navigation.new_leaf).as_ref())
+            .json("entriesToSummarize", &entries(&navigation.abandoned, &bodies)?)
+            .json("readFiles", &texts(&files.read_files))
+            .json("modifiedFiles", &texts(&files.modified_files))
+            .text_or_null("editorText", self.draft_text()?.as_ref())
+            .bool("userWantsSummary", self.wants_summary)
+            .text_or_null("customInstructions", summary.instructions.as_deref().map(Text::from).as_ref())
+            .bool("replaceInstructions", summary.replace_instructions)
+            .text_or_null("label", self.label.as_deref().map(Text::from).as_ref())
+            .finish())
+    }
+
+    fn draft_text(&self) -> io::Result<Option<Text<'static>>> {
+        let edited = self.navigation.target.filter(|_| self.navigation.edits_target);
+        edited.map(|target| agent::draft_text(&self.open.session, &self.open.bodies(), target)).transpose()
+    }
+}
+
+/// A move that was made, for a hook.
+pub struct Moved<'a> {
+    /// The leaf before.
+    pub old_leaf: Option<Text<'static>>,
+    /// The summary that was left, the first of the new entries.
+    pub summary: Option<&'a Summary>,
+}
+
+impl Moved<'_> {
+    /// Returns the agents' `session_tree`. The last new entry is the leaf.
+    pub fn notification(self, hook: Hook, open: &OpenSession, change: &Change) -> Notification {
+        let leaf = change.entries.last().map(|entry| entry.id.clone());
+        let context = Context { leaf, ..Context::of(open) };
+        let entry = change.entries.first().filter(|_| self.summary.is_some());
+        let hooked: &[u8] =
+            self.summary.map_or(b"null", |summary| if summary.from_hook { b"true" } else { b"false" });
+        let event = Object::new()
+            .str("type", "session_tree")
+            .text_or_null("newLeafId", context.leaf.as_ref())
+            .text_or_null("oldLeafId", self.old_leaf.as_ref())
+            .json("summaryEntry", entry.map_or(b"null", |entry| &entry.line))
+            .json("fromExtension", hooked)
+            .json("fromHook", hooked);
+        Notification { hook, event, context }
+    }
+}
+
+fn id_of(session: &Session, place: Position) -> Option<Text<'static>> {
+    place.map(|ix| session.id(ix).into_owned())
+}
+
+fn went_on(open: &OpenSession) -> Failure {
+    open.input.busy("the conversation went on meanwhile")
+}

@@ -1,0 +1,371 @@
+//! Changing a session: one way from a decision to the disk and to the report of it.
+//!
+//! A command hands over how to decide; everything else is here. The decision is made on what is in the file
+//! under its lock, and made again when the file grew before the commit, until `--wait` is over (rule 4 of the
+//! store). So what takes long, or can be read only once (a summarizer, a hook, standard input), comes before.
+//!
+//! ```text
+//!   OpenSession::change ── lock ──> decide ──> commit ──> report ──> hook
+//!                           ^                    │ grown
+//!                           └────── reopen ──────┘
+//! ```
+//!
+//! A plan that is only printed (`-n`) and one that goes elsewhere (`-o`, a pipe) take the same way without
+//! the lock.
+
+use super::hook::Notification;
+use super::ids::Ids;
+use super::input::{Input, OpenSession};
+use crate::core::json::Raw;
+use crate::core::json::write::{Object, array};
+use crate::core::ops::IdSource;
+use crate::core::plan::{Action, Change, NewSession, copy_all};
+use crate::core::session::{Dialect, Session};
+use crate::core::store::{self, Agent, Committed, Found, Locked};
+use crate::core::text::Text;
+use crate::options::WriteArgs;
+use crate::ui::{Exit, Failure, Ui, visible, visible_lines};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// What a command decided to do.
+#[derive(Debug, Default)]
+pub struct Decision {
+    /// The change.
+    pub change: Change,
+    /// How many of its entries are reported by their ids; labels on them come after.
+    pub reported: usize,
+    /// Text to be edited again.
+    pub editor_text: Option<Text<'static>>,
+    /// What a hook is notified of.
+    pub notification: Option<Notification>,
+}
+
+impl From<Change> for Decision {
+    fn from(change: Change) -> Self {
+        Decision { reported: change.entries.len(), change, ..Decision::default() }
+    }
+}
+
+/// A new session, and what to report of it.
+pub struct Creation {
+    /// The session.
+    pub new: NewSession,
+    /// Its file; `-` is standard output.
+    pub path: PathBuf,
+    /// Text to be edited again.
+    pub editor_text: Option<Text<'static>>,
+    /// What a hook is notified of.
+    pub notification: Option<Notification>,
+}
+
+/// Where the result goes.
+#[derive(Debug)]
+enum Target {
+    /// Into the session itself.
+    Session(PathBuf),
+    /// To standard output.
+    Stdout,
+    /// Into another file.
+    File(PathBuf),
+}
+
+impl Target {
+    fn of(write: &WriteArgs, input: &Input) -> Result<Target, Failure> {
+        let target = match (&write.output, input.file()) {
+            (Some(path), _) => Target::elsewhere(path),
+            (None, Some(file)) => Target::Session(file.path().to_owned()),
+            (None, None) => Target::Stdout,
+        };
+        target.can_report(write)
+    }
+
+    fn elsewhere(path: &Path) -> Target {
+        if path == Path::new("-") { Target::Stdout } else { Target::File(path.to_owned()) }
+    }
+
+    /// Refuses two kinds of data on standard output.
+    fn can_report(self, write: &WriteArgs) -> Result<Target, Failure> {
+        match self {
+            Target::Stdout if write.json && !write.dry_run => {
+                Err(Failure::cannot("--json: standard output carries the session")
+                    .hint("give a path with -o, or leave --json out"))
+            }
+            target => Ok(target),
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Target::Session(path) | Target::File(path) => path,
+            Target::Stdout => Path::new("-"),
+        }
+    }
+}
+
+impl OpenSession {
+    /// Changes the session as `decide` says, on what is in the file at the time of the commit. A change
+    /// without an entry leaves the session as it is.
+    pub fn change(
+        &self,
+        write: &WriteArgs,
+        ui: &mut Ui,
+        mut decide: impl FnMut(&OpenSession, &mut IdSource) -> Result<Decision, Failure>,
+    ) -> Result<Exit, Failure> {
+        let target = Target::of(write, &self.input)?;
+        let mut ids = Ids::new(ui)?;
+        if let (Target::Session(_), false) = (&target, write.dry_run) {
+            let mut attempt = |grown: Option<Input>, locked: Locked| {
+                let grown = grown.map(|input| self.reloaded(input)).transpose()?;
+                let now = grown.as_ref().unwrap_or(self);
+                let decision = ids.issue(ui, |fresh| decide(now, fresh))?;
+                let outcome = Outcome::of(&decision, &target, &now.session);
+                let committed = now.commit(&decision.change, locked)?;
+                Ok((decision.notification, outcome, committed))
+            };
+            let (notification, outcome, committed) =
+                under_lock(&self.input, &store_options(write, &self.session), &mut attempt)?;
+            committed.iter().for_each(|committed| ui.warn_of(committed));
+            return outcome.report(write, notification, ui);
+        }
+        let decision = ids.issue(ui, |fresh| decide(self, fresh))?;
+        let outcome = Outcome::of(&decision, &target, &self.session);
+        if write.dry_run {
+            return outcome.plan(write, ui);
+        }
+        // With nothing to do, the session is passed on as it is, so that pipes go on.
+        let mut fill = |out: &mut dyn io::Write| match decision.change.is_empty() {
+            true => copy_all(self.input.source(), out),
+            false => decision.change.write(&self.session, self.input.source(), out),
+        };
+        self.write_elsewhere(&target, write, ui, &mut fill)?;
+        outcome.report(write, decision.notification, ui)
+    }
+
+    /// Makes a new session file from this session.
+    pub fn create(&self, creation: Creation, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+        let target = Target::elsewhere(&creation.path).can_report(write)?;
+        let mut fill = |out: &mut dyn io::Write| creation.new.write(&self.session, self.input.source(), out);
+        let mut lines = Vec::new();
+        if write.dry_run || write.json {
+            let mut bytes = Vec::new();
+            fill(&mut bytes).map_err(|error| self.input.unreadable(error))?;
+            let whole = bytes.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+            lines = whole.map(<[u8]>::to_vec).collect();
+        }
+        let outcome = Outcome {
+            action: Action::Create,
+            names: vec![creation.path.to_string_lossy().into_owned()],
+            path: creation.path,
+            lines,
+            editor_text: creation.editor_text,
+        };
+        if write.dry_run {
+            return outcome.plan(write, ui);
+        }
+        self.write_elsewhere(&target, write, ui, &mut fill)?;
+        let names = if matches!(target, Target::Stdout) { Vec::new() } else { outcome.names };
+        Outcome { names, ..outcome }.report(write, creation.notification, ui)
+    }
+
+    fn commit(&self, change: &Change, locked: Locked) -> Result<Option<Committed>, Failure> {
+        let committed = match change.action(&self.session) {
+            Action::Nothing => return Ok(None),
+            Action::Append => locked.append(&change.appended()),
+            Action::Rewrite | Action::Create => {
+                locked.rewrite(None, &mut |out| change.write(&self.session, self.input.source(), out))
+            }
+        };
+        Ok(Some(committed?))
+    }
+
+    /// Writes a whole session to standard output, or into a new file.
+    fn write_elsewhere(
+        &self,
+        target: &Target,
+        write: &WriteArgs,
+        ui: &mut Ui,
+        fill: &mut dyn FnMut(&mut dyn io::Write) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        match target {
+            Target::File(path) => {
+                ui.warn_of(&store::create(path, self.input.file(), write.force, fill)?);
+                Ok(())
+            }
+            Target::Stdout | Target::Session(_) => {
+                fill(&mut *ui.verbatim()).map_err(|error| output_or_input(&self.input, error))?;
+                ui.flush()
+            }
+        }
+    }
+}
+
+/// Calls `attempt` with the session under its lock: with what is in the file now, if it has grown since the
+/// input was opened. An attempt whose commit finds that it has grown is made again, until the wait is over.
+/// This is the one place where a session is locked.
+///
+/// # Errors
+/// Where the lock cannot be had, or an attempt fails otherwise.
+pub fn under_lock<T>(
+    input: &Input,
+    options: &store::WriteOptions,
+    attempt: &mut dyn FnMut(Option<Input>, Locked) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let Some(named) = input.file() else {
+        return Err(input.cannot("a stream cannot be changed").hint("give the path of a file"));
+    };
+    let start = Instant::now();
+    let mut fresh = None;
+    loop {
+        let left = options.wait.saturating_sub(start.elapsed());
+        let with_rest = store::WriteOptions { wait: left, ..*options };
+        let mut locked = store::lock(fresh.as_ref().unwrap_or(named), &with_rest)?;
+        let grown = match locked.found() {
+            Found::Same => fresh.take(),
+            Found::Grown => Some(locked.reopen()?),
+        };
+        match attempt(grown.map(|file| input.reopened(file)), locked) {
+            Err(failure) if failure.is_growth() && start.elapsed() < options.wait => {
+                fresh = Some(store::SessionFile::open(named.path())?);
+            }
+            result => return result,
+        }
+    }
+}
+
+/// Returns the options of the store for a session.
+pub fn store_options(write: &WriteArgs, session: &Session) -> store::WriteOptions {
+    store::WriteOptions {
+        force: write.force,
+        wait: Duration::from_secs_f64(write.wait),
+        agent: match session.dialect {
+            Dialect::Pi => Agent::Pi,
+            Dialect::OhMyPi => Agent::OhMyPi,
+        },
+    }
+}
+
+/// An error while copying: of the one side or the other.
+pub fn output_or_input(input: &Input, error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => input.unreadable(error),
+        _ => Failure::output(error),
+    }
+}
+
+/// What was done, or with `-n` would be.
+struct Outcome {
+    action: Action,
+    /// The file, `-` for standard output.
+    path: PathBuf,
+    /// New and changed lines.
+    lines: Vec<Vec<u8>>,
+    /// Ids of new entries, or the path of a new file.
+    names: Vec<String>,
+    editor_text: Option<Text<'static>>,
+}
+
+impl Outcome {
+    fn of(decision: &Decision, target: &Target, session: &Session) -> Outcome {
+        let change = &decision.change;
+        let action = match (target, change.action(session)) {
+            (Target::Session(_), action) => action,
+            (_, Action::Nothing) => Action::Nothing,
+            _ => Action::Create,
+        };
+        let upgrade =
+            session.upgrade_tail().filter(|_| action != Action::Nothing && action != Action::Append);
+        let lines = change.entries.iter().map(|entry| entry.line.clone());
+        let names = change.entries.iter().take(decision.reported).map(|entry| entry.id.to_string());
+        Outcome {
+            action,
+            path: target.path().to_owned(),
+            lines: upgrade.into_iter().chain(lines).collect(),
+            names: names.collect(),
+            editor_text: decision.editor_text.clone(),
+        }
+    }
+
+    /// Prints what would be done.
+    fn plan(&self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+        match write.json {
+            true => ui.print_json(&self.json(write))?,
+            false => ui.print(&self.text())?,
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Reports what was done: to the user, then to the hook. The one need not listen for the other to be
+    /// notified. What fails here changes nothing about what is written (rule 7).
+    fn report(
+        self,
+        write: &WriteArgs,
+        notification: Option<Notification>,
+        ui: &mut Ui,
+    ) -> Result<Exit, Failure> {
+        let is_written = self.action != Action::Nothing && self.path != Path::new("-");
+        let late = |failure: Failure| match is_written {
+            true => failure.after_writing(&self.names.join(" ")),
+            false => failure,
+        };
+        let printed = self.print(write, ui).and_then(|()| ui.flush()).map_err(late);
+        let file = (self.path != Path::new("-")).then(|| ui.absolute(&self.path));
+        let notified = match notification.filter(|_| self.action != Action::Nothing) {
+            Some(notification) => notification.send(file, ui).map_err(late),
+            None => Ok(()),
+        };
+        notified.and(printed).map(|()| Exit::Done)
+    }
+
+    /// Prints names and text on standard output, or on standard error where that carries the session.
+    fn print(&self, write: &WriteArgs, ui: &mut Ui) -> Result<(), Failure> {
+        let is_aside = self.path == Path::new("-");
+        if write.json && !is_aside {
+            return ui.print_json(&self.json(write));
+        }
+        let mut lines: String = self.names.iter().map(|name| format!("{}\n", visible_lines(name))).collect();
+        if let Some(text) = &self.editor_text {
+            let text = text.to_string();
+            let is_raw = !is_aside && !ui.stdout_is_terminal();
+            lines += &if is_raw { text } else { visible_lines(&text).into_owned() };
+            lines.push('\n');
+        }
+        if is_aside {
+            ui.print_aside(&lines);
+            return Ok(());
+        }
+        ui.print(&lines)
+    }
+
+    fn json(&self, write: &WriteArgs) -> Vec<u8> {
+        let lines = self.lines.iter().filter(|line| Raw::parse(line).is_ok());
+        Object::new()
+            .str("path", &self.path.to_string_lossy())
+            .str("action", self.action.name())
+            .bool("dryRun", write.dry_run)
+            .json("written", &array(lines))
+            .text_or_null("editorText", self.editor_text.as_ref())
+            .finish()
+    }
+
+    fn text(&self) -> String {
+        let path = visible(&self.path.to_string_lossy());
+        let count = match self.lines.len() {
+            1 => "1 line".to_owned(),
+            n => format!("{n} lines"),
+        };
+        let mut text = match self.action {
+            Action::Nothing => format!("nothing to do in {path}\n"),
+            Action::Append => format!("append {count} to {path}\n"),
+            Action::Rewrite if self.lines.is_empty() => format!("rewrite {path} as version 3\n"),
+            Action::Rewrite => format!("rewrite {path} as version 3 and append {count}\n"),
+            Action::Create => format!("create {path} with {count}\n"),
+        };
+        for line in &self.lines {
+            text += &visible(&String::from_utf8_lossy(line));
+            text.push('\n');
+        }
+        text
+    }
+}

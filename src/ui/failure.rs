@@ -1,0 +1,237 @@
+//! One error type, one table of exit codes.
+
+use super::visible::visible;
+use crate::core::load::{LoadError, WrongFile};
+use crate::core::reference::ReferenceError;
+use crate::core::store::{Change, Plain, StoreError};
+use serde::Serialize;
+use std::fmt::Display;
+use std::io;
+
+/// How a command ended, from the best to the worst: a batch ends as the worst of its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// Success, or nothing to do.
+    Done,
+    /// A negative answer, or something was found.
+    Found,
+    /// Another process is in the way; nothing was changed.
+    Busy,
+    /// A failure; nothing was changed.
+    Cannot,
+    /// The change is written, but a later step failed.
+    Written,
+}
+
+impl Exit {
+    /// Returns the exit code of the process. The table is in `--help` and the man pages.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Found => 1,
+            Exit::Cannot => 2,
+            Exit::Busy => 3,
+            Exit::Written => 4,
+        }
+    }
+}
+
+/// Why a command failed.
+#[derive(Debug)]
+pub struct Failure {
+    exit: Exit,
+    kind: Kind,
+    error: anyhow::Error,
+    path: Option<String>,
+    line: Option<u32>,
+    hint: Option<String>,
+    is_growth: bool,
+}
+
+/// What went wrong, for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    /// The command line is wrong.
+    Usage,
+    /// The answer is no.
+    Negative,
+    /// An argument or input cannot be used.
+    Invalid,
+    /// A reference names no entry, or several.
+    Reference,
+    /// A file is not a session.
+    Session,
+    /// The system refuses to read or write.
+    Io,
+    /// Another process is in the way.
+    Busy,
+    /// A summarizer or a hook failed.
+    Command,
+}
+
+/// A failure as `--json` prints it.
+#[derive(Serialize)]
+struct Report<'a> {
+    error: Error<'a>,
+}
+
+#[derive(Serialize)]
+struct Error<'a> {
+    kind: Kind,
+    message: String,
+    path: Option<&'a str>,
+    line: Option<u32>,
+    hint: Option<&'a str>,
+    exit: u8,
+}
+
+impl Failure {
+    fn new(exit: Exit, kind: Kind, message: impl Display) -> Self {
+        let error = anyhow::anyhow!("{message}");
+        Failure { exit, kind, error, path: None, line: None, hint: None, is_growth: false }
+    }
+
+    /// Something cannot be done (exit 2).
+    pub fn cannot(message: impl Display) -> Self {
+        Failure::new(Exit::Cannot, Kind::Invalid, message)
+    }
+
+    /// The command line is wrong (exit 2).
+    pub fn usage(message: impl Display) -> Self {
+        Failure::new(Exit::Cannot, Kind::Usage, message)
+    }
+
+    /// A summarizer or a hook failed (exit 2).
+    pub fn command(message: impl Display) -> Self {
+        Failure::new(Exit::Cannot, Kind::Command, message)
+    }
+
+    /// The answer is no (exit 1).
+    pub fn no(message: impl Display) -> Self {
+        Failure::new(Exit::Found, Kind::Negative, message)
+    }
+
+    /// Another process is in the way (exit 3).
+    pub fn busy(message: impl Display) -> Self {
+        Failure::new(Exit::Busy, Kind::Busy, message)
+    }
+
+    /// Standard output cannot be written (exit 2). A reader that went away is success.
+    pub fn output(error: io::Error) -> Self {
+        let exit = if error.kind() == io::ErrorKind::BrokenPipe { Exit::Done } else { Exit::Cannot };
+        Failure::new(exit, Kind::Io, format_args!("write standard output: {}", Plain(&error)))
+    }
+
+    /// Reading a session failed.
+    pub fn reading(name: &str, error: io::Error) -> Self {
+        Failure::new(Exit::Cannot, Kind::Io, format_args!("read {name}: {}", Plain(&error))).path(name)
+    }
+
+    /// A file is not a session, or cannot be read.
+    pub fn load(name: &str, error: LoadError) -> Self {
+        match error {
+            LoadError::NotASession { line, what } => {
+                let at = line.map(|line| format!(":{}", line.0)).unwrap_or_default();
+                let failure =
+                    Failure::new(Exit::Cannot, Kind::Session, format_args!("{name}{at}: {what}")).path(name);
+                Failure { line: line.map(|line| line.0), ..failure.hint(what.hint()) }
+            }
+            LoadError::Io(error) => Failure::reading(name, error),
+            LoadError::TooLarge => Failure::cannot(format_args!("read {name}: {error}")).path(name),
+        }
+    }
+
+    /// A reference names no entry, or several.
+    pub fn reference(name: &str, error: &ReferenceError) -> Self {
+        Failure::new(Exit::Cannot, Kind::Reference, format_args!("{name}: {error}"))
+            .path(name)
+            .hint(error.hint())
+    }
+
+    /// With what to try.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// With the file that it is about.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// With the line of that file.
+    pub fn on_line(mut self, line: u32) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// Makes it the failure of a later step (exit 4): this is written already. A reader of standard output
+    /// that went away is still success.
+    pub fn after_writing(self, what: &str) -> Self {
+        if self.is_silent() {
+            return self;
+        }
+        let error = anyhow::anyhow!("{:#}; the change is written: {what}", self.error);
+        Failure { exit: Exit::Written, error, hint: Some("do not repeat the command".to_owned()), ..self }
+    }
+
+    /// Whether the session has grown since it was read, so that the command can decide again.
+    pub fn is_growth(&self) -> bool {
+        self.is_growth
+    }
+
+    /// Whether the reader of standard output went away.
+    pub fn is_silent(&self) -> bool {
+        self.exit == Exit::Done
+    }
+
+    /// Returns the message and the hint on one line.
+    pub fn line(&self) -> String {
+        let hint = self.hint.as_ref().map(|hint| format!(" (hint: {hint})")).unwrap_or_default();
+        visible(&format!("{:#}{hint}", self.error))
+    }
+
+    /// Returns it as JSON, on one line.
+    pub fn json(&self) -> String {
+        let error = Error {
+            kind: self.kind,
+            message: format!("{:#}", self.error),
+            path: self.path.as_deref(),
+            line: self.line,
+            hint: self.hint.as_deref(),
+            exit: self.exit.code(),
+        };
+        serde_json::to_string(&Report { error }).expect("strings and numbers can be written")
+    }
+
+    /// Returns the exit it leads to.
+    pub fn exit(&self) -> Exit {
+        self.exit
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let (exit, kind) = match () {
+            () if error.is_broken_pipe() => (Exit::Done, Kind::Io),
+            () if error.is_busy() => (Exit::Busy, Kind::Busy),
+            () => (Exit::Cannot, Kind::Io),
+        };
+        // The message repeats the system's; as the cause it would be printed twice.
+        let failure = Failure::new(exit, kind, &error);
+        Failure {
+            path: error.path().map(|path| path.to_string_lossy().into_owned()),
+            hint: error.hint().map(str::to_owned),
+            is_growth: matches!(error, StoreError::Changed { change: Change::Grown, .. }),
+            ..failure
+        }
+    }
+}
+
+impl From<WrongFile> for Failure {
+    fn from(what: WrongFile) -> Self {
+        Failure::new(Exit::Cannot, Kind::Session, &what).hint(what.hint())
+    }
+}

@@ -1,0 +1,63 @@
+//! Progress on a terminal: a bar for files, a spinner with seconds for a command that runs.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// What takes less is not shown.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Progress that is shown until it is dropped.
+pub struct Progress {
+    bar: ProgressBar,
+    /// Dropped, it ends the wait for the spinner.
+    _patience: Option<Sender<()>>,
+}
+
+impl Progress {
+    pub(super) fn of_files(files: usize, is_shown: bool) -> Progress {
+        if files < 2 || !is_shown {
+            return Progress { bar: ProgressBar::hidden(), _patience: None };
+        }
+        let bar = ProgressBar::with_draw_target(Some(files as u64), ProgressDrawTarget::stderr());
+        Progress { bar: styled(bar, "{bar:40} {pos}/{len} sessions  {eta}"), _patience: None }
+    }
+
+    pub(super) fn of_command(what: &str, is_shown: bool) -> Progress {
+        let bar = ProgressBar::hidden();
+        if !is_shown {
+            return Progress { bar, _patience: None };
+        }
+        let bar = styled(bar, "{spinner} {msg}  {elapsed}").with_message(what.to_owned());
+        let (patience, ended) = channel();
+        let waiting = bar.clone();
+        std::thread::spawn(move || {
+            if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                waiting.set_draw_target(ProgressDrawTarget::stderr());
+                waiting.enable_steady_tick(Duration::from_millis(100));
+                // Until the command has ended.
+                let _ = ended.recv();
+                waiting.finish_and_clear();
+            }
+        });
+        Progress { bar, _patience: Some(patience) }
+    }
+
+    /// One more file is done.
+    pub fn advance(&self) {
+        self.bar.inc(1);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
