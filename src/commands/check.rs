@@ -355,7 +355,7 @@ impl Repair<'_> {
         // Standard output is taken, so the findings go to standard error.
         let mut report = Report::new(self.args, ui);
         for finding in checkup.findings() {
-            let is_done = report.count(finding);
+            report.count(finding);
             ui.print_aside(&report.line(self.path, &Group::of(finding)));
         }
         Ok(report.exit)

@@ -1,7 +1,6 @@
 //! `pisess pick`: copies entries to another place.
 
 use super::input::{OpenSession, ids};
-use super::transaction::Decision;
 use crate::core::entry::EntryIx;
 use crate::core::load::Options;
 use crate::core::ops::pick::{Refused, pick};

@@ -2,7 +2,7 @@
 
 use super::entry_rows::{ID_COLUMNS, row_options, row_style};
 use super::input::OpenSession;
-use crate::core::entry::Flags;
+use crate::core::entry::{EntryIx, Flags};
 use crate::core::json::write::Object;
 use crate::core::ops::tree::{Drawing, Filter, draw};
 use crate::core::reference::Position;

@@ -236,3 +236,52 @@ fn in_an_oh_my_pi_file() {
     93a4b5c6  • assistant: It is from 2021.  ← active
     ");
 }
+
+#[test]
+fn labelling_the_leaf_twice_labels_the_same_entry() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("label ./two-branches.jsonl @ done");
+    assert_eq!(s.run("label ./two-branches.jsonl @ done"), "", "nothing to do");
+    s.run("switch ./two-branches.jsonl 1a2b3c07");
+    s.run("label ./two-branches.jsonl @ again");
+    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"");
+    assert_snapshot!(s.run("label ./two-branches.jsonl @"), @"");
+    s.run("label --clear ./two-branches.jsonl @");
+    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"");
+}
+
+#[test]
+fn what_reads_like_a_reference_is_no_label() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for name in ["@", "root", ":3", "id:x", "label:x", "a^", "a~2", "a^{user}"] {
+        for line in [
+            format!("label ./two-branches.jsonl 1a2b3c05 '{name}'"),
+            format!("switch ./two-branches.jsonl 1a2b3c05 --label '{name}'"),
+            format!("summarize ./two-branches.jsonl 1a2b3c05 --summary s --label '{name}'"),
+            format!("merge ./two-branches.jsonl 1a2b3c05 --summary s --label '{name}'"),
+            format!("pop ./two-branches.jsonl --label '{name}'"),
+        ] {
+            let said = s.unchanged(&line).fails(2);
+            assert!(said.contains("is a form of reference"), "{line}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_name_stays_on_its_entry_until_it_is_moved() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for line in [
+        "label ./two-branches.jsonl 1a2b3c05 start",
+        "switch ./two-branches.jsonl 1a2b3c05 --label start",
+        "summarize ./two-branches.jsonl 1a2b3c05 --summary s --label start",
+        "merge ./two-branches.jsonl 1a2b3c05 --summary s --label start",
+        "pop ./two-branches.jsonl --summary s --label start",
+    ] {
+        let said = s.unchanged(line).fails(2);
+        assert!(said.contains(r#"the label "start" is on 1a2b3c01 already"#), "{line}: {said}");
+    }
+    assert_snapshot!(s.run("label --move ./two-branches.jsonl 1a2b3c05 start"), @"");
+    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"");
+    assert_eq!(s.run("label --move ./two-branches.jsonl 1a2b3c05 start"), "");
+    assert_snapshot!(s.run("path ./two-branches.jsonl label:start --ids"), @"");
+}
