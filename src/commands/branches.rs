@@ -1,21 +1,26 @@
 //! `pisess branches`: where the conversations of a session end.
 
-use super::entry_rows::row_options;
+use super::amounts::{age, tokens};
+use super::entry_rows::{row_options, tone_style};
 use super::ids::Ids;
 use super::input::OpenSession;
+use super::tables::{print_table, small_table};
 use crate::core::agent;
-use crate::core::entry::{Entry, EntryIx};
+use crate::core::entry::EntryIx;
 use crate::core::json::js;
 use crate::core::json::write::Object;
+use crate::core::load::Options;
 use crate::core::ops::branches::{Branch, branches};
 use crate::core::ops::switch::is_mark;
 use crate::core::ops::tree::{Drawing, rows};
+use crate::core::reference::Position;
+use crate::core::row::Form;
 use crate::core::session::Session;
-use crate::core::text::Text;
 use crate::core::tree::Tree;
 use crate::guide::{Example, Guide};
-use crate::ui::{Exit, Failure, Ui, fitted, visible};
-use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
+use crate::ui::{Exit, Failure, Styles, Ui, styled, visible};
+use comfy_table::{Cell, CellAlignment};
+use owo_colors::Style;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -62,7 +67,7 @@ struct Listing<'a> {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, row_options(ui, false, args.json), ui)?;
+    let open = OpenSession::open(&args.session, options(args, ui), ui)?;
     let session = &open.session;
     let tree = Tree::new(session);
     let branches = branches(session, &tree);
@@ -85,32 +90,44 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+fn options(args: &Args, ui: &Ui) -> Options {
+    Options { timestamps: args.json, ..row_options(ui, Form::Readable) }
+}
+
 impl Listing<'_> {
     fn size(&self, branch: &Branch) -> Option<f64> {
         self.sizes.get(&branch.tip).copied()
     }
 
-    /// The row of the last question; without one that of the tip, unless it is a mark.
-    fn text(&self, branch: &Branch) -> Text<'_> {
+    /// The entry that says what the branch is for: the last question, without one its tip, unless that is
+    /// a mark.
+    fn question(&self, branch: &Branch) -> Position {
         match branch.request {
-            None if self.marks.contains(&branch.tip) => Text::from(""),
-            request => self.drawing.text(request.unwrap_or(branch.tip)),
+            None if self.marks.contains(&branch.tip) => None,
+            request => request.or(Some(branch.tip)),
         }
     }
 
     fn json(&self, branch: &Branch) -> Vec<u8> {
         let (tip, session) = (branch.tip, self.session);
         let id = |ix: EntryIx| Some(session.id(ix)).filter(|id| !id.is_empty());
+        let question = branch.request.map(|ix| {
+            Object::new()
+                .text_or_null("id", id(ix).as_ref())
+                .text_or_null("label", self.drawing.label(ix).as_ref())
+                .text("text", &self.drawing.row(ix).body)
+                .finish()
+        });
         Object::new()
             .text_or_null("id", id(tip).as_ref())
+            .number("line", f64::from(session.entry(tip).line.0))
+            .text_or_null("timestamp", session.timestamp(tip).as_ref())
             .text_or_null("label", branch.label.as_ref())
-            .text("text", &self.text(branch))
             .number("entries", f64::from(branch.entries))
             .text_or_null("branchPoint", branch.branch_point.and_then(id).as_ref())
-            .text_or_null("timestamp", session.timestamp(tip).as_ref())
             .json("tokens", self.size(branch).map_or("null".to_owned(), js::number).as_bytes())
             .bool("active", branch.active)
-            .number("line", f64::from(session.entry(tip).line.0))
+            .json("question", question.as_deref().unwrap_or(b"null"))
             .finish()
     }
 
@@ -119,57 +136,41 @@ impl Listing<'_> {
             return Ok(());
         }
         let now = Ids::new(ui)?.now_ms(ui);
-        let width = ui.width();
-        let mut table = Table::new();
-        table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
-        table.set_header(["", "id", "age", "entries", "tokens", "last question"]);
+        let styles = ui.styles;
+        let cell = |text: String, style: Style| Cell::new(styled(&text, style));
+        let mut table = small_table();
+        let head = ["", "id", "age", "entries", "tokens", "last question"];
+        table.set_header(head.map(|title| cell(title.to_owned(), styles.dim)));
         for branch in &self.branches {
-            let label = branch.label.as_ref().map(|label| format!("[{label}] ")).unwrap_or_default();
             table.add_row([
-                (if branch.active { "*" } else { "" }).to_owned(),
-                visible(&self.session.id(branch.tip).to_string_lossy()),
-                age(now, self.session.entry(branch.tip).time_ms),
-                branch.entries.to_string(),
-                self.size(branch).map_or("?".to_owned(), js::number),
-                visible(&format!("{label}{}", self.text(branch))),
+                cell((if branch.active { "*" } else { "" }).to_owned(), styles.active),
+                cell(visible(&self.session.id(branch.tip).to_string_lossy()), styles.dim),
+                cell(age(now, self.session.entry(branch.tip).time_ms), styles.dim),
+                cell(branch.entries.to_string(), Style::new()),
+                cell(self.size(branch).map_or("?".to_owned(), tokens), Style::new()),
+                Cell::new(self.said(branch, &styles)),
             ]);
         }
         for column in table.column_iter_mut().skip(2).take(3) {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        for line in table.lines() {
-            // The first column stays where no row has a mark.
-            let line = fitted(line.get(1..).unwrap_or_default().trim_end(), width.unwrap_or(usize::MAX), "…");
-            ui.print(&format!("{line}\n"))?;
+        print_table(&table, ui)
+    }
+
+    /// The label of the branch and its question.
+    fn said(&self, branch: &Branch, styles: &Styles) -> String {
+        let label = branch.label.as_ref().map(|label| visible(&format!("[{label}] "))).unwrap_or_default();
+        let mut said = styled(&label, styles.label);
+        if let Some(ix) = self.question(branch) {
+            let row = self.drawing.row(ix);
+            // A question needs no word for whose it is.
+            if branch.request.is_none() {
+                let colon = if row.body.is_empty() { "" } else { ": " };
+                let role = visible(&format!("{}{colon}", row.role));
+                said += &styled(&role, tone_style(row.tone, styles));
+            }
+            said += &visible(&row.body.to_string_lossy());
         }
-        Ok(())
-    }
-}
-
-/// How long ago, in the largest unit of which that is at least one.
-fn age(now: i64, time: i64) -> String {
-    if time == Entry::NO_TIME {
-        return "?".to_owned();
-    }
-    let seconds = now.saturating_sub(time).max(0) / 1000;
-    let units =
-        [("y", 31_557_600), ("mo", 2_629_800), ("w", 604_800), ("d", 86_400), ("h", 3_600), ("min", 60)];
-    let found = units.iter().find(|&&(_, length)| seconds >= length);
-    found.map_or("now".to_owned(), |(unit, length)| format!("{} {unit}", seconds / length))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ages_are_told_in_one_unit() {
-        let told = |seconds: i64| age(seconds * 1000, 0);
-        let ages = [-5, 0, 59, 60, 3_599, 3_600, 86_400, 604_799, 604_800, 2_629_800, 400 * 86_400];
-        assert_eq!(
-            ages.map(told),
-            ["now", "now", "now", "1 min", "59 min", "1 h", "1 d", "6 d", "1 w", "1 mo", "1 y"]
-        );
-        assert_eq!(age(0, Entry::NO_TIME), "?");
+        said
     }
 }

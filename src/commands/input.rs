@@ -3,11 +3,13 @@
 use crate::core::bodies::FileBodies;
 use crate::core::entry::EntryIx;
 use crate::core::load::{LoadError, Options, WrongFile, load};
+use crate::core::ops::rows::{Edited, edited};
 use crate::core::reference::{Position, resolve};
 use crate::core::session::{ProblemKind, Session};
 use crate::core::store::{self, Opened, ReadAt, SessionFile, Spooled};
 use crate::core::text::Text;
 use crate::ui::{Failure, Ui, visible};
+use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::Path;
 
@@ -154,6 +156,11 @@ impl OpenSession {
     /// Returns the place that a reference names.
     pub fn resolve(&self, reference: &str) -> Result<Position, Failure> {
         resolve(&self.session, reference).map_err(|error| Failure::reference(&self.input.name, &error))
+    }
+
+    /// Returns which entries the model sees otherwise than they are, with the leaf at a place.
+    pub fn edits(&self, leaf: Position) -> Result<HashMap<EntryIx, Edited>, Failure> {
+        edited(&self.session, &self.bodies(), leaf).map_err(|error| self.input.unreadable(error))
     }
 
     /// Returns the entry that a reference names.

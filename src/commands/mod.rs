@@ -16,8 +16,11 @@ pub mod pop;
 pub mod show;
 pub mod summarize;
 pub mod switch;
+mod tables;
 pub mod tree;
+mod tree_rows;
 
+mod amounts;
 mod entry_rows;
 mod external;
 mod hook;

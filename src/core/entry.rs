@@ -210,7 +210,7 @@ impl Kind {
 
 /// Facts about a body that the pass notes, so that it need not be read again for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u8);
+pub struct Flags(u16);
 
 impl Flags {
     /// `message.content` is missing or `null`.
@@ -233,6 +233,12 @@ impl Flags {
 
     /// The entry had no `id` at all.
     pub const NO_ID_KEY: Flags = Flags(128);
+
+    /// A turn, a tool or a command that ended with an error.
+    pub const FAILED: Flags = Flags(256);
+
+    /// A turn or a command that the user stopped.
+    pub const ABORTED: Flags = Flags(512);
 
     /// Whether all of `other` are set.
     pub fn has(self, other: Flags) -> bool {

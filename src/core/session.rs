@@ -68,8 +68,21 @@ pub struct ToolCall {
     pub entry: EntryIx,
     /// The call's id.
     pub id: Slice,
+    /// The tool, where rows are for people: then `row` says what it does.
+    pub name: Slice,
     /// What the row of its result says.
     pub row: Slice,
+    /// Where a path is in the row: its start and its end in bytes.
+    pub path: (u16, u16),
+}
+
+/// What turns of the model used.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Tokens, read from and written to the cache among them.
+    pub tokens: f64,
+    /// Their price in dollars.
+    pub cost: f64,
 }
 
 /// A tool result, noted where rows were asked for.
@@ -160,6 +173,8 @@ pub struct Session {
     pub tool_calls: Vec<ToolCall>,
     /// Tool results in file order, where rows were asked for.
     pub tool_results: Vec<ToolResult>,
+    /// What all turns of the model used, where asked for.
+    pub usage: Usage,
     /// Names that are none of the known, in file order.
     pub other_names: Vec<OtherName>,
     /// The `timestamp` of each entry as written, where asked for.

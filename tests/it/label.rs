@@ -244,10 +244,13 @@ fn labelling_the_leaf_twice_labels_the_same_entry() {
     assert_eq!(s.run("label ./two-branches.jsonl @ done"), "", "nothing to do");
     s.run("switch ./two-branches.jsonl 1a2b3c07");
     s.run("label ./two-branches.jsonl @ again");
-    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"");
-    assert_snapshot!(s.run("label ./two-branches.jsonl @"), @"");
+    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"
+    start  1a2b3c01  2026-01-01 00:00  user: Which paper for a kite?
+    again  1a2b3c07  2026-05-04 12:00  assistant: A metre and more, with a bamboo spar.
+    ");
+    assert_snapshot!(s.run("label ./two-branches.jsonl @"), @"again  1a2b3c07  2026-05-04 12:00  assistant: A metre and more, with a bamboo spar.");
     s.run("label --clear ./two-branches.jsonl @");
-    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"");
+    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"start  1a2b3c01  2026-01-01 00:00  user: Which paper for a kite?");
 }
 
 #[test]
@@ -280,8 +283,17 @@ fn a_name_stays_on_its_entry_until_it_is_moved() {
         let said = s.unchanged(line).fails(2);
         assert!(said.contains(r#"the label "start" is on 1a2b3c01 already"#), "{line}: {said}");
     }
-    assert_snapshot!(s.run("label --move ./two-branches.jsonl 1a2b3c05 start"), @"");
-    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"");
+    assert_snapshot!(s.run("label --move ./two-branches.jsonl 1a2b3c05 start"), @"
+    226b1b5c
+    27aa2424
+    ");
+    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"start  1a2b3c05  2026-05-04 12:00  assistant: Half a metre; larger ones tear.");
     assert_eq!(s.run("label --move ./two-branches.jsonl 1a2b3c05 start"), "");
-    assert_snapshot!(s.run("path ./two-branches.jsonl label:start --ids"), @"");
+    assert_snapshot!(s.run("path ./two-branches.jsonl label:start --ids"), @"
+    1a2b3c01
+    1a2b3c02
+    1a2b3c03
+    1a2b3c04
+    1a2b3c05
+    ");
 }

@@ -256,9 +256,9 @@ fn what_has_no_meaning_alone() {
     ./a.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)
     the following required arguments were not provided: <REF>... (hint: see `pisess pick --help`)
     "#);
-    // With its entry the label comes along, and that once.
+    // With its entry a label is nothing of its own.
     assert_eq!(s.run("pick ./b.jsonl llll0001 uuuu0001").lines().count(), 1);
-    assert_eq!(s.run("path ./b.jsonl --ids").lines().count(), 3);
+    assert_eq!(s.run("path ./b.jsonl --ids").lines().count(), 2);
 }
 
 #[test]

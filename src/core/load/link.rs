@@ -41,6 +41,7 @@ pub fn link(
         timestamps: part.timestamps,
         searchable: part.searchable,
         found: part.found,
+        usage: part.usage,
         messages: part.messages,
         len: source.len(),
         ends_with_newline: ends_with_newline(source)?,

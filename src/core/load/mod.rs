@@ -38,6 +38,8 @@ pub struct Options {
     pub timestamps: bool,
     /// Whose rows and rules: that of the session itself, whatever is given here.
     pub dialect: Dialect,
+    /// Add up what the turns of the model used.
+    pub usage: bool,
     /// Keep where each entry's message stands, for who will read them all.
     pub messages: bool,
 }
@@ -49,6 +51,7 @@ impl Default for Options {
             rows: None,
             search: Words::default(),
             timestamps: false,
+            usage: false,
             messages: false,
             dialect: Dialect::Pi,
         }
@@ -122,6 +125,9 @@ pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError
     let preamble = header::read(source)?;
     let guess = guess_dialect(source, &preamble)?;
     let mut options = Options { dialect: guess, ..options.clone() };
+    if let Some(rows) = &mut options.rows {
+        rows.cwd.clone_from(&preamble.header.cwd);
+    }
     let mut part = pass(source, &options, &preamble)?;
     options.dialect = dialect(&preamble, &part);
     if options.dialect != guess {

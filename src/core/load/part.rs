@@ -2,15 +2,17 @@
 
 use super::Options;
 use super::header::Version;
-use super::record::{Block, Content, Record, scan};
+use super::record::{Block, Content, MessageFacts, Record, scan};
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
 use crate::core::json::scan::RawString;
 use crate::core::json::string::{decode, is_utf8};
 use crate::core::json::{Raw, Scanner};
 use crate::core::row;
+use crate::core::row::readable::Folders;
+use crate::core::row::{Form, RowOptions};
 use crate::core::search::Found;
 use crate::core::session::{
-    Dialect, InLine, LabelChange, OtherName, Problem, ProblemKind, ToolCall, ToolResult,
+    Dialect, InLine, LabelChange, OtherName, Problem, ProblemKind, ToolCall, ToolResult, Usage,
 };
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
@@ -29,6 +31,7 @@ pub struct Part {
     pub timestamps: Vec<Slice>,
     pub searchable: Vec<Slice>,
     pub found: Vec<(EntryIx, Found)>,
+    pub usage: Usage,
     pub messages: Vec<InLine>,
     pub problems: Vec<Problem>,
     pub draft_links: Vec<DraftLink>,
@@ -156,6 +159,9 @@ impl Part {
         let row = self.rows(entry, kind, role, record, blocks, options);
         let timestamp = record.timestamp.map(|time| decode(time.bytes)).unwrap_or_default();
         self.side_tables(entry, kind, role, record, &timestamp, options);
+        if let Some(usage) = record.message.and_then(|message| message.usage).filter(|_| options.usage) {
+            self.add_usage(usage);
+        }
         if !options.search.is_empty() {
             let found = options.search.look(Raw::checked(record.bytes), kind, role);
             self.found.extend(found.map(|found| (entry, found)));
@@ -218,10 +224,14 @@ impl Part {
         options: &Options,
     ) -> Slice {
         let Some(rows) = &options.rows else { return Slice::default() };
-        let text = match options.dialect {
+        let readable = match rows.form {
+            Form::Readable => row::readable::text(kind, role, record),
+            Form::Agent => None,
+        };
+        let text = readable.unwrap_or_else(|| match options.dialect {
             Dialect::Pi => row::pi::text(kind, role, record, blocks),
             Dialect::OhMyPi => row::omp::text(kind, role, record, blocks),
-        };
+        });
         if rows.searchable {
             let text = match options.dialect {
                 Dialect::Pi => row::pi::searchable(kind, role, record, blocks),
@@ -232,14 +242,7 @@ impl Part {
         }
         if kind == Kind::Message && role == Role::Assistant {
             for block in blocks.iter().filter(|block| block.kind.is_some_and(|kind| kind.is("toolCall"))) {
-                let name = block.name.and_then(Raw::text).unwrap_or_default();
-                let arguments = block.arguments.unwrap_or(Raw::NULL);
-                let row = match options.dialect {
-                    Dialect::Pi => row::pi::tool_call(&name, arguments, rows.home.as_ref()),
-                    Dialect::OhMyPi => row::omp_call::tool_call(&name, arguments, rows.home.as_ref()),
-                };
-                let id = block.id.and_then(Raw::text).unwrap_or_default();
-                let call = ToolCall { entry, id: self.keep(&id), row: self.keep(&row) };
+                let call = self.tool_call(entry, block, rows, options.dialect);
                 self.tool_calls.push(call);
             }
         }
@@ -250,6 +253,33 @@ impl Part {
             self.tool_results.push(ToolResult { entry, call });
         }
         self.keep(&text)
+    }
+
+    fn tool_call(&mut self, entry: EntryIx, block: &Block, rows: &RowOptions, dialect: Dialect) -> ToolCall {
+        let name = block.name.and_then(Raw::text).unwrap_or_default();
+        let arguments = block.arguments.unwrap_or(Raw::NULL);
+        let id = self.keep(&block.id.and_then(Raw::text).unwrap_or_default());
+        if rows.form == Form::Readable {
+            let folders = Folders { cwd: rows.cwd.as_ref(), home: rows.home.as_ref() };
+            let call = row::readable::call(&name, arguments, folders);
+            // A row is short.
+            let path = (call.path.start as u16, call.path.end as u16);
+            return ToolCall { entry, id, name: self.keep(&name), row: self.keep(&call.text), path };
+        }
+        let row = match dialect {
+            Dialect::Pi => row::pi::tool_call(&name, arguments, rows.home.as_ref()),
+            Dialect::OhMyPi => row::omp_call::tool_call(&name, arguments, rows.home.as_ref()),
+        };
+        ToolCall { entry, id, name: Slice::default(), row: self.keep(&row), path: (0, 0) }
+    }
+
+    fn add_usage(&mut self, usage: Raw) {
+        let number = |value: Raw, key: &str| value.get(key).and_then(Raw::number).filter(|n| n.is_finite());
+        let parts = ["input", "output", "cacheRead", "cacheWrite"];
+        let tokens = number(usage, "totalTokens")
+            .unwrap_or_else(|| parts.iter().filter_map(|key| number(usage, key)).sum());
+        self.usage.tokens += tokens;
+        self.usage.cost += usage.get("cost").and_then(|cost| number(cost, "total")).unwrap_or(0.0);
     }
 
     fn side_tables(
@@ -328,7 +358,7 @@ impl Part {
         }
         for call in &mut next.tool_calls {
             number(&mut call.entry);
-            [&mut call.id, &mut call.row].into_iter().for_each(slice);
+            [&mut call.id, &mut call.name, &mut call.row].into_iter().for_each(slice);
         }
         for result in &mut next.tool_results {
             number(&mut result.entry);
@@ -357,6 +387,9 @@ impl Part {
         self.timestamps.append(&mut next.timestamps);
         self.searchable.append(&mut next.searchable);
         self.found.append(&mut next.found);
+        let usage = std::mem::take(&mut next.usage);
+        self.usage.tokens += usage.tokens;
+        self.usage.cost += usage.cost;
         self.messages.append(&mut next.messages);
         self.problems.append(&mut next.problems);
         self.draft_links.append(&mut next.draft_links);
@@ -416,6 +449,7 @@ fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], dialect: Dia
         if role == Role::Assistant && silent {
             flags.insert(Flags::SILENT);
         }
+        ended(role, message, &mut flags);
     }
     let is_skill =
         || Raw::checked(record.bytes).get("customType").is_some_and(|kind| kind.is("skill-prompt"));
@@ -429,6 +463,25 @@ fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], dialect: Dia
         flags.insert(Flags::NO_ID_KEY);
     }
     flags
+}
+
+/// Notes how a turn, a tool or a command ended, where not well.
+fn ended(role: Role, message: &MessageFacts, flags: &mut Flags) {
+    let is_true = |value: Option<Raw>| value.is_some_and(Raw::is_truthy);
+    let stopped = |reason: &str| message.stop_reason.is_some_and(|given| given.is(reason));
+    let (failed, aborted) = match role {
+        Role::Assistant => (stopped("error"), stopped("aborted")),
+        Role::ToolResult => (is_true(message.is_error), false),
+        Role::BashExecution | Role::PythonExecution => {
+            (is_true(message.exit_code), is_true(message.cancelled))
+        }
+        _ => return,
+    };
+    if aborted {
+        flags.insert(Flags::ABORTED);
+    } else if failed {
+        flags.insert(Flags::FAILED);
+    }
 }
 
 /// Whose file it is, where only one of the agents writes such an entry.

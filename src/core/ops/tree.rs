@@ -1,11 +1,11 @@
 //! What the tree shows: filters and search of the file's own agent, and each row's text.
 
-use crate::core::entry::{EntryIx, Flags, Kind, Role, Slice};
+use crate::core::entry::{EntryIx, Flags, Kind, Role};
 use crate::core::labels::Labels;
 use crate::core::reference::Position;
 use crate::core::row::search::Query;
 use crate::core::search::{Hit, Words};
-use crate::core::session::{Dialect, Session};
+use crate::core::session::{Dialect, Session, ToolCall};
 use crate::core::text::Text;
 use crate::core::tree::{Place, Tree, active, layout};
 use std::borrow::Cow;
@@ -42,8 +42,8 @@ pub struct Drawing<'a> {
     words: Words,
 }
 
-/// What the row of a result says, by its call's id.
-type Calls<'a> = HashMap<&'a [u8], Slice, foldhash::quality::RandomState>;
+/// Calls by their ids, for the rows of their results.
+type Calls<'a> = HashMap<&'a [u8], &'a ToolCall, foldhash::quality::RandomState>;
 
 /// Filters and lays out the tree as if `leaf` were the leaf. Rows must have been kept by loading;
 /// for what the user `typed` to search, the searchable texts and what was found as well.
@@ -82,13 +82,17 @@ pub fn rows<'a>(session: &'a Session, leaf: Position) -> Drawing<'a> {
 impl<'a> Drawing<'a> {
     /// The row of an entry, without marks and label.
     pub fn text(&self, ix: EntryIx) -> Text<'a> {
-        if self.session.entry(ix).role == Role::ToolResult
-            && let Ok(at) = self.session.tool_results.binary_search_by_key(&ix, |result| result.entry)
-            && let Some(&row) = self.calls.get(self.session.bytes(self.session.tool_results[at].call))
-        {
-            return self.session.text(row);
+        self.call(ix).map_or_else(|| self.session.row(ix), |call| self.session.text(call.row))
+    }
+
+    /// The call that a tool result answers.
+    pub fn call(&self, ix: EntryIx) -> Option<&'a ToolCall> {
+        if self.session.entry(ix).role != Role::ToolResult {
+            return None;
         }
-        self.session.row(ix)
+        let results = &self.session.tool_results;
+        let at = results.binary_search_by_key(&ix, |result| result.entry).ok()?;
+        self.calls.get(self.session.bytes(results[at].call)).copied()
     }
 
     /// The entry's label.
@@ -125,6 +129,23 @@ impl<'a> Drawing<'a> {
     /// ancestor that is shown (where the agents' selectors stand, too).
     pub fn marked(&self) -> Position {
         self.session.upwards(self.leaf).find(|ix| self.is_visible[ix.at()])
+    }
+
+    /// The nearest entry above another that is shown.
+    pub fn above(&self, ix: EntryIx) -> Position {
+        self.session.upwards(self.session.entry(ix).parent).find(|ix| self.is_visible[ix.at()])
+    }
+
+    /// The entry that is drawn as the leaf.
+    pub fn leaf(&self) -> Position {
+        self.leaf
+    }
+
+    /// The last compaction on the path to the leaf: what is above it, the model sees as its summary only.
+    pub fn last_compaction(&self) -> Position {
+        let hides =
+            |ix: &EntryIx| matches!(self.session.entry(*ix).kind, Kind::Compaction | Kind::ResetBoundary);
+        self.session.upwards(self.leaf).find(hides)
     }
 
     /// Whether the entry is the leaf.
@@ -205,7 +226,7 @@ fn calls<'a>(session: &'a Session, is_active: &[bool]) -> Calls<'a> {
     let mut calls = Calls::with_capacity_and_hasher(session.tool_calls.len(), Default::default());
     let mut repeated = false;
     for call in &session.tool_calls {
-        repeated |= calls.insert(session.bytes(call.id), call.row).is_some();
+        repeated |= calls.insert(session.bytes(call.id), call).is_some();
     }
     if repeated {
         let mut rank = vec![0_u32; session.entries.len()];
@@ -214,7 +235,7 @@ fn calls<'a>(session: &'a Session, is_active: &[bool]) -> Calls<'a> {
         }
         let mut in_order: Vec<_> = session.tool_calls.iter().collect();
         in_order.sort_by_key(|call| rank[call.entry.at()]);
-        calls.extend(in_order.iter().map(|call| (session.bytes(call.id), call.row)));
+        calls.extend(in_order.iter().map(|call| (session.bytes(call.id), *call)));
     }
     calls
 }
