@@ -6,7 +6,7 @@ use super::ids::Ids;
 use super::input::OpenSession;
 use super::tables::{print_table, small_table};
 use crate::core::agent;
-use crate::core::entry::EntryIx;
+use crate::core::entry::{EntryIx, Flags};
 use crate::core::json::js;
 use crate::core::json::write::Object;
 use crate::core::load::Options;
@@ -14,8 +14,9 @@ use crate::core::ops::branches::{Branch, branches};
 use crate::core::ops::switch::is_mark;
 use crate::core::ops::tree::{Drawing, rows};
 use crate::core::reference::Position;
-use crate::core::row::Form;
+use crate::core::row::{Form, ROW_UNITS};
 use crate::core::session::Session;
+use crate::core::text::Text;
 use crate::core::tree::Tree;
 use crate::guide::{Example, Guide};
 use crate::ui::{Exit, Failure, Styles, Ui, styled, visible};
@@ -63,6 +64,8 @@ struct Listing<'a> {
     sizes: HashMap<EntryIx, f64>,
     /// The tips that are marks of a move: what they say of themselves tells nothing of a branch.
     marks: Vec<EntryIx>,
+    /// What the user typed to call a skill, by its prompt: the prompt itself is the skill's text.
+    typed: HashMap<EntryIx, Text<'static>>,
 }
 
 /// Runs the command.
@@ -81,8 +84,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             marks.push(tip);
         }
     }
+    let mut typed = HashMap::new();
+    let is_skill = |ix: &EntryIx| session.entry(*ix).flags.has(Flags::SKILL_PROMPT);
+    for request in branches.iter().filter_map(|branch| branch.request).filter(is_skill) {
+        let text = agent::draft_text(session, &bodies, request).map_err(unreadable)?;
+        typed.insert(request, on_one_line(&text));
+    }
     let drawing = rows(session, session.leaf);
-    let listing = Listing { session, drawing, branches, sizes, marks };
+    let listing = Listing { session, drawing, branches, sizes, marks, typed };
     match args.json {
         true => listing.branches.iter().try_for_each(|branch| ui.print_json(&listing.json(branch)))?,
         false => listing.print(ui)?,
@@ -115,7 +124,7 @@ impl Listing<'_> {
             Object::new()
                 .text_or_null("id", id(ix).as_ref())
                 .text_or_null("label", self.drawing.label(ix).as_ref())
-                .text("text", &self.drawing.row(ix).body)
+                .text("text", &self.asked(ix))
                 .finish()
         });
         Object::new()
@@ -157,6 +166,11 @@ impl Listing<'_> {
         print_table(&table, ui)
     }
 
+    /// What a question says: of a skill what the user typed to call it.
+    fn asked(&self, ix: EntryIx) -> Text<'_> {
+        self.typed.get(&ix).map_or_else(|| self.drawing.row(ix).body, Text::borrowed)
+    }
+
     /// The label of the branch and its question.
     fn said(&self, branch: &Branch, styles: &Styles) -> String {
         let label = branch.label.as_ref().map(|label| visible(&format!("[{label}] "))).unwrap_or_default();
@@ -169,8 +183,14 @@ impl Listing<'_> {
                 let role = visible(&format!("{}{colon}", row.role));
                 said += &styled(&role, tone_style(row.tone, styles));
             }
-            said += &visible(&row.body.to_string_lossy());
+            said += &visible(&self.asked(ix).to_string_lossy());
         }
         said
     }
+}
+
+/// Returns what a user typed to call a skill, on one line.
+fn on_one_line(typed: &Text) -> Text<'static> {
+    let words = typed.to_string_lossy().split_whitespace().collect::<Vec<_>>().join(" ");
+    Text::from(words).head_whole(ROW_UNITS).into_owned()
 }

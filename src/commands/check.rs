@@ -6,7 +6,7 @@ use super::workers::in_order;
 use crate::core::json::write::Object;
 use crate::core::load::Options;
 use crate::core::ops::check::{Checkup, Finding, Group, Severity, check, grouped};
-use crate::core::store::{self, Committed, SessionFile, StoreError};
+use crate::core::store::{self, Attempt, Committed, SessionFile, StoreError};
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::options::WriteArgs;
@@ -295,9 +295,11 @@ fn repair(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     match (&args.write.output, input.file()) {
         (Some(output), _) if output != Path::new("-") => {
-            let create = |fill: &mut Fill| store::create(output, input.file(), args.write.force, fill);
-            let written = repair.write_both(&checkup, output, create)?;
-            repair.done(checkup.findings(), Some(written), ui)
+            let create = |fill: &mut Fill| {
+                store::create(output, input.file(), args.write.force, fill).map(Attempt::Done)
+            };
+            let (attempt, rejected) = repair.write_both(&checkup, output, create)?;
+            repair.done(checkup.findings(), Some((attempt.done()?, rejected)), ui)
         }
         (None, Some(_)) if args.backup.is_some() => repair.in_place(&checkup, &options, ui),
         _ => repair.to_stdout(&checkup, ui),
@@ -332,14 +334,14 @@ impl Repair<'_> {
             let grown = grown.as_ref().map(|input| checked(input, options)).transpose()?;
             let checkup = grown.as_ref().unwrap_or(checkup);
             if !checkup.is_repairable() {
-                return Ok((checkup.findings().to_vec(), None));
+                return Ok((None, (checkup.findings().to_vec(), None)));
             }
             let rewrite = |fill: &mut Fill| locked.rewrite(backup.as_deref(), fill);
-            let written = self.write_both(checkup, self.path, rewrite)?;
-            Ok((checkup.findings().to_vec(), Some(written)))
+            let (attempt, rejected) = self.write_both(checkup, self.path, rewrite)?;
+            Ok((Some(attempt), (checkup.findings().to_vec(), rejected)))
         };
-        let (findings, written) = under_lock(self.input, &store_options, &mut attempt)?;
-        self.done(&findings, written, ui)
+        let (committed, (findings, rejected)) = under_lock(self.input, &store_options, &mut attempt)?;
+        self.done(&findings, committed.map(|committed| (committed, rejected)), ui)
     }
 
     fn to_stdout(&self, checkup: &Checkup, ui: &mut Ui) -> Result<Exit, Failure> {
@@ -367,8 +369,8 @@ impl Repair<'_> {
         &self,
         checkup: &Checkup,
         output: &Path,
-        write: impl FnOnce(&mut Fill) -> Result<Committed, StoreError>,
-    ) -> Result<Written, StoreError> {
+        write: impl FnOnce(&mut Fill) -> Result<Attempt, StoreError>,
+    ) -> Result<(Attempt, Option<Committed>), StoreError> {
         let mut rejected = None;
         let written = write(&mut |out| {
             checkup.write_repaired(out)?;
@@ -378,10 +380,10 @@ impl Repair<'_> {
             Ok(())
         });
         match (written, rejected) {
-            (Ok(committed), rejected) => Ok((committed, rejected)),
-            (Err(error), rejected) => {
+            (Ok(Attempt::Done(committed)), rejected) => Ok((Attempt::Done(committed), rejected)),
+            (unwritten, rejected) => {
                 rejected.iter().for_each(store::take_back);
-                Err(error)
+                unwritten.map(|grown| (grown, None))
             }
         }
     }

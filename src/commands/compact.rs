@@ -275,7 +275,6 @@ impl Compact<'_> {
             messages: &preparation.messages_to_summarize,
             turn_prefix: &preparation.turn_prefix_messages,
             previous: previous.as_ref().filter(|previous| !previous.is_empty()),
-            files: &agent::files(session, &preparation.file_ops),
         };
         extract(&wanted, summary.instructions.as_deref(), &self.bodies).map_err(unreadable)
     }

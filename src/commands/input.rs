@@ -60,11 +60,6 @@ impl Input {
         Ok(Input { name, opened })
     }
 
-    /// A file that is open already.
-    pub fn of(file: SessionFile) -> Input {
-        Input { name: visible(&file.path().to_string_lossy()), opened: Opened::File(file) }
-    }
-
     /// The same session in the file as it is now.
     pub fn reopened(&self, file: SessionFile) -> Input {
         Input { name: self.name.clone(), opened: Opened::File(file) }

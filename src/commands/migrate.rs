@@ -1,12 +1,12 @@
 //! `pisess migrate`: brings session files to version 3.
 
-use super::input::{Input, OpenSession};
-use super::transaction::{output_or_input, store_options, under_lock};
+use super::input::OpenSession;
+use super::transaction::{output_or_input, store_options};
 use super::workers::in_order;
-use crate::core::load::Options;
+use crate::core::load::{Options, load};
 use crate::core::plan::{Change, copy_all};
 use crate::core::session::{Format, Session};
-use crate::core::store::{self, Batch, Locked};
+use crate::core::store::{self, Batch, SessionFile};
 use crate::guide::{Example, Guide};
 use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui, visible};
@@ -14,6 +14,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
 use serde::Serialize;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// How it is used, behind the options of the help and in the man page.
 pub const GUIDE: Guide = Guide {
@@ -180,9 +181,22 @@ fn migrated(paths: &[PathBuf], args: &Args, batch: &Batch, ui: &Ui) -> Vec<Outco
     done
 }
 
+/// Migrates one file. When another process changes or replaces it meanwhile, as another migration does, it
+/// is opened again, until the wait is over.
 fn one(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Outcome, Failure> {
-    let input = Input::of(store::SessionFile::open(path)?);
-    let session = input.load(options)?;
+    let (start, wait) = (Instant::now(), Duration::from_secs_f64(args.write.wait));
+    loop {
+        match attempt(path, args, batch, options) {
+            Err(failure) if failure.is_change() && start.elapsed() < wait => {}
+            result => return result,
+        }
+    }
+}
+
+fn attempt(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Outcome, Failure> {
+    let file = SessionFile::open(path)?;
+    let session =
+        load(&file, options).map_err(|error| Failure::load(&visible(&path.to_string_lossy()), error))?;
     if session.format == Format::V3 || args.check || args.write.dry_run {
         return Ok(Outcome::of(path, &session, before(&session)));
     }
@@ -191,15 +205,11 @@ fn one(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Out
         name.push(suffix);
         PathBuf::from(name)
     });
-    let store_options = store_options(&args.write, &session);
-    under_lock(&input, &store_options, &mut |grown: Option<Input>, locked: Locked| {
-        let reloaded = grown.as_ref().map(|input| input.load(options)).transpose()?;
-        let (input, session) = (grown.as_ref().unwrap_or(&input), reloaded.as_ref().unwrap_or(&session));
-        let mut fill = |out: &mut dyn std::io::Write| Change::default().write(session, input.source(), out);
-        let committed = batch.rewrite(locked, backup.as_deref(), &mut fill)?;
-        let warnings = committed.troubles.iter().map(ToString::to_string).collect();
-        Ok(Outcome { warnings, ..Outcome::of(path, session, Status::Migrated) })
-    })
+    let locked = store::lock(&file, &store_options(&args.write, &session))?;
+    let mut fill = |out: &mut dyn std::io::Write| Change::default().write(&session, &file, out);
+    let committed = batch.rewrite(locked, backup.as_deref(), &mut fill)?.done()?;
+    let warnings = committed.troubles.iter().map(ToString::to_string).collect();
+    Ok(Outcome { warnings, ..Outcome::of(path, &session, Status::Migrated) })
 }
 
 /// The status of a session that is left as it is.

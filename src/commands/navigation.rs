@@ -224,7 +224,6 @@ impl Move<'_> {
                     messages: &messages,
                     turn_prefix: &[],
                     previous: None,
-                    files: &files,
                 };
                 let text = extract(&wanted, self.summary.instructions.as_deref(), &bodies);
                 Source::Made(text.map_err(unreadable)?)

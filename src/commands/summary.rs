@@ -6,7 +6,6 @@ use super::shell::{Shell, UNTOUCHED};
 use crate::core::agent::Prompt;
 use crate::core::bodies::{Bodies, Message};
 use crate::core::ops::summary::Summary;
-use crate::core::prepare::FileLists;
 use crate::core::summary::{Extract, Kind, Material};
 use crate::core::text::Text;
 use crate::ui::{Failure, Ui};
@@ -53,8 +52,6 @@ pub struct Wanted<'a> {
     pub turn_prefix: &'a [Message],
     /// The summary before this one.
     pub previous: Option<&'a Text<'static>>,
-    /// The files that the agent lists.
-    pub files: &'a FileLists,
 }
 
 /// Text for a summary, and whether it is stored as it is.
@@ -155,16 +152,9 @@ pub fn extract(
     instructions: Option<&str>,
     bodies: &dyn Bodies,
 ) -> io::Result<Text<'static>> {
-    let strings = |paths: &[Text]| paths.iter().map(Text::to_string).collect::<Vec<_>>();
-    let (read, modified) = (strings(&wanted.files.read_files), strings(&wanted.files.modified_files));
     let previous = wanted.previous.map(Text::to_string_lossy);
-    let mut extract = Extract::new(Material {
-        kind: wanted.kind,
-        previous_summary: previous.as_deref(),
-        read_files: &read,
-        modified_files: &modified,
-        instructions,
-    });
+    let mut extract =
+        Extract::new(Material { kind: wanted.kind, previous_summary: previous.as_deref(), instructions });
     for message in wanted.messages {
         message.with(bodies, |json| extract.add(json))?;
     }

@@ -21,13 +21,13 @@ use crate::core::json::write::{Object, array};
 use crate::core::ops::IdSource;
 use crate::core::plan::{Action, Change, NewSession, copy_all};
 use crate::core::session::{Dialect, Session};
-use crate::core::store::{self, Agent, Committed, Found, Locked};
+use crate::core::store::{self, Agent, Attempt, Committed, Found, Locked};
 use crate::core::text::Text;
 use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui, visible, visible_lines};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What a command decided to do.
 #[derive(Debug, Default)]
@@ -121,10 +121,10 @@ impl OpenSession {
                 let now = grown.as_ref().unwrap_or(self);
                 let decision = ids.issue(ui, |fresh| decide(now, fresh))?;
                 let outcome = Outcome::of(&decision, &target, &now.session);
-                let committed = now.commit(&decision.change, locked)?;
-                Ok((decision.notification, outcome, committed))
+                let attempt = now.commit(&decision.change, locked)?;
+                Ok((attempt, (decision.notification, outcome)))
             };
-            let (notification, outcome, committed) =
+            let (committed, (notification, outcome)) =
                 under_lock(&self.input, &store_options(write, &self.session), &mut attempt)?;
             committed.iter().for_each(|committed| ui.warn_of(committed));
             return outcome.report(write, notification, ui);
@@ -169,15 +169,15 @@ impl OpenSession {
         Outcome { names, ..outcome }.report(write, creation.notification, ui)
     }
 
-    fn commit(&self, change: &Change, locked: Locked) -> Result<Option<Committed>, Failure> {
-        let committed = match change.action(&self.session) {
+    fn commit(&self, change: &Change, locked: Locked) -> Result<Option<Attempt>, Failure> {
+        let attempt = match change.action(&self.session) {
             Action::Nothing => return Ok(None),
             Action::Append => locked.append(&change.appended()),
             Action::Rewrite | Action::Create => {
                 locked.rewrite(None, &mut |out| change.write(&self.session, self.input.source(), out))
             }
         };
-        Ok(Some(committed?))
+        Ok(Some(attempt?))
     }
 
     /// Writes a whole session to standard output, or into a new file.
@@ -201,35 +201,34 @@ impl OpenSession {
     }
 }
 
-/// Calls `attempt` with the session under its lock: with what is in the file now, if it has grown since the
-/// input was opened. An attempt whose commit finds that it has grown is made again, until the wait is over.
-/// This is the one place where a session is locked.
+/// What an attempt to change a session gives: its commit, unless there was nothing to do, and what the
+/// command wants to know of it.
+pub type Attempted<T> = Result<(Option<Attempt>, T), Failure>;
+
+/// Calls `attempt` with the session under its lock, and with what is in the file now if it has grown since
+/// it was read. Again, if it grew before the commit, until the wait is over. Every change of a session in
+/// place is made through this function.
 ///
 /// # Errors
-/// Where the lock cannot be had, or an attempt fails otherwise.
+/// Where the lock cannot be had, or an attempt fails.
 pub fn under_lock<T>(
     input: &Input,
     options: &store::WriteOptions,
-    attempt: &mut dyn FnMut(Option<Input>, Locked) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let Some(named) = input.file() else {
+    attempt: &mut dyn FnMut(Option<Input>, Locked) -> Attempted<T>,
+) -> Result<(Option<Committed>, T), Failure> {
+    let Some(file) = input.file() else {
         return Err(input.cannot("a stream cannot be changed").hint("give the path of a file"));
     };
-    let start = Instant::now();
-    let mut fresh = None;
+    let mut locked = store::lock(file, options)?;
     loop {
-        let left = options.wait.saturating_sub(start.elapsed());
-        let with_rest = store::WriteOptions { wait: left, ..*options };
-        let mut locked = store::lock(fresh.as_ref().unwrap_or(named), &with_rest)?;
         let grown = match locked.found() {
-            Found::Same => fresh.take(),
-            Found::Grown => Some(locked.reopen()?),
+            Found::Same => None,
+            Found::Grown => Some(input.reopened(locked.reopen()?)),
         };
-        match attempt(grown.map(|file| input.reopened(file)), locked) {
-            Err(failure) if failure.is_growth() && start.elapsed() < options.wait => {
-                fresh = Some(store::SessionFile::open(named.path())?);
-            }
-            result => return result,
+        match attempt(grown, locked)? {
+            (None, value) => return Ok((None, value)),
+            (Some(Attempt::Done(committed)), value) => return Ok((Some(committed), value)),
+            (Some(Attempt::Grown(again)), _) => locked = *again,
         }
     }
 }

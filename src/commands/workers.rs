@@ -1,79 +1,186 @@
-//! Many files at once, told in their order.
+//! Many files at once, their results in order.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Does `work` on each item, on this many threads, and hands what it gave to `take` in the order of the
-/// items, each as soon as all before it are through. When `take` fails, no further item is begun.
+/// Results that may wait for an earlier one, for each worker: enough that one long item does not stop
+/// the others, few enough that memory does not grow with the number of items.
+const AHEAD: usize = 16;
+
+/// Does `work` on each item, on this many threads, and hands the results to `take` in the order of the
+/// items, each as soon as all before it are done. When `take` fails, no further item is begun.
 pub fn in_order<I: Send, T: Send, E>(
     items: Vec<I>,
     workers: usize,
     work: impl Fn(I) -> T + Sync,
     mut take: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
-    let workers = workers.min(items.len());
+    let mut items = items.into_iter();
+    let total = items.len();
+    let workers = workers.min(total);
     if workers < 2 {
-        return items.into_iter().try_for_each(|item| take(work(item)));
+        return items.try_for_each(|item| take(work(item)));
     }
-    let left = Mutex::new(items.into_iter().enumerate());
-    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let (done, results) = mpsc::channel();
+    let state = State { items, total, taken: 0, begun: VecDeque::new(), is_over: false };
+    let queue = Queue { state: Mutex::new(state), changed: Condvar::new(), ahead: workers * AHEAD };
     std::thread::scope(|scope| {
         for _ in 0..workers {
-            let (done, next, work) = (done.clone(), &next, &work);
-            scope.spawn(move || {
-                while let Some((at, item)) = next() {
-                    // Nobody takes any more: something failed.
-                    if done.send((at, work(item))).is_err() {
-                        break;
-                    }
+            scope.spawn(|| {
+                let whole = Stop(&queue);
+                while let Some((at, item)) = queue.next() {
+                    queue.finish(at, work(item));
                 }
+                // Only a panic stops the others.
+                std::mem::forget(whole);
             });
         }
-        drop(done);
-        let mut early = BTreeMap::new();
-        let mut wanted = 0;
-        for (at, result) in results {
-            early.insert(at, result);
-            while let Some(result) = early.remove(&wanted) {
-                take(result)?;
-                wanted += 1;
-            }
+        let _stop = Stop(&queue);
+        while let Some(result) = queue.take() {
+            take(result)?;
         }
         Ok(())
     })
 }
 
+struct Queue<I, T> {
+    state: Mutex<State<I, T>>,
+    changed: Condvar,
+    ahead: usize,
+}
+
+struct State<I, T> {
+    items: I,
+    total: usize,
+    taken: usize,
+    /// The items behind those taken that were begun: their results, where they are there.
+    begun: VecDeque<Option<T>>,
+    is_over: bool,
+}
+
+impl<I: Iterator, T> Queue<I, T> {
+    fn lock(&self) -> MutexGuard<'_, State<I, T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State<I, T>>) -> MutexGuard<'a, State<I, T>> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next item with its number, once it is not too far ahead.
+    fn next(&self) -> Option<(usize, I::Item)> {
+        let mut state = self.lock();
+        while !state.is_over && state.begun.len() >= self.ahead {
+            state = self.wait(state);
+        }
+        if state.is_over {
+            return None;
+        }
+        let item = state.items.next()?;
+        let at = state.taken + state.begun.len();
+        state.begun.push_back(None);
+        Some((at, item))
+    }
+
+    fn finish(&self, at: usize, result: T) {
+        let mut state = self.lock();
+        let place = at - state.taken;
+        state.begun[place] = Some(result);
+        if place == 0 {
+            self.changed.notify_all();
+        }
+    }
+
+    /// The next result in order; `None` behind the last.
+    fn take(&self) -> Option<T> {
+        let mut state = self.lock();
+        while !state.is_over && state.taken < state.total {
+            if let Some(result) = state.begun.front_mut().and_then(Option::take) {
+                state.begun.pop_front();
+                state.taken += 1;
+                self.changed.notify_all();
+                return Some(result);
+            }
+            state = self.wait(state);
+        }
+        None
+    }
+}
+
+/// Ends the work when it goes: nobody takes any more, or a worker is lost.
+struct Stop<'a, I: Iterator, T>(&'a Queue<I, T>);
+
+impl<I: Iterator, T> Drop for Stop<'_, I, T> {
+    fn drop(&mut self) {
+        self.0.lock().is_over = true;
+        self.0.changed.notify_all();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
-    fn slow_ones_are_told_in_their_place() {
+    fn slow_ones_keep_their_place() {
         let slow_first = |item: u64| {
             std::thread::sleep(std::time::Duration::from_millis((8 - item) * 2));
             item
         };
         for workers in [0, 1, 3, 20] {
-            let mut told = Vec::new();
+            let mut taken = Vec::new();
             let take = |item| {
-                told.push(item);
+                taken.push(item);
                 Ok::<(), ()>(())
             };
-            in_order((0..8).collect(), workers, slow_first, take).unwrap();
-            assert_eq!(told, [0, 1, 2, 3, 4, 5, 6, 7]);
+            let items: Vec<u64> = (0..8).collect();
+            in_order(items, workers, slow_first, take).unwrap();
+            assert_eq!(taken, [0, 1, 2, 3, 4, 5, 6, 7]);
         }
     }
 
     #[test]
     fn a_failure_ends_it() {
         let items: Vec<u32> = (0..1000).collect();
-        let mut told = 0;
+        let mut taken = 0;
         let take = |item| {
-            told += 1;
+            taken += 1;
             if item == 3 { Err("full") } else { Ok(()) }
         };
         assert_eq!(in_order(items, 2, |item| item, take), Err("full"));
-        assert_eq!(told, 4);
+        assert_eq!(taken, 4);
+    }
+
+    /// The first item ends when as many others as may be are done; were there no limit, all would be.
+    #[test]
+    fn few_results_wait() {
+        let done = AtomicUsize::new(0);
+        let work = |item: usize| {
+            while item == 0 && done.load(Ordering::SeqCst) < 3 * AHEAD - 1 {
+                std::thread::yield_now();
+            }
+            if item == 0 {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                return done.load(Ordering::SeqCst);
+            }
+            done.fetch_add(1, Ordering::SeqCst);
+            0
+        };
+        let mut first = None;
+        let take = |result| {
+            first.get_or_insert(result);
+            Ok::<(), ()>(())
+        };
+        let items: Vec<usize> = (0..1000).collect();
+        in_order(items, 3, work, take).unwrap();
+        assert_eq!(first, Some(3 * AHEAD - 1));
+    }
+
+    #[test]
+    #[should_panic(expected = "a scoped thread panicked")]
+    fn a_panic_is_handed_on() {
+        let items: Vec<u32> = (0..1000).collect();
+        let work = |item| assert!(item != 5, "five");
+        let _ = in_order(items, 2, work, |()| Ok::<(), ()>(()));
     }
 }

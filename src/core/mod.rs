@@ -19,6 +19,8 @@ pub mod session;
 pub mod load;
 pub mod row;
 
+pub mod stores;
+
 pub mod labels;
 pub mod reference;
 pub mod tree;

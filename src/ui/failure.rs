@@ -3,7 +3,7 @@
 use super::visible::visible;
 use crate::core::load::{LoadError, WrongFile};
 use crate::core::reference::ReferenceError;
-use crate::core::store::{Change, Plain, StoreError};
+use crate::core::store::{Plain, StoreError};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io;
@@ -45,7 +45,7 @@ pub struct Failure {
     path: Option<String>,
     line: Option<u32>,
     hint: Option<String>,
-    is_growth: bool,
+    is_change: bool,
 }
 
 /// What went wrong, for programs.
@@ -89,7 +89,7 @@ struct Error<'a> {
 impl Failure {
     fn new(exit: Exit, kind: Kind, message: impl Display) -> Self {
         let error = anyhow::anyhow!("{message}");
-        Failure { exit, kind, error, path: None, line: None, hint: None, is_growth: false }
+        Failure { exit, kind, error, path: None, line: None, hint: None, is_change: false }
     }
 
     /// Something cannot be done (exit 2).
@@ -177,9 +177,9 @@ impl Failure {
         Failure { exit: Exit::Written, error, hint: Some("do not repeat the command".to_owned()), ..self }
     }
 
-    /// Whether the session has grown since it was read, so that the command can decide again.
-    pub fn is_growth(&self) -> bool {
-        self.is_growth
+    /// Whether the session was changed since it was read.
+    pub fn is_change(&self) -> bool {
+        self.is_change
     }
 
     /// Whether the reader of standard output went away.
@@ -224,7 +224,7 @@ impl From<StoreError> for Failure {
         Failure {
             path: error.path().map(|path| path.to_string_lossy().into_owned()),
             hint: error.hint().map(str::to_owned),
-            is_growth: matches!(error, StoreError::Changed { change: Change::Grown, .. }),
+            is_change: matches!(error, StoreError::Changed { .. }),
             ..failure
         }
     }

@@ -299,3 +299,29 @@ fn sizes_that_would_take_too_long_are_left_open() {
     assert!(told.contains(&format!("\"tokens\":{},", tokens.trim())), "{told} {tokens}");
     assert!(s.run("branches ./a.jsonl").contains("  ?  "));
 }
+
+#[test]
+fn a_skills_question_is_what_the_user_typed() {
+    let header =
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}"#;
+    let of_omp = r#"{"type":"mode_change","mode":"none","id":"e1","parentId":"e0","timestamp":"2026-03-01T10:00:02.000Z"}"#;
+    let prompt = |details: &str| {
+        format!(
+            r#"{{"type":"custom_message","customType":"skill-prompt","content":"You are a releaser.","display":true,"attribution":"user","details":{details},"id":"e0","parentId":null,"timestamp":"2026-03-01T10:00:01.000Z"}}"#
+        )
+    };
+    for (details, asked) in [
+        (
+            r#"{"name":"release","prompt":"/skill:release 2.3.0\n no tag"}"#,
+            "[skill-prompt]: /skill:release 2.3.0 no tag",
+        ),
+        (r#"{"name":"release","args":"2.3.0"}"#, "[skill-prompt]: /skill:release 2.3.0"),
+        ("{}", "[skill-prompt]: You are a releaser."),
+    ] {
+        let s = Sandbox::new();
+        s.put("s.jsonl", format!("{header}\n{}\n{of_omp}\n", prompt(details)));
+        let json: Value = serde_json::from_str(&s.run("branches --json ./s.jsonl")).unwrap();
+        assert_eq!(json["text"], asked, "{json}");
+        assert!(s.run("branches ./s.jsonl").contains(asked));
+    }
+}

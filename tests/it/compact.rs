@@ -70,9 +70,16 @@ fn the_built_in_summary() {
     let entry: Value = serde_json::from_str(&s.lines_from("tour.jsonl", 33)).unwrap();
     assert_snapshot!(entry["summary"].as_str().unwrap(), @r#"
     ## Goal
+    The last request, word for word:
+    > Now a line for the changelog, for people who don't read code.
+
+    The request before it:
+    > Good. Please add a test for exactly that evening.
+
+    The assistant's words before it:
+    > `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+
     - Make waiting times right across midnight in `ferry`.
-    - "Good. Please add a test for exactly that evening."
-    - "Now a line for the changelog, for people who don't read code."
 
     ## Constraints & Preferences
     - The board must still show ferries that just left.
@@ -81,12 +88,11 @@ fn the_built_in_summary() {
     ### Done
     - [x] Cause: `departs_in` subtracted minutes of the day.
     - [x] `departs_in` takes the nearer departure; 14 tests pass.
-    - [x] `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes. (midnight.rs)
-    - [x] answered: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
-    - [x] Files edited: `/home/u/code/ferry/tests/midnight.rs`
+    - "Good. Please add a test for exactly that evening.": answered "`tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes."; changed `/home/u/code/ferry/tests/midnight.rs`
+    - Files changed: `/home/u/code/ferry/tests/midnight.rs`
 
     ### In Progress
-    - [ ] A test for the first ferry after midnight. (open since before)
+    - [ ] A test for the first ferry after midnight. (open since an earlier summary)
 
     ### Blocked
     - (none)
@@ -95,7 +101,10 @@ fn the_built_in_summary() {
     - **Nearest departure**: adding a day hid the past.
 
     ## Next Steps
-    - (none)
+    1. The last request was answered. What the user wants next is in the messages after this summary, if any.
+
+    The assistant's last words:
+    > "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
 
     ## Critical Context
     - (none)
@@ -122,31 +131,37 @@ fn the_built_in_summary_of_a_whole_story() {
     let entry: Value = serde_json::from_str(&last).unwrap();
     assert_snapshot!(entry["summary"].as_str().unwrap(), @r#"
     ## Goal
-    - "The 00:10 ferry shows up as 'left 23 h ago' when I ask at 23:50. Can you find out why?"
-    - "Just add a day when it comes out negative."
+    The last request, word for word:
+    > Hm. What would you do instead?
+
+    The request before it:
+    > Just add a day when it comes out negative.
+
+    The assistant's words before it:
+    > Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
 
     ## Constraints & Preferences
     - (none)
 
     ## Progress
     ### Done
-    - [x] answered: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    - [x] Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it. (clock.rs)
-    - [x] Files edited: `/home/u/code/ferry/src/clock.rs`
-    - [x] Commands run: `cargo test` failed
+    - "The 00:10 ferry shows up as 'left 23 h ago' when I ask at 23:50. Can you find out why?": answered "`departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as 'left 23 h ago'. The timetable has no dates, only times."
+    - "Just add a day when it comes out negative.": answered "Two tests fail: a ferry that left five minutes ago now 'departs in 23 h 55 min'. Adding a day hides the past, and the board needs it."; changed `/home/u/code/ferry/src/clock.rs`
+    - Files changed: `/home/u/code/ferry/src/clock.rs`
+    - Commands whose last run ended in an error, newest first: `cargo test --quiet`
 
     ### In Progress
-    - [ ] "Hm. What would you do instead?": stopped by an error
+    - [ ] The request under Goal: the model's reply failed
 
     ### Blocked
-    - `cargo test`: "failures:"
-    - The model's answer failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}"
+    - `cargo test --quiet`: exited with code 101: "board::delayed_ferry_stays_on_board" (the last tool call)
+    - The model's reply failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}"
 
     ## Key Decisions
     - (none)
 
     ## Next Steps
-    - (none)
+    1. Go on with the request under Goal, from where In Progress leaves it.
 
     ## Critical Context
     - (none)

@@ -87,7 +87,7 @@ fn append_numbered(session: &Path, turn: usize) -> String {
     }
     let name = format!("{}.{turn}", std::process::id());
     let filling = "x".repeat(turn * 997 % 40_000);
-    locked.append(format!("{{\"id\":\"{name}\",\"x\":\"{filling}\"}}\n").as_bytes()).unwrap();
+    locked.append(format!("{{\"id\":\"{name}\",\"x\":\"{filling}\"}}\n").as_bytes()).unwrap().done().unwrap();
     name
 }
 
@@ -102,7 +102,7 @@ fn rewrite_next_generation(session: &Path) -> String {
         out.write_all(HEADER.as_bytes())?;
         (0..3_000).try_for_each(|_| out.write_all(line.as_bytes()))
     };
-    locked.rewrite(None, write).unwrap();
+    locked.rewrite(None, write).unwrap().done().unwrap();
     next.to_string()
 }
 
@@ -236,7 +236,7 @@ fn try_to_count(session: &Path) -> Result<Committed, StoreError> {
     let file = SessionFile::open(session)?;
     let count: u32 = text(&file).lines().nth(1).map_or(0, |line| line.parse().unwrap());
     let locked = lock(&file, &patient())?;
-    locked.rewrite(None, &mut |out| writeln!(out, "{HEADER}{}", count + 1))
+    locked.rewrite(None, &mut |out| writeln!(out, "{HEADER}{}", count + 1))?.done()
 }
 
 /// Rules 2 and 6: `-o /dev/stdout` goes where stdout goes, behind what is there, and never into the input.

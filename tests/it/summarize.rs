@@ -163,26 +163,33 @@ fn the_built_in_summary() {
     Summary of that exploration:
 
     ## Goal
-    - "Just add a day when it comes out negative."
+    The last request, word for word:
+    > Hm. What would you do instead?
+
+    The request before it:
+    > Just add a day when it comes out negative.
+
+    The assistant's words before it:
+    > Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
 
     ## Constraints & Preferences
     - (none)
 
     ## Progress
     ### Done
-    - [x] answered: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+    - "Just add a day when it comes out negative.": answered "Two tests fail: a ferry that left five minutes ago now 'departs in 23 h 55 min'. Adding a day hides the past, and the board needs it."
 
     ### In Progress
-    - [ ] "Hm. What would you do instead?": stopped by an error
+    - [ ] The request under Goal: the model's reply failed
 
     ### Blocked
-    - The model's answer failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}"
+    - The model's reply failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}"
 
     ## Key Decisions
     - (none)
 
     ## Next Steps
-    - (none)
+    1. Go on with the request under Goal, from where In Progress leaves it.
 
     ## Critical Context
     - (none)

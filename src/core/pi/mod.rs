@@ -25,7 +25,7 @@ pub mod file_ops;
 pub mod files;
 pub mod prompt;
 
-mod value;
+pub(super) mod value;
 
 #[cfg(test)]
 pub(in crate::core) mod testing;

@@ -1,7 +1,7 @@
 //! Rule 1: whole lines go to the end of the file in one write, or not at all.
 
-use super::error::StoreError;
-use super::lock::Locked;
+use super::error::{Change, StoreError};
+use super::lock::{Found, Locked};
 use super::publish_lock::PublishLock;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,30 @@ pub struct Committed {
     pub troubles: Vec<StoreError>,
 }
 
+/// The outcome of a commit.
+#[derive(Debug)]
+#[must_use = "where the file has grown, nothing was written"]
+pub enum Attempt {
+    /// The change is on disk.
+    Done(Committed),
+    /// Someone appended since the session was read, and the time to wait is not over (rule 4). Nothing was
+    /// written; the lock is still held. [`Locked::reopen`] the file and decide again.
+    Grown(Box<Locked>),
+}
+
+impl Attempt {
+    /// Returns the commit; growth is an error.
+    ///
+    /// # Errors
+    /// [`StoreError::Changed`], for a caller that does not decide again.
+    pub fn done(self) -> Result<Committed, StoreError> {
+        match self {
+            Attempt::Done(committed) => Ok(committed),
+            Attempt::Grown(locked) => Err(locked.changed(Change::Grown)),
+        }
+    }
+}
+
 impl Committed {
     pub(super) fn new(path: &Path, bytes: u64) -> Committed {
         Committed { path: path.to_owned(), bytes, carried: 0, troubles: Vec::new() }
@@ -30,10 +54,16 @@ impl Committed {
 impl Locked {
     /// Appends whole lines, each ending in a newline, and one before them if the last line has none
     /// (rule 1). No lines, no change.
-    pub fn append(self, lines: &[u8]) -> Result<Committed, StoreError> {
+    ///
+    /// # Errors
+    /// Where the lines cannot be written, or the file changed in another way than by growing.
+    pub fn append(mut self, lines: &[u8]) -> Result<Attempt, StoreError> {
         let bytes = self.closed_before(lines)?;
         let publish = PublishLock::take(&self)?;
-        self.check_unchanged()?;
+        if self.look_again()? == Found::Grown {
+            drop(publish);
+            return Ok(Attempt::Grown(Box::new(self)));
+        }
         self.write_once(&bytes)?;
         // fsync may take longer than oh-my-pi waits for its lock, and needs none (rule 5).
         drop(publish);
@@ -42,7 +72,7 @@ impl Locked {
             let _publish = PublishLock::take(&self).ok();
             return Err(self.take_back(bytes.len() as u64, error));
         }
-        Ok(Committed::new(&self.path, bytes.len() as u64))
+        Ok(Attempt::Done(Committed::new(&self.path, bytes.len() as u64)))
     }
 
     fn closed_before(&self, lines: &[u8]) -> Result<Vec<u8>, StoreError> {

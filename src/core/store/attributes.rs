@@ -1,4 +1,4 @@
-//! Rule 2: the new file has the owner, mode, ACL and extended attributes of the old.
+//! Rule 2: the new file has the owner, mode, ACL, extended attributes and modification time of the old.
 
 use super::error::StoreError;
 use super::files::{Facts, Files};
@@ -36,7 +36,12 @@ pub(super) fn keep(
     let mode = if is_owned { facts.mode } else { without_group(facts.mode) };
     files.set_mode(new, mode).map_err(|error| lost("the mode", error))?;
     match keep_xattrs(files, old, new) {
-        Err((what, error)) if !force => Err(lost(&what, error)),
+        Err((what, error)) if !force => return Err(lost(&what, error)),
+        _ => {}
+    }
+    // The agents open the session with the newest one.
+    match files.set_modified(new, facts.modified) {
+        Err(error) if !force => Err(lost("the modification time", error)),
         _ => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! Many files in one go: written in parallel, each folder synced once.
 
-use super::append::Committed;
+use super::append::{Attempt, Committed};
 use super::create::create_unsynced;
 use super::error::StoreError;
 use super::files::DISK;
@@ -28,14 +28,16 @@ impl Batch {
     /// As [`Locked::rewrite`], with the folder left for later.
     pub fn rewrite(
         &self,
-        locked: Locked,
+        mut locked: Locked,
         backup: Option<&Path>,
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<Committed, StoreError> {
-        let committed = locked.replace(backup, write)?;
+    ) -> Result<Attempt, StoreError> {
+        let Some(committed) = locked.replace(backup, write)? else {
+            return Ok(Attempt::Grown(Box::new(locked)));
+        };
         self.note(locked.folder().to_owned());
         backup.map(folder_of).into_iter().for_each(|folder| self.note(folder.to_owned()));
-        Ok(committed)
+        Ok(Attempt::Done(committed))
     }
 
     /// As [`super::create`], with the folder left for later.

@@ -53,7 +53,7 @@ pub(super) fn create_unsynced(
         return Ok((Committed::new(path, bytes), None));
     }
     if let Some(facts) = &existing {
-        refuse_existing(path, source, force, facts)?;
+        refuse_existing(files, path, source, force, facts)?;
     }
     let target = resolve(path).map_err(failed)?;
     let folder = folder_of(&target);
@@ -78,20 +78,32 @@ pub fn take_back(made: &Committed) {
 }
 
 fn refuse_existing(
+    files: &dyn Files,
     path: &Path,
     source: Option<&SessionFile>,
     force: bool,
     facts: &Facts,
 ) -> Result<(), StoreError> {
     let (doing, owned) = ("create", path.to_owned());
-    if source.is_some_and(|source| source.snapshot.facts.is_same_inode(facts)) && cfg!(unix) {
-        return Err(StoreError::SameAsInput { path: owned });
-    }
+    refuse_input(files, path, source, facts)?;
     match facts.kind {
         Kind::Folder => Err(StoreError::IsFolder { doing, path: owned }),
         _ if !force => Err(StoreError::Exists { doing, path: owned }),
         _ if facts.links > 1 => Err(StoreError::HardLinked { path: owned, links: facts.links }),
         _ => Ok(()),
+    }
+}
+
+fn refuse_input(
+    files: &dyn Files,
+    path: &Path,
+    source: Option<&SessionFile>,
+    facts: &Facts,
+) -> Result<(), StoreError> {
+    let is_input = source.map_or(Ok(false), |source| source.is_at(files, facts));
+    match is_input.map_err(|error| StoreError::io("read", path, error))? {
+        true => Err(StoreError::SameAsInput { path: path.to_owned() }),
+        false => Ok(()),
     }
 }
 
@@ -103,9 +115,7 @@ fn write_to_stream(
     write: &mut Fill<'_>,
 ) -> Result<u64, StoreError> {
     let facts = files.facts(stream).map_err(|error| StoreError::io("write", path, error))?;
-    if source.is_some_and(|source| source.snapshot.facts.is_same_inode(&facts)) && cfg!(unix) {
-        return Err(StoreError::SameAsInput { path: path.to_owned() });
-    }
+    refuse_input(files, path, source, &facts)?;
     write_through(Out { files, file: stream, bytes: 0 }, path, write)
 }
 
@@ -167,7 +177,7 @@ pub fn same_file(file: &SessionFile, stream: impl std::os::fd::AsFd) -> bool {
     let Ok(stream) = stream.as_fd().try_clone_to_owned().map(File::from) else {
         return false;
     };
-    DISK.facts(&stream).is_ok_and(|facts| facts.is_same_inode(&file.snapshot.facts))
+    DISK.facts(&stream).and_then(|facts| file.is_at(&DISK, &facts)).unwrap_or(false)
 }
 
 /// Whether a stream of this process is the file itself; cannot be known here.

@@ -254,6 +254,7 @@ impl StoreError {
                 "name a session in it; migrate and check take folders"
             }
             StoreError::IsFolder { .. } => "give the name of a file",
+            StoreError::NotRegular { doing: "lock", .. } => "move it away: it is not a lock of oh-my-pi",
             StoreError::NotRegular { .. } => "give the path of a regular file, or - for a stream",
             StoreError::Permission { .. } => "look at the owner and mode of the file and its folder",
             StoreError::Io { source, .. } if is_full(source) => "free some space; the file is as it was",

@@ -7,7 +7,8 @@
 //!   This is the strong sign, and waiting does not help: refused as soon as it is seen twice, because a
 //!   process between its fork and its exec has open for a moment what its parent had. It is looked for
 //!   where there is a `/proc`; no pisess shows it to another, because a session is opened for writing only
-//!   under the lock.
+//!   under the lock, and a process that runs pisess is passed over (a child before its exec runs what its
+//!   parent does, and has open what its parent has).
 //! - **The file changed within the last seconds, and its last entry says it was written then.** This is for
 //!   where processes cannot be looked at, and for the moment after oh-my-pi renamed a new file into place
 //!   and has not opened it again. The entry's own time keeps a fresh copy of an old session out of this.
@@ -78,7 +79,8 @@ fn just_written(files: &dyn Files, file: &File, facts: &Facts) -> io::Result<Opt
     Ok(is_working.then_some(ago))
 }
 
-fn distance(one: SystemTime, other: SystemTime) -> Duration {
+/// The time between two moments, whichever is the earlier.
+pub(super) fn distance(one: SystemTime, other: SystemTime) -> Duration {
     one.duration_since(other).unwrap_or_else(|error| error.duration())
 }
 

@@ -1,14 +1,14 @@
 //! Rule 3 and 4: the lock, and the look at what is there under it.
 
 use super::error::{Change, StoreError};
-use super::files::{DISK, Files};
+use super::files::{DISK, Facts, Files, Kind};
 use super::live;
 use super::session_file::SessionFile;
 use super::snapshot::{Compared, Snapshot};
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Whose file it is, which decides whether rule 5 applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,7 +27,7 @@ pub struct WriteOptions {
     /// spite of a live oh-my-pi (rule 5). Never in spite of a lock that is held, a file that changed or a
     /// hard link.
     pub force: bool,
-    /// How long to wait for a lock that is held.
+    /// How long to wait for a lock that is held, and to decide again on a file that keeps growing.
     pub wait: Duration,
     /// Whose file it is.
     pub agent: Agent,
@@ -44,7 +44,8 @@ impl Default for WriteOptions {
 pub enum Found {
     /// The file is as it was read.
     Same,
-    /// Someone appended. [`Locked::reopen`] and decide again; until then nothing is written.
+    /// There is more to read: someone appended. On overlayfs also where a copy-up changed what `stat`
+    /// reports. [`Locked::reopen`] and decide again; until then nothing is written.
     Grown,
 }
 
@@ -59,6 +60,7 @@ pub struct Locked {
     pub(super) file: File,
     pub(super) base: Snapshot,
     found: Found,
+    started: Instant,
     /// The handle that carries the lock.
     _lock: File,
 }
@@ -77,12 +79,17 @@ pub(super) fn lock_on(
     let (path, resolved) = (file.path(), file.resolved());
     let changed = |change| StoreError::Changed { path: path.to_owned(), change };
     let failed = |error| StoreError::io("write", path, error);
+    let started = files.instant();
     let held = take(files, path, resolved, options)?;
     // Opened for writing only under the lock, so that no pisess sees another as a live agent (rule 5).
     let handle = files.open_append(resolved).map_err(|error| gone(path, "write", error))?;
     // The name may belong to another file by now: a rewrite that we waited for does exactly that.
-    if !files.facts(&handle).map_err(failed)?.is_same_inode(&files.facts(&held).map_err(failed)?) {
-        return Err(changed(Change::Replaced));
+    // What was read is known by its handle, because a copy-up gives a file other numbers (rule 4).
+    let here = files.facts(&handle).map_err(failed)?;
+    for other in [&held, &file.file] {
+        if !here.is_same_inode(&files.facts(other).map_err(failed)?) {
+            return Err(changed(Change::Replaced));
+        }
     }
     if options.agent == Agent::OhMyPi && !options.force {
         live::refuse(files, path, resolved, &handle, options.wait)?;
@@ -100,6 +107,7 @@ pub(super) fn lock_on(
         file: handle,
         base: file.snapshot.clone(),
         found,
+        started,
         _lock: held,
     })
 }
@@ -109,6 +117,9 @@ pub(super) fn lock_on(
 fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions) -> Result<File, StoreError> {
     let failed = |error| gone(path, "lock", error);
     let handle = files.open_read(resolved).map_err(failed)?;
+    if files.facts(&handle).map_err(failed)?.kind != Kind::Regular {
+        return Err(StoreError::Changed { path: path.to_owned(), change: Change::Replaced });
+    }
     let Err(error) = wait_for(files, path, &handle, options)? else {
         return Ok(handle);
     };
@@ -182,30 +193,37 @@ impl Locked {
     /// this is what the commit is based on.
     pub fn reopen(&mut self) -> Result<SessionFile, StoreError> {
         let file = SessionFile::open_on(self.files, &self.path)?;
-        if !file.snapshot.facts.is_same_inode(&self.base.facts) {
-            return Err(self.changed(Change::Replaced));
-        }
+        self.check_inode(&file.snapshot.facts)?;
         self.base = file.snapshot.clone();
         self.found = Found::Same;
         Ok(file)
     }
 
     /// The last look before a commit: the path is still this file, and it is as it was read (rules 3, 4).
-    /// Growth that was found and not read is told here, too.
-    pub(super) fn check_unchanged(&self) -> Result<(), StoreError> {
+    /// Growth that was found and not read is reported here, too; once the time to wait is over, as an error.
+    pub(super) fn look_again(&mut self) -> Result<Found, StoreError> {
         let here = self.files.facts_at(&self.resolved);
         let here = here.map_err(|error| gone(&self.path, "write", error))?;
-        if !here.is_same_inode(&self.base.facts) {
-            return Err(self.changed(Change::Replaced));
-        }
-        match self.base.compare(self.files, &self.file).map_err(|error| self.failed(error))? {
-            Compared::Same => Ok(()),
-            Compared::Grown => Err(self.changed(Change::Grown)),
-            Compared::Changed(change) => Err(self.changed(change)),
-        }
+        self.check_inode(&here)?;
+        self.found = match self.base.compare(self.files, &self.file).map_err(|error| self.failed(error))? {
+            Compared::Same => Found::Same,
+            Compared::Grown if self.is_out_of_time() => return Err(self.changed(Change::Grown)),
+            Compared::Grown => Found::Grown,
+            Compared::Changed(change) => return Err(self.changed(change)),
+        };
+        Ok(self.found)
     }
 
-    fn changed(&self, change: Change) -> StoreError {
+    fn check_inode(&self, here: &Facts) -> Result<(), StoreError> {
+        let ours = self.files.facts(&self.file).map_err(|error| self.failed(error))?;
+        if here.is_same_inode(&ours) { Ok(()) } else { Err(self.changed(Change::Replaced)) }
+    }
+
+    fn is_out_of_time(&self) -> bool {
+        self.files.instant().saturating_duration_since(self.started) >= self.options.wait
+    }
+
+    pub(super) fn changed(&self, change: Change) -> StoreError {
         StoreError::Changed { path: self.path.clone(), change }
     }
 

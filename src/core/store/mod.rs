@@ -7,16 +7,22 @@
 //!    whole lines; then fsync. On a short write the file is cut back if its size is still old + written,
 //!    and the error says so if it is not.
 //! 2. **Rewrite** is a temporary file in the folder of the resolved target (a name that no agent lists
-//!    or promotes, not ending in `.jsonl`), with mode, owner, ACL and extended attributes kept (refused
-//!    without force when they cannot be), fsync, rename, fsync of the folder; a batch syncs each folder
-//!    once. Symbolic links are followed, hard links refused. A crash at any point leaves the old file or
-//!    the new one; the temporary file that it may leave beside is removed by the next rewrite. Only a regular or absent path is renamed onto; `/dev/stdout` and FIFOs are written
-//!    through.
+//!    or promotes, not ending in `.jsonl`), with mode, owner, ACL, extended attributes and modification
+//!    time kept (refused without force when they cannot be), fsync, rename, fsync of the folder; a batch
+//!    syncs each folder once. A backup is a file of its own from the first moment: copied, synced and
+//!    renamed into place before the session is. Symbolic links are followed, hard links refused. A crash
+//!    at any point leaves the old file or the new one; the temporary file that it may leave beside is
+//!    removed by the next rewrite. Only a regular or absent path is renamed onto; `/dev/stdout` and FIFOs
+//!    are written through.
 //! 3. **Lock**: an advisory lock from the last look to the commit; after taking it, the path must still
-//!    be the inode that was read. Without lock support, refuse without force.
+//!    be the inode that was read. Without lock support, refuse without force. Only what the user named as
+//!    input may block: locks, and whatever took the session's place, are opened without waiting and then
+//!    looked at.
 //! 4. **Changed under us**: device, inode, size, ctime, the first 256 bytes and the last 4 KB before the
-//!    old end are compared under the lock. Grown: read the rest and decide again. Otherwise changed:
-//!    nothing is written. After a rename, if the old inode grew, the growth is appended to the new file.
+//!    old end are compared under the lock. Grown: read the rest and decide again, until the time to wait
+//!    is over. Otherwise changed: nothing is written. On overlayfs the first open for writing copies the
+//!    file and changes what `stat` reports: where only that changed, the content is read again. After a
+//!    rename, if the old inode grew, the growth is appended to the new file.
 //! 5. **Live oh-my-pi**: its `.<name>.lock` is taken only around the commit, a dead process's is stolen,
 //!    only our own is unlinked; a file that a live oh-my-pi owns is refused without force.
 //! 6. **Nothing is ever dropped**: backups never overwrite, and new files are 0600 or as their source.
@@ -26,25 +32,29 @@
 //! ```text
 //!   SessionFile::open ── Snapshot ──> lock ──> Locked ── append ──> Committed
 //!                                      │  ^     │ Grown   rewrite
-//!                                      │  └─────┘ reopen
+//!                                      │  └─────┘ reopen, decide again
 //!                                      └──> StoreError (busy, changed, refused): nothing was written
 //! ```
 //!
 //! A change, from reading to disk:
 //!
 //! ```
-//! # use pisess::core::store::{Found, SessionFile, WriteOptions, lock};
+//! # use pisess::core::store::{Attempt, Found, SessionFile, WriteOptions, lock};
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("s.jsonl");
 //! # std::fs::write(&path, "{}\n")?;
-//! let file = SessionFile::open(&path)?;
-//! // Load it, plan the change, then:
+//! let mut file = SessionFile::open(&path)?;
 //! let mut locked = lock(&file, &WriteOptions::default())?;
-//! if locked.found() == Found::Grown {
-//!     let file = locked.reopen()?;
-//!     // Load it and plan the change again.
-//! }
-//! let committed = locked.append(b"{\"type\":\"label\"}\n")?;
+//! let committed = loop {
+//!     if locked.found() == Found::Grown {
+//!         file = locked.reopen()?;
+//!     }
+//!     // Load the file, decide on the change, then:
+//!     match locked.append(b"{\"type\":\"label\"}\n")? {
+//!         Attempt::Done(committed) => break committed,
+//!         Attempt::Grown(again) => locked = *again,
+//!     }
+//! };
 //! assert!(committed.troubles.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -69,13 +79,17 @@ mod publish_lock;
 
 mod error;
 mod files;
+mod find;
+mod look;
 mod walk;
 
-pub use append::Committed;
+pub use append::{Attempt, Committed};
 pub use batch::Batch;
 pub use create::{create, same_file, take_back};
 pub use error::{Change, LiveSign, Plain, StoreError};
+pub use find::{Finding, FoundFile, Trouble, find, modified};
 pub use lock::{Agent, Found, Locked, WriteOptions, lock};
+pub use look::OnDisk;
 pub use read::{ReadAt, Spooled, spool};
 pub use session_file::{Opened, SessionFile, open};
 pub use walk::{Listing, list_sessions};

@@ -4,7 +4,8 @@
 //! for a write or a rename, never for an fsync or a summary.
 
 use super::error::StoreError;
-use super::files::Files;
+use super::files::{Files, Kind};
+use super::live::distance;
 use super::lock::{Agent, Locked, Pause};
 use super::snapshot::read_range;
 use std::ffi::OsString;
@@ -46,7 +47,10 @@ fn beside(session: &Path) -> PathBuf {
 }
 
 fn wait_for(files: &'static dyn Files, path: &Path, wait: Duration) -> Result<PublishLock, StoreError> {
-    let failed = |error| StoreError::io("lock", path, error);
+    let failed = |error: io::Error| match error.downcast::<StoreError>() {
+        Ok(error) => error,
+        Err(error) => StoreError::io("lock", path, error),
+    };
     let mut pause = Pause::new(wait);
     loop {
         match files.create_new(path) {
@@ -55,7 +59,6 @@ fn wait_for(files: &'static dyn Files, path: &Path, wait: Duration) -> Result<Pu
             Err(error) => return Err(failed(error)),
         }
         match look(files, path).map_err(failed)? {
-            Holder::Nobody => {}
             Holder::Stale(content) => steal(files, path, &content).map_err(failed)?,
             Holder::Alive(holder) if pause.is_over() => {
                 return Err(StoreError::Busy { path: path.to_owned(), holder, waited: wait });
@@ -79,17 +82,17 @@ fn sign(files: &'static dyn Files, path: &Path, file: &std::fs::File) -> io::Res
 }
 
 enum Holder {
-    /// The lock was given back meanwhile.
-    Nobody,
     Stale(Box<[u8]>),
+    /// Also where the lock was given back meanwhile, or is a link to nothing.
     Alive(Option<u32>),
 }
 
 fn look(files: &dyn Files, path: &Path) -> io::Result<Holder> {
     let Some((content, modified)) = read(files, path)? else {
-        return Ok(Holder::Nobody);
+        return Ok(Holder::Alive(None));
     };
-    let age = files.now().duration_since(modified).unwrap_or_default();
+    // One from the future was left by a clock that was set since, and would never come of age.
+    let age = distance(files.now(), modified);
     Ok(match owner(&content) {
         None if age > MALFORMED_FOR => Holder::Stale(content),
         None => Holder::Alive(None),
@@ -105,7 +108,11 @@ fn read(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemT
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
-    Ok(Some((read_range(files, &file, 0, 64)?, files.facts(&file)?.modified)))
+    let facts = files.facts(&file)?;
+    if facts.kind != Kind::Regular {
+        return Err(io::Error::other(StoreError::NotRegular { doing: "lock", path: path.to_owned() }));
+    }
+    Ok(Some((read_range(files, &file, 0, 64)?, facts.modified)))
 }
 
 /// `pid:milliseconds` and a newline.

@@ -1,15 +1,15 @@
 //! Rule 2: a whole new content takes the place of the old in one rename.
 
-use super::append::Committed;
+use super::append::{Attempt, Committed};
 use super::attributes;
 use super::error::StoreError;
 use super::files::Files;
-use super::lock::Locked;
+use super::lock::{Found, Locked};
 use super::publish_lock::PublishLock;
 use super::snapshot::read_range;
 use super::temp::{Fill, Out, Temp};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const CARRY_BYTES: u64 = 1 << 20;
 
@@ -20,29 +20,38 @@ impl Locked {
     /// The closure may read the [`super::SessionFile`] that was locked or reopened while it writes. An
     /// error of the store that it meets is best handed on inside [`io::Error::other`].
     pub fn rewrite(
-        self,
+        mut self,
         backup: Option<&Path>,
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<Committed, StoreError> {
-        let mut committed = self.replace(backup, write)?;
+    ) -> Result<Attempt, StoreError> {
+        let Some(mut committed) = self.replace(backup, write)? else {
+            return Ok(Attempt::Grown(Box::new(self)));
+        };
         for folder in [Some(self.folder()), backup.map(folder_of)].into_iter().flatten() {
             committed.troubles.extend(sync_folder(self.files, folder));
         }
-        Ok(committed)
+        Ok(Attempt::Done(committed))
     }
 
-    /// All of a rewrite but the sync of the folder, which a batch does once for many.
+    /// All of a rewrite but the sync of the folder, which a batch does once for many. `None` where the file
+    /// has grown.
     pub(super) fn replace(
-        &self,
+        &mut self,
         backup: Option<&Path>,
         write: &mut Fill<'_>,
-    ) -> Result<Committed, StoreError> {
+    ) -> Result<Option<Committed>, StoreError> {
         self.refuse_hard_links()?;
-        self.check_unchanged()?;
+        if self.look_again()? == Found::Grown {
+            return Ok(None);
+        }
         let mut temp = self.stage(write)?;
+        let backup = backup.map(|backup| self.back_up(backup)).transpose()?;
         let publish = PublishLock::take(self)?;
-        self.check_unchanged()?;
-        self.put_in_place(&mut temp.new, backup)?;
+        if self.look_again()? == Found::Grown {
+            return Ok(None);
+        }
+        self.put_in_place(&mut temp.new)?;
+        backup.into_iter().for_each(Backup::keep);
         let carried = self.copy_growth(&temp.new);
         drop(publish);
         let mut committed = Committed::new(&self.path, temp.bytes);
@@ -53,7 +62,7 @@ impl Locked {
                 committed.troubles.push(StoreError::GrowthLost { path, source });
             }
         }
-        Ok(committed)
+        Ok(Some(committed))
     }
 
     fn refuse_hard_links(&self) -> Result<(), StoreError> {
@@ -74,46 +83,28 @@ impl Locked {
         Ok(Staged { new, bytes })
     }
 
-    fn put_in_place(&self, new: &mut Temp, backup: Option<&Path>) -> Result<(), StoreError> {
-        if let Some(backup) = backup {
-            self.back_up(backup)?;
-        }
-        match self.files.rename(&new.path, &self.resolved) {
-            Ok(()) => {
-                new.placed();
-                Ok(())
-            }
-            Err(error) => {
-                if let Some(backup) = backup {
-                    let _ = self.files.unlink(backup);
-                }
-                Err(StoreError::io("rewrite", &self.path, error))
-            }
-        }
+    fn put_in_place(&self, new: &mut Temp) -> Result<(), StoreError> {
+        let renamed = self.files.rename(&new.path, &self.resolved);
+        renamed.map_err(|error| StoreError::io("rewrite", &self.path, error))?;
+        new.placed();
+        Ok(())
     }
 
-    /// A second name for the old file, which the rename then leaves as its only one: nothing is copied, all
-    /// attributes stay, and a link is refused when its name is taken (rule 6). Where there are no links, or
-    /// on another file system, it is a copy.
-    fn back_up(&self, backup: &Path) -> Result<(), StoreError> {
+    /// A copy of the old file, with all its attributes, whole and on disk before it has the name, which must
+    /// be free (rule 6). It is a file of its own from the first moment: a second name for the old file would
+    /// stay one where a kill comes before the rename of the new file.
+    fn back_up(&self, backup: &Path) -> Result<Backup, StoreError> {
         let failed = |error| StoreError::io("back up to", backup, error);
-        match self.files.link(&self.resolved, backup) {
-            Ok(()) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(failed(error)),
-            Err(_) => {
-                let copy = self.files.create_new(backup).map_err(failed)?;
-                self.copy_to(&copy).map_err(|error| {
-                    let _ = self.files.unlink(backup);
-                    failed(error)
-                })
-            }
+        if self.files.facts_at(backup).is_ok() {
+            return Err(failed(io::ErrorKind::AlreadyExists.into()));
         }
-    }
-
-    fn copy_to(&self, copy: &std::fs::File) -> io::Result<()> {
-        attributes::permit_as(self.files, &self.file, copy)?;
-        self.copy_range(0, self.base.facts.size, copy)?;
-        self.files.sync(copy)
+        let mut copy = Temp::beside(self.files, backup).map_err(failed)?;
+        self.copy_range(0, self.base.facts.size, &copy.file).map_err(failed)?;
+        attributes::keep(self.files, &self.path, &self.file, &copy.file, self.options.force)?;
+        self.files.sync(&copy.file).map_err(failed)?;
+        self.files.rename_new(&copy.path, backup).map_err(failed)?;
+        copy.placed();
+        Ok(Backup { files: self.files, path: backup.to_owned(), is_kept: false })
     }
 
     /// Rule 4: a process that had the old file open may have written to it between our last look and the
@@ -177,6 +168,28 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 pub(super) fn sync_folder(files: &dyn Files, folder: &Path) -> Option<StoreError> {
     let source = files.sync_folder(folder).err()?;
     Some(StoreError::Unsynced { folder: folder.to_owned(), source })
+}
+
+/// A backup, removed again when it is dropped before the new file is in place (rule 7).
+struct Backup {
+    files: &'static dyn Files,
+    path: PathBuf,
+    is_kept: bool,
+}
+
+impl Backup {
+    fn keep(mut self) {
+        self.is_kept = true;
+    }
+}
+
+impl Drop for Backup {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // What cannot be removed is a whole copy, and overwrites nothing.
+            let _ = self.files.unlink(&self.path);
+        }
+    }
 }
 
 struct Staged {

@@ -1,7 +1,7 @@
 //! A session file opened for reading.
 
 use super::error::StoreError;
-use super::files::{self, DISK, Files, Kind};
+use super::files::{self, DISK, Facts, Files, Kind};
 use super::read::{ReadAt, Spooled, spool_named};
 use super::snapshot::{Compared, Snapshot};
 use std::fs::File;
@@ -27,12 +27,13 @@ impl SessionFile {
 
     pub(super) fn open_on(files: &dyn Files, path: &Path) -> Result<SessionFile, StoreError> {
         let failed = |error| StoreError::io("read", path, error);
-        // Looked at before it is opened, because opening a FIFO waits for someone to write to it.
+        // Looked at before it is opened: opening a device may do something.
         refuse_irregular(path, files.facts_at(path).map_err(failed)?.kind)?;
         let resolved = std::fs::canonicalize(path).map_err(failed)?;
         let file = files.open_read(&resolved).map_err(failed)?;
+        // Another file may have taken its place since.
+        refuse_irregular(path, files.facts(&file).map_err(failed)?.kind)?;
         let snapshot = Snapshot::take(files, &file).map_err(failed)?;
-        refuse_irregular(path, snapshot.facts.kind)?;
         Ok(SessionFile { path: path.to_owned(), resolved, file, snapshot })
     }
 
@@ -50,6 +51,12 @@ impl SessionFile {
     #[expect(clippy::len_without_is_empty, reason = "is_empty is in ReadAt")]
     pub fn len(&self) -> u64 {
         self.snapshot.facts.size
+    }
+
+    /// Whether these are the facts of this file. Those of the handle are looked at anew: a copy-up on
+    /// overlayfs changes them.
+    pub(super) fn is_at(&self, files: &dyn Files, facts: &Facts) -> io::Result<bool> {
+        Ok(cfg!(unix) && files.facts(&self.file)?.is_same_inode(facts))
     }
 
     /// Whether what was read is still there (rule 4): the file is the same or has only grown. A reader that

@@ -23,6 +23,7 @@ pub(super) struct Snapshot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compared {
     Same,
+    /// There is more to read, or all of it is to be read again.
     Grown,
     Changed(Change),
 }
@@ -37,14 +38,25 @@ impl Snapshot {
         })
     }
 
-    /// Compares with the same or another handle as it is now. A change of the same size that is in neither
-    /// range shows in the ctime alone, so a mere `chmod` counts as changed too: the safe side.
+    /// Compares with another handle to the same file, as it is now. A change of the same size that is in
+    /// neither range shows in the ctime alone, so a mere `chmod` counts as changed too: the safe side.
+    ///
+    /// On overlayfs the first open for writing copies the file up, which gives it another ctime and may
+    /// give it another device and inode. There the content decides: it is to be read again.
     pub fn compare(&self, files: &dyn Files, file: &File) -> io::Result<Compared> {
         let new = files.facts(file)?;
-        if new.size == self.facts.size && new.changed != self.facts.changed {
-            return Ok(self.replaced(&new).unwrap_or(Compared::Changed(Change::Edited)));
+        let old = &self.facts;
+        let is_moved = new.changed != old.changed || !new.is_same_inode(old);
+        if new.size != old.size || !is_moved {
+            return self.compare_content(files, file, &new);
         }
-        self.compare_content(files, file, &new)
+        if new.modified != old.modified || !files.copies_up(file) {
+            return Ok(Compared::Changed(Change::Edited));
+        }
+        Ok(match self.compare_content(files, file, &new)? {
+            Compared::Same => Compared::Grown,
+            other => other,
+        })
     }
 
     /// The same for a reader, who does not mind that the file was renamed, replaced or given another mode:
@@ -57,15 +69,8 @@ impl Snapshot {
         self.compare_content(files, file, &new)
     }
 
-    fn replaced(&self, new: &Facts) -> Option<Compared> {
-        (!self.facts.is_same_inode(new)).then_some(Compared::Changed(Change::Replaced))
-    }
-
     fn compare_content(&self, files: &dyn Files, file: &File, new: &Facts) -> io::Result<Compared> {
         let old = &self.facts;
-        if let Some(replaced) = self.replaced(new) {
-            return Ok(replaced);
-        }
         if new.size < old.size {
             return Ok(Compared::Changed(Change::Truncated));
         }

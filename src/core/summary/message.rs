@@ -1,16 +1,21 @@
-//! What the summary takes from one message: a bounded piece of it, whatever its size.
+//! What the summary takes from one message.
 
+use super::budget::REQUEST;
+use super::quote::{ends, units};
 use crate::core::json::{Raw, string};
+use crate::core::pi::value::{is_type, members, truthy};
 use crate::core::text::Text;
 use memchr::memchr;
 
-/// Units of a text that are looked at, from its start and from its end.
-const HEAD: usize = 4_000;
-const TAIL: usize = 1_000;
-/// Units of an argument of a tool call.
-const ARGUMENT: usize = 1_000;
-/// Tool calls of one message that are looked at.
-const CALLS: usize = 64;
+/// Units of a call's argument, and bytes of a result's end.
+const ARGUMENT: usize = 400;
+const OUTPUT: usize = 2_000;
+/// Bodies of attached files and skills longer than this are left out of a request.
+const ATTACHED: usize = 400;
+
+/// How the agents' shell tools say that a command failed, and that the user stopped it.
+const FAILED: [&str; 3] = ["Command exited with code ", "Command timed out", "Command failed: "];
+const STOPPED: [&str; 3] = ["Command aborted", "Command cancelled", "Operation aborted"];
 
 #[derive(Debug)]
 pub(super) enum Message {
@@ -19,11 +24,9 @@ pub(super) enum Message {
     Assistant(Assistant),
     Result(ToolResult),
     /// A command or code that the user ran.
-    Ran {
-        command: String,
-        failed: bool,
-        output: String,
-    },
+    Ran(Call, ToolResult),
+    /// An extension's message: its custom type and its words.
+    Extension(String, String),
     CompactionSummary(String),
     BranchSummary(String),
     Other,
@@ -48,212 +51,241 @@ pub(super) enum Stop {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Call {
-    /// A hash of the call's id.
-    pub id: u64,
+    pub id: String,
     pub tool: String,
     pub path: Option<String>,
     pub command: Option<String>,
+    pub question: Option<String>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ToolResult {
-    pub id: u64,
+    pub id: String,
     pub tool: String,
-    pub is_error: bool,
-    /// Of an error only.
+    pub end: End,
+    /// The end of its output.
     pub text: String,
 }
 
-/// Reads a message; one walk over its members, and no body is decoded beyond what is kept.
+/// How a tool call ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum End {
+    #[default]
+    Passed,
+    /// With the agent's line that says how, where it wrote one.
+    Failed(String),
+    /// The user stopped it.
+    Stopped,
+}
+
+/// Reads a message in one walk over its members.
 pub(super) fn read(message: Raw) -> Message {
-    let fields = Fields::of(message);
-    let role = fields.role.and_then(Raw::text).unwrap_or_default();
-    match &*role.to_string_lossy() {
-        "user" if !truthy(fields.synthetic) => Message::User(excerpt(fields.content)),
-        "developer" if truthy(fields.user_initiated) => Message::User(excerpt(fields.content)),
-        "custom" | "hookMessage" if fields.is_prompt_of_user() => Message::User(excerpt(fields.content)),
-        "assistant" => Message::Assistant(fields.assistant()),
-        "toolResult" => Message::Result(fields.tool_result()),
-        "bashExecution" if !truthy(fields.excluded) => fields.ran(fields.command),
-        "pythonExecution" if !truthy(fields.excluded) => fields.ran(fields.code),
-        "compactionSummary" => Message::CompactionSummary(fields.summary()),
-        "branchSummary" => Message::BranchSummary(fields.summary()),
+    let [role, content, kind, by, details] =
+        members(message, ["role", "content", "customType", "attribution", "details"]);
+    let get = |key| message.get_some(key);
+    match &*role.and_then(Raw::text).unwrap_or_default().to_string_lossy() {
+        "user" if !truthy(get("synthetic")) => Message::User(without_bodies(text(content))),
+        "developer" if truthy(get("userInitiated")) => Message::User(without_bodies(text(content))),
+        "custom" | "hookMessage" => {
+            let kind = head(kind, ARGUMENT);
+            let by_user =
+                by.is_some_and(|by| by.is("user")) && ["skill-prompt", "collab-prompt"].contains(&&*kind);
+            let asked =
+                || typed(details.unwrap_or(Raw::NULL)).unwrap_or_else(|| without_bodies(text(content)));
+            if by_user {
+                Message::User(asked())
+            } else {
+                Message::Extension(kind, ends(&text(content), REQUEST))
+            }
+        }
+        "assistant" => Message::Assistant(assistant(content, get("stopReason"), get("errorMessage"))),
+        "toolResult" => {
+            let [id, tool, is_error] = members(message, ["toolCallId", "toolName", "isError"]);
+            let [code, timed_out] = members(details.unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
+            let text = tail(content);
+            let end = end(&text, truthy(is_error) || truthy(timed_out), code);
+            Message::Result(ToolResult { id: head(id, ARGUMENT), tool: head(tool, ARGUMENT), end, text })
+        }
+        "bashExecution" | "pythonExecution" if !truthy(get("excludeFromContext")) => {
+            let text = tail(get("output"));
+            let stopped = truthy(get("cancelled"));
+            let end = if stopped { End::Stopped } else { end(&text, false, get("exitCode")) };
+            let command = Some(head(get("command").or(get("code")), ARGUMENT));
+            Message::Ran(
+                Call { command, ..Call::default() },
+                ToolResult { end, text, ..ToolResult::default() },
+            )
+        }
+        "compactionSummary" => Message::CompactionSummary(text(get("summary"))),
+        "branchSummary" => Message::BranchSummary(text(get("summary"))),
         _ => Message::Other,
     }
 }
 
-macro_rules! fields {
-    ($($field:ident = $key:literal),* $(,)?) => {
-        #[derive(Default)]
-        struct Fields<'a> { $($field: Option<Raw<'a>>,)* }
-
-        impl<'a> Fields<'a> {
-            fn of(value: Raw<'a>) -> Self {
-                let mut fields = Fields::default();
-                for (name, value) in value.members() {
-                    $(if name.is($key) { fields.$field = Some(value).filter(|value| !value.is_null()); continue; })*
-                }
-                fields
-            }
-        }
+/// Returns what the user typed to call a skill: the message's content is the skill.
+fn typed(details: Raw) -> Option<String> {
+    let detail = |key| {
+        let value = details.get_text(key)?.trim().to_string_lossy().into_owned();
+        Some(value).filter(|value| !value.is_empty())
     };
+    let called = || match (detail("name"), detail("args")) {
+        (Some(name), arguments) => Some(format!("/skill:{name} {}", arguments.unwrap_or_default())),
+        (None, arguments) => arguments,
+    };
+    detail("__queueChipText").or_else(|| detail("prompt")).or_else(called)
 }
 
-fields! {
-    role = "role", content = "content", synthetic = "synthetic", user_initiated = "userInitiated",
-    attribution = "attribution", custom_type = "customType", stop_reason = "stopReason",
-    error_message = "errorMessage", call_id = "toolCallId", tool_name = "toolName", is_error = "isError",
-    command = "command", code = "code", output = "output", exit_code = "exitCode", cancelled = "cancelled",
-    excluded = "excludeFromContext", summary = "summary",
+fn assistant(content: Option<Raw>, stop: Option<Raw>, error: Option<Raw>) -> Assistant {
+    let blocks = content.unwrap_or(Raw::NULL).items();
+    let calls: Vec<Call> = blocks.filter(|block| is_type(*block, "toolCall")).map(call).collect();
+    let stop = match &*head(stop, ARGUMENT) {
+        "error" => Stop::Error,
+        "aborted" => Stop::Aborted,
+        "toolUse" => Stop::ToolUse,
+        _ if !calls.is_empty() => Stop::ToolUse,
+        _ => Stop::Done,
+    };
+    Assistant { text: ends(&text(content), REQUEST), calls, stop, error: head(error, ARGUMENT) }
 }
 
-impl Fields<'_> {
-    fn is_prompt_of_user(&self) -> bool {
-        let kind = |name| self.custom_type.is_some_and(|kind| kind.is(name));
-        self.attribution.is_some_and(|by| by.is("user")) && (kind("skill-prompt") || kind("collab-prompt"))
-    }
-
-    fn assistant(&self) -> Assistant {
-        let calls: Vec<Call> = blocks(self.content, "toolCall").take(CALLS).map(call).collect();
-        let stop = match self.stop_reason.and_then(Raw::text).unwrap_or_default().to_string_lossy().as_ref() {
-            "error" => Stop::Error,
-            "aborted" => Stop::Aborted,
-            "toolUse" => Stop::ToolUse,
-            _ if !calls.is_empty() => Stop::ToolUse,
-            _ => Stop::Done,
-        };
-        Assistant { text: excerpt(self.content), calls, stop, error: head(self.error_message, 400) }
-    }
-
-    fn tool_result(&self) -> ToolResult {
-        let is_error = truthy(self.is_error);
-        ToolResult {
-            id: self.call_id.map_or(0, |id| hash(id.bytes())),
-            tool: head(self.tool_name, 60),
-            is_error,
-            text: if is_error { excerpt(self.content) } else { String::new() },
-        }
-    }
-
-    fn ran(&self, command: Option<Raw>) -> Message {
-        let failed = self.exit_code.and_then(Raw::number).is_some_and(|code| code != 0.0);
-        let output = if failed { excerpt(self.output) } else { String::new() };
-        Message::Ran { command: head(command, ARGUMENT), failed: failed && !truthy(self.cancelled), output }
-    }
-
-    fn summary(&self) -> String {
-        excerpt(self.summary)
+/// Returns how a call ended: by its flag, its exit code, or the line that the agent put at its end.
+fn end(output: &str, is_error: bool, code: Option<Raw>) -> End {
+    let starts = |line: &str, with: &[&str]| with.iter().any(|start| line.starts_with(start));
+    let mut last = output.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(4);
+    match last.find(|line| starts(line, &FAILED) || starts(line, &STOPPED)) {
+        Some(line) if starts(line, &STOPPED) => End::Stopped,
+        Some(line) => End::Failed(line.to_owned()),
+        None => match code.and_then(Raw::number).filter(|code| *code != 0.0) {
+            Some(code) => End::Failed(format!("{}{code}", FAILED[0])),
+            None if is_error => End::Failed(String::new()),
+            None => End::Passed,
+        },
     }
 }
 
 fn call(block: Raw) -> Call {
-    let mut call = Call::default();
-    for (name, value) in block.members() {
-        if name.is("id") {
-            call.id = hash(value.bytes());
-        } else if name.is("name") {
-            call.tool = head(Some(value), 60);
-        } else if name.is("arguments") {
-            arguments(value, &mut call);
+    let [id, name, arguments] = members(block, ["id", "name", "arguments"]);
+    let mut call = Call { id: head(id, ARGUMENT), tool: head(name, ARGUMENT), ..Call::default() };
+    for (name, value) in arguments.unwrap_or(Raw::NULL).members() {
+        let is = |keys: &[&str]| keys.iter().any(|key| name.is(key));
+        let text = || Some(head(Some(value), ARGUMENT)).filter(|text| !text.is_empty());
+        if is(&["path", "file_path", "filePath", "file", "notebook_path"]) {
+            call.path = text();
+        } else if is(&["command", "cmd"]) {
+            call.command = text();
+        } else if is(&["question"]) {
+            call.question = text();
+        } else if is(&["questions"]) {
+            let questions: Vec<String> =
+                value.items().map(|item| head(item.get("question"), ARGUMENT)).collect();
+            call.question = Some(questions.join(" "));
+        } else if is(&["input", "patch"]) && call.path.is_none() {
+            let named =
+                |line: &str| Some(line.strip_prefix("*** ")?.split_once(" File: ")?.1.trim().to_owned());
+            call.path = text().and_then(|patch| patch.lines().find_map(named));
         }
     }
     call
 }
 
-fn arguments(arguments: Raw, call: &mut Call) {
-    for (name, value) in arguments.members().filter(|(_, value)| value.is_string()) {
-        if ["path", "file_path", "filePath", "file", "notebook_path"].iter().any(|key| name.is(key)) {
-            call.path = Some(head(Some(value), ARGUMENT));
-        } else if ["command", "cmd"].iter().any(|key| name.is(key)) {
-            call.command = Some(head(Some(value), ARGUMENT));
-        } else if ["input", "patch"].iter().any(|key| name.is(key)) && call.path.is_none() {
-            call.path = patched_file(&head(Some(value), ARGUMENT));
+/// Returns a request without the long bodies of the files and skills that pi put into it.
+fn without_bodies(mut text: String) -> String {
+    for (open, close) in [("<file name=\"", "</file>"), ("<skill name=\"", "</skill>")] {
+        let mut from = 0;
+        while let Some(at) = text[from..].find(open).map(|at| from + at) {
+            from = at + open.len();
+            let (body, end) = (text[at..].find('>').map(|body| at + body + 1), text[at..].find(close));
+            let (Some(body), Some(end)) = (body, end.map(|end| at + end)) else { break };
+            if end > body + ATTACHED {
+                let size = units(&text[body..end]);
+                text.replace_range(body..end, &format!("[… {size} characters …]"));
+            }
         }
-    }
-}
-
-/// The first file that a patch names.
-fn patched_file(patch: &str) -> Option<String> {
-    patch.lines().find_map(|line| {
-        let rest = line.strip_prefix("*** ")?;
-        let (verb, path) = rest.split_once(" File: ")?;
-        matches!(verb, "Update" | "Add" | "Delete").then(|| path.trim().to_owned())
-    })
-}
-
-fn truthy(value: Option<Raw>) -> bool {
-    value.is_some_and(Raw::is_truthy)
-}
-
-/// The blocks of one type, of a content that is a list.
-fn blocks<'a>(content: Option<Raw<'a>>, kind: &'static str) -> impl Iterator<Item = Raw<'a>> {
-    let items = content.unwrap_or(Raw::NULL).items();
-    items.filter(move |block| block.get("type").is_some_and(|name| name.is(kind)))
-}
-
-/// The text of a content, a string or blocks: its start, and its end when there is more.
-fn excerpt(content: Option<Raw>) -> String {
-    let Some(content) = content else { return String::new() };
-    if content.is_string() {
-        return ends(&mut std::iter::once(content));
-    }
-    ends(&mut content.items().filter_map(block_text))
-}
-
-/// The text of a text block, found in one walk over it.
-fn block_text(block: Raw) -> Option<Raw> {
-    let (mut is_text, mut text) = (false, None);
-    for (name, value) in block.members() {
-        if name.is("type") {
-            is_text = value.is("text");
-        } else if name.is("text") {
-            text = Some(value);
-        }
-    }
-    text.filter(|text| is_text && text.is_string())
-}
-
-fn ends(texts: &mut dyn Iterator<Item = Raw>) -> String {
-    let (mut out, mut left, mut last) = (Vec::new(), HEAD, None);
-    for text in texts {
-        let raw = text.raw_string().unwrap_or_default();
-        if left > 0 && !out.is_empty() {
-            out.push(b'\n');
-        }
-        last = Some((raw, left));
-        left = string::decode_head(raw, left, &mut out);
-    }
-    let mut text = lossy(out);
-    if let (0, Some((raw, shown))) = (left, last) {
-        text.push('\n');
-        text.push_str(&tail(raw, shown));
     }
     text
 }
 
-/// The end of a string of which `shown` units are taken already. It starts at a space, which never
-/// stands inside an escape.
-fn tail(raw: &[u8], shown: usize) -> String {
-    let from = raw.len().saturating_sub(TAIL).max(shown.min(raw.len()));
-    let Some(space) = memchr(b' ', &raw[from..]) else { return String::new() };
-    let mut out = Vec::new();
-    string::decode_head(&raw[from + space..], TAIL, &mut out);
-    lossy(out)
+/// Returns the text of a content, which is a string or blocks. An image leaves a mark.
+fn text(content: Option<Raw>) -> String {
+    let content = content.unwrap_or(Raw::NULL);
+    let block = |block: Raw| match block.get_text("text").filter(|_| is_type(block, "text")) {
+        Some(text) => Some(text.to_string_lossy().into_owned()),
+        None => is_type(block, "image").then(|| "[image]".to_owned()),
+    };
+    let blocks = || content.items().filter_map(block).collect::<Vec<_>>().join("\n");
+    content.text().map_or_else(blocks, |text| text.to_string_lossy().into_owned())
+}
+
+/// Returns the end of a content's last text. It starts at a space, which is never inside an escape.
+fn tail(content: Option<Raw>) -> String {
+    let content = content.unwrap_or(Raw::NULL);
+    let last = || content.items().filter_map(|block| block.get("text")?.raw_string()).last();
+    let raw = content.raw_string().or_else(last).unwrap_or_default();
+    let from = raw.len().saturating_sub(OUTPUT);
+    let space = if from == 0 { Some(0) } else { memchr(b' ', &raw[from..]) };
+    decoded(&raw[from + space.unwrap_or(raw.len() - from)..], OUTPUT)
 }
 
 fn head(value: Option<Raw>, units: usize) -> String {
+    decoded(value.and_then(Raw::raw_string).unwrap_or_default(), units)
+}
+
+fn decoded(raw: &[u8], units: usize) -> String {
     let mut out = Vec::new();
-    if let Some(raw) = value.and_then(Raw::raw_string) {
-        string::decode_head(raw, units, &mut out);
+    string::decode_head(raw, units, &mut out);
+    Text::from_wtf8(out).to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attached_bodies_leave_a_request() {
+        let body = "x".repeat(500);
+        let text =
+            format!("<file name=\"a.md\">\n{body}\n</file>\n<file name=\"b\">short</file>\nSum it up.");
+        assert_eq!(
+            without_bodies(text),
+            "<file name=\"a.md\">[… 502 characters …]</file>\n<file name=\"b\">short</file>\nSum it up."
+        );
+        let skill = format!("<skill name=\"s\" location=\"/s\">{body}</skill>\n\nfor the login page");
+        let short = without_bodies(skill);
+        assert!(short.ends_with("</skill>\n\nfor the login page") && short.len() < 120);
+        for odd in ["<file name=\"", "<file name=\"a\">", "</file><file name=\"", "<file name=\"</file>"] {
+            assert_eq!(without_bodies(odd.to_owned()), odd);
+        }
     }
-    lossy(out)
-}
 
-fn lossy(wtf8: Vec<u8>) -> String {
-    Text::from_wtf8(wtf8).to_string_lossy().into_owned()
-}
-
-/// FNV-1a: ids are only compared, and only within a turn or two.
-fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+    #[test]
+    fn an_end_is_known_by_flag_code_or_line() {
+        let end = |json: &str| match read(Raw::parse(json.as_bytes()).unwrap()) {
+            Message::Result(result) => result.end,
+            Message::Ran(_, result) => result.end,
+            other => panic!("{other:?}"),
+        };
+        let failed = |line: &str| End::Failed(line.to_owned());
+        let cases = [
+            (r#""isError":true,"content":[{"type":"text","text":"no"}]"#, failed("")),
+            (
+                r#""isError":true,"content":[{"type":"text","text":"a\n\nCommand timed out after 120 seconds"}]"#,
+                failed("Command timed out after 120 seconds"),
+            ),
+            (
+                r#""content":[{"type":"text","text":"a\n\nCommand exited with code 2\n\n[Output truncated]"}]"#,
+                failed("Command exited with code 2"),
+            ),
+            (r#""details":{"exitCode":137},"content":[]"#, failed("Command exited with code 137")),
+            (r#""isError":true,"content":"x\n\nCommand aborted""#, End::Stopped),
+            (r#""isError":false,"content":"Command line tools""#, End::Passed),
+        ];
+        for (fields, expected) in cases {
+            assert_eq!(end(&format!(r#"{{"role":"toolResult",{fields}}}"#)), expected, "{fields}");
+        }
+        assert_eq!(
+            end(r#"{"role":"bashExecution","command":"x","output":"","exitCode":3}"#),
+            failed("Command exited with code 3")
+        );
+        assert_eq!(end(r#"{"role":"bashExecution","exitCode":3,"cancelled":true}"#), End::Stopped);
+    }
 }

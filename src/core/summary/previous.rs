@@ -1,9 +1,10 @@
-//! A summary of before, taken apart: its points, section by section, ready to be merged.
+//! A previous summary, taken apart so that a new one can go on from it.
 //!
-//! It may be ours, a model's in the same format, a split turn's two in one, or plain prose. Points
-//! are made fit again like any other text: a model's summary is other people's text too.
+//! It may be the built-in one, whose quotations are taken back word for word, a model's in the same
+//! sections, a split turn's two in one, or prose. Its points are other people's text like any other.
 
-use super::clean::{bare, folded, line};
+use super::budget::POINT;
+use super::quote::{bare, clean, folded, line, unquoted};
 
 /// The sections of the format, in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,14 +19,64 @@ pub(super) enum Section {
     Context,
 }
 
-/// The longest point that is kept.
-const POINT: usize = 420;
-/// Points of a section that are looked at.
-const POINTS: usize = 60;
+/// What the built-in summary writes before a quotation, and before lists it adds to later.
+pub(super) const REQUEST: &str = "The last request, word for word:";
+pub(super) const SENT: &str = "The last request, sent by the extension ";
+pub(super) const ADDED: &str = "Added by the user while it was being worked on:";
+pub(super) const LAST_WORDS: &str = "The assistant's last words:";
+pub(super) const ANSWERED: &str = "The last request was answered";
+pub(super) const FILES: &str = "Files changed: ";
+pub(super) const PASSED: &str = "Commands whose last run ended without error, newest first: ";
+pub(super) const FAILED: &str = "Commands whose last run ended in an error, newest first: ";
+pub(super) const SAID: &str = "Said on the way: ";
+/// What else it writes about the state it was made in, which the next summary states anew.
+pub(super) const STATE: [&str; 10] = [
+    ANSWERED,
+    "The request under Goal",
+    "The request before it",
+    "The assistant's words before it",
+    "Go on with the request",
+    "The user interrupted",
+    "The model's reply failed",
+    "Last tool calls",
+    "Todo list",
+    "Earlier requests left out",
+];
 
-/// The points of a previous summary.
+/// What the agents write before the summary of a branch.
+const PREAMBLES: [&str; 4] = [
+    "The user explored a different conversation branch before returning here.",
+    "Summary of that exploration:",
+    "User explored another conversation branch, then returned here.",
+    "Exploration summary:",
+];
+/// What a heading contains that means a section, in either agent's format; the first that fits.
+const NAMES: [(&str, Section); 13] = [
+    ("goal", Section::Goal),
+    ("originalrequest", Section::Goal),
+    ("constraint", Section::Constraints),
+    ("inprogress", Section::InProgress),
+    ("progresssofar", Section::InProgress),
+    ("earlyprogress", Section::InProgress),
+    ("blocked", Section::Blocked),
+    ("done", Section::Done),
+    ("progress", Section::Done),
+    ("decision", Section::Decisions),
+    ("nextstep", Section::NextSteps),
+    ("context", Section::Context),
+    ("additionalnotes", Section::Context),
+];
+/// Points that are looked at.
+const POINTS: usize = 300;
+
 #[derive(Debug, Default)]
 pub(super) struct Previous {
+    /// The running request, what was added to it, and the extension that sent it.
+    pub request: Option<String>,
+    pub added: Vec<String>,
+    pub sender: Option<String>,
+    pub last_words: String,
+    pub answered: bool,
     points: Vec<(Section, String)>,
 }
 
@@ -33,108 +84,107 @@ impl Previous {
     /// Takes a summary apart.
     pub fn parse(summary: &str) -> Self {
         let mut previous = Previous::default();
-        let text = without_envelope(summary);
-        let mut section = None;
-        let mut open = false;
-        for raw in text.lines() {
-            let trimmed = raw.trim();
-            if let Some(heading) = heading(trimmed) {
-                section = Some(section_named(heading));
+        let (mut section, mut open) = (Section::Context, false);
+        let mut lines = summary.lines().peekable();
+        while let Some(raw) = lines.next() {
+            let raw = PREAMBLES.iter().fold(raw, |raw, preamble| raw.strip_prefix(preamble).unwrap_or(raw));
+            let text = raw.trim();
+            if let Some(name) = heading(text) {
+                section = section_named(name).unwrap_or(Section::Context);
+                open = section_named(name).is_none() && previous.add(section, &format!("{name}:"), false);
+            } else if text.trim_matches(['-', '=', '*', '_']).is_empty() {
                 open = false;
-            } else if trimmed.is_empty() || trimmed.trim_matches(['-', '=', '*', '_']).is_empty() {
-                open = false;
-            } else if section != Some(None) {
-                previous.add(section.flatten().unwrap_or(Section::Context), raw, &mut open);
+            } else if text.starts_with('<') {
+                let length = tagged(text, lines.clone());
+                lines.by_ref().take(length).for_each(|_| ());
+            } else if text.ends_with(':') && lines.peek().is_some_and(|next| next.starts_with('>')) {
+                let quotation = std::iter::from_fn(|| lines.next_if(|line| line.starts_with('>')));
+                previous.quotation(section, text, unquoted(quotation));
+            } else {
+                let indented = raw.starts_with("  ") || raw.starts_with('\t');
+                let continues = open && (indented || bare(text).len() == text.len());
+                open = previous.add(section, text, continues);
             }
         }
+        let answered = previous.of(Section::NextSteps).any(|point| point.starts_with(ANSWERED));
+        previous.answered = answered;
+        previous.points.retain(|(_, point)| !is_state(point));
         previous
     }
 
-    /// The points of one section, oldest first.
+    /// Returns the points of one section, oldest first.
     pub fn of(&self, section: Section) -> impl DoubleEndedIterator<Item = &str> {
         self.points.iter().filter(move |(of, _)| *of == section).map(|(_, text)| text.as_str())
     }
 
-    /// A line starts a point or goes on with the one before it.
-    fn add(&mut self, section: Section, raw: &str, open: &mut bool) {
-        let indented = raw.starts_with("  ") || raw.starts_with('\t');
-        let text = raw.trim();
-        let listed = bare(text).len() < text.len() && !text.starts_with('#');
-        let text = line(text, POINT);
-        if text.is_empty() || is_nothing(&text) {
-            return;
-        }
-        let continues = *open && (indented || !listed);
-        let full = self.points.iter().filter(|(of, _)| *of == section).count() >= POINTS;
-        match self.points.last_mut() {
-            Some((of, last)) if continues && *of == section => {
-                let divider = if listed { "; " } else { " " };
-                *last = line(&format!("{last}{divider}{text}"), POINT);
+    /// Drops the points of a section that are taken up elsewhere.
+    pub fn settle(&mut self, section: Section, mut taken: impl FnMut(&str) -> bool) {
+        self.points.retain(|(of, point)| *of != section || !taken(point));
+    }
+
+    /// Takes in a quotation below the line that names it.
+    fn quotation(&mut self, section: Section, name: &str, text: String) {
+        let text = clean(&text);
+        match name {
+            REQUEST => self.request = Some(text),
+            ADDED => self.added.push(text),
+            LAST_WORDS => self.last_words = text,
+            _ if name.starts_with(SENT) => {
+                self.request = Some(text);
+                self.sender = name.strip_prefix(SENT).map(|kind| kind.trim_end_matches(':').to_owned());
             }
-            _ if full => {}
-            _ => self.points.push((section, text)),
+            _ if is_state(bare(name)) => {}
+            _ => drop(self.add(section, &format!("{name} {text}"), false)),
         }
-        *open = true;
+    }
+
+    /// Adds a point, or goes on with the last one. Returns whether the next line may go on with it.
+    fn add(&mut self, section: Section, raw: &str, continues: bool) -> bool {
+        // An older summary may have quoted a list mark.
+        let text = line(raw, POINT).replacen("\"- ", "\"", 1);
+        if matches!(folded(&text).as_str(), "" | "none" | "na") {
+            return continues;
+        }
+        let full = self.points.len() >= POINTS;
+        match self.points.last_mut().filter(|_| continues || full) {
+            Some((_, last)) => *last = line(&format!("{last} {text}"), POINT),
+            None => self.points.push((section, text)),
+        }
+        true
     }
 }
 
-/// Without what the agents put around a summary: file lists in tags, and the preamble of a branch.
-fn without_envelope(summary: &str) -> String {
-    let mut text = summary.to_owned();
-    for tag in ["read-files", "modified-files", "files"] {
-        let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
-        while let Some(start) = text.find(&open) {
-            let end = text[start..].find(&close).map_or(text.len(), |at| start + at + close.len());
-            text.replace_range(start..end, "");
-        }
-    }
-    for preamble in [
-        "The user explored a different conversation branch before returning here.",
-        "Summary of that exploration:",
-        "User explored another conversation branch, then returned here.",
-        "Exploration summary:",
-    ] {
-        if let Some(at) = text.find(preamble).filter(|&at| at < 200) {
-            // A model's text may follow without a newline.
-            text.replace_range(at..at + preamble.len(), "\n");
-        }
-    }
-    text
+fn is_state(point: &str) -> bool {
+    STATE.iter().any(|start| point.trim_start_matches("[ ] ").starts_with(start))
 }
 
-/// The name in a heading, `## So` or a line that is `**So:**` and nothing more.
+/// Returns how many of the lines behind a tag belong to it and not to the summary: the agents' file
+/// lists, and what another tool put there. A tag around sections only opens and closes.
+fn tagged<'a>(open: &str, ahead: impl Iterator<Item = &'a str> + Clone) -> usize {
+    let name =
+        open[1..].split(|c: char| !(c.is_alphanumeric() || "-_".contains(c))).next().unwrap_or_default();
+    let close = format!("</{name}>");
+    let Some(length) = ahead.clone().position(|line| line.contains(&close)) else { return 0 };
+    let is_section = |line: &str| heading(line.trim()).is_some_and(|name| section_named(name).is_some());
+    if name.is_empty() || open.contains(&close) || ahead.take(length).any(is_section) {
+        0
+    } else {
+        length + 1
+    }
+}
+
+/// Returns the name in a heading: `## So`, or a line that is `**So**` and names a section.
 fn heading(line: &str) -> Option<&str> {
     if line.starts_with('#') {
-        let name = line.trim_start_matches('#');
-        return name.starts_with(' ').then(|| name.trim());
+        return line.trim_start_matches('#').strip_prefix(' ').map(str::trim);
     }
-    let name = line
-        .strip_prefix("**")?
-        .strip_suffix("**")
-        .or_else(|| line.strip_prefix("**")?.strip_suffix("**:"))?;
-    (section_named(name) != Some(Section::Context) || folded(name).contains("context")).then_some(name)
+    let name = line.strip_prefix("**")?.trim_end_matches(':').strip_suffix("**")?;
+    section_named(name).map(|_| name)
 }
 
-/// The section that a heading means; `None` for one whose points are not kept.
 fn section_named(name: &str) -> Option<Section> {
     let name = folded(name);
-    let has = |part: &str| name.contains(part);
-    match () {
-        () if has("file") => None,
-        () if has("goal") || has("originalrequest") || has("objective") || has("task") => Some(Section::Goal),
-        () if has("constraint") || has("preference") => Some(Section::Constraints),
-        () if has("inprogress") || has("currentwork") => Some(Section::InProgress),
-        () if has("blocked") => Some(Section::Blocked),
-        () if has("done") || has("progress") || has("completed") => Some(Section::Done),
-        () if has("decision") => Some(Section::Decisions),
-        () if has("nextstep") => Some(Section::NextSteps),
-        () => Some(Section::Context),
-    }
-}
-
-/// "(none)", "None recorded.", "N/A": said where there is nothing to say.
-fn is_nothing(text: &str) -> bool {
-    matches!(folded(text).as_str(), "none" | "nonerecorded" | "noneyet" | "na" | "nopriorhistory" | "nothing")
+    NAMES.iter().find(|(part, _)| name.contains(part)).map(|(_, section)| *section)
 }
 
 #[cfg(test)]
@@ -146,28 +196,47 @@ mod tests {
     }
 
     #[test]
-    fn a_models_summary_is_taken_apart() {
+    fn a_models_summary_is_its_points() {
         let previous = Previous::parse(
-            "The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n\
-             ## Goal\nPort the parser\nto Rust.\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n### Done\n- [x] Lexer\n  - with tests\n- [x] Errors\n\n\
-             ### In Progress\n- [ ] Tree\n\n## Key Decisions\n- **No recursion**: deep files\n\n## Next Steps\n1. Finish\n2. Measure\n\n\
-             ## Files\n- Read: a\n\n<read-files>\na.rs\n</read-files>\n\n<modified-files>\n## Goal\n</modified-files>",
+            "## Goal\nMake it fast.\n\n## Constraints & Preferences\n(none)\n\n## Progress\n### Done\n- [x] a\n  - in b.rs\n- c\n\n## Open questions\n- d?\n- e?\n\n## Next Steps\n1. f\n2. g\n\n<read-files>\nx\n</read-files>",
         );
-        assert_eq!(points(&previous, Section::Goal), ["Port the parser to Rust."]);
+        assert_eq!(points(&previous, Section::Goal), ["Make it fast."]);
         assert_eq!(points(&previous, Section::Constraints), Vec::<&str>::new());
-        assert_eq!(points(&previous, Section::Done), ["Lexer; with tests", "Errors"]);
-        assert_eq!(points(&previous, Section::InProgress), ["Tree"]);
-        assert_eq!(points(&previous, Section::Decisions), ["**No recursion**: deep files"]);
-        assert_eq!(points(&previous, Section::NextSteps), ["Finish", "Measure"]);
-        assert_eq!(points(&previous, Section::Context), Vec::<&str>::new());
+        assert_eq!(points(&previous, Section::Done), ["[x] a in b.rs", "c"]);
+        assert_eq!(points(&previous, Section::NextSteps), ["f", "g"]);
+        assert_eq!(points(&previous, Section::Context), ["Open questions:", "d?", "e?"]);
     }
 
     #[test]
-    fn prose_goes_into_the_context() {
-        let previous = Previous::parse("We talked about cats.\nAnd dogs.\n\nThen about birds.");
-        assert_eq!(
-            points(&previous, Section::Context),
-            ["We talked about cats. And dogs.", "Then about birds."]
+    fn a_split_turn_and_prose_have_a_place() {
+        let previous = Previous::parse(
+            "They spoke of cats.\n\n---\n\n**Turn Context (split turn):**\n\n## Original Request\nA dog.\n\n## Progress So Far\n- x",
         );
+        assert_eq!(points(&previous, Section::Goal), ["A dog."]);
+        assert_eq!(points(&previous, Section::InProgress), ["x"]);
+        assert_eq!(points(&previous, Section::Context), ["They spoke of cats."]);
+    }
+
+    #[test]
+    fn parts_in_other_tools_tags_are_left_out_as_a_whole() {
+        let template = "Use this template for each step of the plan, please.\n".repeat(30);
+        let previous = Previous::parse(&format!(
+            "<summary>\n## Goal\nG\n</summary>\n\n<mem-tool version=\"2\">\n{template}</mem-tool>\n<port>\n8080\n</port>\n<open>\n## Next Steps\n1. n\n"
+        ));
+        assert_eq!(points(&previous, Section::Goal), ["G"]);
+        assert_eq!(points(&previous, Section::NextSteps), ["n"]);
+        assert!(!format!("{previous:?}").contains("template"));
+    }
+
+    #[test]
+    fn its_own_quotations_come_back_word_for_word() {
+        let text = format!(
+            "## Goal\n{REQUEST}\n> Do:\n>\n> 1. a\n> ## Next Steps\n\n{ADDED}\n> b\n\n## Next Steps\n- {ANSWERED}.\n\n{LAST_WORDS}\n> Done."
+        );
+        let previous = Previous::parse(&text);
+        assert_eq!(previous.request.as_deref(), Some("Do:\n\n1. a\n## Next Steps"));
+        assert_eq!(previous.added, ["b"]);
+        assert_eq!(previous.last_words, "Done.");
+        assert!(previous.answered && previous.points.is_empty());
     }
 }

@@ -1,528 +1,320 @@
-//! Writing the summary: sections in pi's order, each within its budget, nothing said twice.
+//! Writing the summary: pi's sections in their order, each within its budget.
 
-use super::clean::{clip, folded, line, quoted, units};
-use super::previous::{Previous, Section};
-use super::prose::{report, sentences, words};
-use super::shell::Step;
+use super::budget::{self, *};
+use super::previous::{self as lead, ADDED, ANSWERED, PASSED, SAID, SENT, Section};
+use super::quote::{asks, block, folded, line, quoted, units};
 use super::turns::{State, Turn};
-use super::words::GAVE;
-use super::work::{Command, Work};
-use super::{Extract, Kind, file_name};
+use super::work::{Counted, calls};
+use super::{Extract, Kind};
 
-/// The most UTF-16 units of a summary: about 1,500 tokens.
-pub(super) const WHOLE: usize = 6_000;
-/// Of each section. They add up to less than the whole with its headings.
-const GOAL: usize = 1_050;
-const CONSTRAINTS: usize = 750;
-const DONE: usize = 1_600;
-const IN_PROGRESS: usize = 420;
-const BLOCKED: usize = 420;
-const DECISIONS: usize = 480;
-const NEXT_STEPS: usize = 420;
-const CONTEXT: usize = 600;
-/// Of a request under Goal.
-const REQUEST_UNDER_GOAL: usize = 250;
-/// Of a sentence that binds.
-pub(super) const CONSTRAINT: usize = 220;
-/// Of a report, of one that was told by the summary before, and of a request beside its report.
-const REPORT: usize = 180;
-const FADED: usize = 140;
-const REQUEST: usize = 80;
-/// Of the headings, and of "(none)" below some of them.
-const HEADINGS: usize = 260;
+/// Marks an open point of a previous summary. One that has the mark already is not carried on.
+const BEFORE_MARK: &str = " (open since an earlier summary)";
 
-/// What the collected lines of [`Section::Done`] begin with, so that the next summary can add to them.
-const FILES: &str = "Files edited: ";
-const COMMANDS: &str = "Commands run: ";
-/// What is left open is told once more by the next summary, with this mark, and then no longer.
-const EARLIER: &str = " (open since before)";
-/// Begins a next step of ours that any message of the user's settles.
-const WAITING: &str = "The user has yet to answer: ";
-
+/// Returns the summary.
 pub(super) fn render(extract: &Extract) -> String {
-    let nothing = Previous::default();
-    let old = extract.previous.as_ref().unwrap_or(&nothing);
-    let mut page = Page { extract, old, told: Vec::new() };
-    let goals = page.goal_turns();
-    // In the order of what must not be missing; what one section tells, the next leaves out.
-    let goal = page.goal(&goals);
-    let in_progress = page.in_progress(&goal);
-    let blocked = page.blocked();
-    let next = page.next_steps();
-    let constraints = page.constraints();
-    let decisions = page.decisions();
-    let context = page.context();
-    let used: usize = [&goal, &in_progress, &blocked, &next, &constraints, &decisions, &context]
-        .iter()
-        .map(|part| size(part))
-        .sum();
-    let done = page.done(DONE.max((WHOLE - HEADINGS).saturating_sub(used)).min(2 * DONE));
-    let parts = [
-        ("## Goal", "- ", goal),
-        ("\n## Constraints & Preferences", "- ", constraints),
-        ("\n## Progress\n### Done", "- [x] ", done),
-        ("\n### In Progress", "- [ ] ", in_progress),
-        ("\n### Blocked", "- ", blocked),
-        ("\n## Key Decisions", "- ", decisions),
-        ("\n## Next Steps", "1. ", next),
-        ("\n## Critical Context", "- ", context),
+    let page = Page { extract, last: extract.turns.last() };
+    let (request, mut goal) = (page.request(), page.before());
+    let notes = &extract.notes;
+    let constraints = page.merged(Section::Constraints, &notes.constraints, CONSTRAINTS);
+    let decisions = page.merged(Section::Decisions, &notes.decisions, DECISIONS);
+    let context = page.merged(Section::Context, &notes.context, CONTEXT);
+    let (blocked, next) = (page.blocked(), page.next_steps());
+    let others = [&goal, &constraints, &decisions, &context, &blocked, &next, &page.in_progress(0)];
+    let room = (REST - HEADINGS).saturating_sub(others.iter().map(|items| size(items)).sum());
+    // The lists come first: they are the evidence.
+    let evidence = page.evidence(room);
+    let room = room.saturating_sub(size(&evidence));
+    let in_progress = page.in_progress(room / 2);
+    let said = size(&in_progress).saturating_sub(size(&page.in_progress(0)));
+    let mut done = page.earlier(room.saturating_sub(said));
+    done.extend(evidence);
+    goal.splice(0..0, request);
+    let sections = [
+        ("## Goal", goal),
+        ("## Constraints & Preferences", constraints),
+        ("## Progress\n### Done", done),
+        ("### In Progress", in_progress),
+        ("### Blocked", blocked),
+        ("## Key Decisions", decisions),
+        ("## Next Steps", next),
+        ("## Critical Context", context),
     ];
-    parts.iter().map(|(heading, mark, points)| section(heading, mark, points)).collect::<Vec<_>>().join("\n")
+    sections.map(|(heading, items)| format!("{heading}\n{}", body(&items))).join("\n\n")
 }
 
-fn section(heading: &str, mark: &str, points: &[String]) -> String {
-    let mut out = heading.to_owned();
-    if points.is_empty() {
-        out.push_str("\n- (none)");
+/// Returns the items as lines of a list; a quotation has an empty line around it.
+fn body(items: &[String]) -> String {
+    let is_quotation = |item: &str| item.contains("\n>");
+    let mut out = String::new();
+    for (at, item) in items.iter().enumerate() {
+        let apart = is_quotation(item) || at > 0 && is_quotation(&items[at - 1]);
+        out.push_str(if at == 0 {
+            ""
+        } else if apart {
+            "\n\n"
+        } else {
+            "\n"
+        });
+        out.push_str(if is_quotation(item) || item.starts_with("1. ") { "" } else { "- " });
+        out.push_str(item);
     }
-    for (number, point) in points.iter().enumerate() {
-        out.push('\n');
-        match mark {
-            "1. " => out.push_str(&format!("{}. ", number + 1)),
-            mark => out.push_str(mark),
-        }
-        out.push_str(point);
-    }
-    out
+    if out.is_empty() { "- (none)".to_owned() } else { out }
 }
 
-fn size(points: &[String]) -> usize {
-    points.iter().map(|point| units(point) + 8).sum()
+fn size(items: &[String]) -> usize {
+    items.iter().map(|item| units(item) + 4).sum()
 }
 
+fn quotation(lead: &str, text: &str, max: usize) -> String {
+    format!("{lead}\n{}", block(text, max))
+}
+
+/// What the sections are made from.
 struct Page<'a> {
     extract: &'a Extract,
-    old: &'a Previous,
-    /// What has been told, folded.
-    told: Vec<String>,
+    last: Option<&'a Turn>,
 }
 
-impl<'a> Page<'a> {
-    /// The requests that say what the session is about: the first, those with the most behind
-    /// them, and the last of weight.
-    fn goal_turns(&self) -> Vec<&'a Turn> {
-        let mut turns: Vec<&Turn> = self.extract.turns.iter().filter(|turn| turn.is_substantial()).collect();
-        if turns.is_empty() {
-            turns.extend(self.extract.turns.iter().find(|turn| !turn.request.is_empty()));
-        }
-        let is_open = |turn: &Turn| self.open_turn().is_some_and(|open| open.number == turn.number);
-        let first = turns.first().map(|turn| turn.number);
-        let sure = |turn: &Turn| Some(turn.number) == first || is_open(turn);
-        let all = self.extract.turns.count().max(1) as f32;
-        let value = |turn: &Turn| turn.weight() + 3.0 * turn.number as f32 / all;
-        let heaviest = turns.iter().map(|turn| value(turn)).fold(0.0, f32::max);
-        turns.retain(|turn| sure(turn) || value(turn) * 2.0 >= heaviest);
-        turns.sort_by(|a, b| {
-            let key = |turn: &Turn| if sure(turn) { f32::MAX } else { value(turn) };
-            key(b).total_cmp(&key(a))
-        });
-        turns.truncate(6);
-        turns.sort_by_key(|turn| turn.number);
-        turns
-    }
-
-    fn goal(&mut self, turns: &[&Turn]) -> Vec<String> {
-        let mut new: Vec<String> = turns
-            .iter()
-            .map(|turn| quoted(&self.without_constraints(&turn.request), REQUEST_UNDER_GOAL))
-            .collect();
-        let mut old: Vec<String> =
-            self.old.of(Section::Goal).map(|point| shortened(point, REQUEST_UNDER_GOAL)).collect();
-        // Where it all began stays, whatever is added.
-        let begun = if old.is_empty() { &mut new } else { &mut old };
-        let origin = if begun.is_empty() { None } else { Some(begun.remove(0)) };
-        let origin = origin.filter(|point| self.tell(point));
-        let budget = GOAL - origin.as_ref().map_or(0, |point| units(point) + 8);
-        let rest = self.merge(old, new, budget);
-        origin.into_iter().chain(rest).collect()
-    }
-
-    /// A request without the sentences that stand under the constraints, where enough is left.
-    fn without_constraints(&self, request: &str) -> String {
-        let chosen: Vec<String> = self.chosen_constraints().iter().map(|text| folded(text)).collect();
-        let is_chosen = |sentence: &&str| chosen.contains(&folded(&quoted(sentence, CONSTRAINT)));
-        let rest = sentences(request)
-            .into_iter()
-            .filter(|sentence| !is_chosen(sentence))
-            .collect::<Vec<_>>()
-            .join("\n");
-        if words(&rest) < 4.0 { request.to_owned() } else { rest }
-    }
-
-    fn in_progress(&mut self, goal: &[String]) -> Vec<String> {
-        let mut new = Vec::new();
-        if let Some(turn) = self.open_turn() {
-            let request = quoted(&self.without_constraints(&turn.request), REQUEST_UNDER_GOAL);
-            let named = match &turn.answers {
-                _ if turn.request.is_empty() => "The turn that the summary before left open".to_owned(),
-                _ if goal == [request.as_str()] => "The request under Goal".to_owned(),
-                _ if goal.last() == Some(&request) => "The last request under Goal".to_owned(),
-                Some(question) => {
-                    format!("{} (answering {})", quoted(&turn.request, 160), quoted(question, 120))
-                }
-                None => quoted(&turn.request, 240),
-            };
-            new.push(format!("{named}: {}{}", self.standing(turn), self.so_far(turn)));
-        }
-        let old = self.carried(Section::InProgress);
-        self.merge(old, new, IN_PROGRESS)
-    }
-
-    /// The last turn, if it has no final answer in what is summarised, or one that leaves errors.
-    fn open_turn(&self) -> Option<&'a Turn> {
-        let troubled = |turn: &Turn| self.extract.work.left_trouble(turn.number);
-        let open = |turn: &&Turn| self.extract.split || turn.state != State::Answered || troubled(turn);
-        self.extract.turns.last().filter(open)
-    }
-
-    fn standing(&self, turn: &Turn) -> &'static str {
-        match (&turn.state, self.extract.split, self.extract.kind) {
-            (State::Failed(_), ..) => "stopped by an error",
-            (State::Interrupted, ..) => "interrupted",
-            (_, true, _) => "goes on after this summary",
-            (State::Answered, ..) => "ended with what stands under Blocked",
-            (_, _, Kind::Branch) => "left without a final answer",
-            (..) => "not answered yet",
-        }
-    }
-
-    fn so_far(&self, turn: &Turn) -> String {
-        let files = self.file_names(turn, 4);
-        match turn.tools {
-            0 => String::new(),
-            _ if files.is_empty() => format!("; tool calls so far: {}", turn.tools),
-            _ => format!("; tool calls so far: {}, edited {files}", turn.tools),
-        }
-    }
-
-    fn blocked(&mut self) -> Vec<String> {
-        let turns = self.extract.turns.count();
-        let troubles = self.extract.work.troubles(turns);
-        let mut new: Vec<String> =
-            troubles.map(|trouble| format!("{}: {}", trouble.what, quoted(&trouble.error, 200))).collect();
-        if let Some(State::Failed(error)) = self.open_turn().map(|turn| &turn.state) {
-            let error = if error.is_empty() { "no message" } else { error };
-            new.push(format!("The model's answer failed: {}", quoted(error, 200)));
-        }
-        let work = &self.extract.work;
-        let old = self.carried(Section::Blocked).into_iter().filter(|point| !work.resolves(point)).collect();
-        self.merge(old, new, BLOCKED)
-    }
-
-    fn next_steps(&mut self) -> Vec<String> {
-        let mut new = Vec::new();
-        match (self.open_turn(), self.extract.turns.last()) {
-            (_, Some(Turn { question: Some(question), state: State::Answered, .. })) => {
-                new.push(format!("{WAITING}{}", quoted(question, 240)));
-            }
-            (Some(turn), _) => {
-                let reported = turn.state == State::Answered;
-                let said = if reported { turn.report.clone() } else { report(&turn.last_said) };
-                if !said.is_empty() {
-                    new.push(format!("Go on from the assistant's last words: {}", quoted(&said, 240)));
-                }
-            }
-            _ => {}
-        }
-        let asked = self.extract.turns.count() > 0;
-        let old = self.carried(Section::NextSteps);
-        let old = old.into_iter().filter(|point| !asked || !point.starts_with(WAITING)).collect();
-        self.merge(old, new, NEXT_STEPS)
-    }
-
-    /// Open points of the summary before: as they are when nothing was finished since, else marked,
-    /// and left out when they were marked before.
-    fn carried(&self, section: Section) -> Vec<String> {
-        let moved = self.extract.turns.iter().any(|turn| turn.state == State::Answered);
-        let points = self.old.of(section).filter(|point| !moved || !point.ends_with(EARLIER));
-        points
-            .filter(|point| !moved || !is_ours(point))
-            .map(|point| match moved {
-                true => format!("{}{EARLIER}", clip(point, 200)),
-                false => line(point, 300),
-            })
-            .collect()
-    }
-
-    fn constraints(&mut self) -> Vec<String> {
-        let old = self.old.of(Section::Constraints).map(|point| shortened(point, CONSTRAINT)).collect();
-        self.merge(old, self.chosen_constraints(), CONSTRAINTS)
-    }
-
-    /// The sentences that bind most, in order.
-    fn chosen_constraints(&self) -> Vec<String> {
-        let mut chosen: Vec<_> = self.extract.words.constraints.iter().enumerate().collect();
-        chosen.sort_by_key(|(_, constraint)| std::cmp::Reverse(constraint.weight));
-        chosen.truncate(10);
-        chosen.sort_by_key(|(at, _)| *at);
-        chosen.into_iter().map(|(_, constraint)| constraint.text.clone()).collect()
-    }
-
-    fn decisions(&mut self) -> Vec<String> {
-        let new = self.extract.words.decisions.iter().cloned().collect();
-        let old = self.old.of(Section::Decisions).map(|point| line(point, 240)).collect();
-        self.merge(old, new, DECISIONS)
-    }
-
-    fn context(&mut self) -> Vec<String> {
-        let facts = self.extract.words.facts.iter();
-        let told = |fact: &&String| fact.strip_prefix(GAVE).is_some_and(|values| self.is_told(values));
-        let mut new: Vec<String> = facts.filter(|fact| !told(fact)).cloned().collect();
-        new.extend(
-            self.extract
-                .instructions
-                .iter()
-                .map(|text| format!("Asked of this summary: {}", quoted(text, 200))),
-        );
-        let old = self.old.of(Section::Context).map(|point| line(point, 300)).collect();
-        self.merge(old, new, CONTEXT)
-    }
-
-    fn done(&mut self, budget: usize) -> Vec<String> {
-        let (collected, old) = self.collected();
-        let budget = budget.saturating_sub(size(&collected));
-        let last = self.extract.turns.count().max(1) as f32;
-        let mut turns: Vec<&Turn> = self.extract.turns.iter().filter(|turn| is_done(turn)).collect();
-        turns.retain(|turn| self.open_turn().is_none_or(|open| open.number != turn.number));
-        let malus = |turn: &Turn| match turn.state {
-            State::Answered if turn.edits.is_empty() && turn.steps == 0 => 3.0,
-            State::Answered => 0.0,
-            _ => 6.0,
+impl Page<'_> {
+    /// The running request and what was added to it; without one, the goals of the previous summary.
+    fn request(&self) -> Vec<String> {
+        let Some(turn) = self.last.filter(|turn| !turn.request.is_empty()) else {
+            return self.old(Section::Goal, REQUEST);
         };
-        let value = |turn: &Turn| turn.weight() + 5.0 * turn.number as f32 / last - malus(turn);
-        turns.sort_by(|a, b| value(b).total_cmp(&value(a)));
-        let mut room = if old.is_empty() { budget } else { budget * 3 / 5 };
-        let mut chosen = Vec::new();
-        for turn in turns {
-            let point = self.done_point(turn);
-            if units(&point) + 8 <= room && self.tell(&point) {
-                room -= units(&point) + 8;
-                chosen.push((turn.number, point));
+        let added: usize = turn.added.iter().map(|text| units(text)).sum();
+        let room = REQUEST - added.min(REQUEST / 2);
+        let sent = turn.sender.as_ref().map(|kind| format!("{SENT}{}:", line(kind, 60)));
+        let request = quotation(sent.as_deref().unwrap_or(lead::REQUEST), &turn.request, room);
+        let share = (REQUEST - units(&turn.request).min(room)) / turn.added.len().max(1);
+        let added = turn.added.iter().map(|text| quotation(ADDED, text, share));
+        std::iter::once(request).chain(added).collect()
+    }
+
+    /// What a short request, or one after an unfinished one, refers to; and the goals of a previous
+    /// summary.
+    fn before(&self) -> Vec<String> {
+        let short = |turn: &&Turn| units(&turn.request) <= SHORT;
+        let mut out = Vec::new();
+        if let [earlier @ .., last] = &*self.extract.turns
+            && let Some(before) =
+                earlier.last().filter(|before| short(&last) || before.state != State::Answered)
+        {
+            // Of several short ones, back to the one they are about.
+            let about = earlier.iter().rev().take(3).find(|turn| !short(turn)).unwrap_or(before);
+            for (lead, text) in [
+                ("The request before it:", &about.request),
+                ("The assistant's words before it:", &before.report),
+            ] {
+                out.extend((!text.is_empty()).then(|| quotation(lead, text, BEFORE / 2)));
             }
         }
-        chosen.sort();
-        let new: Vec<String> = chosen.into_iter().map(|(_, point)| point).collect();
-        let old = self.weightiest(old, budget.saturating_sub(size(&new)));
-        old.into_iter().chain(new).chain(collected).collect()
-    }
-
-    /// What came of a turn; what was asked is said again only where no other section has it.
-    fn done_point(&self, turn: &Turn) -> String {
-        let files = self.file_names(turn, 3);
-        // A decision in it may have been told.
-        let untold = sentences(&turn.report).into_iter().filter(|sentence| !self.is_told(sentence));
-        let report = line(&untold.collect::<Vec<_>>().join("\n"), REPORT);
-        let outcome = match (&turn.state, report.is_empty(), files.is_empty()) {
-            (State::Answered, true, true) => return String::new(),
-            (State::Answered, true, false) => format!("edited {files}"),
-            (State::Answered, false, false) => format!("{report} ({files})"),
-            (State::Answered, false, true) if turn.steps > 0 => report,
-            // Nothing was changed: what was said may be a plan.
-            (State::Answered, false, true) => format!("answered: {report}"),
-            (..) => format!("edited {files}, then {}", self.standing(turn)),
-        };
-        let request = quoted(&turn.request, REQUEST);
-        let reported = turn.state == State::Answered;
-        if turn.request.is_empty() || reported && self.is_told(&turn.request) {
-            outcome
-        } else {
-            format!("{request}: {outcome}")
-        }
-    }
-
-    /// The lines that collect files and commands, those of the summary before counted in, and the
-    /// other points of that summary.
-    fn collected(&self) -> (Vec<String>, Vec<String>) {
-        let mut work = Work::default();
-        let mut rest = Vec::new();
-        for point in self.old.of(Section::Done) {
-            if let Some(files) = point.strip_prefix(FILES) {
-                items(files).for_each(|(path, count, _)| work.changed(path, count));
-            } else if let Some(commands) = point.strip_prefix(COMMANDS) {
-                items(commands).for_each(|(text, runs, failed)| work.command(past(text, runs, failed)));
-            } else {
-                rest.push(faded(point));
-            }
-        }
-        self.extract.work.files.iter().for_each(|(path, count)| work.changed(path, *count));
-        self.extract.work.commands.iter().for_each(|command| work.command(command.clone()));
-        work.files.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let files = listed(work.files.iter().map(|(path, count)| item(path, *count, "")), 360);
-        // Newest first until the room is used, then in order again.
-        let mut commands: Vec<&Command> = work.commands.iter().rev().collect();
-        commands.sort_by_key(|command| !command.step.lasting);
-        let commands = listed(
-            commands.iter().map(|command| item(&command.step.text, command.runs, outcome(command))),
-            360,
-        );
-        let lines = [(FILES, files), (COMMANDS, commands.into_iter().rev().collect())];
-        (
-            lines
-                .into_iter()
-                .filter(|(_, list)| !list.is_empty())
-                .map(|(name, list)| format!("{name}{}", list.join(", ")))
-                .collect(),
-            rest,
-        )
-    }
-
-    fn file_names(&self, turn: &Turn, most: usize) -> String {
-        let mut edits: Vec<&(String, u32)> = turn.edits.iter().collect();
-        edits.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let more = edits.len().saturating_sub(most);
-        let names = edits.iter().take(most).map(|(path, _)| {
-            let name = file_name(path);
-            let ambiguous = self.extract.ambiguous.iter().any(|known| known == name);
-            if ambiguous { path.as_str() } else { name }
-        });
-        let mut out = names.collect::<Vec<_>>().join(", ");
-        if more > 0 {
-            out.push_str(&format!(" and {more} more"));
+        if self.last.is_some_and(|turn| !turn.request.is_empty()) {
+            out.extend(self.old(Section::Goal, OLD_GOAL));
         }
         out
     }
 
-    /// Old points and new ones within a budget: new ones first, but not all of it, and the newest
-    /// of the old. What was told is not told again.
-    fn merge(&mut self, old: Vec<String>, new: Vec<String>, budget: usize) -> Vec<String> {
-        let share = if old.is_empty() { budget } else { budget * 3 / 5 };
-        let new = self.newest(new, share);
-        let old = self.newest(old, budget.saturating_sub(size(&new)));
-        old.into_iter().chain(new).collect()
+    fn blocked(&self) -> Vec<String> {
+        let mut new = self.extract.work.open_failures();
+        if let Some(State::Failed(error)) = self.last.map(|turn| &turn.state) {
+            new.push(format!("The model's reply failed: {}", quoted(error, OUTPUT)));
+        }
+        joined(self.carried(Section::Blocked), new, BLOCKED)
     }
 
-    /// What was done before, as much as fits: late points rather than early ones, and those that
-    /// changed several files rather than those that changed one.
-    fn weightiest(&mut self, points: Vec<String>, mut room: usize) -> Vec<String> {
-        let mut order: Vec<usize> = (0..points.len()).collect();
-        order.sort_by_key(|&at| std::cmp::Reverse(files_named(&points[at]) * points.len() / 2 + at));
-        let mut kept = Vec::new();
-        for at in order {
-            let cost = units(&points[at]) + 8;
-            if cost <= room && self.tell(&points[at]) {
-                room -= cost;
-                kept.push(at);
+    /// How far the running request is, with at most `room` units of words on the way.
+    fn in_progress(&self, room: usize) -> Vec<String> {
+        let mut out = newest(self.carried(Section::InProgress), OLD_STEPS);
+        let Some(turn) = self.last.filter(|turn| turn.state != State::Answered) else { return out };
+        let mut state = format!("[ ] The request under Goal: {}", self.state(turn));
+        if turn.calls > 0 {
+            let goes_on = !self.extract.moved && self.extract.previous.is_some();
+            let since = if goes_on { "since the previous summary" } else { "so far" };
+            state.push_str(&format!("; {} {since}", calls(turn.calls)));
+        }
+        if turn.calls > 0 && !turn.report.is_empty() {
+            state.push_str(&format!(", {} of them after the assistant's last words", turn.silent_calls));
+        }
+        if !turn.files.is_empty() && self.extract.turns.len() > 1 {
+            state.push_str(&format!("; changed {}", listed(&turn.files, POINT)));
+        }
+        out.push(state);
+        // The first words often are a plan.
+        let mut said: Vec<String> = turn.said.iter().map(|said| format!("{SAID}{said}")).collect();
+        let plan = said.drain(..said.len().min(1)).next().filter(|plan| units(plan) < room);
+        let rest = room.min(ON_THE_WAY).saturating_sub(plan.as_ref().map_or(room, |plan| units(plan) + 4));
+        out.extend(plan.into_iter().chain(newest(said, rest)));
+        let work = &self.extract.work;
+        let (done, open) = (newest(work.last_calls.iter().cloned().collect(), LAST), work.unanswered());
+        for (lead, calls) in [("in order", done), ("without a result", open)] {
+            out.extend((!calls.is_empty()).then(|| format!("Last tool calls, {lead}: {}", calls.join("; "))));
+        }
+        out.extend(
+            (!work.todo.is_empty())
+                .then(|| format!("Todo list, as its tool reported it last:\n{}", work.todo)),
+        );
+        out
+    }
+
+    fn state(&self, turn: &Turn) -> &'static str {
+        match (&turn.state, self.extract.split, self.extract.kind) {
+            (State::Interrupted, ..) => "interrupted by the user",
+            (State::Failed(_), ..) => "the model's reply failed",
+            (_, _, Kind::Branch) => "left without a final answer",
+            (_, true, _) => "its work goes on in the messages after this summary",
+            _ if !turn.is_begun() => "no reply yet",
+            _ => "no final answer yet",
+        }
+    }
+
+    fn next_steps(&self) -> Vec<String> {
+        let mut out = newest(self.carried(Section::NextSteps), OLD_STEPS);
+        let Some(turn) = self.last else { return out };
+        let step = match (&turn.state, self.extract.kind) {
+            (State::Answered, _) if asks(&turn.report) => ", and the answer ends in a question to the user.",
+            (State::Answered, Kind::Branch) => ".",
+            (State::Answered, _) => {
+                ". What the user wants next is in the messages after this summary, if any."
+            }
+            (State::Interrupted, _) => "The user interrupted the work on the request under Goal.",
+            _ if self.extract.split => {
+                "Go on with the request under Goal: the messages after this summary are its continuation."
+            }
+            _ => "Go on with the request under Goal, from where In Progress leaves it.",
+        };
+        let answered = if turn.state == State::Answered { ANSWERED } else { "" };
+        out.insert(0, format!("1. {answered}{step}"));
+        out.extend((!turn.report.is_empty()).then(|| quotation(lead::LAST_WORDS, &turn.report, LAST_WORDS)));
+        out
+    }
+
+    /// The requests before the last one, and what was answered: the older, the shorter.
+    fn earlier(&self, mut room: usize) -> Vec<String> {
+        let lists = [lead::FILES, PASSED, lead::FAILED];
+        let mut old = self.old(Section::Done, usize::MAX);
+        old.retain(|point| !lists.iter().any(|start| point.starts_with(start)));
+        let share = if old.is_empty() { 60 } else { room * 2 / 5 };
+        let (mut new, mut left_out) = (Vec::new(), self.extract.dropped);
+        for (age, turn) in self.extract.turns.iter().rev().skip(1).enumerate() {
+            let point = told(turn, (EARLIER.0 / (age + 1)).max(EARLIER.1));
+            if left_out == self.extract.dropped && units(&point) + 4 + share <= room {
+                room -= units(&point) + 4;
+                new.push(point);
+            } else {
+                left_out += 1;
             }
         }
-        kept.sort_unstable();
-        kept.into_iter().map(|at| points[at].clone()).collect()
+        new.extend((left_out > 0).then(|| format!("Earlier requests left out here: {left_out}")));
+        new.reverse();
+        let mut out = newest(old, room.saturating_sub(60));
+        out.extend(new);
+        out
     }
 
-    /// The newest points that fit, in their order.
-    fn newest(&mut self, points: Vec<String>, mut room: usize) -> Vec<String> {
-        let mut kept = Vec::new();
-        for point in points.into_iter().rev() {
-            let cost = units(&point) + 8;
-            if cost <= room && self.tell(&point) {
-                room -= cost;
-                kept.push(point);
-            }
+    /// What was seen to happen: files, and commands by how their last run ended.
+    fn evidence(&self, room: usize) -> Vec<String> {
+        let work = &self.extract.work;
+        let mut files: Vec<&Counted> = work.files.iter().rev().collect();
+        files.sort_by_key(|file| std::cmp::Reverse(file.times));
+        let commands =
+            |failed| work.commands.iter().rev().filter(move |command| command.failed == failed).collect();
+        let most = COMMANDS.max(room / 4);
+        let mut out = Vec::new();
+        for (lead, items, share) in [
+            (lead::FILES, files, budget::FILES.max(room / 6)),
+            (PASSED, commands(false), most),
+            (lead::FAILED, commands(true), most / 3),
+        ] {
+            let times =
+                |item: &&Counted| if item.times > 1 { format!(" ×{}", item.times) } else { String::new() };
+            let items = items.iter().map(|item| format!("`{}`{}", item.text, times(item))).collect();
+            let list = some(items, share.min(room.saturating_sub(size(&out) + units(lead))));
+            out.extend((!list.is_empty()).then(|| format!("{lead}{list}")));
         }
-        kept.reverse();
-        kept
+        out
     }
 
-    /// Notes a point as told; whether it was new.
-    fn tell(&mut self, point: &str) -> bool {
-        let new = !self.is_told(point);
-        if new {
-            self.told.push(folded(point));
+    /// Points of the previous summary, the newest that fit.
+    fn old(&self, section: Section, room: usize) -> Vec<String> {
+        let points = self.extract.previous.iter().flat_map(|previous| previous.of(section));
+        newest(points.map(str::to_owned).collect(), room)
+    }
+
+    fn merged(&self, section: Section, new: &[String], room: usize) -> Vec<String> {
+        joined(self.old(section, room), new.to_vec(), room)
+    }
+
+    /// Open points of the previous summary: as they are where nothing was asked or answered since,
+    /// else once more, with a mark.
+    fn carried(&self, section: Section) -> Vec<String> {
+        let mut points = self.old(section, usize::MAX);
+        points.retain(|point| !point.starts_with(SAID));
+        if self.extract.moved {
+            points.retain(|point| !point.ends_with(BEFORE_MARK));
+            points.iter_mut().for_each(|point| *point = format!("{}{BEFORE_MARK}", line(point, POINT - 40)));
         }
-        new
-    }
-
-    fn is_told(&self, point: &str) -> bool {
-        let folded = folded(point);
-        folded.is_empty()
-            || self.told.iter().any(|told| {
-                let (short, long) = if told.len() < folded.len() { (told, &folded) } else { (&folded, told) };
-                short == long || short.len() >= 16 && long.contains(short.as_str())
-            })
+        points
     }
 }
 
-/// A point of before; a quotation that is cut stays one.
-fn shortened(point: &str, max: usize) -> String {
-    match point.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(inner) if !inner.contains('"') => quoted(inner, max),
-        _ => line(point, max),
-    }
+/// Returns an earlier turn in one line, its request and its answer of at most `each` units.
+fn told(turn: &Turn, each: usize) -> String {
+    let request = match (&turn.sender, turn.request.is_empty()) {
+        (_, true) => "Before that".to_owned(),
+        (Some(kind), _) => format!("{} of {}", quoted(&turn.request, each), line(kind, 60)),
+        (None, _) => quoted(&turn.request, each),
+    };
+    let how = match &turn.state {
+        State::Answered => "answered",
+        State::Interrupted => "interrupted by the user",
+        State::Failed(_) => "the model's reply failed",
+        State::Open => "no final answer",
+    };
+    let words = match &turn.state {
+        _ if turn.report.is_empty() => String::new(),
+        State::Answered => format!(" {}", quoted(&turn.report, each)),
+        _ => format!(", last words {}", quoted(&turn.report, each)),
+    };
+    let files = Some(listed(&turn.files, each)).filter(|files| !files.is_empty());
+    format!("{request}: {how}{words}{}", files.map_or(String::new(), |files| format!("; changed {files}")))
 }
 
-/// A point of before, shortened; the files it names at its end stay.
-fn faded(point: &str) -> String {
-    match point.rsplit_once(" (") {
-        Some((text, files)) if files.ends_with(')') && units(files) <= 60 => {
-            format!("{} ({files}", line(text, FADED - 20))
-        }
-        _ => line(point, FADED),
-    }
+fn listed(names: &[String], room: usize) -> String {
+    some(names.iter().map(|name| format!("`{name}`")).collect(), room)
 }
 
-/// How many files a point names at its end: `(a.rs, b.rs and 2 more)`.
-fn files_named(point: &str) -> usize {
-    let files = point.strip_suffix(')').and_then(|point| point.rsplit_once(" ("));
-    files
-        .map_or(0, |(_, files)| files.split(", ").count() + if files.contains(" more") { 2 } else { 0 })
-        .min(6)
-}
-
-/// Whether there is something to tell of a turn that is over.
-fn is_done(turn: &Turn) -> bool {
-    turn.state == State::Answered && !turn.report.is_empty()
-        || !turn.edits.is_empty() && turn.state != State::Open
-}
-
-/// Whether an open point of before is about a turn of ours, which the messages after it have
-/// settled.
-fn is_ours(point: &str) -> bool {
-    [
-        "The request under Goal",
-        "The last request under Goal",
-        "Go on from the assistant's last words",
-        "The model's answer failed",
-        "The turn that the summary before",
-    ]
-    .iter()
-    .any(|start| point.starts_with(start))
-        || point.contains(": goes on after this summary")
-}
-
-fn outcome(command: &Command) -> &'static str {
-    match (command.failed, command.step.masked) {
-        (true, _) => " failed",
-        (false, true) => "",
-        (false, false) => " ok",
-    }
-}
-
-fn item(name: &str, count: u32, note: &str) -> String {
-    let times = if count > 1 { format!(" ×{count}") } else { String::new() };
-    format!("`{name}`{times}{note}")
-}
-
-fn listed(items: impl Iterator<Item = String>, mut room: usize) -> Vec<String> {
-    let fitting = items.take_while(|item| {
-        let fits = units(item) + 2 <= room;
+/// Returns as many items as fit on a line, and how many more there are.
+fn some(items: Vec<String>, mut room: usize) -> String {
+    let fits = |item: &&String| {
+        let fits = units(item) + 14 <= room;
         room = room.saturating_sub(units(item) + 2);
         fits
-    });
-    fitting.collect()
+    };
+    let shown: Vec<&str> = items.iter().take_while(fits).map(String::as_str).collect();
+    match items.len() - shown.len() {
+        0 => shown.join(", "),
+        _ if shown.is_empty() => String::new(),
+        more => format!("{}, {more} more", shown.join(", ")),
+    }
 }
 
-/// The items of such a list: name, count, and whether the last run failed.
-fn items(list: &str) -> impl Iterator<Item = (&str, u32, bool)> {
-    let mut parts = list.split('`').skip(1);
-    std::iter::from_fn(move || {
-        let (name, note) = (parts.next()?, parts.next().unwrap_or_default());
-        let digits = note.trim_start().strip_prefix('×').unwrap_or_default();
-        let digits = digits.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
-        Some((name, digits.parse().unwrap_or(1), note.contains("failed")))
-    })
+/// Returns old points and new ones within a budget: the new first, but not all of it, then the newest
+/// of the old that say something else.
+fn joined(mut old: Vec<String>, new: Vec<String>, room: usize) -> Vec<String> {
+    old.retain(|point| !new.iter().any(|new| folded(new) == folded(point)));
+    let new = newest(new, if old.is_empty() { room } else { room * 3 / 5 });
+    let old = newest(old, room.saturating_sub(size(&new)));
+    old.into_iter().chain(new).collect()
 }
 
-/// A command of the summary before.
-fn past(text: &str, runs: u32, failed: bool) -> Command {
-    let lasting = super::shell::steps(text).first().is_some_and(|step| step.lasting);
-    Command { step: Step { text: text.to_owned(), key: String::new(), lasting, masked: true }, runs, failed }
+/// Returns the newest points that fit, in their order.
+fn newest(mut points: Vec<String>, mut room: usize) -> Vec<String> {
+    let mut fits: Vec<bool> = Vec::new();
+    for point in points.iter().rev() {
+        let cost = units(point) + 4;
+        fits.push(cost <= room);
+        room = if cost <= room { room - cost } else { room };
+    }
+    points.retain(|_| fits.pop().unwrap_or_default());
+    points
 }

@@ -1,202 +1,126 @@
-//! What a command line did, in a few words: `cd a && npm run build 2>&1 | tail` is `npm run build`.
+//! Command lines, as far as they must be understood to know one command again.
 
-use super::clean::line;
+/// Programs that only look, and what moves about or prints between steps.
+const LOOKING: &str = "awk basename cat cd command date df diff dirname du echo env export fd file find grep \
+                       head jq less ls nl popd printf ps pushd pwd readlink realpath rg sed set sleep sort \
+                       source stat tail test tree true type uniq wc which whoami [";
+/// Subcommands of git that only look.
+const GIT_LOOKING: &str = "blame branch config diff fetch grep log ls-files remote show status";
+/// Words of the shell's own grammar: what they begin is no program.
+const GRAMMAR: &str = "for while until if case do then else done fi { (";
 
-/// A command worth telling, and what it is known by when it runs again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One program of a command line.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Step {
-    pub text: String,
-    /// What its success or failure is known by.
-    pub key: String,
-    /// It changes what others see (a commit, a tag, a push), so each one counts.
-    pub lasting: bool,
-    /// Its exit code was hidden by a pipe.
-    pub masked: bool,
+    /// The program and its subcommand or first argument: what a later run is known by.
+    pub name: String,
+    pub looks: bool,
+    /// Its output goes into another program, whose exit code hides its own.
+    pub piped: bool,
 }
 
-/// The steps of a command line that are worth telling.
+/// Returns the steps of a command line without those that only look, unless all do. A line that is
+/// more than programs one after the other is one step, known by its whole text.
 pub(super) fn steps(command: &str) -> Vec<Step> {
-    segments(command).into_iter().filter_map(|segment| step(&segment)).take(6).collect()
+    let code = command.split_once("<<").map_or(command, |(before, _)| before);
+    let segments = segments(code);
+    let grammar = |segment: &String| segment.split_whitespace().next().is_some_and(|word| has(GRAMMAR, word));
+    if segments.iter().any(grammar) {
+        return vec![Step { name: command.trim().to_owned(), looks: false, piped: false }];
+    }
+    let steps: Vec<Step> = segments.iter().filter_map(|segment| step(segment)).collect();
+    let acts = steps.iter().any(|step| !step.looks);
+    let folder = steps.iter().find(|step| step.name.starts_with("cd ")).map(|step| step.name[3..].to_owned());
+    let mut steps: Vec<Step> = steps.into_iter().filter(|step| !acts || !step.looks).collect();
+    // The same command in another folder is another one.
+    folder.iter().for_each(|folder| steps.iter_mut().for_each(|step| step.name += &format!(" in {folder}")));
+    steps
 }
 
-/// What a command line is known by, worth telling or not: its first step without its flags.
-pub(super) fn name(command: &str) -> String {
-    let segments = segments(command);
-    let first = segments.iter().find(|segment| !is_setup(segment)).or(segments.first());
-    first.map_or_else(String::new, |segment| line(&key(segment, 3), 80))
-}
-
-/// Whether a command line changes files by itself, as far as its words tell.
-pub(super) fn changes_files(command: &str) -> bool {
-    segments(command).iter().any(|segment| {
-        let program = segment.words.first().map_or("", String::as_str);
-        let edits =
-            ["cp", "mv", "rm", "mkdir", "touch", "ln", "tee", "patch", "chmod", "install"].contains(&program);
-        let in_place = program == "sed" && segment.words.iter().any(|word| word.starts_with("-i"));
-        edits || in_place || writes_file(&segment.words)
-    })
-}
-
-/// Whether output goes into a file: `> a`, `>>a`, but not `2>&1` or `> /dev/null`.
-fn writes_file(words: &[String]) -> bool {
-    words.iter().enumerate().any(|(at, word)| {
-        let target = word.trim_start_matches('>');
-        let target = if target.is_empty() { words.get(at + 1).map_or("", String::as_str) } else { target };
-        word.starts_with('>') && !target.starts_with(['&', '(']) && !target.starts_with("/dev/")
-    })
-}
-
-#[derive(Debug, Default)]
-struct Segment {
-    words: Vec<String>,
-    piped: bool,
-}
-
-/// Splits at `&&`, `||`, `;` and newlines outside quotes; of a pipeline the first command counts.
-fn segments(command: &str) -> Vec<Segment> {
-    let (mut out, mut segment, mut word) = (Vec::new(), Segment::default(), String::new());
-    let mut quote = None;
+/// Splits at what joins commands, outside quotations.
+fn segments(command: &str) -> Vec<String> {
+    let (mut segments, mut quote) = (vec![String::new()], None);
     let mut chars = command.chars().peekable();
     while let Some(c) = chars.next() {
         match (quote, c) {
-            (Some(open), c) if c == open => {
-                quote = None;
-                word.push(c);
-            }
-            (None, '"' | '\'') => {
-                quote = Some(c);
-                word.push(c);
-            }
-            (Some(_), c) => word.push(c),
-            (None, ';' | '\n') => finish(&mut out, &mut segment, &mut word),
-            (None, '&' | '|') if chars.peek() == Some(&c) => {
-                chars.next();
-                finish(&mut out, &mut segment, &mut word);
-            }
-            (None, '|') => {
-                push_word(&mut segment, &mut word);
-                segment.piped = true;
-            }
-            (None, c) if c.is_whitespace() => push_word(&mut segment, &mut word),
-            (None, c) => word.push(c),
+            (Some(open), _) if open == c => quote = None,
+            (None, '"' | '\'') => quote = Some(c),
+            (None, ';' | '\n') => segments.push(String::new()),
+            (None, '&' | '|') if chars.next_if_eq(&c).is_some() => segments.push(String::new()),
+            _ => {}
         }
-        if out.len() > 40 {
-            break;
-        }
+        segments.last_mut().into_iter().for_each(|last| last.push(c));
     }
-    finish(&mut out, &mut segment, &mut word);
-    out
+    segments
 }
 
-fn push_word(segment: &mut Segment, word: &mut String) {
-    let word = std::mem::take(word);
-    let assigns = segment.words.is_empty() && word.split_once('=').is_some_and(|(name, _)| is_name(name));
-    if !word.is_empty() && !segment.piped && !assigns {
-        segment.words.push(word);
-    }
-}
-
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit())
-}
-
-fn finish(out: &mut Vec<Segment>, segment: &mut Segment, word: &mut String) {
-    push_word(segment, word);
-    let segment = std::mem::take(segment);
-    if !segment.words.is_empty() {
-        out.push(segment);
-    }
-}
-
-fn is_setup(segment: &Segment) -> bool {
-    segment
-        .words
-        .first()
-        .is_none_or(|word| matches!(word.as_str(), "cd" | "export" | "source" | "set" | "pushd" | "sleep"))
-}
-
-fn step(segment: &Segment) -> Option<Step> {
-    let words: Vec<&str> = segment.words.iter().map(String::as_str).collect();
-    let arguments = words.iter().skip(1).copied().filter(|word| !word.starts_with('-')).collect::<Vec<_>>();
-    let sub = arguments.first().copied().unwrap_or_default();
-    let program = words.first()?.rsplit('/').next().unwrap_or_default();
-    let (kept, lasting) = match program {
-        "git" => match sub {
-            "commit" | "tag" | "push" | "merge" | "rebase" | "revert" | "reset" | "cherry-pick" => {
-                (true, true)
-            }
-            "switch" | "checkout" => (words.iter().any(|word| matches!(*word, "-b" | "-c" | "-B")), true),
-            _ => (false, false),
-        },
-        "gh" | "glab" => (matches!(sub, "pr" | "release" | "issue"), true),
-        "npm" | "pnpm" | "yarn" | "bun" => match sub {
-            "publish" => (true, true),
-            "test" | "version" | "build" | "lint" | "check" => (true, false),
-            "run" => match arguments.get(1).copied().unwrap_or_default() {
-                "publish" | "release" | "deploy" => (true, true),
-                other => (!other.is_empty(), false),
-            },
-            _ => (false, false),
-        },
-        "cargo" | "go" | "dotnet" | "mix" | "deno" | "swift" | "zig" => match sub {
-            "publish" => (true, true),
-            "test" | "build" | "check" | "clippy" | "vet" | "nextest" | "bench" => (true, false),
-            _ => (false, false),
-        },
-        "docker" | "podman" => (matches!(sub, "build" | "push" | "compose"), sub == "push"),
-        "kubectl" | "terraform" | "helm" => {
-            (matches!(sub, "apply" | "install" | "upgrade" | "destroy"), true)
-        }
-        "npx" | "bunx" => {
-            (matches!(sub, "tsc" | "tsgo" | "jest" | "vitest" | "eslint" | "biome" | "playwright"), false)
-        }
-        "python" | "python3" | "uv" | "poetry" => (arguments.contains(&"pytest"), false),
-        "make" | "just" | "pytest" | "tox" | "tsc" | "tsgo" | "jest" | "vitest" | "gradle" | "gradlew"
-        | "mvn" | "ctest" | "ninja" | "bazel" | "rspec" | "phpunit" | "eslint" | "ruff" | "mypy"
-        | "xcodebuild" => (true, false),
-        _ => (false, false),
+fn step(segment: &str) -> Option<Step> {
+    let joints = [';', '&', '|', '\n', ' '];
+    let (code, piped) = segment.split_once(" | ").map_or((segment, false), |(code, _)| (code, true));
+    let is_setting = |word: &&str| word.contains('=') && !word.starts_with(['-', '=']);
+    let mut words = code.trim_start_matches(joints).split_whitespace().skip_while(is_setting);
+    let program = words.next()?.rsplit('/').next()?;
+    let mut words = words.filter(|word| !word.starts_with(['-', '>', '<', '2', '&']));
+    let argument = words.next();
+    let script = words.next().filter(|_| argument == Some("run"));
+    let looks = match program {
+        "git" => argument.is_none_or(|argument| has(GIT_LOOKING, argument)),
+        "sed" => !code.contains(" -i"),
+        program => has(LOOKING, program),
     };
-    let text = if lasting { words.join(" ") } else { key(segment, 3) };
-    let text = line(&text.replace('`', "'"), 100);
-    kept.then(|| Step { text, key: line(&key(segment, 3), 80), lasting, masked: segment.piped })
+    let name: Vec<&str> = std::iter::once(program).chain(argument).chain(script).collect();
+    Some(Step { name: name.join(" "), looks: looks && !writes(segment), piped })
 }
 
-/// The first words of a segment that are no flags or redirections.
-fn key(segment: &Segment, count: usize) -> String {
-    let counts = |word: &&String| !word.starts_with('-') && !word.contains(['>', '<', '*']);
-    let words: Vec<&str> = segment.words.iter().filter(counts).take(count).map(String::as_str).collect();
-    words.join(" ").replace('`', "'")
+/// Returns whether the output goes to a file.
+fn writes(segment: &str) -> bool {
+    segment.match_indices('>').any(|(at, _)| {
+        let target = segment[at + 1..].trim_start_matches('>').trim_start();
+        !target.is_empty() && !target.starts_with(['&', '>']) && !target.starts_with("/dev/null")
+    })
+}
+
+fn has(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn texts(command: &str) -> Vec<String> {
-        steps(command).into_iter().map(|step| step.text).collect()
+    fn names(command: &str) -> Vec<String> {
+        steps(command).into_iter().map(|step| step.name).collect()
     }
 
     #[test]
-    fn a_command_line_becomes_its_steps() {
-        assert_eq!(texts("cd a/b && npm run build 2>&1 | tail -3"), ["npm run build"]);
+    fn a_command_line_is_its_programs() {
+        assert_eq!(names("cd a/b && npm run build 2>&1 | tail -3"), ["npm run build in a/b"]);
         assert_eq!(
-            texts("git add . && git commit -m \"Fix; all && more\" && git push"),
-            ["git commit -m \"Fix; all && more\"", "git push"]
+            names("git add . && git commit -m \"Fix; all && more\" && git push"),
+            ["git add", "git commit", "git push"]
         );
-        assert_eq!(texts("RUST_LOG=x cargo test --lib -- summary"), ["cargo test summary"]);
-        assert_eq!(texts("grep -n foo bar.rs; ls"), Vec::<String>::new());
-        assert!(steps("npm test | tail")[0].masked);
-        assert!(
-            changes_files("mkdir -p a && ls")
-                && changes_files("cat a > b")
-                && !changes_files("ls 2>&1 > /dev/null")
+        assert_eq!(names("RUST_LOG=x /usr/bin/cargo test --lib | grep FAILED"), ["cargo test"]);
+        assert_eq!(
+            names("for dir in a b; do git -C $dir log; done"),
+            ["for dir in a b; do git -C $dir log; done"]
         );
+        assert_eq!(names(""), Vec::<String>::new());
     }
 
     #[test]
-    fn any_command_has_a_name() {
-        assert_eq!(name("cd x && grep -rn foo src | head"), "grep foo src");
-        assert_eq!(name("cat <<'EOF'\nlong\nEOF"), "cat");
-        assert_eq!(name(""), "");
+    fn what_only_looks_is_known() {
+        let looks = |command: &str| steps(command).iter().all(|step| step.looks);
+        for command in [
+            "ls -la 2>/dev/null",
+            "cd x; grep -rn foo src | head",
+            "git log --oneline",
+            "which x",
+            "sed -n 1,5p a",
+        ] {
+            assert!(looks(command), "{command}");
+        }
+        for command in ["cat > a <<'EOF'\nx\nEOF", "sed -i s/a/b/ c", "make", "git push", "echo x >> y"] {
+            assert!(!looks(command), "{command}");
+        }
     }
 }

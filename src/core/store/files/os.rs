@@ -1,7 +1,7 @@
 //! The differences between systems, behind the same few functions.
 
 use super::{Facts, Kind};
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;
@@ -52,6 +52,34 @@ pub(in super::super) fn facts(metadata: &Metadata) -> Facts {
         links: 1,
         kind: kind(metadata),
     }
+}
+
+/// Of the file systems in user space, one (fuse-overlayfs) does, and which one it is cannot be known.
+#[cfg(target_os = "linux")]
+pub(super) fn copies_up(file: &File) -> bool {
+    const OVERLAYFS: u32 = 0x794c_7630;
+    const FUSE: u32 = 0x6573_5546;
+    // Its type differs between processors.
+    let kind = rustix::fs::fstatfs(file).map(|found| u32::try_from(found.f_type));
+    matches!(kind, Ok(Ok(OVERLAYFS | FUSE)))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn copies_up(_: &File) -> bool {
+    false
+}
+
+/// A FIFO is opened at once, and a terminal does not become that of the process.
+#[cfg(unix)]
+pub(super) fn without_waiting(options: &mut OpenOptions) -> &OpenOptions {
+    use rustix::fs::OFlags;
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits();
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags as i32)
+}
+
+#[cfg(not(unix))]
+pub(super) fn without_waiting(options: &mut OpenOptions) -> &OpenOptions {
+    options
 }
 
 #[cfg(unix)]

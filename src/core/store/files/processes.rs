@@ -31,7 +31,18 @@ pub(super) fn writer_of(path: &Path, facts: &Facts) -> Option<u32> {
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
         .filter(|pid| *pid != std::process::id())
-        .find(|pid| writes(*pid, path, facts))
+        .find(|pid| writes(*pid, path, facts) && !runs_this_program(*pid))
+}
+
+/// No pisess is an oh-my-pi, and neither is its child between fork and exec, which has open what it has.
+#[cfg(target_os = "linux")]
+fn runs_this_program(pid: u32) -> bool {
+    let program =
+        |pid: &str| std::fs::metadata(format!("/proc/{pid}/exe")).map(|found| super::facts_of(&found));
+    match (program("self"), program(&pid.to_string())) {
+        (Ok(ours), Ok(theirs)) => theirs.is_same_inode(&ours),
+        _ => false,
+    }
 }
 
 /// The name is compared before the inode, because `stat` on a stranger's descriptor may touch a network.

@@ -15,7 +15,7 @@ mod rule7_faults;
 
 mod reading;
 
-use super::append::Committed;
+use super::append::{Attempt, Committed};
 use super::error::StoreError;
 use super::files::{DISK, Files};
 use super::lock::{Agent, Locked, WriteOptions, lock_on};
@@ -84,7 +84,7 @@ fn append_to(path: &Path, text: &str) {
 }
 
 fn rewrite(locked: Locked, text: &str) -> Result<Committed, StoreError> {
-    locked.rewrite(None, &mut |out| out.write_all(text.as_bytes()))
+    locked.rewrite(None, &mut |out| out.write_all(text.as_bytes()))?.done()
 }
 
 fn is_changed(result: Result<impl std::fmt::Debug, StoreError>, wanted: super::Change) -> bool {

@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn a_line_goes_to_the_end() {
     let bench = Bench::new(OLD);
-    let committed = bench.lock().unwrap().append(LINE.as_bytes()).unwrap();
+    let committed = bench.lock().unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
     assert_eq!((committed.bytes, committed.path), (LINE.len() as u64, bench.path.clone()));
     assert!(committed.troubles.is_empty());
@@ -16,14 +16,14 @@ fn a_line_goes_to_the_end() {
 #[test]
 fn a_missing_newline_comes_first() {
     let bench = Bench::new("{\"type\":\"session\"}\n{\"torn");
-    bench.lock().unwrap().append(LINE.as_bytes()).unwrap();
+    bench.lock().unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     assert_eq!(bench.content(), format!("{{\"type\":\"session\"}}\n{{\"torn\n{LINE}"));
 }
 
 #[test]
 fn nothing_is_nothing_and_half_a_line_is_refused() {
     let bench = Bench::new("{\"torn");
-    bench.lock().unwrap().append(b"").unwrap();
+    bench.lock().unwrap().append(b"").unwrap().done().unwrap();
     assert!(bench.lock().unwrap().append(b"{\"cut\":").is_err());
     assert_eq!(bench.content(), "{\"torn");
 }
@@ -34,7 +34,7 @@ fn it_is_one_write_and_one_fsync() {
     let bench = Bench::new("{\"torn");
     let seam = Seam::new().leak();
     let locked = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap();
-    locked.append(LINE.repeat(3).as_bytes()).unwrap();
+    locked.append(LINE.repeat(3).as_bytes()).unwrap().done().unwrap();
     assert_eq!((seam.count("write"), seam.count("sync"), seam.count("truncate")), (1, 1, 0));
     assert_eq!(seam.log().last(), Some(&"sync"));
 }
@@ -45,7 +45,11 @@ fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
     for stranger in [false, true] {
         let bench = Bench::new(OLD);
         let probe = Seam::new().leak();
-        lock_on(probe, &bench.open(), &now(Agent::Pi)).unwrap().append(LINE.as_bytes()).unwrap();
+        lock_on(probe, &bench.open(), &now(Agent::Pi))
+            .unwrap()
+            .append(LINE.as_bytes())
+            .and_then(Attempt::done)
+            .unwrap();
         let write = probe.log().iter().position(|call| *call == "write").unwrap();
 
         let bench = Bench::new(OLD);
@@ -58,7 +62,7 @@ fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
                 seam.before("facts", move || append_to(&path, "\nother\n"));
             });
         }
-        let error = locked.append(LINE.as_bytes()).unwrap_err();
+        let error = locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err();
         let half = &LINE[..LINE.len() / 2];
         if stranger {
             assert!(matches!(error, StoreError::Torn { left, .. } if left == half.len() as u64));
@@ -76,7 +80,7 @@ fn a_short_write_that_cannot_be_taken_back_says_so() {
     let bench = Bench::new(OLD);
     let seam = Seam::new().leak().with_broken(&[("sync", EIO), ("truncate", EIO)]);
     let locked = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap();
-    let error = locked.append(LINE.as_bytes()).unwrap_err();
+    let error = locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err();
     assert!(error.to_string().ends_with("26 bytes of it stay at the end"), "{error}");
     assert!(error.hint().is_some());
 }

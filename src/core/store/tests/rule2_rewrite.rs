@@ -44,7 +44,7 @@ fn the_temporary_file_is_none_of_the_agents() {
         }
         Ok(())
     };
-    bench.lock().unwrap().rewrite(None, look).unwrap();
+    bench.lock().unwrap().rewrite(None, look).unwrap().done().unwrap();
     let [(name, mode)] = seen.as_slice() else { panic!("{seen:?}") };
     assert!(name.starts_with(".pisess-") && name.ends_with(".part") && name.len() < 24, "{name}");
     assert_eq!(*mode, 0o600);
@@ -124,6 +124,23 @@ fn mode_and_owner_are_kept() {
         let facts = fs::metadata(&bench.path).unwrap();
         assert_eq!((facts.uid(), facts.gid()), (65_534, 12_345));
     }
+}
+
+/// The agents open the session with the newest one: a rewrite does not make it that.
+#[test]
+fn the_modification_time_is_kept() {
+    let bench = Bench::new(OLD);
+    let written = fs::metadata(&bench.path).unwrap().modified().unwrap() - Duration::new(86_400, 123_456_789);
+    fs::File::open(&bench.path).unwrap().set_modified(written).unwrap();
+    rewrite(bench.lock().unwrap(), NEW).unwrap();
+    assert_eq!(fs::metadata(&bench.path).unwrap().modified().unwrap(), written);
+
+    let seam = Seam::new().leak().with_broken(&[("set_modified", EPERM)]);
+    let error = rewrite(lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap(), OLD).unwrap_err();
+    assert!(error.to_string().contains("the modification time cannot be kept"), "{error}");
+    assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
+    rewrite(lock_on(seam, &bench.open(), &forced(Agent::Pi)).unwrap(), OLD).unwrap();
+    assert_eq!(bench.content(), OLD);
 }
 
 /// An owner that cannot be given back is a refusal; with force it is gone, and its group's rights too.
@@ -215,7 +232,7 @@ fn a_hard_link_is_refused_for_a_rewrite_and_fine_for_an_append() {
     let error = rewrite(locked, NEW).unwrap_err();
     assert!(matches!(error, StoreError::HardLinked { links: 2, .. }), "{error:?}");
     assert_eq!(bench.content(), OLD);
-    bench.lock().unwrap().append(LINE.as_bytes()).unwrap();
+    bench.lock().unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     assert_eq!(fs::read_to_string(bench.at("other.jsonl")).unwrap(), format!("{OLD}{LINE}"));
 }
 
@@ -236,7 +253,7 @@ fn a_read_only_file_and_a_read_only_folder_are_refused() {
     let denied = as_nobody(|| rewrite(bench.lock()?, NEW)).unwrap_err();
     assert!(matches!(denied, StoreError::Permission { .. }), "{denied:?}");
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
-    as_nobody(|| bench.lock()?.append(LINE.as_bytes())).unwrap();
+    as_nobody(|| bench.lock()?.append(LINE.as_bytes()).and_then(Attempt::done)).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
 
     let new = bench.at("new.jsonl");
@@ -283,7 +300,7 @@ fn a_batch_syncs_each_folder_once_and_reports() {
     let bench = Bench::new(OLD);
     let batch = super::super::Batch::new();
     let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
-    batch.rewrite(bench.lock().unwrap(), Some(&bench.at("s.bak")), write).unwrap();
+    batch.rewrite(bench.lock().unwrap(), Some(&bench.at("s.bak")), write).unwrap().done().unwrap();
     batch.create(&bench.at("t.jsonl"), None, false, write).unwrap();
     assert!(batch.finish().is_empty());
     assert_eq!(bench.names(), ["s.bak", "s.jsonl", "t.jsonl"]);

@@ -24,7 +24,7 @@ fn it_goes_on_as_soon_as_the_lock_is_given_back() {
     let mut held = Some(bench.lock().unwrap());
     let seam = Seam::new().leak();
     seam.before("sleep", move || {
-        held.take().unwrap().append(LINE.as_bytes()).unwrap();
+        held.take().unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     });
     let locked = lock_on(seam, &bench.open(), &WriteOptions::default()).unwrap();
     assert_eq!(locked.found(), Found::Grown);
@@ -69,7 +69,11 @@ fn without_lock_support_it_wants_force() {
     let seam = Seam::without_locks().leak();
     let error = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap_err();
     assert!(matches!(error, StoreError::NoLockSupport { .. }) && !error.is_busy(), "{error:?}");
-    lock_on(seam, &bench.open(), &forced(Agent::Pi)).unwrap().append(LINE.as_bytes()).unwrap();
+    lock_on(seam, &bench.open(), &forced(Agent::Pi))
+        .unwrap()
+        .append(LINE.as_bytes())
+        .and_then(Attempt::done)
+        .unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
 }
 
@@ -115,5 +119,51 @@ fn append_one(path: &Path, writer: usize, turn: usize) {
     let mut bytes = vec![0; file.len() as usize];
     file.read_exact_at(&mut bytes, 0).unwrap();
     let above = bytes.iter().filter(|byte| **byte == b'\n').count();
-    locked.append(format!("{writer}.{turn}@{above}\n").as_bytes()).unwrap();
+    locked.append(format!("{writer}.{turn}@{above}\n").as_bytes()).unwrap().done().unwrap();
+}
+
+/// What took the session's place after it was read is opened without waiting, and then looked at: a FIFO
+/// would block for ever, at each of the places where the path is opened.
+#[test]
+fn what_is_no_file_in_the_session_s_place_does_not_block() {
+    type Put = fn(&Path);
+    let puts: [Put; 3] = [
+        |path| assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success()),
+        |path| fs::create_dir(path).unwrap(),
+        |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
+    ];
+    for put in puts {
+        for call in ["open_read", "try_lock", "open_append", "facts"] {
+            let bench = Bench::new(OLD);
+            let seam = Seam::new().leak();
+            let path = bench.path.clone();
+            seam.before(call, move || {
+                fs::remove_file(&path).unwrap();
+                put(&path);
+            });
+            let error = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap_err();
+            assert!(error.is_busy() || matches!(error, StoreError::IsFolder { .. }), "{call}: {error:?}");
+        }
+        let bench = Bench::new(OLD);
+        let mut locked = bench.lock().unwrap();
+        fs::remove_file(&bench.path).unwrap();
+        put(&bench.path);
+        let error = locked.reopen().unwrap_err();
+        assert!(matches!(error, StoreError::NotRegular { .. } | StoreError::IsFolder { .. }), "{error:?}");
+        assert!(is_changed(locked.append(LINE.as_bytes()), Change::Replaced));
+    }
+}
+
+/// The same between the look at a path and its opening for reading.
+#[test]
+fn a_fifo_between_the_look_and_the_opening_does_not_block() {
+    let bench = Bench::new(OLD);
+    let seam = Seam::new();
+    let path = bench.path.clone();
+    seam.before("open_read", move || {
+        fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    });
+    let error = SessionFile::open_on(&seam, &bench.path).unwrap_err();
+    assert!(matches!(error, StoreError::NotRegular { .. }), "{error:?}");
 }

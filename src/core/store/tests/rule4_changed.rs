@@ -13,7 +13,7 @@ fn growth_is_found_read_and_built_upon() {
     assert_eq!(locked.found(), Found::Grown);
     assert_eq!(ReadAt::len(&locked.reopen().unwrap()), OLD.len() as u64 + 6);
     assert_eq!(locked.found(), Found::Same);
-    locked.append(LINE.as_bytes()).unwrap();
+    locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     assert_eq!(bench.content(), format!("{OLD}other\n{LINE}"));
 }
 
@@ -24,7 +24,11 @@ fn growth_that_was_not_read_is_not_built_upon() {
         let file = bench.open();
         append_to(&bench.path, "other\n");
         let locked = lock_on(&DISK, &file, &now(Agent::Pi)).unwrap();
-        let result = if is_append { locked.append(LINE.as_bytes()) } else { rewrite(locked, NEW) };
+        let result = if is_append {
+            locked.append(LINE.as_bytes()).and_then(Attempt::done)
+        } else {
+            rewrite(locked, NEW)
+        };
         assert!(is_changed(result, Change::Grown));
         assert_eq!(bench.content(), format!("{OLD}other\n"));
     }
@@ -95,7 +99,7 @@ fn the_last_look_is_right_before_the_commit() {
         let locked = bench.lock().unwrap();
         act(&bench.path);
         let after = fs::read(&bench.path).ok();
-        assert!(is_changed(locked.append(LINE.as_bytes()), change));
+        assert!(is_changed(locked.append(LINE.as_bytes()).and_then(Attempt::done), change));
         assert_eq!(fs::read(&bench.path).ok(), after);
 
         let bench = Bench::new(OLD);
@@ -104,6 +108,7 @@ fn the_last_look_is_right_before_the_commit() {
             act(&path);
             out.write_all(NEW.as_bytes())
         });
+        let result = result.and_then(Attempt::done);
         assert!(is_changed(result, change));
         assert_eq!(fs::read(&bench.path).ok(), after);
         assert!(bench.names().len() <= 1, "{:?}", bench.names());
@@ -161,6 +166,98 @@ fn the_new_file_is_locked_until_the_commit_is_over() {
         });
     });
     rewrite(locked, NEW).unwrap();
-    bench.lock().unwrap().append(LINE.as_bytes()).unwrap();
+    bench.lock().unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     assert_eq!(bench.content(), format!("{NEW}{LINE}"));
+}
+
+/// A fast agent appends between each look and the commit behind it: the file comes back, still locked, to
+/// be read and decided on again, until the time to wait is over. Nothing of the agent's is lost either way.
+#[test]
+fn growth_between_two_looks_is_read_until_the_wait_is_over() {
+    for is_append in [true, false] {
+        let (bench, result) = decided_again(3, is_append);
+        result.unwrap();
+        let others = "other\n".repeat(3);
+        let wanted = if is_append { format!("{OLD}{others}{LINE}") } else { format!("{OLD}{others}new\n") };
+        assert_eq!(bench.content(), wanted);
+        // It grows once in a second, and ten are given.
+        let (bench, result) = decided_again(20, is_append);
+        assert!(is_changed(result, Change::Grown));
+        assert_eq!(bench.content(), format!("{OLD}{}", "other\n".repeat(10)));
+        assert_eq!(bench.names(), ["s.jsonl"]);
+    }
+}
+
+/// Appends a line, or rewrites the content with one more, while another appends so many times.
+fn decided_again(growths: usize, is_append: bool) -> (Bench, Result<Committed, StoreError>) {
+    let bench = Bench::new(OLD);
+    let seam = Seam::new().leak();
+    let grow = |turn| {
+        if turn < growths {
+            append_to(&bench.path, "other\n");
+        }
+        seam.sleep(Duration::from_secs(1));
+    };
+    let options = WriteOptions { wait: Duration::from_secs(10), ..WriteOptions::default() };
+    let mut file = bench.open();
+    let mut locked = lock_on(seam, &file, &options).unwrap();
+    for turn in 0.. {
+        if locked.found() == Found::Grown {
+            file = locked.reopen().unwrap();
+        }
+        let attempt = if is_append {
+            grow(turn);
+            locked.append(LINE.as_bytes())
+        } else {
+            locked.rewrite(None, &mut |out| {
+                let mut bytes = vec![0; file.len() as usize];
+                file.read_exact_at(&mut bytes, 0)?;
+                grow(turn);
+                out.write_all(&[&bytes[..], b"new\n"].concat())
+            })
+        };
+        match attempt {
+            Ok(Attempt::Done(committed)) => return (bench, Ok(committed)),
+            Ok(Attempt::Grown(again)) => locked = *again,
+            Err(error) => return (bench, Err(error)),
+        }
+    }
+    unreachable!("the loop has no end")
+}
+
+/// On overlayfs the first open for writing copies the file up, which changes what `stat` reports: the file
+/// is read again. Any other change of that size is one, there as elsewhere.
+#[test]
+fn a_copy_up_is_no_change_but_an_edit_is() {
+    fn of_ctime(path: &Path) {
+        use std::os::unix::fs::PermissionsExt;
+        // The kernel's clock ticks every few milliseconds.
+        std::thread::sleep(Duration::from_millis(10));
+        fs::set_permissions(path, fs::Permissions::from_mode(0o640)).unwrap();
+    }
+    fn of_content(path: &Path) {
+        std::thread::sleep(Duration::from_millis(10));
+        let file = fs::OpenOptions::new().write(true).open(path).unwrap();
+        let written = file.metadata().unwrap().modified().unwrap();
+        file.write_all_at(b"y", 10_000).unwrap();
+        file.set_modified(written + Duration::from_millis(10)).unwrap();
+    }
+    let long = format!("{OLD}{}\n", "x".repeat(20_000));
+    let locked_after = |is_overlay: bool, act: fn(&Path)| {
+        let bench = Bench::new(&long);
+        let seam = if is_overlay { Seam::overlay() } else { Seam::new() }.leak();
+        let path = bench.path.clone();
+        seam.before("open_append", move || act(&path));
+        let locked = lock_on(seam, &bench.open(), &now(Agent::Pi));
+        (bench, locked)
+    };
+    let (bench, locked) = locked_after(true, of_ctime);
+    let mut locked = locked.unwrap();
+    assert_eq!(locked.found(), Found::Grown);
+    assert_eq!(ReadAt::len(&locked.reopen().unwrap()), long.len() as u64);
+    locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
+    assert_eq!(bench.content(), format!("{long}{LINE}"));
+
+    assert!(is_changed(locked_after(true, of_content).1, Change::Edited));
+    assert!(is_changed(locked_after(false, of_ctime).1, Change::Edited));
 }

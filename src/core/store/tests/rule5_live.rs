@@ -11,7 +11,7 @@ fn lock_file(bench: &Bench) -> PathBuf {
 }
 
 fn append(bench: &Bench, options: &WriteOptions) -> Result<Committed, StoreError> {
-    lock_on(&DISK, &bench.open(), options)?.append(LINE.as_bytes())
+    lock_on(&DISK, &bench.open(), options)?.append(LINE.as_bytes()).and_then(Attempt::done)
 }
 
 /// A process that does nothing, and its end.
@@ -61,7 +61,7 @@ fn the_lock_file_is_there_around_the_commit_only() {
         if is_append {
             seam.before("sync", move || assert!(!gone.exists(), "held over the fsync"));
             seam.before("facts_at", look);
-            locked.append(LINE.as_bytes()).unwrap();
+            locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
         } else {
             seam.before("sync", move || assert!(!gone.exists(), "held over the fsync"));
             seam.before("rename", look);
@@ -95,7 +95,7 @@ fn a_live_holder_is_waited_for_and_never_robbed() {
     let path = lock_file(&bench);
     seam.before("sleep", move || fs::remove_file(&path).unwrap());
     let options = WriteOptions { agent: Agent::OhMyPi, ..WriteOptions::default() };
-    lock_on(seam, &bench.open(), &options).unwrap().append(LINE.as_bytes()).unwrap();
+    lock_on(seam, &bench.open(), &options).unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
     assert!(seam.slept() < Duration::from_millis(10));
 }
@@ -123,11 +123,53 @@ fn a_malformed_lock_is_robbed_when_it_is_old() {
             lock_on(Seam::frozen_at(time), &bench.open(), &now(Agent::OhMyPi))
                 .unwrap()
                 .append(LINE.as_bytes())
+                .and_then(Attempt::done)
         };
         assert!(append_at(written + Duration::from_millis(400)).unwrap_err().is_busy());
         append_at(written + Duration::from_millis(600)).unwrap();
         assert_eq!(bench.names(), ["s.jsonl"]);
     }
+}
+
+/// A clock that was set back since must not keep it for ever.
+#[test]
+fn a_lock_from_the_future_is_robbed_too() {
+    let dead = Stranger::sleeping().end();
+    for content in [String::new(), "x".to_owned(), format!("{dead}:99999999999999\n")] {
+        for ahead in [Duration::from_secs(1), Duration::from_secs(400_000_000)] {
+            let bench = Bench::new(OLD);
+            fs::write(lock_file(&bench), &content).unwrap();
+            let file = fs::File::open(lock_file(&bench)).unwrap();
+            file.set_modified(SystemTime::now() + ahead).unwrap();
+            let seam = Seam::frozen_at(SystemTime::now());
+            let locked = lock_on(seam, &bench.open(), &now(Agent::OhMyPi)).unwrap();
+            locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
+            assert_eq!(bench.names(), ["s.jsonl"]);
+        }
+    }
+}
+
+/// What is no file is nobody's lock. It is opened without waiting, and it is not ours to remove.
+#[test]
+fn a_lock_that_is_no_file_is_refused() {
+    type Put = fn(&Path);
+    let puts: [Put; 3] = [
+        |path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success()),
+        |path| fs::create_dir(path).unwrap(),
+        |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
+    ];
+    for put in puts {
+        let bench = Bench::new(OLD);
+        put(&lock_file(&bench));
+        let error = append(&bench, &now(Agent::OhMyPi)).unwrap_err();
+        assert!(matches!(&error, StoreError::NotRegular { doing: "lock", .. }), "{error:?}");
+        assert!(error.hint().is_some() && !error.is_busy());
+        assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 2));
+    }
+    // A link to nothing can be neither taken nor read.
+    let bench = Bench::new(OLD);
+    std::os::unix::fs::symlink("nowhere", lock_file(&bench)).unwrap();
+    assert!(append(&bench, &now(Agent::OhMyPi)).unwrap_err().is_busy());
 }
 
 /// Between our look at a dead lock and the theft, oh-my-pi stole it first.
@@ -143,7 +185,7 @@ fn a_lock_that_changed_hands_is_given_back() {
     let (path, theirs) = (lock_file(&bench), content.clone());
     seam.before("rename", move || fs::write(&path, &theirs).unwrap());
     let locked = lock_on(seam, &bench.open(), &now(Agent::OhMyPi)).unwrap();
-    assert!(locked.append(LINE.as_bytes()).unwrap_err().is_busy());
+    assert!(locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err().is_busy());
     assert_eq!(fs::read_to_string(lock_file(&bench)).unwrap(), content);
     assert_eq!(bench.names(), [".s.jsonl.lock", "s.jsonl"]);
 }
@@ -165,13 +207,45 @@ fn only_our_own_lock_is_unlinked() {
 fn a_full_disk_leaves_no_lock_behind() {
     let bench = Bench::new(OLD);
     let probe = Seam::new().leak();
-    lock_on(probe, &bench.open(), &now(Agent::OhMyPi)).unwrap().append(LINE.as_bytes()).unwrap();
+    lock_on(probe, &bench.open(), &now(Agent::OhMyPi))
+        .unwrap()
+        .append(LINE.as_bytes())
+        .and_then(Attempt::done)
+        .unwrap();
     let write = probe.log().iter().position(|call| *call == "write").unwrap();
     let bench = Bench::new(OLD);
     let seam = Seam::failing_at(write, Fault::Full).leak();
     let locked = lock_on(seam, &bench.open(), &now(Agent::OhMyPi)).unwrap();
-    assert!(locked.append(LINE.as_bytes()).is_err());
+    assert!(locked.append(LINE.as_bytes()).and_then(Attempt::done).is_err());
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
+}
+
+/// A process that runs this program has open what this one has until its own program runs, and is no
+/// oh-my-pi. Tests that start processes beside those that lock would meet one now and then.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_process_that_runs_the_same_program_is_no_oh_my_pi() {
+    let bench = Bench::new(OLD);
+    // What runs in the other process prints, so the session is its standard input.
+    let holding = fs::OpenOptions::new().read(true).append(true).open(&bench.path).unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "core::store::tests::rule5_live::sleeps", "--ignored"]).env(SLEEPER, "1");
+    let _holder = Stranger(command.stdin(Stdio::from(holding)).stdout(Stdio::null()).spawn().unwrap());
+    append(&bench, &now(Agent::OhMyPi)).unwrap();
+    assert_eq!(bench.content(), format!("{OLD}{LINE}"));
+}
+
+#[cfg(target_os = "linux")]
+const SLEEPER: &str = "PISESS_TEST_SLEEPER";
+
+/// Until it is ended. By itself this is no test.
+#[test]
+#[cfg(target_os = "linux")]
+#[ignore = "called by another test in a process of its own"]
+fn sleeps() {
+    if std::env::var_os(SLEEPER).is_some() {
+        std::thread::sleep(Duration::from_secs(60));
+    }
 }
 
 /// A process that is just being started has open what its parent had, until its own program runs.
@@ -186,7 +260,11 @@ fn who_is_gone_at_the_second_look_does_not_stop_it() {
     seam.before("sleep", move || {
         child.take().map(Stranger::end);
     });
-    lock_on(seam, &bench.open(), &now(Agent::OhMyPi)).unwrap().append(LINE.as_bytes()).unwrap();
+    lock_on(seam, &bench.open(), &now(Agent::OhMyPi))
+        .unwrap()
+        .append(LINE.as_bytes())
+        .and_then(Attempt::done)
+        .unwrap();
     assert!(!seam.slept().is_zero());
 }
 
@@ -247,7 +325,7 @@ const LEFT_BY_PISESS: [&str; 5] = [
 #[test]
 fn a_file_that_a_turn_just_wrote_is_refused_and_the_sign_fades() {
     let append_on = |seam, bench: &Bench, options: &WriteOptions| {
-        lock_on(seam, &bench.open(), options)?.append(LINE.as_bytes())
+        lock_on(seam, &bench.open(), options)?.append(LINE.as_bytes()).and_then(Attempt::done)
     };
     for last in [MESSAGE, TOOL] {
         let (bench, seam) = session_ending_in(last, Duration::from_secs(1));
@@ -274,7 +352,11 @@ fn a_closed_session_is_not_live_and_neither_is_what_pisess_wrote() {
     for last in LEFT_BY_PISESS.into_iter().chain([EXIT, "{\"torn", "5", "{\"type\":\"message\"}"]) {
         let (bench, seam) = session_ending_in(last, Duration::ZERO);
         let locked = lock_on(seam, &bench.open(), &now(Agent::OhMyPi));
-        locked.unwrap_or_else(|error| panic!("{last}: {error}")).append(LINE.as_bytes()).unwrap();
+        locked
+            .unwrap_or_else(|error| panic!("{last}: {error}"))
+            .append(LINE.as_bytes())
+            .and_then(Attempt::done)
+            .unwrap();
     }
 }
 
@@ -318,7 +400,7 @@ fn eight_writers_on_one_oh_my_pi_file() {
                 for _ in 0..20 {
                     let mut locked = lock_on(&DISK, &bench.open(), &options).unwrap();
                     locked.reopen().unwrap();
-                    locked.append(LINE.as_bytes()).unwrap();
+                    locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
                 }
             });
         }

@@ -129,7 +129,7 @@ fn a_backup_is_the_old_file_and_never_overwrites() {
     fs::set_permissions(&bench.path, fs::Permissions::from_mode(0o640)).unwrap();
     let backup = bench.at("s.jsonl.bak");
     let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
-    bench.lock().unwrap().rewrite(Some(&backup), write).unwrap();
+    bench.lock().unwrap().rewrite(Some(&backup), write).unwrap().done().unwrap();
     assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), mode(&backup)), (OLD, 0o640));
     assert_eq!(bench.content(), NEW);
     assert_eq!(fs::metadata(&backup).unwrap().nlink(), 1);
@@ -139,16 +139,35 @@ fn a_backup_is_the_old_file_and_never_overwrites() {
     assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), bench.names().len()), (OLD, 2));
 }
 
-/// Where the file system has no links.
+/// It has the attributes of the old file, and shares nothing with the new one: what is appended to the one
+/// is not in the other, and both can be rewritten.
 #[test]
-fn a_backup_may_be_a_copy() {
+fn a_backup_is_a_file_of_its_own() {
     let bench = Bench::new(OLD);
     let backup = bench.at("s.jsonl.bak");
+    let written = fs::metadata(&bench.path).unwrap().modified().unwrap() - Duration::from_secs(9_999);
+    fs::File::open(&bench.path).unwrap().set_modified(written).unwrap();
     let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
-    for round in [true, false] {
-        let seam = Seam::new().leak().with_broken(&[("link", EPERM)]);
+    bench.lock().unwrap().rewrite(Some(&backup), write).unwrap().done().unwrap();
+    assert_eq!(fs::metadata(&backup).unwrap().modified().unwrap(), written);
+    append_to(&bench.path, LINE);
+    append_to(&backup, "other\n");
+    assert_eq!(bench.content(), format!("{NEW}{LINE}"));
+    assert_eq!(fs::read_to_string(&backup).unwrap(), format!("{OLD}other\n"));
+    for path in [&bench.path, &backup] {
+        rewrite(lock_on(&DISK, &SessionFile::open(path).unwrap(), &now(Agent::Pi)).unwrap(), OLD).unwrap();
+    }
+}
+
+/// Where the commit is not done, neither is the backup.
+#[test]
+fn a_backup_goes_with_a_commit_that_failed() {
+    for broken in ["rename", "set_modified", "rename_new"] {
+        let bench = Bench::new(OLD);
+        let seam = Seam::new().leak().with_broken(&[(broken, EPERM)]);
         let locked = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap();
-        assert_eq!(locked.rewrite(Some(&backup), write).is_ok(), round);
-        assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), bench.names().len()), (OLD, 2));
+        let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
+        locked.rewrite(Some(&bench.at("bak")), write).unwrap_err();
+        assert_eq!((bench.content().as_str(), bench.names()), (OLD, vec!["s.jsonl".to_owned()]));
     }
 }

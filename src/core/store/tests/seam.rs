@@ -7,8 +7,8 @@ use std::fmt;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
-use std::sync::Mutex;
-use std::time::{Duration, SystemTime};
+use std::sync::{LazyLock, Mutex};
+use std::time::{Duration, Instant, SystemTime};
 
 /// What happens at call N.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,7 @@ pub struct Seam {
     fault: Option<(usize, Fault)>,
     is_blind: bool,
     has_no_locks: bool,
+    is_overlay: bool,
     state: Mutex<State>,
 }
 
@@ -84,6 +85,11 @@ impl Seam {
     /// On a file system without locks.
     pub fn without_locks() -> Seam {
         Seam { has_no_locks: true, ..Seam::default() }
+    }
+
+    /// On overlayfs, as far as `statfs` reports.
+    pub fn overlay() -> Seam {
+        Seam { is_overlay: true, ..Seam::default() }
     }
 
     /// Where other processes cannot be looked at.
@@ -247,11 +253,17 @@ impl Files for Seam {
     fn facts_at(&self, path: &Path) -> io::Result<Facts> {
         self.run("facts_at", || DISK.facts_at(path))
     }
+    fn copies_up(&self, file: &File) -> bool {
+        self.is_overlay || DISK.copies_up(file)
+    }
     fn set_owner(&self, file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()> {
         self.run("set_owner", || DISK.set_owner(file, owner, group))
     }
     fn set_mode(&self, file: &File, mode: u32) -> io::Result<()> {
         self.run("set_mode", || DISK.set_mode(file, mode))
+    }
+    fn set_modified(&self, file: &File, time: SystemTime) -> io::Result<()> {
+        self.run("set_modified", || DISK.set_modified(file, time))
     }
     fn xattrs(&self, file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
         self.run("xattrs", || DISK.xattrs(file))
@@ -278,6 +290,11 @@ impl Files for Seam {
     fn now(&self) -> SystemTime {
         let frozen = self.state.lock().unwrap().frozen;
         frozen.unwrap_or_else(|| DISK.now()) + self.slept()
+    }
+    fn instant(&self) -> Instant {
+        // It moves only when someone sleeps, however slow the machine is.
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        *START + self.slept()
     }
     fn sleep(&self, time: Duration) {
         // Not counted: it cannot fail, and how often one waits depends on what other tests start.

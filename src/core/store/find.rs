@@ -1,0 +1,373 @@
+//! Finding session files below paths, whatever state the folders are in.
+//!
+//! A search never stops at what it cannot read: each such place is a [`Trouble`], and the rest is
+//! found. Hidden folders are searched, because the agents' stores are hidden. Symbolic links are
+//! followed; a folder is searched once however many links lead to it, so that a search ends.
+//!
+//! oh-my-pi keeps the sessions of its sub-agents and advisors in a folder that has the name of the
+//! session without `.jsonl`, beside it. Such a file is [`Found::owner`]'s.
+
+use super::error::StoreError;
+use super::files::{DISK, Facts, Files, Kind};
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// A session file by its path; nothing was read of it yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The session whose sub-agent or advisor wrote it: the outermost, where they are nested.
+    pub owner: Option<Arc<Path>>,
+    /// Whether the path itself was asked for, not a folder above it.
+    pub named: bool,
+}
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub struct Finding {
+    /// The files: paths in the order they were asked for, those of one folder sorted by path.
+    pub files: Vec<FoundFile>,
+    /// What could not be searched, or is not as it should be.
+    pub troubles: Vec<Trouble>,
+}
+
+/// What is wrong with one place of a search.
+#[derive(Debug)]
+pub enum Trouble {
+    /// It cannot be read.
+    Unreadable {
+        /// Why.
+        error: StoreError,
+        /// Whether the path itself was asked for.
+        named: bool,
+    },
+    /// A symbolic link that leads to a folder above it.
+    Loop {
+        /// The link.
+        path: PathBuf,
+    },
+    /// A name that is not UTF-8; the file is found, but its name cannot be printed as it is.
+    NotUtf8 {
+        /// The path.
+        path: PathBuf,
+    },
+}
+
+impl Trouble {
+    /// Whether something that was asked for by its path cannot be read.
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Trouble::Unreadable { named: true, .. })
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trouble::Unreadable { error, .. } => error.fmt(f),
+            Trouble::Loop { path } => {
+                write!(f, "{}: a symbolic link to a folder above it, not followed", path.display())
+            }
+            Trouble::NotUtf8 { path } => write!(f, "{}: the name is not UTF-8", path.display()),
+        }
+    }
+}
+
+/// Finds the session files that paths mean: a file is itself, whatever its name; of a folder all
+/// `*.jsonl` below it, at any depth.
+pub fn find(paths: &[PathBuf]) -> Finding {
+    let mut search = Search::default();
+    for path in paths {
+        search.path(path);
+    }
+    search.finding
+}
+
+/// The time of the last change of a file's content, where it is a file.
+pub fn modified(path: &Path) -> Option<SystemTime> {
+    DISK.facts_at(path).ok().filter(|facts| facts.kind == Kind::Regular).map(|facts| facts.modified)
+}
+
+/// A folder that is to be searched.
+struct Folder {
+    path: PathBuf,
+    owner: Option<Arc<Path>>,
+    named: bool,
+    /// It and the folders above it, where the search came through.
+    above: Arc<Above>,
+    linked: bool,
+}
+
+/// A chain of folders, each by what identifies it.
+#[derive(Debug, Default)]
+struct Above {
+    key: Option<Key>,
+    next: Option<Arc<Above>>,
+}
+
+impl Above {
+    fn holds(&self, key: &Key) -> bool {
+        std::iter::successors(Some(self), |above| above.next.as_deref())
+            .any(|above| above.key.as_ref() == Some(key))
+    }
+}
+
+/// Identifies a folder by whatever path it is reached: its inode, or its real path where the system
+/// has none.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Inode(u64, u64),
+    Path(PathBuf),
+}
+
+impl Key {
+    fn of(path: &Path, facts: &Facts) -> Key {
+        match (facts.device, facts.inode) {
+            (0, 0) => Key::Path(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())),
+            (device, inode) => Key::Inode(device, inode),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Search {
+    finding: Finding,
+    folders: HashSet<Key>,
+    /// Files that were asked for by their path.
+    named: HashSet<PathBuf>,
+}
+
+impl Search {
+    fn path(&mut self, path: &Path) {
+        let facts = match DISK.facts_at(path) {
+            Ok(facts) => facts,
+            Err(error) => {
+                let error = StoreError::io("read", path, error);
+                self.finding.troubles.push(Trouble::Unreadable { error, named: true });
+                return;
+            }
+        };
+        let owner = owner_of(path);
+        if facts.kind != Kind::Folder {
+            if self.named.insert(path.to_owned()) {
+                self.file(path.to_owned(), owner, true);
+            }
+            return;
+        }
+        let start = self.finding.files.len();
+        let above = Arc::default();
+        let mut left = vec![Folder { path: path.to_owned(), owner, named: true, above, linked: false }];
+        while let Some(folder) = left.pop() {
+            self.folder(folder, &mut left);
+        }
+        self.finding.files[start..].sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+    }
+
+    /// Takes the files of a folder, and notes the folders in it.
+    fn folder(&mut self, folder: Folder, left: &mut Vec<Folder>) {
+        let unreadable = |error| {
+            let error = StoreError::io("read the folder", &folder.path, error);
+            Trouble::Unreadable { error, named: folder.named }
+        };
+        let facts = match DISK.facts_at(&folder.path) {
+            Ok(facts) => facts,
+            Err(error) => return self.finding.troubles.push(unreadable(error)),
+        };
+        let key = Key::of(&folder.path, &facts);
+        if folder.linked && folder.above.holds(&key) {
+            return self.finding.troubles.push(Trouble::Loop { path: folder.path });
+        }
+        if !self.folders.insert(key.clone()) {
+            return;
+        }
+        let mut content = Content::default();
+        if let Err(error) = content.read(&folder.path) {
+            // What was read before stays.
+            self.finding.troubles.push(unreadable(error));
+        }
+        content.files.sort();
+        let above = Arc::new(Above { key: Some(key), next: Some(folder.above) });
+        for (name, linked) in content.folders {
+            let mut session = name.clone();
+            session.push(".jsonl");
+            let owner = match (&folder.owner, content.files.binary_search(&session)) {
+                (None, Ok(_)) => Some(Arc::from(folder.path.join(session))),
+                (owner, _) => owner.clone(),
+            };
+            let path = folder.path.join(name);
+            left.push(Folder { path, owner, named: false, above: above.clone(), linked });
+        }
+        for name in content.files {
+            self.file(folder.path.join(name), folder.owner.clone(), false);
+        }
+    }
+
+    fn file(&mut self, path: PathBuf, owner: Option<Arc<Path>>, named: bool) {
+        if path.to_str().is_none() {
+            self.finding.troubles.push(Trouble::NotUtf8 { path: path.clone() });
+        }
+        if named || !self.named.contains(&path) {
+            self.finding.files.push(FoundFile { path, owner, named });
+        }
+    }
+}
+
+/// What is in a folder: names of session files, and of folders with whether they are links.
+#[derive(Default)]
+struct Content {
+    files: Vec<OsString>,
+    folders: Vec<(OsString, bool)>,
+}
+
+impl Content {
+    fn read(&mut self, folder: &Path) -> std::io::Result<()> {
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            // What went away meanwhile is not there.
+            let Ok(kind) = entry.file_type() else { continue };
+            let is_session = Path::new(&name).extension() == Some(OsStr::new("jsonl"));
+            if kind.is_dir() {
+                self.folders.push((name, false));
+            } else if kind.is_file() && is_session {
+                self.files.push(name);
+            } else if kind.is_symlink() {
+                match std::fs::metadata(entry.path()) {
+                    Ok(facts) if facts.is_dir() => self.folders.push((name, true)),
+                    Ok(facts) if facts.is_file() && is_session => self.files.push(name),
+                    // A link to nothing is found, so that whoever opens it reports it.
+                    Err(_) if is_session => self.files.push(name),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The outermost session in whose folder of artifacts a path is.
+fn owner_of(path: &Path) -> Option<Arc<Path>> {
+    let above = path.ancestors().skip(1).filter(|folder| folder.file_name().is_some());
+    let sessions = above.map(|folder| {
+        let mut session = folder.as_os_str().to_owned();
+        session.push(".jsonl");
+        PathBuf::from(session)
+    });
+    sessions.take_while(|session| modified(session).is_some()).last().map(Arc::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(path: &Path) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "").unwrap();
+    }
+
+    fn paths(finding: &Finding, root: &Path) -> Vec<String> {
+        let relative = |path: &Path| path.strip_prefix(root).unwrap().display().to_string();
+        let owned = |file: &FoundFile| file.owner.as_deref().map(|owner| format!(" of {}", relative(owner)));
+        finding
+            .files
+            .iter()
+            .map(|file| format!("{}{}", relative(&file.path), owned(file).unwrap_or_default()))
+            .collect()
+    }
+
+    fn troubles(finding: &Finding, root: &Path) -> Vec<String> {
+        let root = format!("{}/", root.display());
+        finding.troubles.iter().map(|trouble| trouble.to_string().replace(&root, "")).collect()
+    }
+
+    #[test]
+    fn folders_are_searched_to_their_ends_and_hidden_ones_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for name in ["b.jsonl", "a.jsonl", ".hidden/--x--/c.jsonl", "d/e/f/g.jsonl", "h.txt", "d/.i.jsonl"] {
+            put(&root.join(name));
+        }
+        let finding = find(&[root.to_owned()]);
+        assert_eq!(
+            paths(&finding, root),
+            [".hidden/--x--/c.jsonl", "a.jsonl", "b.jsonl", "d/.i.jsonl", "d/e/f/g.jsonl"]
+        );
+        assert!(finding.troubles.is_empty());
+    }
+
+    #[test]
+    fn files_of_sub_agents_belong_to_the_outermost_session() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for name in ["s.jsonl", "s/1.jsonl", "s/1/2.jsonl", "s/__advisor.jsonl", "t/1.jsonl"] {
+            put(&root.join(name));
+        }
+        let finding = find(&[root.to_owned()]);
+        let of_s = ["s/1.jsonl of s.jsonl", "s/1/2.jsonl of s.jsonl", "s/__advisor.jsonl of s.jsonl"];
+        let mut wanted = vec!["s.jsonl", "t/1.jsonl"];
+        wanted.splice(1..1, of_s);
+        assert_eq!(paths(&finding, root), wanted);
+        for below in ["s/1/2.jsonl", "s/1"] {
+            let finding = find(&[root.join(below)]);
+            assert_eq!(paths(&finding, root), ["s/1/2.jsonl of s.jsonl"], "{below}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_twice_is_found_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        ["a.jsonl", "b.jsonl"].iter().for_each(|name| put(&root.join(name)));
+        let finding = find(&[root.join("b.jsonl"), root.to_owned(), root.join("b.jsonl"), root.to_owned()]);
+        assert_eq!(paths(&finding, root), ["b.jsonl", "a.jsonl"]);
+        assert!(finding.files[0].named && !finding.files[1].named);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_a_trouble() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        put(&root.join("a.jsonl"));
+        let finding = find(&[root.join("none"), root.to_owned()]);
+        assert_eq!(paths(&finding, root), ["a.jsonl"]);
+        assert_eq!(troubles(&finding, root), ["cannot read none: no such file or folder"]);
+        assert!(finding.troubles[0].is_failure());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_loops_end() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        put(&root.join("a/s.jsonl"));
+        symlink(root, root.join("a/up")).unwrap();
+        symlink(root.join("a"), root.join("b")).unwrap();
+        symlink(root.join("a/s.jsonl"), root.join("t.jsonl")).unwrap();
+        symlink(root.join("gone"), root.join("u.jsonl")).unwrap();
+        symlink("self", root.join("self")).unwrap();
+        let finding = find(&[root.to_owned()]);
+        let files = paths(&finding, root);
+        assert_eq!(files.len(), 3, "{files:?}");
+        assert!(files[0].ends_with("/s.jsonl") && files[1..] == ["t.jsonl", "u.jsonl"], "{files:?}");
+        let troubles = troubles(&finding, root);
+        assert_eq!(troubles.len(), 1, "{troubles:?}");
+        assert!(troubles[0].ends_with("a symbolic link to a folder above it, not followed"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn names_that_are_not_utf8_are_found_and_noted() {
+        use std::os::unix::ffi::OsStrExt;
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        put(&root.join(OsStr::from_bytes(b"a\xff.jsonl")));
+        let finding = find(&[root.to_owned()]);
+        assert_eq!(finding.files.len(), 1);
+        assert_eq!(troubles(&finding, root), ["a\u{fffd}.jsonl: the name is not UTF-8"]);
+    }
+}

@@ -1,0 +1,30 @@
+//! Looking things up on the disk for [`crate::core::stores`].
+
+use crate::core::stores::Look;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The largest settings file that is read.
+const SETTINGS: u64 = 1 << 20;
+
+/// The real disk.
+#[derive(Clone, Copy, Debug)]
+pub struct OnDisk;
+
+impl Look for OnDisk {
+    fn text(&self, path: &Path) -> Option<Vec<u8>> {
+        // Not a FIFO, on which opening would wait.
+        super::modified(path)?;
+        let mut text = Vec::new();
+        std::fs::File::open(path).ok()?.take(SETTINGS).read_to_end(&mut text).ok()?;
+        Some(text)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.exists()
+    }
+
+    fn real(&self, path: &Path) -> PathBuf {
+        std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+    }
+}

@@ -1,0 +1,402 @@
+//! Where both agents keep their sessions.
+//!
+//! Each agent takes the first that applies, of an environment variable, a setting and a default
+//! below the home folder. What they read is handed in ([`Surroundings`], [`Look`]), so this is a
+//! function of its inputs.
+//!
+//! ```text
+//!          flat: sessions of all projects             nested: a folder for each project
+//! pi       $PI_CODING_AGENT_SESSION_DIR               $PI_CODING_AGENT_DIR/sessions
+//!          sessionDir in .pi/settings.json            ~/.pi/agent/sessions
+//!          sessionDir in <agent dir>/settings.json
+//! omp      $PI_CODING_AGENT_SESSION_DIR               ~/.omp/profiles/$OMP_PROFILE/agent/sessions
+//!                                                     $PI_CODING_AGENT_DIR/sessions
+//!                                                     $XDG_DATA_HOME/omp/sessions, where it exists
+//!                                                     ~/.omp/agent/sessions
+//! ```
+//!
+//! Not here: what oh-my-pi moves when it meets folders with names of older versions (it moves them on
+//! access; here a project's older folder is searched beside the current one), and its names of
+//! 17.2.5 to 17.2.8, which hold a hash.
+
+use super::json::Raw;
+use super::session::Dialect;
+use std::path::{Component, Path, PathBuf};
+
+/// What decides where the stores are.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// An environment variable.
+    pub env: &'a dyn Fn(&str) -> Option<String>,
+    /// The home folder, where there is one.
+    pub home: Option<&'a Path>,
+    /// The current folder, absolute.
+    pub folder: &'a Path,
+}
+
+/// What must be looked up on the disk.
+pub trait Look {
+    /// The content of a small file, where it can be read.
+    fn text(&self, path: &Path) -> Option<Vec<u8>>;
+    /// Whether there is something at the path.
+    fn exists(&self, path: &Path) -> bool;
+    /// The path without symbolic links; as it is, where it cannot be resolved.
+    fn real(&self, path: &Path) -> PathBuf;
+}
+
+/// A place in which an agent keeps sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Store {
+    /// The agent; both may use the same place.
+    pub agent: Dialect,
+    /// The folder that holds it all.
+    pub root: PathBuf,
+    /// How sessions of a project are found in it.
+    pub layout: Layout,
+}
+
+/// How a store is laid out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Each project has a folder below the root; these are of the current one, today's name first.
+    Nested(Vec<PathBuf>),
+    /// Sessions of all projects lie in the root, told apart by the `cwd` of their header.
+    Flat,
+}
+
+impl Store {
+    /// The folders that may hold sessions of the current project.
+    pub fn project_folders(&self) -> &[PathBuf] {
+        match &self.layout {
+            Layout::Nested(folders) => folders,
+            Layout::Flat => std::slice::from_ref(&self.root),
+        }
+    }
+
+    /// Whether the `cwd` of a header decides whose project it is.
+    pub fn is_flat(&self) -> bool {
+        self.layout == Layout::Flat
+    }
+}
+
+/// The stores of both agents, pi's first. Without a home folder only those that variables name.
+pub fn stores(surroundings: Surroundings, look: &dyn Look) -> Vec<Store> {
+    let flat = flat_folder(surroundings);
+    let pi = pi_store(surroundings, flat.clone(), look);
+    let omp = omp_store(surroundings, flat, look);
+    pi.into_iter().chain(omp).collect()
+}
+
+/// Whether the `cwd` of a header is the folder (pi's comparison: both made absolute, without looking
+/// at links).
+pub fn is_cwd(cwd: &str, surroundings: Surroundings) -> bool {
+    !cwd.is_empty() && absolute(cwd, surroundings) == lexical(surroundings.folder)
+}
+
+/// The folder that `PI_CODING_AGENT_SESSION_DIR` names, to both agents.
+fn flat_folder(surroundings: Surroundings) -> Option<PathBuf> {
+    let named = variable(surroundings, "PI_CODING_AGENT_SESSION_DIR")?;
+    Some(absolute(&named, surroundings))
+}
+
+fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look) -> Option<Store> {
+    let agent_folder = match variable(surroundings, "PI_CODING_AGENT_DIR") {
+        Some(named) => Some(absolute(&named, surroundings)),
+        None => surroundings.home.map(|home| home.join(".pi/agent")),
+    };
+    let setting = || {
+        let project = surroundings.folder.join(".pi/settings.json");
+        let own = agent_folder.as_ref().map(|folder| folder.join("settings.json"));
+        let set = [Some(project), own].into_iter().flatten().find_map(|path| session_setting(&path, look))?;
+        // An empty one of the project takes back that of the user.
+        (!set.is_empty()).then(|| absolute(&set, surroundings))
+    };
+    let flat = flat.or_else(setting);
+    let nested = agent_folder.map(|folder| folder.join("sessions"));
+    let project = nested.as_ref().map(|root| root.join(encoded("--", surroundings.folder, "--")));
+    let agent = Dialect::Pi;
+    match (flat, nested, project) {
+        // The default, by its own name.
+        (Some(flat), Some(root), Some(project)) if flat == project => {
+            Some(Store { agent, root, layout: Layout::Nested(vec![project]) })
+        }
+        (Some(root), ..) => Some(Store { agent, root, layout: Layout::Flat }),
+        (None, Some(root), Some(project)) => {
+            Some(Store { agent, root, layout: Layout::Nested(vec![project]) })
+        }
+        _ => None,
+    }
+}
+
+/// `sessionDir` of a settings file; what is no JSON has no settings.
+fn session_setting(path: &Path, look: &dyn Look) -> Option<String> {
+    let text = look.text(path)?;
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
+    let folder = Raw::parse(text).ok()?.get_text("sessionDir")?;
+    Some(folder.to_string_lossy().into_owned())
+}
+
+fn omp_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look) -> Option<Store> {
+    let agent = Dialect::OhMyPi;
+    if let Some(root) = flat {
+        return Some(Store { agent, root, layout: Layout::Flat });
+    }
+    let root = omp_root(surroundings, look)?;
+    let real = look.real(surroundings.folder);
+    let current = root.join(omp_project(surroundings, &real, look));
+    let older = root.join(encoded("--", surroundings.folder, "--"));
+    let folders = if older == current { vec![current] } else { vec![current, older] };
+    Some(Store { agent, root, layout: Layout::Nested(folders) })
+}
+
+/// oh-my-pi's folder of sessions.
+fn omp_root(surroundings: Surroundings, look: &dyn Look) -> Option<PathBuf> {
+    let profile = profile(surroundings);
+    let own = own_agent_folder(surroundings).filter(|_| profile.is_none());
+    let config = variable(surroundings, "PI_CONFIG_DIR").unwrap_or_else(|| ".omp".to_owned());
+    let config = |profile: Option<&str>| {
+        let root = surroundings.home?.join(config.trim_start_matches(['/', '\\']));
+        Some(profile.map_or(root.clone(), |profile| root.join("profiles").join(profile)))
+    };
+    let default = config(profile.as_deref()).map(|root| root.join("agent"));
+    // A profile hands its own folder to the programs it starts, in the variable.
+    let fallback = normalized_profile((surroundings.env)("PI_PROFILE"));
+    let derived = fallback.and_then(|profile| Some(config(Some(&profile))?.join("agent")));
+    let agent_folder = own.filter(|own| Some(own) != derived.as_ref()).or_else(|| default.clone())?;
+    if Some(&agent_folder) == default.as_ref() && !cfg!(windows) {
+        let data = variable(surroundings, "XDG_DATA_HOME").map(|data| absolute(&data, surroundings));
+        let data = data.map(|data| data.join("omp"));
+        let data = data.map(|data| profile.iter().fold(data, |at, name| at.join("profiles").join(name)));
+        if let Some(data) = data.filter(|data| look.exists(data)) {
+            return Some(data.join("sessions"));
+        }
+    }
+    Some(agent_folder.join("sessions"))
+}
+
+/// `PI_CODING_AGENT_DIR` as oh-my-pi takes it: without a meaning for `~`.
+fn own_agent_folder(surroundings: Surroundings) -> Option<PathBuf> {
+    let named = variable(surroundings, "PI_CODING_AGENT_DIR")?;
+    Some(lexical(&surroundings.folder.join(named)))
+}
+
+/// The profile in use: `OMP_PROFILE`, an empty one included, else `PI_PROFILE`.
+fn profile(surroundings: Surroundings) -> Option<String> {
+    normalized_profile((surroundings.env)("OMP_PROFILE").or_else(|| (surroundings.env)("PI_PROFILE")))
+}
+
+/// A name that can be a profile's; `default` is none.
+fn normalized_profile(name: Option<String>) -> Option<String> {
+    let name = name?.trim().to_owned();
+    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
+    let starts = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+    let fits = starts && name.len() <= 64 && !name.ends_with('.') && name.chars().all(is_inner);
+    (fits && name != "default").then_some(name)
+}
+
+/// The name of a project's folder in oh-my-pi's store.
+fn omp_project(surroundings: Surroundings, real: &Path, look: &dyn Look) -> String {
+    let below = |folder: &Path, prefix: &str| {
+        let rest = real.strip_prefix(look.real(folder)).ok()?.to_string_lossy().into_owned();
+        let separator = if rest.is_empty() || prefix.ends_with('-') { "" } else { "-" };
+        // Its test for "not below" takes such names for a way up.
+        (!rest.starts_with("..")).then(|| format!("{prefix}{separator}{}", without_separators(&rest)))
+    };
+    let temporary = ["TMPDIR", "TMP", "TEMP"].into_iter().find_map(|name| variable(surroundings, name));
+    let temporary = PathBuf::from(temporary.unwrap_or_else(|| "/tmp".to_owned()));
+    let home = surroundings.home.and_then(|home| below(home, "-"));
+    home.or_else(|| below(&temporary, "-tmp")).unwrap_or_else(|| encoded("--", real, "--"))
+}
+
+/// A path as the name of a folder.
+fn encoded(before: &str, path: &Path, behind: &str) -> String {
+    let path = path.to_string_lossy();
+    let path = path.strip_prefix(['/', '\\']).unwrap_or(&path);
+    format!("{before}{}{behind}", without_separators(path))
+}
+
+fn without_separators(path: &str) -> String {
+    path.replace(['/', '\\', ':'], "-")
+}
+
+/// A variable that is set to something.
+fn variable(surroundings: Surroundings, name: &str) -> Option<String> {
+    (surroundings.env)(name).filter(|value| !value.is_empty())
+}
+
+/// A path as pi takes it from people: `~` is the home folder, `file://` is left off, what is relative
+/// starts from the current folder.
+fn absolute(path: &str, surroundings: Surroundings) -> PathBuf {
+    let path = path.strip_prefix("file://").unwrap_or(path);
+    let below_home = match path.strip_prefix('~') {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => surroundings.home.map(|home| {
+            let rest = rest.trim_start_matches('/');
+            if rest.is_empty() { home.to_owned() } else { home.join(rest) }
+        }),
+        _ => None,
+    };
+    lexical(&below_home.unwrap_or_else(|| surroundings.folder.join(path)))
+}
+
+/// The path without `.`, `..` and a separator at its end, links not looked at.
+fn lexical(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(out.pop()),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    /// A machine: variables, files, links.
+    #[derive(Default)]
+    struct Machine {
+        env: HashMap<&'static str, &'static str>,
+        files: HashMap<&'static str, &'static str>,
+        links: Vec<(&'static str, &'static str)>,
+        folder: &'static str,
+    }
+
+    impl Look for Machine {
+        fn text(&self, path: &Path) -> Option<Vec<u8>> {
+            self.files.get(path.to_str()?).map(|text| text.as_bytes().to_vec())
+        }
+
+        fn exists(&self, path: &Path) -> bool {
+            self.text(path).is_some()
+        }
+
+        fn real(&self, path: &Path) -> PathBuf {
+            let link = self.links.iter().find_map(|(from, to)| Some((path.strip_prefix(from).ok()?, to)));
+            match link {
+                Some((rest, to)) if rest.as_os_str().is_empty() => PathBuf::from(to),
+                Some((rest, to)) => Path::new(to).join(rest),
+                None => path.to_owned(),
+            }
+        }
+    }
+
+    impl Machine {
+        fn at(folder: &'static str) -> Machine {
+            Machine { folder, ..Machine::default() }
+        }
+
+        fn env(mut self, name: &'static str, value: &'static str) -> Machine {
+            self.env.insert(name, value);
+            self
+        }
+
+        fn file(mut self, path: &'static str, text: &'static str) -> Machine {
+            self.files.insert(path, text);
+            self
+        }
+
+        fn surroundings<T>(&self, see: impl FnOnce(Surroundings) -> T) -> T {
+            let env = |name: &str| self.env.get(name).map(|&value| value.to_owned());
+            see(Surroundings { env: &env, home: Some(Path::new("/var/hh")), folder: Path::new(self.folder) })
+        }
+
+        /// Folders of the project, of pi and of oh-my-pi; a flat one with a star.
+        fn folders(&self) -> [String; 2] {
+            let stores = self.surroundings(|surroundings| stores(surroundings, self));
+            let [pi, omp] = &stores[..] else { panic!("{stores:?}") };
+            assert_eq!((pi.agent, omp.agent), (Dialect::Pi, Dialect::OhMyPi));
+            [pi, omp].map(|store| {
+                let star = if store.is_flat() { "*" } else { "" };
+                format!("{}{star}", store.project_folders()[0].display())
+            })
+        }
+    }
+
+    #[test]
+    fn projects_have_the_names_that_the_agents_give() {
+        for (folder, pi, omp) in [
+            ("/var/hh", "--var-hh--", "-"),
+            ("/var/hh/proj/a-b", "--var-hh-proj-a-b--", "-proj-a-b"),
+            ("/tmp", "--tmp--", "-tmp"),
+            ("/tmp/x/y", "--tmp-x-y--", "-tmp-x-y"),
+            ("/var/log", "--var-log--", "--var-log--"),
+            ("/", "----", "----"),
+            ("/opt/a:b", "--opt-a-b--", "--opt-a-b--"),
+        ] {
+            let wanted =
+                [format!("/var/hh/.pi/agent/sessions/{pi}"), format!("/var/hh/.omp/agent/sessions/{omp}")];
+            assert_eq!(Machine::at(folder).folders(), wanted, "{folder}");
+        }
+    }
+
+    #[test]
+    fn oh_my_pi_resolves_links_first_and_its_older_folder_is_searched_too() {
+        let mut machine = Machine::at("/link");
+        machine.links.push(("/link", "/var/hh/proj"));
+        let stores = machine.surroundings(|surroundings| stores(surroundings, &machine));
+        let omp = Path::new("/var/hh/.omp/agent/sessions");
+        assert_eq!(stores[1].project_folders(), [omp.join("-proj"), omp.join("--link--")]);
+        assert_eq!(machine.folders()[0], "/var/hh/.pi/agent/sessions/--link--");
+    }
+
+    #[test]
+    fn pis_variables_and_settings_have_an_order() {
+        let pi = |machine: &Machine| machine.folders()[0].clone();
+        let machine = Machine::at("/p").file("/var/hh/.pi/agent/settings.json", r#"{"sessionDir":"~/all"}"#);
+        assert_eq!(pi(&machine), "/var/hh/all*");
+        let machine = machine.file("/p/.pi/settings.json", "\u{feff}{\"sessionDir\":\"../q/./s/\"}");
+        assert_eq!(pi(&machine), "/q/s*");
+        let machine = machine.env("PI_CODING_AGENT_SESSION_DIR", "~");
+        assert_eq!(machine.folders(), ["/var/hh*", "/var/hh*"]);
+        let machine = machine.env("PI_CODING_AGENT_SESSION_DIR", "");
+        assert_eq!(pi(&machine), "/q/s*");
+        let machine = machine.file("/p/.pi/settings.json", r#"{"sessionDir":""}"#);
+        assert_eq!(pi(&machine), "/var/hh/.pi/agent/sessions/--p--");
+        let machine = machine.file("/p/.pi/settings.json", "no JSON");
+        assert_eq!(pi(&machine), "/var/hh/all*");
+        let machine = machine.env("PI_CODING_AGENT_DIR", "~/x");
+        assert_eq!(pi(&machine), "/var/hh/x/sessions/--p--");
+    }
+
+    #[test]
+    fn the_default_by_its_own_name_is_not_flat() {
+        let folder = "/var/hh/.pi/agent/sessions/--p--";
+        let machine = Machine::at("/p").env("PI_CODING_AGENT_SESSION_DIR", folder);
+        assert_eq!(machine.folders()[0], folder);
+    }
+
+    #[test]
+    fn oh_my_pis_variables_have_an_order() {
+        let omp = |machine: &Machine| machine.folders()[1].clone();
+        let machine = Machine::at("/p").env("XDG_DATA_HOME", "/data");
+        assert_eq!(omp(&machine), "/var/hh/.omp/agent/sessions/--p--");
+        let machine = machine.file("/data/omp", "");
+        assert_eq!(omp(&machine), "/data/omp/sessions/--p--");
+        let machine = machine.env("PI_CODING_AGENT_DIR", "/own");
+        assert_eq!(omp(&machine), "/own/sessions/--p--");
+        let machine = machine.env("PI_PROFILE", "work");
+        assert_eq!(omp(&machine), "/var/hh/.omp/profiles/work/agent/sessions/--p--");
+        let machine = machine.file("/data/omp/profiles/work", "");
+        assert_eq!(omp(&machine), "/data/omp/profiles/work/sessions/--p--");
+        let machine = machine.env("OMP_PROFILE", "");
+        assert_eq!(omp(&machine), "/own/sessions/--p--");
+        let machine = machine.env("PI_CODING_AGENT_DIR", "/var/hh/.omp/profiles/work/agent");
+        assert_eq!(omp(&machine), "/data/omp/sessions/--p--", "handed down by a profile");
+        let machine = Machine::at("/p").env("PI_CONFIG_DIR", ".cfg").env("OMP_PROFILE", "Bad Name");
+        assert_eq!(omp(&machine), "/var/hh/.cfg/agent/sessions/--p--");
+    }
+
+    #[test]
+    fn a_cwd_is_compared_as_pi_does() {
+        let machine = Machine::at("/var/hh/p");
+        for (cwd, is) in
+            [("/var/hh/p", true), ("/var/hh/p/", true), ("~/p", true), ("/var/hh/q", false), ("", false)]
+        {
+            assert_eq!(machine.surroundings(|at| is_cwd(cwd, at)), is, "{cwd}");
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Other people's text made fit for a summary: no escapes, no forged structure, cut between words and
+//! never inside a character as a reader sees it.
+//!
+//! A quotation is either one line, or lines behind `> `: nothing in it can pass for a heading, a list
+//! item or a tag of the summary.
+
+use crate::core::text::utf16_len;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Tags that an agent puts around a summary or reads out of one.
+const TAGS: &str = "summary previous-summary conversation read-files modified-files files system \
+                    system-notice system-reminder system-prompt";
+
+/// Returns the length as pi counts it.
+pub(super) fn units(text: &str) -> usize {
+    utf16_len(text.as_bytes())
+}
+
+/// Returns the text on one line of at most `max` units, without list marks at its start.
+pub(super) fn line(text: &str, max: usize) -> String {
+    let text = clean(text);
+    let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let lines: Vec<String> = lines.filter(|line| !line.is_empty() && !line.starts_with("```")).collect();
+    clip(bare(&lines.join(" / ")), max)
+}
+
+/// Returns the text as [`line`] does, in quotation marks.
+pub(super) fn quoted(text: &str, max: usize) -> String {
+    format!("\"{}\"", line(text, max.saturating_sub(2)).replace('"', "'"))
+}
+
+/// Returns the text as it may be quoted with its lines: cleaned, and of more than `max` units the head
+/// and the tail. A line costs two units for its mark, so that thousands of lines are cut sooner.
+pub(super) fn bounded(text: &str, max: usize) -> String {
+    let text = clean(text);
+    let text = text.trim_matches('\n').trim_end();
+    let marks = 2 * text.lines().count().saturating_sub(max / 20);
+    ends(text, max.saturating_sub(marks).max(max / 8))
+}
+
+/// Returns a [`bounded`] text with each line behind `> `.
+pub(super) fn block(text: &str, max: usize) -> String {
+    let lines: Vec<String> =
+        bounded(text, max).lines().map(|line| format!("> {}", line.trim_end())).collect();
+    lines.join("\n").replace("> \n", ">\n")
+}
+
+/// Returns the text of a [`block`].
+pub(super) fn unquoted<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let text = |line: &'a str| line.strip_prefix("> ").or(line.strip_prefix('>')).unwrap_or(line);
+    lines.map(text).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the head and the tail of a text of more than `max` units, around a line that says how much
+/// is missing.
+pub(super) fn ends(text: &str, max: usize) -> String {
+    if units(text) <= max {
+        return text.to_owned();
+    }
+    // With room for the mark, so that what was cut once is not cut again.
+    let room = max.saturating_sub(60);
+    let head = &text[..last_end(text.split_word_bound_indices(), room * 2 / 3)];
+    let tail = last_units(text, room / 3);
+    let missing = units(text) - units(head) - units(tail);
+    format!("{}\n[… {missing} characters left out …]\n{}", head.trim_end(), tail.trim_start())
+}
+
+/// Returns the last `max` units of a text or less, from a space or a line's end on where one is near.
+fn last_units(text: &str, max: usize) -> &str {
+    let mut room = max;
+    let start = text.char_indices().rev().find(|(_, c)| {
+        let full = c.len_utf16() > room;
+        room = room.saturating_sub(c.len_utf16());
+        full
+    });
+    let tail = &text[start.map_or(0, |(at, c)| at + c.len_utf8())..];
+    let space = tail.char_indices().take(80).find(|(_, c)| c.is_whitespace());
+    &tail[space.map_or(0, |(at, _)| at)..]
+}
+
+/// Returns the text cut at `max` units, between words where that keeps enough and never inside a
+/// character as a reader sees it. An ellipsis marks the cut.
+pub(super) fn clip(text: &str, max: usize) -> String {
+    let text = text.trim();
+    if units(text) <= max {
+        return text.to_owned();
+    }
+    let room = max.saturating_sub(2);
+    let word = &text[..last_end(text.split_word_bound_indices(), room)];
+    let enough = units(word) * 2 > room;
+    let kept = if enough { word } else { &text[..last_end(text.grapheme_indices(true), room)] };
+    let open = if kept.matches('`').count() % 2 == 1 { "`" } else { "" };
+    format!("{}…{open}", kept.trim_end_matches(|c: char| c.is_whitespace() || ",;:/([{\"'…".contains(c)))
+}
+
+/// Returns where the last of the pieces ends that still fits into `room` units.
+fn last_end<'a>(pieces: impl Iterator<Item = (usize, &'a str)>, room: usize) -> usize {
+    let (mut used, mut end) = (0, 0);
+    for (at, piece) in pieces {
+        used += units(piece);
+        if used > room {
+            break;
+        }
+        end = at + piece.len();
+    }
+    end
+}
+
+/// Returns the text without escape sequences, control characters, changes of writing direction and
+/// invisible characters, and with the agents' tags disarmed. Its lines stay lines.
+pub(super) fn clean(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let plain = anstream::adapter::strip_str(text).to_string();
+    for (at, c) in plain.char_indices() {
+        match c {
+            '\n' | '\u{2028}' | '\u{2029}' | '\u{85}' => out.push('\n'),
+            '\t' => out.push_str("    "),
+            '\r' if !plain[at + 1..].starts_with('\n') => out.push('\n'),
+            '<' if is_tag(&plain[at + 1..]) => out.push('‹'),
+            c if c.is_control() || is_invisible(c) => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Returns whether what follows a `<` opens or closes one of [`TAGS`], or is a model's control token.
+fn is_tag(rest: &str) -> bool {
+    let rest = rest.trim_start().trim_start_matches('/').trim_start();
+    let named = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    let name: String = rest.chars().take_while(named).take(20).collect();
+    rest.starts_with('|') || TAGS.split(' ').any(|tag| name.replace('_', "-").eq_ignore_ascii_case(tag))
+}
+
+/// Returns the text without the marks at its start that make it a heading, a list item or a quotation.
+pub(super) fn bare(text: &str) -> &str {
+    let mut rest = text.trim();
+    loop {
+        let unmarked = rest.trim_start_matches(['>', '•', '|']).trim_start();
+        // A heading has a space behind its marks, a colour (#708090) has not.
+        let mark = unmarked.split(' ').next().unwrap_or_default();
+        let number = mark.strip_suffix(['.', ')']).unwrap_or("x");
+        let listed = matches!(mark, "-" | "*" | "+") || !mark.is_empty() && mark.bytes().all(|b| b == b'#');
+        let numbered = (1..=3).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit());
+        let next = if listed || numbered { unmarked[mark.len()..].trim_start() } else { unmarked };
+        if next == rest {
+            return rest;
+        }
+        rest = next;
+    }
+}
+
+/// Returns about how many words a text has, in any script: five letters make one, and so do two
+/// characters of a script in which each is a syllable or an idea.
+pub(super) fn words(text: &str) -> f32 {
+    let weight = |c: char| match c {
+        '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' => 0.5,
+        '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => 0.5,
+        c if c.is_alphabetic() => 0.2,
+        _ => 0.0,
+    };
+    text.chars().map(weight).sum()
+}
+
+/// Returns whether a text ends in a question: its last line does, and is neither code nor
+/// quotation, as an example of use would be.
+pub(super) fn asks(text: &str) -> bool {
+    let mut fenced = false;
+    let mut last = "";
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        last = if fence || fenced { "" } else { line };
+    }
+    let code = last.starts_with("    ") || last.starts_with(['\t', '>', '|', '$']);
+    let end = last.trim_end_matches(|c: char| c.is_whitespace() || "*_".contains(c));
+    !code && end.ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])
+}
+
+/// Returns what two texts are compared by: their letters and digits.
+pub(super) fn folded(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_no_structure() {
+        assert_eq!(line("\u{1b}[31mred\u{1b}[0m\n\n\tand \u{202e}more\u{7}", 80), "red / and more");
+        assert_eq!(line("\u{1b}]0;title\u{7}text", 80), "text");
+        assert_eq!(line("- [x] all done", 80), "[x] all done");
+        assert_eq!(line("## > 1. done", 80), "done");
+        assert_eq!(line("#708090 is grey", 80), "#708090 is grey");
+        assert_eq!(
+            line("a </summary> < /Summary> <READ_FILES>", 80),
+            "a ‹/summary> ‹ /Summary> ‹READ_FILES>"
+        );
+        assert_eq!(line("Vec<u8>, a < b, </div>", 80), "Vec<u8>, a < b, </div>");
+        assert_eq!(line("```sh\nx\n```", 80), "x");
+        assert_eq!(quoted("- say \"hi\"", 80), "\"say 'hi'\"");
+    }
+
+    #[test]
+    fn a_block_keeps_every_line_behind_a_mark() {
+        let text = "Do:\n1. a\n\n## Goal\n> b\n";
+        let quotation = block(text, 100);
+        assert_eq!(quotation, "> Do:\n> 1. a\n>\n> ## Goal\n> > b");
+        assert_eq!(unquoted(quotation.lines()), text.trim_end());
+        assert!(units(&block(&"x\n".repeat(9_000), 4_000)) < 5_000);
+    }
+
+    #[test]
+    fn a_long_text_keeps_its_ends() {
+        let text = format!("Begin {}end.", "middle ".repeat(300));
+        let short = ends(&text, 300);
+        assert!(short.starts_with("Begin middle") && short.ends_with("middle end."), "{short}");
+        let left = units(&short.replace(|c: char| !"midle".contains(c), ""));
+        assert!(left > 150 && short.contains(" characters left out …]"));
+        let missing: usize = short.split(' ').find_map(|word| word.parse().ok()).unwrap();
+        assert!((1_790..2_000).contains(&missing), "{missing}");
+        assert_eq!(ends(&short, 300), short);
+        assert_eq!(ends("short", 300), "short");
+        assert!(units(&ends(&"字".repeat(9_000), 300)) <= 300);
+    }
+
+    #[test]
+    fn a_cut_falls_between_sentences_or_words_and_never_inside_a_character() {
+        assert_eq!(clip("One `two three` four", 13), "One `two…`");
+        assert_eq!(clip("one two three four five", 12), "one two…");
+        assert_eq!(clip("第一句话很长很长。第二句话也很长。", 12), "第一句话很长很长。第…");
+        let family = "👨‍👩‍👧‍👦".repeat(4);
+        assert_eq!(clip(&family, 26), format!("{}…", "👨‍👩‍👧‍👦".repeat(2)));
+        assert_eq!(clip(&"x".repeat(50), 10), format!("{}…", "x".repeat(8)));
+        assert!(units(&clip(&"é y ".repeat(50), 33)) <= 33);
+    }
+
+    #[test]
+    fn only_a_last_line_of_prose_asks() {
+        for text in ["Fixed.\n\nShall I commit it?", "要我提交吗？", "*Ready?*\n", "هل أكمل؟"] {
+            assert!(asks(text), "{text}");
+        }
+        for text in [
+            "Usage:\n\n```sh\nwhat is this?\n```",
+            "Try:\n    pisess grep 'why?'",
+            "Now ask it: \"What changed?\"",
+            "> Really?",
+            "`who?`",
+            "Really? Yes.",
+            "",
+        ] {
+            assert!(!asks(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_are_counted_in_any_script() {
+        assert!(words("continue") < 2.5 && words("继续") < 2.5);
+        assert!(words("remove the nord.json") > 2.5 && words("请把登录页面的错误修好") > 5.0);
+        assert!(words("أصلح صفحة تسجيل الدخول") > 3.0);
+    }
+}
