@@ -4,7 +4,7 @@ use super::amounts::{age, tokens};
 use super::entry_rows::{row_options, tone_style};
 use super::ids::Ids;
 use super::input::OpenSession;
-use super::tables::{print_table, small_table};
+use super::tables::{Cell, SmallTable};
 use crate::core::agent;
 use crate::core::entry::{EntryIx, Flags};
 use crate::core::json::js;
@@ -19,8 +19,7 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
 use crate::guide::{Example, Guide};
-use crate::ui::{Exit, Failure, Styles, Ui, styled, visible};
-use comfy_table::{Cell, CellAlignment};
+use crate::ui::{Exit, Failure, Styles, Ui, visible};
 use owo_colors::Style;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -146,24 +145,22 @@ impl Listing<'_> {
         }
         let now = Ids::new(ui)?.now_ms(ui);
         let styles = ui.styles;
-        let cell = |text: String, style: Style| Cell::new(styled(&text, style));
-        let mut table = small_table();
+        let cell = |text: String, style: Style| vec![(text, style)];
+        let mut table = SmallTable::new();
         let head = ["", "id", "age", "entries", "tokens", "last question"];
-        table.set_header(head.map(|title| cell(title.to_owned(), styles.dim)));
+        table.row(head.map(|title| cell(title.to_owned(), styles.dim)).into());
         for branch in &self.branches {
-            table.add_row([
+            table.row(vec![
                 cell((if branch.active { "*" } else { "" }).to_owned(), styles.active),
                 cell(visible(&self.session.id(branch.tip).to_string_lossy()), styles.dim),
                 cell(age(now, self.session.entry(branch.tip).time_ms), styles.dim),
                 cell(branch.entries.to_string(), Style::new()),
                 cell(self.size(branch).map_or("?".to_owned(), tokens), Style::new()),
-                Cell::new(self.said(branch, &styles)),
+                self.said(branch, &styles),
             ]);
         }
-        for column in table.column_iter_mut().skip(2).take(3) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        print_table(&table, ui)
+        table.align_right(2..5);
+        table.print(ui)
     }
 
     /// What a question says: of a skill what the user typed to call it.
@@ -172,18 +169,17 @@ impl Listing<'_> {
     }
 
     /// The label of the branch and its question.
-    fn said(&self, branch: &Branch, styles: &Styles) -> String {
-        let label = branch.label.as_ref().map(|label| visible(&format!("[{label}] "))).unwrap_or_default();
-        let mut said = styled(&label, styles.label);
+    fn said(&self, branch: &Branch, styles: &Styles) -> Cell {
+        let label = branch.label.as_ref().map(|label| visible(&format!("[{label}] ")));
+        let mut said: Cell = label.map(|label| (label, styles.label)).into_iter().collect();
         if let Some(ix) = self.question(branch) {
             let row = self.drawing.row(ix);
             // A question needs no word for whose it is.
             if branch.request.is_none() {
                 let colon = if row.body.is_empty() { "" } else { ": " };
-                let role = visible(&format!("{}{colon}", row.role));
-                said += &styled(&role, tone_style(row.tone, styles));
+                said.push((visible(&format!("{}{colon}", row.role)), tone_style(row.tone, styles)));
             }
-            said += &visible(&self.asked(ix).to_string_lossy());
+            said.push((visible(&self.asked(ix).to_string_lossy()), Style::new()));
         }
         said
     }

@@ -2,7 +2,7 @@
 
 use super::entry_rows::{row_options, tone_style};
 use super::input::OpenSession;
-use super::tables::{print_table, small_table};
+use super::tables::{Cell, SmallTable};
 use crate::core::entry::{Entry, EntryIx};
 use crate::core::json::write::Object;
 use crate::core::labels::Labels;
@@ -13,7 +13,8 @@ use crate::core::row::Form;
 use crate::core::session::{LabelChange, Session};
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
-use crate::ui::{Clock, Exit, Failure, Styles, Ui, styled, visible};
+use crate::ui::{Clock, Exit, Failure, Styles, Ui, visible};
+use owo_colors::Style;
 use std::path::Path;
 
 /// What to list.
@@ -77,24 +78,24 @@ impl Labelled<'_> {
         }
         let (clock, styles) = (Clock::new(ui), ui.styles);
         let shown = |slice| visible(&self.session.text(slice).to_string_lossy());
-        let mut table = small_table();
+        let mut table = SmallTable::new();
         for change in &self.changes {
             let time = parse_js_date(self.session.text(change.timestamp).as_bytes());
-            table.add_row([
-                styled(&shown(change.name), styles.label),
-                styled(&shown(change.target), styles.dim),
-                styled(&clock.text(time.unwrap_or(Entry::NO_TIME)), styles.dim),
+            table.row(vec![
+                vec![(shown(change.name), styles.label)],
+                vec![(shown(change.target), styles.dim)],
+                vec![(clock.text(time.unwrap_or(Entry::NO_TIME)), styles.dim)],
                 self.target(change).map(|target| self.said(target, &styles)).unwrap_or_default(),
             ]);
         }
-        print_table(&table, ui)
+        table.print(ui)
     }
 
     /// What an entry says.
-    fn said(&self, ix: EntryIx, styles: &Styles) -> String {
+    fn said(&self, ix: EntryIx, styles: &Styles) -> Cell {
         let row = self.drawing.row(ix);
         let colon = if row.body.is_empty() { "" } else { ": " };
         let role = visible(&format!("{}{colon}", row.role));
-        styled(&role, tone_style(row.tone, styles)) + &visible(&row.body.to_string_lossy())
+        vec![(role, tone_style(row.tone, styles)), (visible(&row.body.to_string_lossy()), Style::new())]
     }
 }

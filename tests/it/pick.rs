@@ -66,12 +66,12 @@ fn a_finding_of_another_branch() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  ├─ • user: Washi then. How big?
-    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.
-    226b1b5c  │     • user: Tissue paper then. How big?
-    27aa2424  │     • assistant: Half a metre; larger ones tear.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?
-    1a2b3c05        assistant: Half a metre; larger ones tear.
+    1a2b3c06  ├─ • user: Washi then. How big?  (4 entries, now)
+    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  │  • user: Tissue paper then. How big?
+    27aa2424  │  • assistant: Half a metre; larger ones tear.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
     {"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Tissue paper then. How big?"}}
@@ -86,12 +86,12 @@ fn onto_another_entry() {
     s.run("pick ./two-branches.jsonl @^ @ --onto 1a2b3c05");
     assert_snapshot!(s.run("path ./two-branches.jsonl"), @"
      2  1a2b3c01  2026-01-01 00:00  [start] user: Which paper for a kite?
-     3  1a2b3c02  2026-01-01 00:00  assistant: Tissue paper is light, washi is strong.
-     4  1a2b3c03  2026-01-01 00:00  [label: start]
-     5  1a2b3c04  2026-01-01 00:00  user: Tissue paper then. How big?
-     6  1a2b3c05  2026-01-01 00:00  assistant: Half a metre; larger ones tear.
+     3  1a2b3c02             00:00  assistant: Tissue paper is light, washi is strong.
+     4  1a2b3c03             00:00  label: start
+     5  1a2b3c04             00:00  user: Tissue paper then. How big?
+     6  1a2b3c05             00:00  assistant: Half a metre; larger ones tear.
      9  226b1b5c  2026-05-04 12:00  user: Washi then. How big?
-    10  27aa2424  2026-05-04 12:00  assistant: A metre and more, with a bamboo spar.
+    10  27aa2424             12:00  assistant: A metre and more, with a bamboo spar.
     ");
     s.run("pick ./two-branches.jsonl start --onto root");
     assert_snapshot!(s.run("path ./two-branches.jsonl"), @"11  b958585d  2026-05-04 12:00  user: Which paper for a kite?");
@@ -115,17 +115,17 @@ fn a_call_and_its_results_come_together() {
     ");
     assert_snapshot!(s.run("tree ./a.jsonl --filter all"), @"
     uuuu0001  • user: look
-    uuuu0002  ├─ • user: elsewhere
-    226b1b5c  │     • assistant: (no content)
-    27aa2424  │     • [read: c1]
-    b958585d  │     • [read: c2]  ← active
-    cccc0001  └─ assistant: (no content)
-    rrrr0001        [first] [read: c1]
-    rrrr0002        ├─ [read: c2]
-    cccc0002        │     assistant: (no content)
-    rrrr0004        │     [read: c2]
-    llll0001        │     [label: first]
-    rrrr0003        └─ [read: c2]
+    uuuu0002  ├─ • user: elsewhere  (4 entries, now)
+    226b1b5c  │  • assistant: (calls read, read)
+    27aa2424  │  • read: c1
+    b958585d  │  • read: c2  ← active
+    cccc0001  └─ assistant: (calls read, read)  (6 entries, 4 mo)
+    rrrr0001     [first] read: c1
+    rrrr0002     ├─ read: c2  (3 entries, 4 mo)
+    cccc0002     │  assistant: (calls read)
+    rrrr0004     │  read: c2
+    llll0001     │  label: first
+    rrrr0003     └─ read: c2  (1 entry, 4 mo)
     ");
     // What is named of two results is the one.
     let s = with_tools();
