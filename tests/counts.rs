@@ -1,4 +1,4 @@
-//! What can be held of the speed without a clock: bytes allocated and written, and stack.
+//! What can be asserted of the speed without a clock: bytes allocated, read and written, and stack.
 //!
 //! A binary of its own, for its allocator counts.
 
@@ -7,16 +7,24 @@
 mod generate;
 
 use generate::Shape;
-use pisess::core::bodies::FileBodies;
+use pisess::core::agent;
+use pisess::core::bodies::{Bodies, FileBodies};
+use pisess::core::json::Raw;
 use pisess::core::load::{Options, load};
 use pisess::core::ops::IdSource;
 use pisess::core::ops::check::check;
 use pisess::core::ops::fork::{ForkOptions, fork};
+use pisess::core::ops::show::parts;
 use pisess::core::ops::tree::{Filter, draw};
 use pisess::core::row::RowOptions;
+use pisess::core::session::Session;
+use pisess::core::store::ReadAt;
+use pisess::core::tree::Tree;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::io;
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 struct Counting;
 
@@ -171,4 +179,103 @@ fn output_grows_with_rows_not_with_depth() {
         drawn.stdout.len()
     });
     assert!(twice < 2 * some + some / 10, "{some} bytes, then {twice}");
+}
+
+/// A file that counts the bytes that are read of it.
+struct Counted {
+    bytes: Vec<u8>,
+    read: AtomicU64,
+}
+
+impl ReadAt for Counted {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let read = self.bytes.read_at(buf, offset)?;
+        self.read.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+
+    fn len(&self) -> u64 {
+        ReadAt::len(&self.bytes)
+    }
+}
+
+/// The rank of an entry by its place in the file and the count of entries.
+type Order = fn(usize, usize) -> usize;
+
+/// Reads bodies as a command does.
+type Reads = fn(&Session, &dyn Bodies) -> io::Result<()>;
+
+const READS: &[(&str, Reads)] = &[
+    ("context", |session, bodies| {
+        let context = session.agent().context(session, &session.path(session.leaf), bodies)?;
+        session.agent().transcript(session, &context.messages, bodies, &mut io::sink())?;
+        session.agent().for_model(&context.messages, bodies, &mut |_| Ok(()))
+    }),
+    ("context --tokens", |session, bodies| {
+        session.agent().tokens(session, &session.path(session.leaf), bodies).map(drop)
+    }),
+    ("path", |session, bodies| {
+        session.path(session.leaf).into_iter().try_for_each(|ix| bodies.line(ix).map(drop))
+    }),
+    ("path, from the leaf", |session, bodies| {
+        session.upwards(session.leaf).try_for_each(|ix| bodies.line(ix).map(drop))
+    }),
+    ("show", |session, bodies| {
+        let kind = |ix| session.entry(ix).kind;
+        let show = |ix| bodies.with_line(ix, &mut |line| drop(parts(Raw::checked(line), kind(ix))));
+        session.path(session.leaf).into_iter().try_for_each(show)
+    }),
+    ("compact --prepare", |session, bodies| {
+        let path = session.path(session.leaf);
+        let Some(prepared) = session.agent().prepare_compaction(session, &path, bodies, 20_000, None)? else {
+            return Ok(());
+        };
+        agent::compaction_prompts(session, &prepared, &agent::Prompt::default(), bodies).map(drop)
+    }),
+    ("summarize --prepare", |session, bodies| {
+        session.agent().prepare_branch(session, &session.path(session.leaf), bodies).map(drop)
+    }),
+    ("branches", |session, bodies| {
+        let tips: Vec<_> = session.all().collect();
+        session.agent().sizes(session, &Tree::new(session), &tips, bodies).map(drop)
+    }),
+];
+
+/// The lines in another order; the header stays in front and the leaf at the end.
+fn reordered(bytes: &[u8], sign: Option<&str>, order: Order) -> Vec<u8> {
+    let lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
+    let (header, entries, leaf) = (lines[0], &lines[1..lines.len() - 1], lines[lines.len() - 1]);
+    let mut places: Vec<usize> = (0..entries.len()).collect();
+    places.sort_by_key(|&at| order(at, entries.len()));
+    let entries = places.into_iter().map(|at| entries[at]);
+    let lines = std::iter::once(header).chain(sign.map(str::as_bytes)).chain(entries).chain([leaf]);
+    lines.flat_map(|line| [line, b"\n"]).collect::<Vec<_>>().concat()
+}
+
+/// In whatever order the entries of a path are in the file, what is read of it stays in proportion to
+/// what is needed.
+#[test]
+fn what_is_read_does_not_depend_on_the_order_of_the_lines() {
+    let orders: [(&str, Order); 4] = [
+        ("in order", |at, _| at),
+        ("backwards", |at, count| count - at),
+        ("from both ends", |at, count| if at % 2 == 0 { at } else { 2 * count - at }),
+        ("shuffled", |at, _| (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20),
+    ];
+    let omp = r#"{"type":"mode_change","id":"sign","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","mode":"none"}"#;
+    for (shape, entries) in [(Shape::Chain, 3000), (Shape::Turns { percent: 10 }, 600)] {
+        let bytes = made(shape, entries);
+        for (sign, (order, by)) in [None, Some(omp)].into_iter().flat_map(|sign| orders.map(|by| (sign, by)))
+        {
+            let file = Counted { bytes: reordered(&bytes, sign, by), read: AtomicU64::new(0) };
+            let session = load(&file, &Options::default()).unwrap();
+            assert!(file.read.load(Ordering::Relaxed) < 2 * file.len() + (1 << 18), "loading {order}");
+            for (what, reads) in READS {
+                file.read.store(0, Ordering::Relaxed);
+                reads(&session, &FileBodies::new(&session, &file)).unwrap();
+                let read = file.read.load(Ordering::Relaxed) as f64 / file.len() as f64;
+                assert!(read < 24.0, "{what}, {shape:?} {order}: {read:.1} times the file");
+            }
+        }
+    }
 }

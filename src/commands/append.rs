@@ -210,9 +210,9 @@ fn words(
     place: Position,
     fresh: &mut IdSource,
 ) -> Result<Appended, Failure> {
-    let dialect = open.session.dialect;
+    let agent = open.session.agent();
     let made = words.made(open, place)?;
-    let lines = made.iter().map(|made| made.line(dialect).ok_or_else(|| no_title(open)));
+    let lines = made.iter().map(|made| made.line(agent).ok_or_else(|| no_title(open)));
     let lines = lines.collect::<Result<Vec<_>, _>>()?;
     append(&open.session, &open.bodies(), place, lines.iter().map(Vec::as_slice), fresh)
         .map_err(|refused| open.input.cannot(refused.what))

@@ -5,7 +5,6 @@ use super::entry_rows::{row_options, tone_style};
 use super::ids::Ids;
 use super::input::OpenSession;
 use super::tables::{Cell, SmallTable};
-use crate::core::agent;
 use crate::core::entry::{EntryIx, Flags};
 use crate::core::json::js;
 use crate::core::json::write::Object;
@@ -76,7 +75,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let tips: Vec<_> = branches.iter().map(|branch| branch.tip).collect();
     let bodies = open.bodies();
     let unreadable = |error| open.input.unreadable(error);
-    let sizes = agent::sizes(session, &tree, &tips, &bodies).map_err(unreadable)?;
+    let sizes = session.agent().sizes(session, &tree, &tips, &bodies).map_err(unreadable)?;
     let mut marks = Vec::new();
     for tip in tips {
         if is_mark(session, &bodies, tip).map_err(unreadable)? {
@@ -86,7 +85,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut typed = HashMap::new();
     let is_skill = |ix: &EntryIx| session.entry(*ix).flags.has(Flags::SKILL_PROMPT);
     for request in branches.iter().filter_map(|branch| branch.request).filter(is_skill) {
-        let text = agent::draft_text(session, &bodies, request).map_err(unreadable)?;
+        let text = session.agent().draft_text(session, &bodies, request).map_err(unreadable)?;
         typed.insert(request, on_one_line(&text));
     }
     let drawing = rows(session, session.leaf);

@@ -147,7 +147,7 @@ impl Compact<'_> {
     fn is_over(&self) -> Result<bool, Failure> {
         let Some(limit) = self.args.if_over else { return Ok(true) };
         let session = &self.open.session;
-        let tokens = agent::tokens(session, &session.path(session.leaf), &self.bodies);
+        let tokens = session.agent().tokens(session, &session.path(session.leaf), &self.bodies);
         Ok(tokens.map_err(|error| self.open.input.unreadable(error))? > limit as f64)
     }
 
@@ -167,7 +167,9 @@ impl Compact<'_> {
 
     fn prepared(&self, kept: Option<FirstKept>) -> Result<Option<Preparation>, Failure> {
         let (session, tokens) = (&self.open.session, self.args.keep_recent_tokens);
-        agent::prepare_compaction(session, &session.path(session.leaf), &self.bodies, tokens, kept)
+        session
+            .agent()
+            .prepare_compaction(session, &session.path(session.leaf), &self.bodies, tokens, kept)
             .map_err(|error| self.open.input.unreadable(error))
     }
 
@@ -207,15 +209,18 @@ impl Compact<'_> {
             None => Source::Made(self.made(&preparation, ui)?),
         };
         let session = &self.open.session;
-        let files = details(&agent::files(session, &preparation.file_ops));
-        let around = |text| agent::compaction_text(session, text, &preparation.file_ops);
+        let files = details(&session.agent().files(&preparation.file_ops));
+        let around = |text| session.agent().compaction_text(text, &preparation.file_ops);
         let path = session.path(session.leaf);
         Ok(Ready {
             summary: source.stored(files, around),
             compaction: Compaction {
                 first_kept: preparation.first_kept,
                 tokens_before: preparation.tokens_before,
-                system_message: agent::checkpoint(session, &path, &self.bodies).map_err(unreadable)?,
+                system_message: session
+                    .agent()
+                    .checkpoint(session, &path, &self.bodies)
+                    .map_err(unreadable)?,
             },
         })
     }
@@ -244,7 +249,7 @@ impl Compact<'_> {
     fn event(&self, preparation: &Preparation) -> io::Result<Object> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
-        let settings = agent::context(session, &path, &self.bodies)?.settings;
+        let settings = session.agent().context(session, &path, &self.bodies)?.settings;
         let model = settings.iter().find(|(name, _)| *name == "model");
         let event = Object::new()
             .str("type", "session_before_compact")
@@ -269,7 +274,7 @@ impl Compact<'_> {
                 self.prompts(preparation)?.into_iter().map(|prompt| summary.ask(&shell, prompt, ui));
             return Ok(agent::merged_summary(preparation, answers.collect::<Result<Vec<_>, _>>()?));
         }
-        let previous = agent::previous_summary(session, preparation, &self.bodies).map_err(unreadable)?;
+        let previous = session.agent().previous_summary(preparation, &self.bodies).map_err(unreadable)?;
         let wanted = Wanted {
             kind: SummaryKind::Compaction,
             messages: &preparation.messages_to_summarize,

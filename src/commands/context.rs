@@ -3,7 +3,6 @@
 use super::hook::{self, Hook, HookArgs, entries};
 use super::input::OpenSession;
 use super::transaction::output_or_input;
-use crate::core::agent;
 use crate::core::bodies::{Bodies, Body, Context, Message};
 use crate::core::entry::EntryIx;
 use crate::core::json::write::{Object, array, write_valid};
@@ -85,11 +84,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let (session, bodies) = (&open.session, open.bodies());
     let unreadable = |error: io::Error| output_or_input(&open.input, error);
     if args.tokens {
-        let tokens = agent::tokens(session, &path, &bodies).map_err(unreadable)?;
+        let tokens = session.agent().tokens(session, &path, &bodies).map_err(unreadable)?;
         ui.print(&format!("{}\n", js::number(tokens)))?;
         return Ok(Exit::Done);
     }
-    let mut context = agent::context(session, &path, &bodies).map_err(unreadable)?;
+    let mut context = session.agent().context(session, &path, &bodies).map_err(unreadable)?;
     if let Some(hook) = args.hook.hook(&open.input, ui) {
         let event = event(&context, &path, &bodies).map_err(unreadable)?;
         if let Some(messages) = hook.ask(event, &hook::Context::of(&open), ui)?.messages {
@@ -102,7 +101,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     match args.form {
         Form::Messages => messages(&context, &bodies, session.is_utf8(), &mut out),
         Form::Llm => for_model(session, &context, &bodies, &mut out),
-        Form::Text => agent::transcript(session, &context.messages, &bodies, &mut out)
+        Form::Text => session
+            .agent()
+            .transcript(session, &context.messages, &bodies, &mut out)
             .and_then(|()| out.write_all(b"\n")),
     }
     .and_then(|()| out.flush())
@@ -158,7 +159,7 @@ fn for_model(
 ) -> io::Result<()> {
     out.write_all(b"[")?;
     let mut first = true;
-    agent::for_model(session, &context.messages, bodies, &mut |json| {
+    session.agent().for_model(&context.messages, bodies, &mut |json| {
         out.write_all(if first { b"" } else { b"," })?;
         first = false;
         write_valid(out, json, session.is_utf8())

@@ -4,7 +4,6 @@ use super::input::{OpenSession, ids, read_text};
 use crate::core::entry::{EntryIx, Role};
 use crate::core::load::Options;
 use crate::core::ops::edit::{Refused, Wanted, edit};
-use crate::core::session::Dialect;
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::options::WriteArgs;
@@ -84,7 +83,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         None => Wanted::Undo,
     };
     open.change(&args.write, ui, |now, fresh| {
-        if now.session.dialect == Dialect::OhMyPi {
+        if !now.session.agent().heeds_edits() {
             let failure = now.input.cannot("oh-my-pi knows no edits of what its model sees");
             return Err(failure.hint("append what it should be on a branch instead: pisess append --at REF^"));
         }

@@ -4,15 +4,14 @@ use super::hook::{Context, Hook, HookArgs, Notification};
 use super::ids::Ids;
 use super::input::OpenSession;
 use super::transaction::Creation;
-use crate::core::agent;
 use crate::core::bodies::Bodies;
+use crate::core::dialect::Dialect;
 use crate::core::entry::Role;
 use crate::core::json::write::Object;
 use crate::core::load::Options;
 use crate::core::ops::fork::{ForkOptions, fork, fork_all, fork_subtree};
 use crate::core::plan::NewSession;
 use crate::core::reference::Position;
-use crate::core::session::Dialect;
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::options::WriteArgs;
@@ -94,7 +93,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let event = event(args, &open, chosen).map_err(|error| open.input.unreadable(error))?;
         hook.ask(event, &Context::of(&open), ui)?;
     }
-    let text = |message| agent::draft_text(&open.session, &open.bodies(), message);
+    let text = |message| open.session.agent().draft_text(&open.session, &open.bodies(), message);
     let editor_text = message.map(text).transpose().map_err(|error| open.input.unreadable(error))?;
     let end = message.map_or(chosen, |message| open.session.entry(message).parent);
     let mut ids = Ids::new(ui)?;

@@ -2,19 +2,20 @@
 
 use crate::core::bodies::FileBodies;
 use crate::core::entry::EntryIx;
-use crate::core::load::{LoadError, Options, WrongFile, load};
+use crate::core::load::{LoadError, Options, WrongFile, has_header, load};
 use crate::core::ops::rows::{Edited, edited};
 use crate::core::reference::{Position, resolve};
 use crate::core::session::{ProblemKind, Session};
-use crate::core::store::{self, Opened, ReadAt, SessionFile, Spooled};
+use crate::core::store::{self, Opened, ReadAt, SessionFile, SpoolOptions, Spooled};
 use crate::core::text::Text;
 use crate::ui::{Failure, Ui, visible};
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::Path;
 
-/// Bytes of a stream that are kept in memory; more goes to an unlinked private file.
-const SPOOL_MEMORY: usize = 16 << 20;
+/// Of a stream 16 MB are kept in memory. More goes to an unlinked private file, if a header is in them: a
+/// device may have no end.
+const SPOOL: SpoolOptions = SpoolOptions { memory: 16 << 20, is_promising: has_header };
 
 /// A session file, or a stream that holds one.
 pub struct Input {
@@ -41,7 +42,7 @@ impl Input {
                 return Err(Failure::cannot("read standard input: it is a terminal")
                     .hint("give the path of a session, or pipe one in"));
             }
-            let spooled = store::spool(ui.stdin(), SPOOL_MEMORY)?;
+            let spooled = store::spool(ui.stdin(), SPOOL)?;
             return Ok(Input { name: "standard input".to_owned(), opened: Opened::Stream(spooled) });
         }
         Input::open_path(path, ui.stdout_is())
@@ -50,7 +51,7 @@ impl Input {
     /// Opens a path, unless it is standard output.
     pub fn open_path(path: &Path, is_stdout: &dyn Fn(&SessionFile) -> bool) -> Result<Input, Failure> {
         let name = visible(&path.to_string_lossy());
-        let opened = store::open(path, SPOOL_MEMORY)?;
+        let opened = store::open(path, SPOOL)?;
         if let Opened::File(file) = &opened
             && is_stdout(file)
         {

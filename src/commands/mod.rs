@@ -22,10 +22,12 @@ mod tree_rows;
 
 mod amounts;
 mod entry_rows;
+mod exchange;
 mod external;
 mod hook;
 mod ids;
 mod input;
+mod interrupt;
 mod label_list;
 mod label_name;
 mod navigation;

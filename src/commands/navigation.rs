@@ -8,7 +8,6 @@ use super::input::OpenSession;
 use super::label_name::{label_is_free, label_name};
 use super::summary::{Source, SummaryArgs, Wanted, extract};
 use super::transaction::Decision;
-use crate::core::agent;
 use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::write::{Object, texts};
 use crate::core::ops::navigate::Navigation;
@@ -212,9 +211,11 @@ impl Move<'_> {
     fn stored(&self, source: Option<Source>, ui: &Ui) -> Result<Summary, Failure> {
         let (session, bodies) = (&self.open.session, self.open.bodies());
         let unreadable = |error: io::Error| self.open.input.unreadable(error);
-        let (messages, file_ops) =
-            agent::prepare_branch(session, &self.navigation.abandoned, &bodies).map_err(unreadable)?;
-        let files = agent::files(session, &file_ops);
+        let (messages, file_ops) = session
+            .agent()
+            .prepare_branch(session, &self.navigation.abandoned, &bodies)
+            .map_err(unreadable)?;
+        let files = session.agent().files(&file_ops);
         let source = match (source, self.summary.shell(&self.open.input)) {
             (Some(source), _) => source,
             (None, Some(shell)) => Source::Made(self.summary.ask(&shell, self.prompt()?, ui)?),
@@ -229,15 +230,24 @@ impl Move<'_> {
                 Source::Made(text.map_err(unreadable)?)
             }
         };
-        Ok(source.stored(details(&files), |text| agent::branch_text(session, &text, &file_ops)))
+        Ok(source.stored(details(&files), |text| session.agent().branch_text(&text, &file_ops)))
     }
 
     /// What a summarizer is told.
     fn prompt(&self) -> Result<Vec<u8>, Failure> {
         let prompt = || -> io::Result<Vec<u8>> {
             let (session, bodies) = (&self.open.session, self.open.bodies());
-            let (messages, _) = agent::prepare_branch(session, &self.navigation.abandoned, &bodies)?;
-            agent::branch_prompt(session, &messages, &self.summary.prompt_of(), &bodies)
+            let (messages, _) =
+                session.agent().prepare_branch(session, &self.navigation.abandoned, &bodies)?;
+            let mut bytes = Vec::new();
+            session.agent().branch_prompt(
+                session,
+                &messages,
+                &self.summary.prompt_of(),
+                &bodies,
+                &mut bytes,
+            )?;
+            Ok(bytes)
         };
         prompt().map_err(|error| self.open.input.unreadable(error))
     }
@@ -247,8 +257,8 @@ impl Move<'_> {
         let Move { open, navigation, summary, .. } = self;
         let (session, bodies) = (&open.session, open.bodies());
         let id = |place: Position| place.map(|ix| session.id(ix));
-        let (_, file_ops) = agent::prepare_branch(session, &navigation.abandoned, &bodies)?;
-        let files = agent::files(session, &file_ops);
+        let (_, file_ops) = session.agent().prepare_branch(session, &navigation.abandoned, &bodies)?;
+        let files = session.agent().files(&file_ops);
         Ok(Object::new()
             .text_or_null("targetId", id(navigation.target).as_ref())
             .text_or_null("oldLeafId", id(navigation.old_leaf).as_ref())
@@ -267,7 +277,11 @@ impl Move<'_> {
 
     fn draft_text(&self) -> io::Result<Option<Text<'static>>> {
         let edited = self.navigation.target.filter(|_| self.navigation.edits_target);
-        edited.map(|target| agent::draft_text(&self.open.session, &self.open.bodies(), target)).transpose()
+        edited
+            .map(|target| {
+                self.open.session.agent().draft_text(&self.open.session, &self.open.bodies(), target)
+            })
+            .transpose()
     }
 }
 

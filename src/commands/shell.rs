@@ -3,14 +3,16 @@
 //! Nothing of a session is ever put into an argument or the environment. Input is written and output
 //! read at the same time; a child that stops reading early is no error.
 
+use super::exchange::{Reply, exchange, pause};
+use super::interrupt::Waiting;
 use crate::ui::{Failure, visible};
-use std::io::{self, Read, Write};
+#[cfg(unix)]
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// The most that a command may answer, in bytes.
-const MOST_OUTPUT: u64 = 10 << 20;
+const MOST_OUTPUT: usize = 10 << 20;
 
 /// A command to run.
 pub struct Shell<'a> {
@@ -32,31 +34,21 @@ pub struct Shell<'a> {
 pub const UNTOUCHED: &str = "nothing was written";
 
 impl Shell<'_> {
-    /// Gives it `input` and returns what it prints.
+    /// Gives it `input` and returns what it prints. A signal that ends pisess meanwhile ends the command and
+    /// all that it started first.
     pub fn run(&self, input: Vec<u8>) -> Result<Vec<u8>, Failure> {
+        let waiting = Waiting::begin();
         let mut child = self.spawn()?;
-        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(self.failed("its streams are not there"));
-        };
-        std::thread::spawn(move || feed(stdin, &input));
-        let (send, receive) = mpsc::channel();
-        std::thread::spawn(move || {
-            let mut output = Vec::new();
-            let read = stdout.take(MOST_OUTPUT + 1).read_to_end(&mut output);
-            // Nobody listens any more after the time is over.
-            let _ = send.send(read.map(|_| output));
-        });
         let deadline = Instant::now() + self.timeout;
-        let outcome = match receive.recv_timeout(self.timeout) {
-            Ok(Ok(output)) if output.len() as u64 > MOST_OUTPUT => {
-                Err(self.failed("it printed more than 10 MB"))
-            }
-            Ok(Ok(output)) => self.wait(&mut child, deadline).map(|()| output),
-            Ok(Err(error)) => Err(self.failed(&error.to_string())),
-            Err(_) => Err(self.too_slow()),
+        let outcome = match exchange(&mut child, &input, MOST_OUTPUT, deadline, &waiting) {
+            Ok(Reply::Output(output)) => self.wait(&mut child, deadline, &waiting).map(|()| output),
+            Ok(Reply::TooMuch) => Err(self.failed("it printed more than 10 MB")),
+            Ok(Reply::TooSlow) => Err(self.too_slow()),
+            Ok(Reply::Interrupted) => Err(self.interrupted()),
+            Err(error) => Err(self.failed(&error.to_string())),
         };
         if outcome.is_err() {
-            end_group(&mut child);
+            end_group(&mut child, waiting.signal());
         }
         outcome
     }
@@ -72,18 +64,24 @@ impl Shell<'_> {
     }
 
     /// Waits for the end of a child that has closed its output.
-    fn wait(&self, child: &mut Child, deadline: Instant) -> Result<(), Failure> {
-        let mut pause = Duration::from_millis(1);
+    fn wait(&self, child: &mut Child, deadline: Instant, waiting: &Waiting) -> Result<(), Failure> {
+        let mut time = Duration::from_millis(1);
         loop {
             match child.try_wait() {
                 Ok(Some(status)) if status.success() => return Ok(()),
                 Ok(Some(status)) => return Err(self.failed(&status.to_string())),
+                Ok(None) if waiting.signal().is_some() => return Err(self.interrupted()),
                 Ok(None) if Instant::now() >= deadline => return Err(self.too_slow()),
-                Ok(None) => std::thread::sleep(pause),
+                Ok(None) => pause(waiting, time),
                 Err(error) => return Err(self.failed(&error.to_string())),
             }
-            pause = (pause * 2).min(Duration::from_millis(50));
+            time = (time * 2).min(Duration::from_millis(50));
         }
+    }
+
+    /// Never printed: the signal ends pisess once the command is ended.
+    fn interrupted(&self) -> Failure {
+        self.failed("interrupted")
     }
 
     fn too_slow(&self) -> Failure {
@@ -101,23 +99,39 @@ impl Shell<'_> {
     }
 }
 
-fn feed(mut stdin: impl Write, input: &[u8]) {
-    match stdin.write_all(input) {
-        // A child need not read all that it is given.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {}
-        _ => {}
-    }
-}
+/// How long a command and what it started may take to end by itself when a signal asks it to.
+#[cfg(unix)]
+const GRACE: Duration = Duration::from_millis(500);
 
-/// Ends the command and what it started.
-fn end_group(child: &mut Child) {
+/// Ends the command and what it started: with the signal that came first, if one did, so that it can put
+/// things in order.
+fn end_group(child: &mut Child, signal: Option<i32>) {
     #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        // It may have ended by itself.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        // Whoever is gone already needs no signal.
+        if let Some(signal) = signal.and_then(Signal::from_named_raw) {
+            let _ = kill_process_group(group, signal);
+            wait_for_end(child, group);
+        }
+        let _ = kill_process_group(group, Signal::KILL);
     }
+    #[cfg(not(unix))]
+    let _ = signal;
     let _ = child.kill();
     let _ = child.wait();
+}
+
+/// Waits until nobody is in the group any more, or the grace is over.
+#[cfg(unix)]
+fn wait_for_end(child: &mut Child, group: Pid) {
+    let end = Instant::now() + GRACE;
+    while Instant::now() < end {
+        // One that was not waited for counts as there. A group's number is free again when nobody is in it.
+        if matches!(child.try_wait(), Ok(Some(_))) && test_kill_process_group(group).is_err() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[cfg(all(test, unix))]

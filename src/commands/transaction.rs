@@ -20,8 +20,8 @@ use crate::core::json::Raw;
 use crate::core::json::write::{Object, array};
 use crate::core::ops::IdSource;
 use crate::core::plan::{Action, Change, NewSession, copy_all};
-use crate::core::session::{Dialect, Session};
-use crate::core::store::{self, Agent, Attempt, Committed, Found, Locked};
+use crate::core::session::Session;
+use crate::core::store::{self, Attempt, Committed, Found, Locked};
 use crate::core::text::Text;
 use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui, visible, visible_lines};
@@ -238,10 +238,7 @@ pub fn store_options(write: &WriteArgs, session: &Session) -> store::WriteOption
     store::WriteOptions {
         force: write.force,
         wait: Duration::from_secs_f64(write.wait),
-        agent: match session.dialect {
-            Dialect::Pi => Agent::Pi,
-            Dialect::OhMyPi => Agent::OhMyPi,
-        },
+        dialect: session.dialect,
     }
 }
 

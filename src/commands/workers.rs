@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 /// Results that may wait for an earlier one, for each worker: enough that one long item does not stop
 /// the others, few enough that memory does not grow with the number of items.
@@ -23,15 +24,21 @@ pub fn in_order<I: Send, T: Send, E>(
     }
     let state = State { items, total, taken: 0, begun: VecDeque::new(), is_over: false };
     let queue = Queue { state: Mutex::new(state), changed: Condvar::new(), ahead: workers * AHEAD };
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                let whole = Stop(&queue);
-                while let Some((at, item)) = queue.next() {
-                    queue.finish(at, work(item));
-                }
-                // Only a panic stops the others.
-                std::mem::forget(whole);
+    thread::scope(|scope| {
+        let work_off = || {
+            let whole = Stop(&queue);
+            while let Some((at, item)) = queue.next() {
+                queue.finish(at, work(item));
+            }
+            // Only a panic stops the others.
+            std::mem::forget(whole);
+        };
+        let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, work_off).is_ok();
+        if (0..workers).take_while(start).count() == 0 {
+            // No thread can be started: this one does it all.
+            return std::iter::from_fn(|| queue.next()).try_for_each(|(at, item)| {
+                queue.finish(at, work(item));
+                queue.take().map_or(Ok(()), &mut take)
             });
         }
         let _stop = Stop(&queue);

@@ -3,7 +3,7 @@
 use super::entry::{EntryIx, Kind, Span};
 use super::json::Raw;
 use super::session::Session;
-use super::store::ReadAt;
+use super::store::{ReadAt, resize};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io;
@@ -35,15 +35,28 @@ pub trait Bodies {
 }
 
 /// Bodies from the file a session was loaded from.
+///
+/// Neighbouring lines come from one read: as much is read ahead as the last read was of use, so what is
+/// read stays in proportion to what is asked for, in whatever order.
 pub struct FileBodies<'a> {
     session: &'a Session,
     source: &'a dyn ReadAt,
-    /// Bytes read last and where they start: neighbouring lines come from one read.
-    window: RefCell<(u64, Vec<u8>)>,
+    window: RefCell<Window>,
 }
 
-/// Bytes read at a time.
-pub(in crate::core) const WINDOW: u64 = 256 * 1024;
+/// Bytes of the file that were read last.
+#[derive(Default)]
+struct Window {
+    start: u64,
+    bytes: Vec<u8>,
+    /// Bytes of it that were asked for.
+    used: u64,
+}
+
+/// Bytes that are read ahead at most.
+const WINDOW: u64 = 256 * 1024;
+/// Bytes that are read ahead at most, as a multiple of those that were of use.
+const AHEAD: u64 = 4;
 
 impl<'a> FileBodies<'a> {
     /// Of a session and what it was loaded from.
@@ -65,30 +78,34 @@ impl<'a> FileBodies<'a> {
         let mut window = self.window.take();
         let filled = self.fill(&mut window, span);
         let seen = filled.map(|()| {
-            let from = (span.start - window.0) as usize;
-            see(&window.1[from..from + span.len as usize])
+            let from = (span.start - window.start) as usize;
+            see(&window.bytes[from..from + span.len as usize])
         });
         self.window.replace(window);
         seen
     }
 
     /// Reads on where the window does not hold the bytes.
-    fn fill(&self, window: &mut (u64, Vec<u8>), span: Span) -> io::Result<()> {
-        let (start, bytes) = window;
-        if span.start >= *start && span.end() <= *start + bytes.len() as u64 {
+    fn fill(&self, window: &mut Window, span: Span) -> io::Result<()> {
+        let is_held = span.start >= window.start && span.end() <= window.start + window.bytes.len() as u64;
+        if is_held {
+            window.used += span.len;
             return Ok(());
         }
         if span.end() > self.source.len() {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter"));
         }
+        let room = (window.used * AHEAD).min(WINDOW).max(span.len);
         // Who walks back will want the lines before this one, not those behind it.
-        let walks_back = span.start < *start;
-        *start = if walks_back { span.end().saturating_sub(WINDOW).min(span.start) } else { span.start };
-        let end = (*start + WINDOW).min(self.source.len()).max(span.end());
-        bytes.resize((end - *start) as usize, 0);
-        let read = self.source.read_exact_at(bytes, *start);
+        let walks_back = span.start < window.start;
+        window.start = if walks_back { span.end().saturating_sub(room) } else { span.start };
+        let end = if walks_back { span.end() } else { (span.start + room).min(self.source.len()) };
+        window.used = span.len;
+        let size = (end - window.start) as usize;
+        let read = resize(&mut window.bytes, size)
+            .and_then(|()| self.source.read_exact_at(&mut window.bytes, window.start));
         if read.is_err() {
-            bytes.clear();
+            window.bytes.clear();
         }
         read
     }

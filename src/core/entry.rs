@@ -282,6 +282,11 @@ pub struct Entry {
 impl Entry {
     /// [`Entry::time_ms`] of a timestamp that does not parse: JavaScript's `NaN`.
     pub const NO_TIME: i64 = i64::MIN;
+
+    /// Its time as JavaScript has it: milliseconds, `NaN` where it does not parse.
+    pub fn js_time(&self) -> f64 {
+        if self.time_ms == Entry::NO_TIME { f64::NAN } else { self.time_ms as f64 }
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! `bytes → log (lines) → entries → tree → operation → plan → bytes`; each module sees only the
 //! types to its left.
 
+pub mod dialect;
+
 pub mod store;
 
 pub mod json;
@@ -16,8 +18,10 @@ pub mod search;
 pub mod index;
 pub mod session;
 
-pub mod load;
-pub mod row;
+pub mod lines;
+
+pub mod content;
+pub mod record;
 
 pub mod stores;
 
@@ -29,10 +33,15 @@ pub mod upgrade;
 pub mod bodies;
 pub mod prepare;
 
-pub mod omp;
 pub mod pi;
 
+pub mod omp;
+
+pub mod row;
+
 pub mod agent;
+pub mod load;
+
 pub mod summary;
 
 pub mod plan;

@@ -4,6 +4,7 @@
 //! [`Session::problems`], and each command decides what stops it. Older formats are understood here
 //! as if migrated: every entry has its id and its parent.
 
+use super::dialect::Dialect;
 use super::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
 use super::index::IdIndex;
 use super::search::Found;
@@ -20,15 +21,6 @@ pub enum Format {
     V2,
     /// Version 3: current in both agents.
     V3,
-}
-
-/// Whose file it is: both agents call their format version 3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
-    /// pi, and what cannot be told.
-    Pi,
-    /// oh-my-pi.
-    OhMyPi,
 }
 
 /// The header line.

@@ -19,8 +19,8 @@
 //! access; here a project's older folder is searched beside the current one), and its names of
 //! 17.2.5 to 17.2.8, which hold a hash.
 
+use super::dialect::Dialect;
 use super::json::Raw;
-use super::session::Dialect;
 use std::path::{Component, Path, PathBuf};
 
 /// What decides where the stores are.

@@ -207,6 +207,17 @@ pub fn join_surrogates(high: u32, low: u32) -> u32 {
     0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)
 }
 
+/// JavaScript's `trimEnd`.
+pub fn trim_end(text: &[u8]) -> &[u8] {
+    let whole = Text::from_wtf8(text);
+    let trimmed = whole.trim();
+    if trimmed.is_empty() {
+        return &text[..0];
+    }
+    let start = trimmed.as_bytes().as_ptr() as usize - whole.as_bytes().as_ptr() as usize;
+    &text[..start + trimmed.as_bytes().len()]
+}
+
 /// White space as JavaScript's `trim` and `\s` see it.
 pub fn is_js_space(code_point: u32) -> bool {
     matches!(
@@ -219,7 +230,8 @@ fn high_surrogate(code_point: u32) -> u32 {
     0xd800 + ((code_point - 0x1_0000) >> 10)
 }
 
-fn leading_space(bytes: &[u8]) -> usize {
+/// Returns the bytes at the start that JavaScript's `trimStart` removes.
+pub fn leading_space(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some((code_point, width)) = first_code_point(&bytes[at..]) {
         if !is_js_space(code_point) {
@@ -279,6 +291,13 @@ mod tests {
         let mut bytes = Vec::new();
         push_code_point(&mut bytes, code_point);
         Text::from_wtf8(bytes)
+    }
+
+    #[test]
+    fn space_at_the_end() {
+        assert_eq!(trim_end("\u{a0} x \r\u{2028}".as_bytes()), "\u{a0} x".as_bytes());
+        assert_eq!(trim_end(b" \t"), b"");
+        assert_eq!(leading_space(" \u{3000}x ".as_bytes()), 4);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::json::edit::Edit;
 use super::json::string::{encode, encoded};
 use super::json::write::Object;
 use super::json::{Malformed, Raw};
-use super::load::part::named_head;
+use super::record::named_head;
 use super::session::{Format, Session};
 use super::text::Text;
 use std::borrow::Cow;

@@ -5,6 +5,7 @@ use crate::core::time::civil;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::cell::{Cell, OnceCell};
+use std::path::{Path, PathBuf};
 
 /// The machine's time zone, looked up with the first time that is shown.
 #[derive(Clone, Debug)]
@@ -25,7 +26,7 @@ struct Stretch {
 impl Clock {
     /// UTC where the environment says so, else the system's zone.
     pub fn new(ui: &Ui) -> Clock {
-        let utc = ui.env("TZ").is_some_and(|zone| zone == "UTC");
+        let utc = ui.env("TZ").is_some_and(|zone| zone == "UTC" || has_no_end(&zone, ui));
         let zone = if utc { OnceCell::from(TimeZone::UTC) } else { OnceCell::new() };
         Clock { zone, stretch: Cell::default() }
     }
@@ -76,6 +77,17 @@ impl Clock {
         self.stretch.set(Some(stretch));
         offset
     }
+}
+
+/// Whether `TZ` names a device or FIFO, which would be read for ever. Any other zone that is none means UTC,
+/// too.
+fn has_no_end(zone: &str, ui: &Ui) -> bool {
+    let zone = Path::new(zone.strip_prefix(':').unwrap_or(zone));
+    let folders = [Some(ui.folder().to_owned()), ui.env("TZDIR").map(PathBuf::from)];
+    folders.into_iter().flatten().any(|folder| {
+        let found = std::fs::metadata(folder.join(zone));
+        found.is_ok_and(|found| !found.is_file() && !found.is_dir())
+    })
 }
 
 #[cfg(test)]

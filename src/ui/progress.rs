@@ -7,6 +7,9 @@ use std::time::Duration;
 /// What takes less is not shown.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// How often the spinner turns.
+const TICK: Duration = Duration::from_millis(100);
+
 /// Progress that is shown until it is dropped.
 pub struct Progress {
     bar: ProgressBar,
@@ -31,15 +34,20 @@ impl Progress {
         let bar = styled(bar, "{spinner} {msg}  {elapsed}").with_message(what.to_owned());
         let (patience, ended) = channel();
         let waiting = bar.clone();
-        std::thread::spawn(move || {
-            if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                waiting.set_draw_target(ProgressDrawTarget::stderr());
-                waiting.enable_steady_tick(Duration::from_millis(100));
-                // Until the command has ended.
-                let _ = ended.recv();
-                waiting.finish_and_clear();
+        let spin = move || {
+            let mut pause = PATIENCE;
+            // Until the command has ended.
+            while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                if pause == PATIENCE {
+                    waiting.set_draw_target(ProgressDrawTarget::stderr());
+                    pause = TICK;
+                }
+                waiting.tick();
             }
-        });
+            waiting.finish_and_clear();
+        };
+        // Where no thread can be started, nothing is shown.
+        let _ = std::thread::Builder::new().spawn(spin);
         Progress { bar, _patience: Some(patience) }
     }
 

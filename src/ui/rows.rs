@@ -6,6 +6,8 @@ use crate::options::ColorChoice;
 use owo_colors::{OwoColorize, Style};
 use std::io::{self, Write};
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -208,15 +210,19 @@ pub fn draw_stretches(
     let round = STRETCH * pens.len();
     for start in (0..count).step_by(round) {
         let stretch = |at: usize| start + at * STRETCH..count.min(start + (at + 1) * STRETCH);
-        std::thread::scope(|scope| {
-            let mut jobs = pens.iter_mut().enumerate().filter(|(at, _)| !stretch(*at).is_empty());
-            let mine = jobs.next();
-            for (at, pen) in jobs {
-                scope.spawn(move || draw(pen, stretch(at)));
-            }
-            if let Some((at, pen)) = mine {
+        let threads = pens.len();
+        let jobs = Mutex::new(pens.iter_mut().enumerate().filter(|(at, _)| !stretch(*at).is_empty()));
+        let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || {
+            while let Some((at, pen)) = next() {
                 draw(pen, stretch(at));
             }
+        };
+        thread::scope(|scope| {
+            // This thread draws, too, and draws it all where no further one can be started.
+            let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, work).is_ok();
+            (1..threads).take_while(start).for_each(drop);
+            work();
         });
         for pen in &mut *pens {
             out.write_all(pen.text.as_bytes())?;

@@ -43,6 +43,8 @@ mod documents;
 mod generated;
 #[cfg(target_os = "linux")]
 mod pty;
+#[cfg(target_os = "linux")]
+mod signals;
 mod tidy;
 
 mod store;

@@ -97,6 +97,77 @@ fn a_current_file_stays_as_it_is() {
     }
 }
 
+/// The header with this `version`, and an entry of each form: one without links, and one whose role
+/// changed with version 3.
+fn with_version(version: &str) -> String {
+    let header = r#"{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/""#;
+    let version = if version.is_empty() { String::new() } else { format!(",\"version\":{version}") };
+    let entry = |link: &str| {
+        format!(r#"{{"type":"message",{link}"message":{{"role":"hookMessage","content":"x"}}}}"#)
+    };
+    format!("{header}{version}}}\n{}\n{}\n", entry(""), entry(r#""id":"a","parentId":null,"#))
+}
+
+#[test]
+fn a_version_is_compared_as_javascript_compares_it() {
+    let one = r#"  1 1.9 -1 0 null true false "" " " "1" "1.0" " 1 " "\t1.5\n" "0x1" "0b1" "1e0" "-Infinity" [] [1] ["1"] [[null]]"#;
+    let two = r#"2 2.5 "2" "2.0" " 2" "0x2" "0b10" "0o2" "20e-1" [2] [["2.9"]]"#;
+    let three = r#"3 3.0 "3" "3.0" " 3 " "0x3" [3] ["3"] "v1" "1 2" "1,5" "1_0" "0x" "inf" "nan" "-0x1" {} {"a":1} [1,2] [true] [{}]"#;
+    let newer = r#"3.5 4 99 1e400 "4" "0x10" "Infinity" [4]"#;
+    // Some hold spaces, so they are read as JSON values.
+    let values = |list: &str| -> Vec<String> {
+        serde_json::Deserializer::from_str(list)
+            .into_iter::<Box<serde_json::value::RawValue>>()
+            .map(|value| value.unwrap().get().to_owned())
+            .collect()
+    };
+    let s = Sandbox::new();
+    let status = |version: &str| {
+        s.put("s.jsonl", with_version(version));
+        let rows = s.pisess("migrate --check --json ./s.jsonl").done();
+        let row: serde_json::Value = serde_json::from_slice(&rows.stdout).unwrap();
+        (row["from"].as_str().unwrap_or("refused").to_owned(), String::from_utf8(s.bytes("s.jsonl")).unwrap())
+    };
+    assert_eq!(status("").0, "v1");
+    for (list, from) in [(one, "v1"), (two, "v2"), (three, "v3"), (newer, "refused")] {
+        for version in values(list) {
+            assert_eq!(status(&version).0, from, "{version}");
+            let is_odd = !version.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+            if from == "refused" {
+                let refused = s.pisess("tree ./s.jsonl").done().fails(2);
+                assert!(refused.contains(&format!("the newer format version {version}")), "{refused}");
+                continue;
+            }
+            assert_eq!(
+                s.pisess("check ./s.jsonl").done().text().contains("not a number"),
+                is_odd,
+                "{version}"
+            );
+            let read = s.pisess("path --json -q ./s.jsonl").done().quiet();
+            assert_eq!(read.lines().count(), if from == "v1" { 2 } else { 1 }, "{version}");
+            assert_eq!(read.contains("hookMessage"), from == "v3", "{version}");
+            s.run("migrate -q ./s.jsonl");
+            let header = s.text("s.jsonl").lines().next().unwrap().to_owned();
+            let stored = if from == "v3" { version.as_str() } else { "3" };
+            assert!(header.contains(&format!("\"version\":{stored}")), "{version}: {header}");
+            assert_eq!(s.run("path --json -q ./s.jsonl"), read, "{version}");
+        }
+    }
+}
+
+#[test]
+fn a_repair_writes_version_3_as_a_number() {
+    let s = Sandbox::new();
+    for (version, stored) in
+        [("\"3\"", "3"), ("\"3.0\"", "3"), ("[3]", "3"), ("\"v3\"", "\"v3\""), ("\"2\"", "\"2\"")]
+    {
+        s.put("s.jsonl", with_version(version));
+        s.pisess("check --repair -o ./repaired.jsonl --force -q ./s.jsonl").done();
+        let header = s.text("repaired.jsonl").lines().next().unwrap().to_owned();
+        assert!(header.contains(&format!("\"version\":{stored}")), "{version}: {header}");
+    }
+}
+
 #[test]
 fn a_current_file_passes_a_pipe_to_its_last_byte() {
     for name in ["tour.jsonl", "omp.jsonl", "hazards/no-final-newline.jsonl", "hazards/crlf.jsonl"] {

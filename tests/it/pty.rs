@@ -5,14 +5,21 @@ use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::File;
 use std::io::Read;
+use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
+
+/// A terminal: our end of it, and the inside.
+pub fn terminal() -> (OwnedFd, OwnedFd) {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let terminal = openpt(flags).unwrap();
+    unlockpt(&terminal).unwrap();
+    let inside = ioctl_tiocgptpeer(&terminal, flags).unwrap();
+    (terminal, inside)
+}
 
 /// Runs a command on a terminal of 80 columns: what is seen there, and the exit code.
 pub fn on_terminal(mut command: Command) -> (String, i32) {
-    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-    unlockpt(&terminal).unwrap();
-    let inside =
-        ioctl_tiocgptpeer(&terminal, OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    let (terminal, inside) = terminal();
     let size = Winsize { ws_row: 25, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&terminal, size).unwrap();
     command.stdin(Stdio::null()).stdout(Stdio::from(inside.try_clone().unwrap())).stderr(Stdio::from(inside));

@@ -168,7 +168,7 @@ impl Sandbox {
 }
 
 /// Words of a command line; a word may have parts in single quotes.
-fn split(line: &str) -> Vec<String> {
+pub fn split(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quoted = false;

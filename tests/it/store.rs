@@ -5,9 +5,8 @@
 
 #![cfg(unix)]
 
-use pisess::core::store::{
-    Agent, Committed, Found, ReadAt, SessionFile, StoreError, WriteOptions, create, lock,
-};
+use pisess::core::dialect::Dialect;
+use pisess::core::store::{Committed, Found, ReadAt, SessionFile, StoreError, WriteOptions, create, lock};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -79,9 +78,9 @@ fn patient() -> WriteOptions {
 
 /// A line of 40 bytes to 40 KB that says its own length.
 fn append_numbered(session: &Path, turn: usize) -> String {
-    let agent = if turn.is_multiple_of(2) { Agent::Pi } else { Agent::OhMyPi };
+    let dialect = if turn.is_multiple_of(2) { Dialect::Pi } else { Dialect::OhMyPi };
     let file = SessionFile::open(session).unwrap();
-    let mut locked = lock(&file, &WriteOptions { agent, ..patient() }).unwrap();
+    let mut locked = lock(&file, &WriteOptions { dialect, ..patient() }).unwrap();
     if locked.found() == Found::Grown {
         locked.reopen().unwrap();
     }
@@ -95,8 +94,8 @@ fn append_numbered(session: &Path, turn: usize) -> String {
 fn rewrite_next_generation(session: &Path) -> String {
     let file = SessionFile::open(session).unwrap();
     let next = generation(&text(&file)) + 1;
-    let agent = if next.is_multiple_of(2) { Agent::Pi } else { Agent::OhMyPi };
-    let locked = lock(&file, &WriteOptions { agent, ..patient() }).unwrap();
+    let dialect = if next.is_multiple_of(2) { Dialect::Pi } else { Dialect::OhMyPi };
+    let locked = lock(&file, &WriteOptions { dialect, ..patient() }).unwrap();
     let line = format!("{{\"generation\":{next}}}\n");
     let write = &mut |out: &mut dyn Write| {
         out.write_all(HEADER.as_bytes())?;
@@ -190,7 +189,7 @@ fn killed_while_rewriting() {
     say(&format!("{KILLS} kills, {last} generations"));
 }
 
-/// What a killed process leaves is hidden and none of the names that an agent lists (rules 2 and 5). Gives
+/// What a killed process leaves is hidden and none of the names that an dialect lists (rules 2 and 5). Gives
 /// the number of temporary files.
 fn only_hidden_names_beside(folder: &Path) -> usize {
     let is_part = |name: &String| name.starts_with(".pisess-") && name.ends_with(".part");
@@ -314,7 +313,7 @@ fn nothing_changes(session: &Path) {
     let before = (fs::read(session).unwrap(), names(session));
     let fresh = || {
         let file = SessionFile::open(session).unwrap();
-        lock(&file, &WriteOptions { agent: Agent::OhMyPi, ..WriteOptions::default() }).unwrap()
+        lock(&file, &WriteOptions { dialect: Dialect::OhMyPi, ..WriteOptions::default() }).unwrap()
     };
     let new = session.with_file_name("new.jsonl");
     let write = &mut |out: &mut dyn Write| out.write_all(line.as_bytes());

@@ -1,8 +1,9 @@
-//! A value as JavaScript writes it again: `JSON.stringify(JSON.parse(value))`.
+//! Values as JavaScript sees them: `JSON.stringify(JSON.parse(value))`, `String(value)`,
+//! `Number(value)`.
 //!
-//! The agents measure and print tool arguments in this form, so its length matters: numbers in
+//! The agents measure and print tool arguments in the first form, so its length matters: numbers in
 //! their shortest spelling, integer-like keys first, of duplicate keys the last value at the first
-//! place. One walk, no recursion.
+//! place. One walk each, no recursion.
 
 use super::raw::Raw;
 use super::scan::Scanner;
@@ -22,6 +23,151 @@ pub fn number(value: f64) -> String {
         return "0".to_owned(); // ryu-js spells -0 so too, but that is not its promise.
     }
     ryu_js::Buffer::new().format(value).to_owned()
+}
+
+/// `String(value)`.
+pub fn string(value: Raw<'_>) -> Text<'_> {
+    if !value.is_array() {
+        return scalar(value);
+    }
+    // Arrays are joined with commas at every depth, so the brackets are all that is dropped.
+    let mut scanner = Scanner::document(value.bytes());
+    let mut out = Text::default();
+    loop {
+        match scanner.peek() {
+            0 => return out,
+            b'[' | b']' => scanner.seek(scanner.pos() + 1),
+            b',' => {
+                scanner.seek(scanner.pos() + 1);
+                out.push_str(",");
+            }
+            _ => match scanner.value().map(Raw::checked) {
+                Ok(item) if item.is_null() => {}
+                Ok(item) => out.push(&scalar(item)),
+                Err(_) => return out,
+            },
+        }
+    }
+}
+
+fn scalar(value: Raw<'_>) -> Text<'_> {
+    match (value.text(), value.number()) {
+        (Some(text), _) => text,
+        (_, Some(number)) => Text::from(number_text(number)),
+        _ if value.is_object() => Text::from("[object Object]"),
+        _ => Text::from_wtf8(value.bytes()),
+    }
+}
+
+/// `String(number)`, of what is not finite too.
+pub fn number_text(value: f64) -> String {
+    match value {
+        _ if value.is_finite() => number(value),
+        _ if value.is_nan() => "NaN".to_owned(),
+        _ if value > 0.0 => "Infinity".to_owned(),
+        _ => "-Infinity".to_owned(),
+    }
+}
+
+/// `${value}` in a template: as [`string`], and `undefined` for what is missing.
+pub fn template(value: Option<Raw<'_>>) -> Text<'_> {
+    value.map_or(Text::from("undefined"), string)
+}
+
+/// Whether a value is there and taken for true.
+pub fn truthy(value: Option<Raw>) -> bool {
+    value.is_some_and(Raw::is_truthy)
+}
+
+/// `array.join(separator)`: `null` is empty.
+pub fn join(array: Raw, separator: &str) -> Text<'static> {
+    let mut out = Text::default();
+    for (at, item) in array.items().enumerate() {
+        if at > 0 {
+            out.push_str(separator);
+        }
+        if !item.is_null() {
+            out.push(&string(item));
+        }
+    }
+    out
+}
+
+/// A value as an operand of `+` and `>`, strings and objects aside, which no agent
+/// writes where this is asked: missing is `NaN`, `null` is 0.
+pub fn operand(value: Option<Raw>) -> f64 {
+    let number = |value: Raw| value.number().or(value.bool().map(f64::from));
+    match value {
+        Some(value) if value.is_null() => 0.0,
+        Some(value) => number(value).unwrap_or(f64::NAN),
+        None => f64::NAN,
+    }
+}
+
+/// `Number(value)`, which comparisons such as `value < 2` use.
+pub fn to_number(value: Raw) -> f64 {
+    match (value.number(), value.bool()) {
+        (Some(number), _) => number,
+        (_, Some(bool)) => f64::from(bool),
+        _ if value.is_null() => 0.0,
+        _ => number_in(&string(value).trim().to_string_lossy()),
+    }
+}
+
+/// The number that a string without white space around it spells.
+fn number_in(text: &str) -> f64 {
+    let radix = match text.get(..2) {
+        Some("0x" | "0X") => 16,
+        Some("0o" | "0O") => 8,
+        Some("0b" | "0B") => 2,
+        _ => 10,
+    };
+    if radix != 10 {
+        let digits = text[2..].chars().map(|digit| digit.to_digit(radix));
+        let number =
+            digits.clone().try_fold(0.0, |sum, digit| Some(sum * f64::from(radix) + f64::from(digit?)));
+        return number.filter(|_| text.len() > 2).unwrap_or(f64::NAN);
+    }
+    match text {
+        "" => 0.0,
+        "Infinity" | "+Infinity" => f64::INFINITY,
+        "-Infinity" => f64::NEG_INFINITY,
+        // Rust also reads `inf` and `nan`.
+        _ if text.bytes().any(|byte| byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E')) => f64::NAN,
+        _ => text.parse().unwrap_or(f64::NAN),
+    }
+}
+
+/// Whether a value is a number with `bit` set, after JavaScript's conversion to 32 bits.
+pub fn has_bit(value: Option<Raw>, bit: u32) -> bool {
+    let number = value.and_then(Raw::number).filter(|number| number.is_finite());
+    number.is_some_and(|number| number.trunc().rem_euclid(4_294_967_296.0) as u32 & bit != 0)
+}
+
+/// `number.toFixed(1)` of what is not negative: the larger of two that are as near.
+pub fn fixed1(number: f64) -> String {
+    let exact = format!("{number:.60}");
+    let (whole, fraction) = exact.split_once('.').unwrap_or((&exact, "0"));
+    let tenths = whole.parse::<u64>().unwrap_or(0) * 10 + u64::from(fraction.as_bytes()[0] - b'0');
+    let tenths = tenths + u64::from(fraction.as_bytes().get(1).is_some_and(|&digit| digit >= b'5'));
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+/// `number.toLocaleString()` of a whole number: thousands apart.
+pub fn grouped(number: f64) -> String {
+    let digits = number_text(number);
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits.as_str()), |digits| ("-", digits));
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return format!("{sign}{digits}");
+    }
+    let mut out = sign.to_owned();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 /// `Object.entries(value)`: of duplicate keys the last value at the first place, integer-like keys
@@ -181,6 +327,75 @@ mod tests {
     fn depth_costs_no_stack_and_no_time() {
         let deep = format!("{}1{}", r#"{"a":["#.repeat(100_000), "]}".repeat(100_000));
         assert_eq!(js(&deep), deep);
+    }
+
+    #[test]
+    fn values_become_strings() {
+        for (json, text) in [
+            ("null", "null"),
+            ("true", "true"),
+            ("1.0", "1"),
+            ("1e400", "Infinity"),
+            ("\"a\"", "a"),
+            ("[1, null, \"x\", [ ], [[2], 3]]", "1,,x,,2,3"),
+            ("[null,null]", ","),
+            ("[{\"a\":[]}]", "[object Object]"),
+            ("{}", "[object Object]"),
+        ] {
+            assert_eq!(string(Raw::parse(json.as_bytes()).unwrap()), text, "{json}");
+        }
+        let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(string(Raw::checked(deep.as_bytes())), "1");
+    }
+
+    #[test]
+    fn values_become_numbers() {
+        for (json, number) in [
+            ("2.5", 2.5),
+            ("true", 1.0),
+            ("false", 0.0),
+            ("null", 0.0),
+            ("\"\"", 0.0),
+            ("\" \\n\\ufeff2\\u00a0\"", 2.0),
+            ("\"1.0\"", 1.0),
+            ("\"1.\"", 1.0),
+            ("\".5\"", 0.5),
+            ("\"+1e1\"", 10.0),
+            ("\"0x1F\"", 31.0),
+            ("\"0b11\"", 3.0),
+            ("\"0O7\"", 7.0),
+            ("\"-Infinity\"", f64::NEG_INFINITY),
+            ("[]", 0.0),
+            ("[[\"2\"]]", 2.0),
+            ("[null]", 0.0),
+        ] {
+            assert_eq!(to_number(Raw::parse(json.as_bytes()).unwrap()), number, "{json}");
+        }
+        let spoiled = [
+            "\"1 2\"", "\"1,5\"", "\"v1\"", "\"nan\"", "\"inf\"", "\"0x\"", "\"-0x1\"", "\"0b2\"", "\".\"",
+            "\"1_0\"", "[1,2]", "{}", "[{}]", "[true]",
+        ];
+        for json in spoiled {
+            assert!(to_number(Raw::parse(json.as_bytes()).unwrap()).is_nan(), "{json}");
+        }
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(fixed1(1.25), "1.3");
+        assert_eq!(fixed1(1250.0 / 1000.0), "1.3");
+        assert_eq!(fixed1(999.949), "999.9");
+        assert_eq!(fixed1(9.96), "10.0");
+        assert_eq!(grouped(1234567.0), "1,234,567");
+        assert_eq!(grouped(12.0), "12");
+    }
+
+    #[test]
+    fn bits_of_numbers() {
+        let value = Raw::parse(br#"{"a":67108864,"b":4294967297,"c":"1"}"#).unwrap();
+        assert!(has_bit(value.get("a"), 0x0400_0000));
+        assert!(has_bit(value.get("b"), 1));
+        assert!(!has_bit(value.get("c"), 1));
     }
 
     #[test]

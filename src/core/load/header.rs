@@ -2,11 +2,11 @@
 
 use super::{LoadError, WrongFile};
 use crate::core::entry::{LineNo, Span};
-use crate::core::json::Raw;
+use crate::core::json::{Raw, js};
+use crate::core::lines::{Line, Lines};
 use crate::core::session::{Header, Problem, ProblemKind};
 use crate::core::store::ReadAt;
 use crate::core::text::Text;
-use std::io;
 
 /// The lines up to and with the header.
 #[derive(Debug)]
@@ -31,11 +31,11 @@ pub enum Version {
 
 /// Reads up to the header, which is the first value that parses (behind oh-my-pi's title line).
 pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
-    let mut lines = Lines { source, next: 0, buffer: Vec::new(), start: 0 };
+    let mut lines = Lines::first(source);
     let mut problems = Vec::new();
     let mut title_slot = None;
     let mut number = 0;
-    while let Some((span, line)) = lines.next()? {
+    while let Some(Line { span, bytes: line, .. }) = lines.next_line()? {
         number += 1;
         let line_no = LineNo(number);
         let line = if span.start == 0 { without_mark(line, &mut problems) } else { line };
@@ -66,7 +66,7 @@ pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
             timestamp: text("timestamp"),
             bytes: value.bytes().to_vec(),
         };
-        return Ok(Preamble { header, version, title_slot, problems, end: lines.next, lines: number });
+        return Ok(Preamble { header, version, title_slot, problems, end: lines.pos(), lines: number });
     }
     Err(LoadError::NotASession { line: None, what: no_header(source, number, title_slot.is_some())? })
 }
@@ -118,53 +118,24 @@ fn version_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<V
     if !value.get("id").is_some_and(Raw::is_string) {
         return wrong(WrongFile::NoSessionId);
     }
-    match value.get_some("version") {
-        None => Ok(Version::One),
-        Some(version) => match version.number() {
-            Some(number) if number > 3.0 => {
-                wrong(WrongFile::Newer(format!("version {}", String::from_utf8_lossy(version.bytes()))))
-            }
-            Some(number) if number < 2.0 => Ok(Version::One),
-            Some(number) if number < 3.0 => Ok(Version::Two),
-            Some(_) => Ok(Version::Three),
-            None => {
-                problems.push(Problem { line, kind: ProblemKind::OddVersion });
-                Ok(Version::Three)
-            }
-        },
+    let given = value.get("version");
+    let number = version_number(value);
+    if number > 3.0 {
+        let given = given.map(|version| version.bytes().to_vec()).unwrap_or_default();
+        return wrong(WrongFile::Newer(format!("version {}", String::from_utf8_lossy(&given))));
     }
+    if given.is_some_and(|version| !version.is_number()) {
+        problems.push(Problem { line, kind: ProblemKind::OddVersion });
+    }
+    Ok(match number {
+        _ if number < 2.0 => Version::One,
+        _ if number < 3.0 => Version::Two,
+        // What is not a number is not less: neither agent migrates the file.
+        _ => Version::Three,
+    })
 }
 
-/// Lines from the start of the file, one after the other.
-struct Lines<'a> {
-    source: &'a dyn ReadAt,
-    /// The byte behind the line given last.
-    next: u64,
-    buffer: Vec<u8>,
-    /// Where the buffer starts in the file.
-    start: u64,
-}
-
-impl Lines<'_> {
-    fn next(&mut self) -> io::Result<Option<(Span, &[u8])>> {
-        self.buffer.drain(..(self.next - self.start) as usize);
-        self.start = self.next;
-        let mut searched = 0;
-        let len = loop {
-            if let Some(at) = memchr::memchr(b'\n', &self.buffer[searched..]) {
-                self.next = self.start + (searched + at) as u64 + 1;
-                break searched + at;
-            }
-            searched = self.buffer.len();
-            self.buffer.resize(searched + searched.max(4096), 0);
-            let read = self.source.read_at(&mut self.buffer[searched..], self.start + searched as u64)?;
-            self.buffer.truncate(searched + read);
-            if read == 0 {
-                self.next = self.start + searched as u64;
-                break searched;
-            }
-        };
-        let at_end = self.next == self.start;
-        Ok((!at_end).then(|| (Span { start: self.start, len: len as u64 }, &self.buffer[..len])))
-    }
+/// The header's version as the agents compare it: `Number(header.version ?? 1)`.
+pub fn version_number(header: Raw) -> f64 {
+    header.get_some("version").map_or(1.0, js::to_number)
 }

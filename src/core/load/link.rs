@@ -3,9 +3,10 @@
 use super::LoadError;
 use super::header::{Preamble, Version};
 use super::part::{DraftLink, Part};
+use crate::core::dialect::Dialect;
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, Slice};
 use crate::core::index::IdIndex;
-use crate::core::session::{Dialect, Format, Problem, ProblemKind, Session};
+use crate::core::session::{Format, Problem, ProblemKind, Session};
 use crate::core::store::ReadAt;
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;

@@ -8,19 +8,21 @@
 pub(crate) mod header;
 mod link;
 pub(crate) mod part;
-pub(crate) mod record;
 
+use super::agent::Agent;
+use super::dialect::Dialect;
 use super::entry::LineNo;
 use super::row::RowOptions;
 use super::search::Words;
-use super::session::{Dialect, Session};
-use super::store::ReadAt;
+use super::session::Session;
+use super::store::{ReadAt, resize};
 use header::Preamble;
-use part::{Part, Progress, Window};
+use part::{Part, Progress, Reading, Window};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 /// Bytes a worker takes at a time: small enough for the cache, large enough for few reads.
 const CHUNK: u64 = 256 * 1024;
@@ -36,8 +38,6 @@ pub struct Options {
     pub search: Words,
     /// Keep each entry's `timestamp` as written.
     pub timestamps: bool,
-    /// Whose rows and rules: that of the session itself, whatever is given here.
-    pub dialect: Dialect,
     /// Add up what the turns of the model used.
     pub usage: bool,
     /// Keep where each entry's message stands, for who will read them all.
@@ -53,7 +53,6 @@ impl Default for Options {
             timestamps: false,
             usage: false,
             messages: false,
-            dialect: Dialect::Pi,
         }
     }
 }
@@ -124,17 +123,18 @@ impl WrongFile {
 pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError> {
     let preamble = header::read(source)?;
     let guess = guess_dialect(source, &preamble)?;
-    let mut options = Options { dialect: guess, ..options.clone() };
-    if let Some(rows) = &mut options.rows {
-        rows.cwd.clone_from(&preamble.header.cwd);
-    }
-    let mut part = pass(source, &options, &preamble)?;
-    options.dialect = dialect(&preamble, &part);
-    if options.dialect != guess {
+    let mut part = Pass { source, options, preamble: &preamble, agent: guess.agent() }.run()?;
+    let dialect = dialect(&preamble, &part);
+    if dialect != guess {
         // The first sign of the agent comes late: rows and flags are made again by its rules.
-        part = pass(source, &options, &preamble)?;
+        part = Pass { source, options, preamble: &preamble, agent: dialect.agent() }.run()?;
     }
-    link::link(preamble, part, options.dialect, source)
+    link::link(preamble, part, dialect, source)
+}
+
+/// Whether a session's header is in these first bytes of a file.
+pub fn has_header(start: &[u8]) -> bool {
+    header::read(&start.to_vec()).is_ok()
 }
 
 fn dialect(preamble: &Preamble, part: &Part) -> Dialect {
@@ -155,42 +155,90 @@ fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble) -> Result<Dialect, Lo
         limit: source.len(),
         at_end: preamble.end + read as u64 == source.len(),
     };
-    part.read_lines(&window, 0, &Options::default(), preamble.version);
+    let reading = Reading {
+        options: &Options::default(),
+        version: preamble.version,
+        agent: Dialect::Pi.agent(),
+        cwd: None,
+    };
+    part.read_lines(&window, 0, &reading);
     Ok(part.dialect.unwrap_or(Dialect::Pi))
 }
 
-/// Reads all lines behind the header.
-fn pass(source: &dyn ReadAt, options: &Options, preamble: &Preamble) -> Result<Part, LoadError> {
-    let chunks = (source.len() - preamble.end).div_ceil(CHUNK);
-    let joiner = Mutex::new(Joiner::new(preamble));
-    let next = AtomicU64::new(0);
-    let work = || -> Result<(), LoadError> {
-        let mut buffer = Vec::new();
-        let mut part = Part::default();
-        loop {
-            let chunk = next.fetch_add(1, Ordering::Relaxed);
-            if chunk >= chunks {
-                return Ok(());
+/// One pass over the lines behind the header.
+struct Pass<'a> {
+    source: &'a dyn ReadAt,
+    options: &'a Options,
+    preamble: &'a Preamble,
+    agent: &'static dyn Agent,
+}
+
+impl Pass<'_> {
+    fn run(&self) -> Result<Part, LoadError> {
+        let chunks = (self.source.len() - self.preamble.end).div_ceil(CHUNK);
+        let joiner = Mutex::new(Joiner::new(self.preamble));
+        let next = AtomicU64::new(0);
+        let work = || -> Result<(), LoadError> {
+            let mut buffer = Vec::new();
+            let mut part = Part::default();
+            loop {
+                let chunk = next.fetch_add(1, Ordering::Relaxed);
+                if chunk >= chunks {
+                    return Ok(());
+                }
+                self.read_chunk(chunk, &mut buffer, &mut part)?;
+                let mut joiner = joiner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                part = joiner.add(chunk, part)?;
             }
-            read_chunk(source, options, preamble, chunk, &mut buffer, &mut part)?;
-            let mut joiner = joiner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            part = joiner.add(chunk, part)?;
+        };
+        let most = usize::try_from(chunks / 2).unwrap_or(usize::MAX).max(1);
+        match self.options.workers.clamp(1, most) {
+            1 => work()?,
+            workers => thread::scope(|scope| -> Result<(), LoadError> {
+                // Where no further thread can be started, those that are there do it.
+                let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+                let others: Vec<_> = (1..workers).map_while(start).collect();
+                let mine = work();
+                for other in others {
+                    other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                }
+                mine
+            })?,
         }
-    };
-    let workers = options.workers.clamp(1, usize::try_from(chunks / 2).unwrap_or(usize::MAX).max(1));
-    if workers == 1 {
-        work()?;
-    } else {
-        std::thread::scope(|scope| -> Result<(), LoadError> {
-            let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
-            let mine = work();
-            for other in others {
-                other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            }
-            mine
-        })?;
+        Ok(joiner.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).whole)
     }
-    Ok(joiner.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).whole)
+
+    /// Reads the lines that start in one chunk.
+    fn read_chunk(&self, chunk: u64, buffer: &mut Vec<u8>, part: &mut Part) -> Result<(), LoadError> {
+        let source = self.source;
+        let nominal = self.preamble.end + chunk * CHUNK;
+        let limit = (nominal + CHUNK).min(source.len());
+        // The byte before tells whether a line starts right here.
+        let start = nominal - u64::from(chunk > 0);
+        fill(source, buffer, 0, start, (limit - start) as usize)?;
+        let mut pos = match chunk {
+            0 => 0,
+            _ => match memchr::memchr(b'\n', buffer) {
+                Some(newline) => newline + 1,
+                None => return Ok(()),
+            },
+        };
+        let reading = Reading {
+            options: self.options,
+            version: self.preamble.version,
+            agent: self.agent,
+            cwd: self.preamble.header.cwd.as_ref(),
+        };
+        loop {
+            let at_end = start + buffer.len() as u64 == source.len();
+            let window = Window { bytes: buffer, start, limit, at_end };
+            match part.read_lines(&window, pos, &reading) {
+                Progress::Done => return Ok(()),
+                Progress::NeedsMore(at) => pos = at,
+            }
+            extend_to_newline(source, buffer, start)?;
+        }
+    }
 }
 
 /// Joins parts in file order, whichever is ready first.
@@ -223,38 +271,6 @@ impl Joiner {
     }
 }
 
-/// The lines that start in one chunk.
-fn read_chunk(
-    source: &dyn ReadAt,
-    options: &Options,
-    preamble: &Preamble,
-    chunk: u64,
-    buffer: &mut Vec<u8>,
-    part: &mut Part,
-) -> Result<(), LoadError> {
-    let nominal = preamble.end + chunk * CHUNK;
-    let limit = (nominal + CHUNK).min(source.len());
-    // The byte before tells whether a line starts right here.
-    let start = nominal - u64::from(chunk > 0);
-    fill(source, buffer, 0, start, (limit - start) as usize)?;
-    let mut pos = match chunk {
-        0 => 0,
-        _ => match memchr::memchr(b'\n', buffer) {
-            Some(newline) => newline + 1,
-            None => return Ok(()),
-        },
-    };
-    loop {
-        let at_end = start + buffer.len() as u64 == source.len();
-        let window = Window { bytes: buffer, start, limit, at_end };
-        match part.read_lines(&window, pos, options, preamble.version) {
-            Progress::Done => return Ok(()),
-            Progress::NeedsMore(at) => pos = at,
-        }
-        extend_to_newline(source, buffer, start)?;
-    }
-}
-
 /// Reads on until a newline is in, or the file ends.
 fn extend_to_newline(source: &dyn ReadAt, buffer: &mut Vec<u8>, start: u64) -> io::Result<()> {
     let mut step = 8 * 1024;
@@ -272,10 +288,7 @@ fn extend_to_newline(source: &dyn ReadAt, buffer: &mut Vec<u8>, start: u64) -> i
 
 /// Makes `buffer[keep..]` the `len` bytes of the file from `start + keep` on.
 fn fill(source: &dyn ReadAt, buffer: &mut Vec<u8>, keep: usize, start: u64, len: usize) -> io::Result<()> {
-    if buffer.len() < keep + len {
-        buffer.resize(keep + len, 0);
-    }
-    buffer.truncate(keep + len);
+    resize(buffer, keep + len)?;
     let mut at = keep;
     while at < buffer.len() {
         match source.read_at(&mut buffer[at..], start + at as u64) {

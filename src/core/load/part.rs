@@ -2,17 +2,18 @@
 
 use super::Options;
 use super::header::Version;
-use super::record::{Block, Content, MessageFacts, Record, scan};
+use crate::core::agent::Agent;
+use crate::core::dialect::Dialect;
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
 use crate::core::json::scan::RawString;
 use crate::core::json::string::{decode, is_utf8};
 use crate::core::json::{Raw, Scanner};
-use crate::core::row;
-use crate::core::row::readable::Folders;
+use crate::core::record::{Block, Content, MessageFacts, Record, named_head, scan};
+use crate::core::row::readable::{self, Folders};
 use crate::core::row::{Form, RowOptions};
 use crate::core::search::Found;
 use crate::core::session::{
-    Dialect, InLine, LabelChange, OtherName, Problem, ProblemKind, ToolCall, ToolResult, Usage,
+    InLine, LabelChange, OtherName, Problem, ProblemKind, ToolCall, ToolResult, Usage,
 };
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
@@ -66,6 +67,16 @@ pub enum Progress {
     NeedsMore(usize),
 }
 
+/// How lines are read.
+pub struct Reading<'a> {
+    pub options: &'a Options,
+    pub version: Version,
+    /// Whose rows and rules.
+    pub agent: &'static dyn Agent,
+    /// The session's folder, from which on rows for people name paths.
+    pub cwd: Option<&'a Text<'static>>,
+}
+
 /// A stretch of the file.
 pub struct Window<'a> {
     pub bytes: &'a [u8],
@@ -79,13 +90,7 @@ pub struct Window<'a> {
 
 impl Part {
     /// Takes in the lines of the window from `pos` on.
-    pub fn read_lines(
-        &mut self,
-        window: &Window,
-        mut pos: usize,
-        options: &Options,
-        version: Version,
-    ) -> Progress {
+    pub fn read_lines(&mut self, window: &Window, mut pos: usize, reading: &Reading) -> Progress {
         let bytes = window.bytes;
         let mut scanner = Scanner::new(bytes);
         let mut blocks = Vec::new();
@@ -113,8 +118,8 @@ impl Part {
                         self.problems.push(Problem { line, kind: ProblemKind::InvalidUtf8 });
                     }
                     let span = Span { start: window.start + pos as u64, len: (end - pos) as u64 };
-                    self.push(&record, &blocks, span, options, version);
-                    if options.messages {
+                    self.push(&record, &blocks, span, reading);
+                    if reading.options.messages {
                         // One more, if there is one entry more.
                         self.messages.resize(self.entries.len(), message_place(&bytes[pos..end], &record));
                     }
@@ -133,7 +138,7 @@ impl Part {
     }
 
     /// Takes in one value.
-    fn push(&mut self, record: &Record, blocks: &[Block], span: Span, options: &Options, version: Version) {
+    fn push(&mut self, record: &Record, blocks: &[Block], span: Span, reading: &Reading) {
         let line = LineNo(self.lines);
         if !record.is_object {
             self.problems.push(Problem { line, kind: ProblemKind::NotAnObject });
@@ -148,22 +153,24 @@ impl Part {
             return;
         }
         let entry = EntryIx(self.entries.len() as u32);
-        let role = role_of(kind, record, version);
+        let role = role_of(kind, record, reading.version);
         if self.dialect.is_none() {
             self.dialect = evidence(kind, role, record);
         }
         let kind = self.draft_kind(kind, entry, record);
         let id = record.id.map_or(Slice::default(), |id| self.keep(&decode(id.bytes)));
         let parent_id = self.parent_id(record.parent_id);
-        let flags = flags(kind, role, record, blocks, options.dialect);
-        let row = self.rows(entry, kind, role, record, blocks, options);
+        let flags = flags(kind, role, record, blocks, reading.agent);
+        let row = self.rows(entry, kind, role, record, blocks, reading);
         let timestamp = record.timestamp.map(|time| decode(time.bytes)).unwrap_or_default();
-        self.side_tables(entry, kind, role, record, &timestamp, options);
-        if let Some(usage) = record.message.and_then(|message| message.usage).filter(|_| options.usage) {
+        self.side_tables(entry, kind, role, record, &timestamp, reading.options);
+        if let Some(usage) =
+            record.message.and_then(|message| message.usage).filter(|_| reading.options.usage)
+        {
             self.add_usage(usage);
         }
-        if !options.search.is_empty() {
-            let found = options.search.look(Raw::checked(record.bytes), kind, role);
+        if !reading.options.search.is_empty() {
+            let found = reading.options.search.look(Raw::checked(record.bytes), kind, role);
             self.found.extend(found.map(|found| (entry, found)));
         }
         self.entries.push(Entry {
@@ -221,28 +228,22 @@ impl Part {
         role: Role,
         record: &Record,
         blocks: &[Block],
-        options: &Options,
+        reading: &Reading,
     ) -> Slice {
-        let Some(rows) = &options.rows else { return Slice::default() };
-        let readable = match rows.form {
-            Form::Readable => row::readable::text(kind, role, record),
+        let agent = reading.agent;
+        let Some(rows) = &reading.options.rows else { return Slice::default() };
+        let text = match rows.form {
+            Form::Readable => readable::text(kind, role, record),
             Form::Agent => None,
         };
-        let text = readable.unwrap_or_else(|| match options.dialect {
-            Dialect::Pi => row::pi::text(kind, role, record, blocks),
-            Dialect::OhMyPi => row::omp::text(kind, role, record, blocks),
-        });
+        let text = text.unwrap_or_else(|| agent.row(kind, role, record, blocks));
         if rows.searchable {
-            let text = match options.dialect {
-                Dialect::Pi => row::pi::searchable(kind, role, record, blocks),
-                Dialect::OhMyPi => row::omp::searchable(kind, role, record, blocks),
-            };
-            let text = self.keep(&text);
+            let text = self.keep(&agent.searchable(kind, role, record, blocks));
             self.searchable.push(text);
         }
         if kind == Kind::Message && role == Role::Assistant {
             for block in blocks.iter().filter(|block| block.kind.is_some_and(|kind| kind.is("toolCall"))) {
-                let call = self.tool_call(entry, block, rows, options.dialect);
+                let call = self.tool_call(entry, block, rows, reading);
                 self.tool_calls.push(call);
             }
         }
@@ -255,21 +256,18 @@ impl Part {
         self.keep(&text)
     }
 
-    fn tool_call(&mut self, entry: EntryIx, block: &Block, rows: &RowOptions, dialect: Dialect) -> ToolCall {
+    fn tool_call(&mut self, entry: EntryIx, block: &Block, rows: &RowOptions, reading: &Reading) -> ToolCall {
         let name = block.name.and_then(Raw::text).unwrap_or_default();
         let arguments = block.arguments.unwrap_or(Raw::NULL);
         let id = self.keep(&block.id.and_then(Raw::text).unwrap_or_default());
         if rows.form == Form::Readable {
-            let folders = Folders { cwd: rows.cwd.as_ref(), home: rows.home.as_ref() };
-            let call = row::readable::call(&name, arguments, folders);
+            let folders = Folders { cwd: reading.cwd, home: rows.home.as_ref() };
+            let call = readable::call(&name, arguments, folders);
             // A row is short.
             let path = (call.path.start as u16, call.path.end as u16);
             return ToolCall { entry, id, name: self.keep(&name), row: self.keep(&call.text), path };
         }
-        let row = match dialect {
-            Dialect::Pi => row::pi::tool_call(&name, arguments, rows.home.as_ref()),
-            Dialect::OhMyPi => row::omp_call::tool_call(&name, arguments, rows.home.as_ref()),
-        };
+        let row = reading.agent.call_row(&name, arguments, rows.home.as_ref());
         ToolCall { entry, id, name: Slice::default(), row: self.keep(&row), path: (0, 0) }
     }
 
@@ -412,12 +410,6 @@ fn message_place(line: &[u8], record: &Record) -> InLine {
     }
 }
 
-/// The name of a draft-tree head other than `main`.
-pub fn named_head(entry: Raw<'_>) -> Option<Text<'_>> {
-    let is_head = entry.get("type").is_some_and(|kind| kind.is("head"));
-    entry.get_text("name").filter(|name| is_head && !name.is_empty() && *name != "main")
-}
-
 fn decoded(string: RawString) -> Vec<u8> {
     decode(string.bytes).into_bytes()
 }
@@ -430,23 +422,16 @@ fn role_of(kind: Kind, record: &Record, version: Version) -> Role {
     }
 }
 
-fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], dialect: Dialect) -> Flags {
+fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], agent: &dyn Agent) -> Flags {
     let mut flags = Flags::default();
-    if dialect == Dialect::OhMyPi && row::omp::is_user_request(kind, role, record) {
+    if agent.is_user_request(kind, role, record) {
         flags.insert(Flags::USER_REQUEST);
     }
     if let (Kind::Message, Some(message)) = (kind, &record.message) {
         if matches!(message.content, Content::None) {
             flags.insert(Flags::NO_CONTENT);
         }
-        if role == Role::User {
-            flags.insert(Flags::USER_REQUEST);
-        }
-        let silent = match dialect {
-            Dialect::Pi => row::pi::is_silent(message, blocks),
-            Dialect::OhMyPi => row::omp::is_silent(message, blocks),
-        };
-        if role == Role::Assistant && silent {
+        if role == Role::Assistant && agent.is_silent(message, blocks) {
             flags.insert(Flags::SILENT);
         }
         ended(role, message, &mut flags);

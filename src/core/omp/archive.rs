@@ -4,8 +4,9 @@
 //! into its blob store are never fetched: the answer is the agent's where the blob is not there.
 
 use super::data_url::elided;
-use super::value::{self, fixed1, grouped};
+use crate::core::content;
 use crate::core::json::Raw;
+use crate::core::json::js;
 use crate::core::json::write::Object;
 use crate::core::text::{Text, utf16_len};
 
@@ -105,13 +106,13 @@ impl<'a> Archive<'a> {
 
     fn blocks(&self, budget: usize) -> Vec<Vec<u8>> {
         let middle = self.middle(budget);
-        let has_images = middle.iter().any(|piece| matches!(piece, Piece::Image(_)));
-        let has_gaps = middle.iter().any(|piece| matches!(piece, Piece::Text(_)));
+        let has_images = middle.iter().any(|piece| matches!(piece, ArchiveBlock::Image(_)));
+        let has_gaps = middle.iter().any(|piece| matches!(piece, ArchiveBlock::Text(_)));
         let mut pieces = Vec::new();
         if let Some(head) = &self.head {
             let mut text = readable(head);
             text.push_str(if has_images { "\n-------------- imaged middle below\n" } else { "" });
-            pieces.push(Piece::Text(text));
+            pieces.push(ArchiveBlock::Text(text));
         }
         pieces.extend(middle);
         if let Some(tail) = &self.tail {
@@ -122,15 +123,15 @@ impl<'a> Archive<'a> {
             });
             text.push(&readable(tail));
             match pieces.last_mut() {
-                Some(Piece::Text(last)) => last.push(&text),
-                _ => pieces.push(Piece::Text(text)),
+                Some(ArchiveBlock::Text(last)) => last.push(&text),
+                _ => pieces.push(ArchiveBlock::Text(text)),
             }
         }
-        pieces.iter().map(Piece::json).collect()
+        pieces.iter().map(ArchiveBlock::json).collect()
     }
 
     /// The pictures, newest first as far as the budget goes, and a note for each gap.
-    fn middle(&self, budget: usize) -> Vec<Piece<'a>> {
+    fn middle(&self, budget: usize) -> Vec<ArchiveBlock<'a>> {
         let mut used = 0;
         let slot = |frame: &Frame<'a>| {
             if frame.is_blob {
@@ -149,7 +150,7 @@ impl<'a> Archive<'a> {
             match slot {
                 Slot::Shown(frame) => {
                     pieces.extend(gap.close());
-                    pieces.push(Piece::Image(frame));
+                    pieces.push(ArchiveBlock::Image(frame));
                 }
                 Slot::Unavailable => pieces.extend(gap.grow(0, true)),
                 Slot::Over(bytes) => pieces.extend(gap.grow(bytes, false)),
@@ -181,16 +182,16 @@ enum Slot<'a> {
     Over(usize),
 }
 
-enum Piece<'a> {
+enum ArchiveBlock<'a> {
     Text(Text<'a>),
     Image(Raw<'a>),
 }
 
-impl Piece<'_> {
+impl ArchiveBlock<'_> {
     fn json(&self) -> Vec<u8> {
         match self {
-            Piece::Text(text) => Object::new().str("type", "text").text("text", text).finish(),
-            Piece::Image(frame) => {
+            ArchiveBlock::Text(text) => content::text_block(text),
+            ArchiveBlock::Image(frame) => {
                 let member = |key| frame.get(key).unwrap_or(Raw::NULL);
                 Object::new()
                     .str("type", "image")
@@ -215,7 +216,7 @@ struct Gap {
 
 impl Gap {
     /// Adds a frame; the note for the gap before it, where that had another reason.
-    fn grow<'a>(&mut self, bytes: usize, unavailable: bool) -> Option<Piece<'a>> {
+    fn grow<'a>(&mut self, bytes: usize, unavailable: bool) -> Option<ArchiveBlock<'a>> {
         let before = if self.unavailable == unavailable { None } else { self.close() };
         self.unavailable = unavailable;
         self.frames += 1;
@@ -223,16 +224,16 @@ impl Gap {
         before
     }
 
-    fn close<'a>(&mut self) -> Option<Piece<'a>> {
+    fn close<'a>(&mut self) -> Option<ArchiveBlock<'a>> {
         let Gap { frames, bytes, unavailable } = std::mem::take(self);
         if frames == 0 {
             return None;
         }
         let many = if frames == 1 { "" } else { "s" };
-        let count = grouped(frames as f64);
+        let count = js::grouped(frames as f64);
         if unavailable {
             let rule = "--------------";
-            return Some(Piece::Text(
+            return Some(ArchiveBlock::Text(
                 format!("{rule} {count} archived image frame{many} unavailable here {rule}").into(),
             ));
         }
@@ -247,15 +248,15 @@ impl Gap {
             "-------------- snapcompact image middle omitted\n{count} archived image frame{many} could not be \
              included.{size} The compacted summary and visible text edges remain available.\n--------------"
         );
-        Some(Piece::Text(note.into()))
+        Some(ArchiveBlock::Text(note.into()))
     }
 }
 
 fn data_size(bytes: f64) -> String {
     match bytes {
-        1_000_000.0.. => format!("{} MB", fixed1(bytes / 1_000_000.0)),
-        1_000.0.. => format!("{} KB", fixed1(bytes / 1_000.0)),
-        _ => format!("{} B", value::number_text(bytes)),
+        1_000_000.0.. => format!("{} MB", js::fixed1(bytes / 1_000_000.0)),
+        1_000.0.. => format!("{} KB", js::fixed1(bytes / 1_000.0)),
+        _ => format!("{} B", js::number_text(bytes)),
     }
 }
 

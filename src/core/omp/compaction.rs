@@ -9,9 +9,9 @@
 //! The cut keeps whole groups of a turn and its results: as many as fit, at least the last.
 
 use super::message;
-use super::value::{self, members};
 use super::{files, tokens};
 use crate::core::bodies::{Bodies, Body, Message};
+use crate::core::content;
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::prepare::{FileOps, FirstKept, Preparation};
@@ -91,7 +91,7 @@ fn ends_compacted(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> i
         return Ok(false);
     };
     let line = bodies.line(last)?;
-    Ok(!value::truthy(Raw::checked(line.trim_ascii()), "providerReplayThroughEntryId"))
+    Ok(!content::truthy(Raw::checked(line.trim_ascii()), "providerReplayThroughEntryId"))
 }
 
 /// The estimate may fall short of what a provider counts: then less is kept.
@@ -126,7 +126,7 @@ impl Since {
         let line = Raw::checked(line.trim_ascii());
         files::add_details(line, ops);
         let names = ["summary", "firstKeptEntryId", "preserveData", "providerReplayThroughEntryId"];
-        let [summary, first_kept, preserved, through] = members(line, names);
+        let [summary, first_kept, preserved, through] = content::members(line, names);
         let place = |id: Option<Raw>| {
             let id = id.and_then(Raw::text).filter(|id| !id.is_empty())?;
             path[..previous].iter().position(|&ix| session.id(ix) == id)
@@ -145,25 +145,26 @@ impl Since {
 fn is_replayed(preserved: Raw) -> bool {
     let Some(remote) = preserved.get("openaiRemoteCompaction") else { return false };
     let names = ["provider", "replacementHistory", "compactionItem"];
-    let [provider, history, item] = members(remote, names);
+    let [provider, history, item] = content::members(remote, names);
     let item = item.unwrap_or(Raw::NULL);
     let classic =
-        value::is(item, "type", "compaction") && item.get("encrypted_content").is_some_and(Raw::is_string);
+        content::is(item, "type", "compaction") && item.get("encrypted_content").is_some_and(Raw::is_string);
     let named = provider.and_then(Raw::text).is_some_and(|provider| !provider.is_empty());
-    history.is_some_and(Raw::is_array) && (named || classic || value::is(item, "type", "compaction_summary"))
+    history.is_some_and(Raw::is_array)
+        && (named || classic || content::is(item, "type", "compaction_summary"))
 }
 
 /// The messages in question, each with its estimate and what a cut may do there.
 struct Said {
     messages: Vec<Message>,
     tokens: Vec<u64>,
-    places: Vec<Place>,
+    places: Vec<CutPoint>,
     /// Where each stands among the entries that were read.
     on_path: Vec<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum CutPoint {
     /// A turn starts here.
     TurnStart,
     /// A cut may fall here, inside a turn.
@@ -196,11 +197,11 @@ impl Said {
 
     /// The agent's choice.
     fn choose(&self, budget: f64) -> Cut {
-        let mut at = self.places.iter().rposition(|&place| place != Place::Fixed);
+        let mut at = self.places.iter().rposition(|&place| place != CutPoint::Fixed);
         let mut kept = 0;
         for here in (0..self.messages.len()).rev() {
             kept += self.tokens[here];
-            if self.places[here] == Place::Fixed {
+            if self.places[here] == CutPoint::Fixed {
                 continue;
             }
             if kept as f64 > budget {
@@ -212,22 +213,22 @@ impl Said {
     }
 
     fn cut_before(&self, at: usize) -> Cut {
-        let starts = |&here: &usize| self.places[here] == Place::TurnStart;
-        let divides = self.places.get(at).is_some_and(|&place| place != Place::TurnStart);
+        let starts = |&here: &usize| self.places[here] == CutPoint::TurnStart;
+        let divides = self.places.get(at).is_some_and(|&place| place != CutPoint::TurnStart);
         Cut { at, turn_start: (0..at).rev().find(starts).filter(|_| divides) }
     }
 }
 
-fn place(session: &Session, ix: EntryIx) -> Place {
+fn place(session: &Session, ix: EntryIx) -> CutPoint {
     let entry = session.entry(ix);
     match (entry.kind, entry.role) {
-        (Kind::BranchSummary | Kind::CustomMessage, _) => Place::TurnStart,
-        (Kind::Message, Role::User | Role::BashExecution) => Place::TurnStart,
+        (Kind::BranchSummary | Kind::CustomMessage, _) => CutPoint::TurnStart,
+        (Kind::Message, Role::User | Role::BashExecution) => CutPoint::TurnStart,
         (
             Kind::Message,
             Role::Assistant | Role::HookMessage | Role::BranchSummary | Role::CompactionSummary,
-        ) => Place::Inside,
-        _ => Place::Fixed,
+        ) => CutPoint::Inside,
+        _ => CutPoint::Fixed,
     }
 }
 
@@ -245,20 +246,20 @@ fn message_of(session: &Session, ix: EntryIx, line: Raw) -> Option<Body> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::pi::testing::{Made, assistant, call, chain, compacted, result, user};
+    use crate::core::pi::testing::{Sample, assistant, call, chain, compacted, result, user};
 
-    fn prepared(made: &Made, keep: u64, first_kept: Option<FirstKept>) -> Option<Preparation> {
+    fn prepared(made: &Sample, keep: u64, first_kept: Option<FirstKept>) -> Option<Preparation> {
         prepare(&made.session, &made.path(), &made.bodies(), keep, first_kept).unwrap()
     }
 
     /// First kept, history, prefix.
-    fn parts(made: &Made, preparation: &Preparation) -> (String, Vec<String>, Vec<String>) {
+    fn parts(made: &Sample, preparation: &Preparation) -> (String, Vec<String>, Vec<String>) {
         let kept = preparation.first_kept.map(|ix| made.session.id(ix).to_string());
         let (history, prefix) = (&preparation.messages_to_summarize, &preparation.turn_prefix_messages);
         (kept.unwrap_or_default(), made.ids(history), made.ids(prefix))
     }
 
-    fn turns() -> Made {
+    fn turns() -> Sample {
         chain(&[
             user("a"),
             assistant("b"),

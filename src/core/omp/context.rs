@@ -8,9 +8,10 @@
 //! A reset behind the last compaction leaves only what follows it. Then calls without an answer and
 //! failed turns are taken out (`repair`).
 
-use super::repair::{Facts, Item, repaired};
-use super::{archive, message, notes, settings, value};
+use super::repair::{Item, MessageKind, repaired};
+use super::{archive, message, notes, settings};
 use crate::core::bodies::{Bodies, Body, Context, Message};
+use crate::core::content;
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::write::Object;
@@ -27,7 +28,7 @@ pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Re
     let settings = settings::read(session, path, bodies)?;
     let mut emitter = Emitter { session, path, bodies, items: Vec::new() };
     if let Some(notes) = notes::message(session, path, bodies)? {
-        emitter.items.push((notes, Facts::Other));
+        emitter.items.push((notes, MessageKind::Other));
     }
     emitter.emit()?;
     Ok(Context { messages: repaired(emitter.items, bodies)?, settings })
@@ -70,8 +71,8 @@ impl Emitter<'_> {
             time_ms: predated,
         };
         let summary = message::compaction_summary(line, self.session.entry(ix), &extras);
-        self.items.push((Message { entry: ix, body: Body::Built(summary) }, Facts::Other));
-        if value::is(line.get("details").unwrap_or(Raw::NULL), "kind", "experimental-context-rollover") {
+        self.items.push((Message { entry: ix, body: Body::Built(summary) }, MessageKind::Other));
+        if content::is(line.get("details").unwrap_or(Raw::NULL), "kind", "experimental-context-rollover") {
             self.last_request(at, reset, first_kept)?;
         }
         let kept = match kept_is_replayed {
@@ -93,7 +94,7 @@ impl Emitter<'_> {
     /// One millisecond before the first entry that the compaction at `at` leaves.
     fn before_retained(&self, first_kept: Option<usize>, at: usize) -> Option<f64> {
         let retained = first_kept.filter(|&kept| kept < at).unwrap_or(at + 1);
-        let time = value::time(self.session.entry(*self.path.get(retained)?));
+        let time = self.session.entry(*self.path.get(retained)?).js_time();
         time.is_finite().then_some(time - 1.0)
     }
 
@@ -133,18 +134,18 @@ impl Emitter<'_> {
             Kind::CustomMessage => {
                 let line = self.bodies.line(ix)?;
                 let line = Raw::checked(line.trim_ascii());
-                let transient = message::TRANSIENT.iter().any(|name| value::is(line, "customType", name));
+                let transient = message::TRANSIENT.iter().any(|name| content::is(line, "customType", name));
                 message::custom(line, entry).filter(|_| !transient).and_then(|json| {
-                    let facts = Facts::of(Raw::checked(&json))?;
-                    Some((Message { entry: ix, body: Body::Built(json) }, facts))
+                    let kind = MessageKind::of(Raw::checked(&json))?;
+                    Some((Message { entry: ix, body: Body::Built(json) }, kind))
                 })
             }
             Kind::BranchSummary => {
                 let line = self.bodies.line(ix)?;
                 let line = Raw::checked(line.trim_ascii());
-                value::truthy(line, "summary").then(|| {
+                content::truthy(line, "summary").then(|| {
                     let json = message::branch_summary(line, entry);
-                    (Message { entry: ix, body: Body::Built(json) }, Facts::Other)
+                    (Message { entry: ix, body: Body::Built(json) }, MessageKind::Other)
                 })
             }
             _ => None,
@@ -157,13 +158,13 @@ impl Emitter<'_> {
     fn stored(&self, ix: EntryIx) -> io::Result<Option<Item>> {
         let role = self.session.entry(ix).role;
         if !matches!(role, Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing) {
-            return Ok(Some((Message { entry: ix, body: Body::Stored }, Facts::Other)));
+            return Ok(Some((Message { entry: ix, body: Body::Stored }, MessageKind::Other)));
         }
         let line = self.bodies.line(ix)?;
         let Some(message) = Raw::checked(line.trim_ascii()).get("message") else { return Ok(None) };
         let body = message::loaded(message, role);
-        let facts = Facts::of(if let Body::Built(json) = &body { Raw::checked(json) } else { message });
-        Ok(facts.map(|facts| (Message { entry: ix, body }, facts)))
+        let kind = MessageKind::of(if let Body::Built(json) = &body { Raw::checked(json) } else { message });
+        Ok(kind.map(|kind| (Message { entry: ix, body }, kind)))
     }
 }
 
@@ -205,7 +206,7 @@ mod tests {
         let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
         let told = |json: &String| {
             let json = Raw::checked(json.as_bytes());
-            let text = message::joined_text(json.get("content").or(json.get("summary")), "");
+            let text = content::joined_text(json.get("content").or(json.get("summary")), "");
             format!("{} {text}", json.get_text("role").unwrap())
         };
         made.json(&context.messages).iter().map(told).collect()

@@ -1,7 +1,8 @@
 //! Inline images in archived text: their bytes say nothing to a reader, and a cut one is refused by
 //! providers, so each data URL becomes a short note (`elideDataUrls` of snapcompact, for archives).
 
-use super::value::number_text;
+use crate::core::json::js;
+use crate::core::text;
 use crate::core::text::{Text, is_js_space, utf16_len};
 
 /// The text with every base64 data URL replaced, its Markdown image or link around it included.
@@ -24,7 +25,7 @@ pub fn elided(text: &Text) -> Text<'static> {
             out.extend_from_slice(&bytes[opener..start]);
         }
         let note =
-            format!("[data URL omitted: {}, {} base64 chars]", ascii(url.mime), number_text(url.chars));
+            format!("[data URL omitted: {}, {} base64 chars]", ascii(url.mime), js::number_text(url.chars));
         out.extend_from_slice(note.as_bytes());
         if !wrapped {
             out.extend_from_slice(&bytes[url.payload_end..url.end]);
@@ -137,7 +138,7 @@ fn parameter_end(bytes: &[u8], start: usize) -> Option<usize> {
 /// Where `![label](` right before the URL starts, not before `cursor`.
 fn markdown_opener(bytes: &[u8], url: usize, cursor: usize) -> Option<usize> {
     let before = &bytes[cursor..url];
-    let trimmed = super::value::trim_end(before);
+    let trimmed = text::trim_end(before);
     let label = trimmed.strip_suffix(b"](")?;
     let from = label.iter().rposition(|&byte| byte == b']' || byte == b'\n').map_or(0, |at| at + 1);
     let opener = cursor + from + label[from..].iter().position(|&byte| byte == b'[')?;

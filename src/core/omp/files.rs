@@ -1,14 +1,14 @@
 //! The files a summary is about: found in tool calls, kept in `details`, listed under the text.
 
-use super::message::is_block;
 use super::path_tree::outline;
 use super::template;
-use super::value::{self, members};
 use crate::core::bodies::{Bodies, Body, Message};
+use crate::core::content;
 use crate::core::entry::Role;
 use crate::core::json::Raw;
 use crate::core::prepare::{FileLists, FileOps, Paths};
 use crate::core::session::Session;
+use crate::core::text;
 use crate::core::text::Text;
 use std::io;
 
@@ -32,7 +32,7 @@ pub fn add_message(
         return Ok(());
     }
     message.with(bodies, |raw| {
-        let [role, content] = members(raw, ["role", "content"]);
+        let [role, content] = content::members(raw, ["role", "content"]);
         if role.is_some_and(|role| role.is("assistant")) {
             content.into_iter().flat_map(Raw::items).for_each(|block| add_call(block, ops));
         }
@@ -40,9 +40,11 @@ pub fn add_message(
 }
 
 fn add_call(block: Raw, ops: &mut FileOps) {
-    let [name, arguments] = members(block, ["name", "arguments"]);
+    let [name, arguments] = content::members(block, ["name", "arguments"]);
     let path = arguments.and_then(|arguments| arguments.get_text("path")).filter(|path| !path.is_empty());
-    let Some(path) = path.filter(|path| is_block(block, "toolCall") && !is_url(path)) else { return };
+    let Some(path) = path.filter(|path| content::is_block(block, "toolCall") && !is_url(path)) else {
+        return;
+    };
     match name.and_then(Raw::text).unwrap_or_default().as_bytes() {
         b"read" => ops.read.insert(without_selector(&path)),
         b"write" => ops.written.insert(path),
@@ -53,10 +55,10 @@ fn add_call(block: Raw, ops: &mut FileOps) {
 
 /// Adds the files in the `details` of a summary that the agent itself wrote.
 pub fn add_details(line: Raw, ops: &mut FileOps) {
-    let [from_extension, details] = members(line, ["fromExtension", "details"]);
+    let [from_extension, details] = content::members(line, ["fromExtension", "details"]);
     let own = !from_extension.is_some_and(Raw::is_truthy);
     let Some(details) = details.filter(|_| own) else { return };
-    let [read, modified] = members(details, ["readFiles", "modifiedFiles"]);
+    let [read, modified] = content::members(details, ["readFiles", "modifiedFiles"]);
     texts(read).for_each(|path| ops.read.insert(without_selector(&path)));
     texts(modified).for_each(|path| ops.edited.insert(path));
 }
@@ -131,7 +133,7 @@ fn without_lists(summary: &Text) -> Text<'static> {
     ] {
         text = without_tag(&text, open.as_bytes(), close.as_bytes());
     }
-    Text::from_wtf8(value::trim_end(&text).to_vec())
+    Text::from_wtf8(text::trim_end(&text).to_vec())
 }
 
 fn without_tag(text: &[u8], open: &[u8], close: &[u8]) -> Vec<u8> {
@@ -141,7 +143,7 @@ fn without_tag(text: &[u8], open: &[u8], close: &[u8]) -> Vec<u8> {
         let Some(end) = memchr::memmem::find(&rest[start + open.len()..], close) else { break };
         out.extend_from_slice(&rest[..start]);
         let behind = &rest[start + open.len() + end + close.len()..];
-        rest = &behind[value::leading_space(behind)..];
+        rest = &behind[text::leading_space(behind)..];
     }
     out.extend_from_slice(rest);
     out

@@ -4,12 +4,13 @@
 //! so this goes over the list. Instructions that steer a turn are given as they are: the agent wraps
 //! them later, on their way to the provider.
 
-use super::message::{self, INTERRUPTED_THINKING, is_block};
+use super::message::{self, INTERRUPTED_THINKING};
 use super::notice::notice;
 use super::template;
-use super::value::{self, members, string};
 use crate::core::bodies::{Bodies, Message};
+use crate::core::content;
 use crate::core::json::edit::Edit;
+use crate::core::json::js;
 use crate::core::json::write::{Object, array};
 use crate::core::json::{Raw, string as json_string};
 use crate::core::text::Text;
@@ -37,7 +38,7 @@ struct Converter {
 
 impl Converter {
     fn take(&mut self, message: Raw, emit: &mut Emit) -> io::Result<()> {
-        let [role, custom_type] = members(message, ["role", "customType"]);
+        let [role, custom_type] = content::members(message, ["role", "customType"]);
         let role = role.and_then(Raw::text).unwrap_or_default();
         let explains = role == "custom" && custom_type.is_some_and(|kind| kind.is(INTERRUPTED_THINKING));
         self.release(explains, emit)?;
@@ -55,7 +56,7 @@ impl Converter {
     fn release(&mut self, explained: bool, emit: &mut Emit) -> io::Result<()> {
         let Some(turn) = self.held.take() else { return Ok(()) };
         let turn = Raw::checked(&turn);
-        let [id, error, stop_reason] = members(turn, ["errorId", "errorMessage", "stopReason"]);
+        let [id, error, stop_reason] = content::members(turn, ["errorId", "errorMessage", "stopReason"]);
         let interrupted =
             stop_reason.is_some_and(|reason| reason.is("aborted")) && message::is_user_interrupt(id, error);
         if !explained && !interrupted {
@@ -78,12 +79,15 @@ impl Converter {
 fn breaks_off(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     let mut blocks: Vec<_> = turn.get("content").unwrap_or(Raw::NULL).items().collect();
     let whole = blocks.len();
-    while blocks.pop_if(|block| is_block(*block, "text") && value::is_blank(*block, "text")).is_some() {}
+    while blocks
+        .pop_if(|block| content::is_block(*block, "text") && content::is_blank(*block, "text"))
+        .is_some()
+    {}
     let end = blocks.len();
     let unsigned = |block: &mut Raw| {
-        is_block(*block, "thinking")
-            && !value::is_blank(*block, "thinking")
-            && !value::truthy(*block, "thinkingSignature")
+        content::is_block(*block, "thinking")
+            && !content::is_blank(*block, "thinking")
+            && !content::truthy(*block, "thinkingSignature")
     };
     while blocks.pop_if(unsigned).is_some() {}
     (whole == 0 || blocks.len() < end).then_some(blocks)
@@ -95,7 +99,7 @@ fn one(role: &Text, message: Raw) -> Vec<Vec<u8>> {
         b"user" => vec![attributed(message, "user")],
         b"developer" => vec![attributed(message, "agent")],
         b"toolResult" => vec![tool_result(message)],
-        b"bashExecution" | b"pythonExecution" if value::truthy(message, "excludeFromContext") => Vec::new(),
+        b"bashExecution" | b"pythonExecution" if content::truthy(message, "excludeFromContext") => Vec::new(),
         b"bashExecution" => vec![execution(message, &bash_text(message), message.get("images"))],
         b"pythonExecution" => vec![execution(message, &python_text(message), None)],
         b"fileMention" => file_mention(message),
@@ -116,7 +120,7 @@ fn attributed(message: Raw, default: &str) -> Vec<u8> {
 }
 
 fn tool_result(message: Raw) -> Vec<u8> {
-    let [attribution, pruned_at, content] = members(message, ["attribution", "prunedAt", "content"]);
+    let [attribution, pruned_at, content] = content::members(message, ["attribution", "prunedAt", "content"]);
     let Ok(mut edit) = Edit::new(message.bytes()) else { return message.bytes().to_vec() };
     if let (Some(_), Some(content)) = (pruned_at, content.filter(|content| content.is_array())) {
         edit.set("content", &pruned(content));
@@ -129,17 +133,17 @@ fn tool_result(message: Raw) -> Vec<u8> {
 
 /// The content of a pruned result: all its text in the first text block.
 fn pruned(content: Raw) -> Vec<u8> {
-    let mut text = message::joined_text(Some(content), "");
+    let mut text = content::joined_text(Some(content), "");
     if text.is_empty() {
         text = Text::from("[Output truncated]");
     }
-    let mut text = Some(text_block(&text));
+    let mut text = Some(content::text_block(&text));
     let mut blocks = Vec::new();
-    if !content.items().any(|block| is_block(block, "text")) {
+    if !content.items().any(|block| content::is_block(block, "text")) {
         blocks.extend(text.take());
     }
     for block in content.items() {
-        if is_block(block, "text") {
+        if content::is_block(block, "text") {
             blocks.extend(text.take());
         } else {
             blocks.push(block.bytes().to_vec());
@@ -151,13 +155,13 @@ fn pruned(content: Raw) -> Vec<u8> {
 /// A command that the person ran.
 fn execution(message: Raw, text: &Text, images: Option<Raw>) -> Vec<u8> {
     let images = images.into_iter().flat_map(Raw::items).map(|image| image.bytes().to_vec());
-    let content = array(std::iter::once(text_block(text)).chain(images));
+    let content = array(std::iter::once(content::text_block(text)).chain(images));
     told("user", &content, "user", message.get("timestamp"))
 }
 
 fn bash_text(message: Raw) -> Text<'static> {
     let mut text = Text::from("Ran `");
-    text.push(&string(message.get("command")));
+    text.push(&js::template(message.get("command")));
     text.push_str("`\n");
     ending(&mut text, message, ["", "command cancelled", "Command exited with code "]);
     text
@@ -165,7 +169,7 @@ fn bash_text(message: Raw) -> Text<'static> {
 
 fn python_text(message: Raw) -> Text<'static> {
     let mut text = Text::from("Ran Python:\n```python\n");
-    text.push(&string(message.get("code")));
+    text.push(&js::template(message.get("code")));
     text.push_str("\n```\n");
     ending(&mut text, message, ["Output:\n", "execution cancelled", "Execution failed with code "]);
     text
@@ -173,12 +177,13 @@ fn python_text(message: Raw) -> Text<'static> {
 
 /// What a command wrote, and how it ended.
 fn ending(text: &mut Text, message: Raw, [before, cancelled_as, failed_as]: [&str; 3]) {
-    let [output, cancelled, code, meta] = members(message, ["output", "cancelled", "exitCode", "meta"]);
+    let [output, cancelled, code, meta] =
+        content::members(message, ["output", "cancelled", "exitCode", "meta"]);
     match output.filter(|output| output.is_truthy()) {
         Some(output) => {
             text.push_str(before);
             text.push_str("```\n");
-            text.push(&string(Some(output)));
+            text.push(&js::string(output));
             text.push_str("\n```");
         }
         None => text.push_str("(no output)"),
@@ -187,7 +192,7 @@ fn ending(text: &mut Text, message: Raw, [before, cancelled_as, failed_as]: [&st
         text.push_str(&format!("\n\n({cancelled_as})"));
     } else if let Some(code) = code.filter(|code| !code.is_null() && code.number() != Some(0.0)) {
         text.push_str(&format!("\n\n{failed_as}"));
-        text.push(&string(Some(code)));
+        text.push(&js::string(code));
     }
     if let Some(meta) = meta.filter(|meta| meta.is_truthy()) {
         text.push(&notice(Some(meta)));
@@ -196,16 +201,17 @@ fn ending(text: &mut Text, message: Raw, [before, cancelled_as, failed_as]: [&st
 
 /// Mentioned files: text ones and those that carry an image are told apart.
 fn file_mention(message: Raw) -> Vec<Vec<u8>> {
-    let [files, timestamp] = members(message, ["files", "timestamp"]);
+    let [files, timestamp] = content::members(message, ["files", "timestamp"]);
     let files: Vec<_> = files.unwrap_or(Raw::NULL).items().collect();
-    let (images, texts): (Vec<Raw>, Vec<Raw>) = files.iter().partition(|file| value::truthy(**file, "image"));
+    let (images, texts): (Vec<Raw>, Vec<Raw>) =
+        files.iter().partition(|file| content::truthy(**file, "image"));
     let mut out = Vec::new();
     if !texts.is_empty() {
-        out.push(told("developer", &array([text_block(&mentioned(&texts))]), "user", timestamp));
+        out.push(told("developer", &content::text_content(&mentioned(&texts)), "user", timestamp));
     }
     if !images.is_empty() {
         let blocks = images.iter().filter_map(|file| file.get("image")).map(|image| image.bytes().to_vec());
-        let content = array(std::iter::once(text_block(&mentioned(&images))).chain(blocks));
+        let content = array(std::iter::once(content::text_block(&mentioned(&images))).chain(blocks));
         out.push(told("user", &content, "user", timestamp));
     }
     out
@@ -214,12 +220,12 @@ fn file_mention(message: Raw) -> Vec<Vec<u8>> {
 fn mentioned(files: &[Raw]) -> Text<'static> {
     let mut text = Text::default();
     for (at, file) in files.iter().enumerate() {
-        let [path, content] = members(*file, ["path", "content"]);
+        let [path, content] = content::members(*file, ["path", "content"]);
         text.push_str(if at == 0 { "<file path=\"" } else { "\n<file path=\"" });
-        text.push(&string(path));
+        text.push(&js::template(path));
         text.push_str("\">\n");
         if let Some(content) = content.filter(|content| content.is_truthy()) {
-            text.push(&string(Some(content)));
+            text.push(&js::string(content));
             text.push_str("\n");
         }
         text.push_str("</file>");
@@ -230,7 +236,7 @@ fn mentioned(files: &[Raw]) -> Text<'static> {
 /// An extension's message: the person's own where it is a skill or a prompt they are told to have
 /// sent, otherwise a developer's.
 fn custom(message: Raw) -> Vec<Vec<u8>> {
-    let [content, timestamp] = members(message, ["content", "timestamp"]);
+    let [content, timestamp] = content::members(message, ["content", "timestamp"]);
     let Some(content) = content.filter(|content| content.is_string() || content.is_array()) else {
         return Vec::new();
     };
@@ -245,7 +251,7 @@ fn custom(message: Raw) -> Vec<Vec<u8>> {
 
 /// The content of a prompt that came while the model was at work.
 fn interjected(content: Raw) -> Vec<u8> {
-    let text = message::joined_text(Some(content), "\n");
+    let text = content::joined_text(Some(content), "\n");
     if text.is_empty() {
         return content.bytes().to_vec();
     }
@@ -253,15 +259,17 @@ fn interjected(content: Raw) -> Vec<u8> {
     if content.is_string() {
         return json_string::encoded(&wrapped);
     }
-    let images =
-        content.items().filter(|block| is_block(*block, "image")).map(|block| block.bytes().to_vec());
-    array(std::iter::once(text_block(&wrapped)).chain(images))
+    let images = content
+        .items()
+        .filter(|block| content::is_block(*block, "image"))
+        .map(|block| block.bytes().to_vec());
+    array(std::iter::once(content::text_block(&wrapped)).chain(images))
 }
 
 /// A developer's message; images are the person's, since only there a model takes them.
 fn injected(message: Raw) -> Vec<Vec<u8>> {
     let names = ["content", "customType", "attribution", "timestamp"];
-    let [content, custom_type, attribution, timestamp] = members(message, names);
+    let [content, custom_type, attribution, timestamp] = content::members(message, names);
     let Some(content) = content.filter(|content| content.is_string() || content.is_array()) else {
         return Vec::new();
     };
@@ -274,7 +282,10 @@ fn injected(message: Raw) -> Vec<Vec<u8>> {
             .finish()
     };
     let of = |kind| {
-        content.items().filter(move |block| is_block(*block, kind)).map(|block| block.bytes().to_vec())
+        content
+            .items()
+            .filter(move |block| content::is_block(*block, kind))
+            .map(|block| block.bytes().to_vec())
     };
     if of("image").next().is_none() {
         return vec![say("developer", &as_blocks(content))];
@@ -284,33 +295,33 @@ fn injected(message: Raw) -> Vec<Vec<u8>> {
         out.push(say("developer", &array(of("text"))));
     }
     let mut lead = Text::from("Images attached to ");
-    lead.push(&string(custom_type));
+    lead.push(&js::template(custom_type));
     lead.push_str(".");
-    out.push(say("user", &array(std::iter::once(text_block(&lead)).chain(of("image")))));
+    out.push(say("user", &array(std::iter::once(content::text_block(&lead)).chain(of("image")))));
     out
 }
 
 fn branch_summary(message: Raw) -> Vec<u8> {
     let text = template::branch_summary(&summary_of(message));
-    summary(message, &array([text_block(&text)]), None)
+    summary(message, &content::text_content(&text), None)
 }
 
 fn compaction_summary(message: Raw) -> Vec<u8> {
     let [method, blocks, images, payload] =
-        members(message, ["method", "blocks", "images", "providerPayload"]);
+        content::members(message, ["method", "blocks", "images", "providerPayload"]);
     let text = match (blocks, method) {
         (Some(_), _) => summary_of(message),
         (None, Some(method)) if method.is("handoff") => template::handoff_summary(&summary_of(message)),
         _ => template::compaction_summary(&summary_of(message)),
     };
     let more = blocks.or(images).into_iter().flat_map(Raw::items).map(|block| block.bytes().to_vec());
-    let content = array(std::iter::once(text_block(&text)).chain(more));
+    let content = array(std::iter::once(content::text_block(&text)).chain(more));
     summary(message, &content, payload)
 }
 
 /// A summary's text as a template takes it: nothing where it is missing.
 fn summary_of(message: Raw) -> Text<'static> {
-    message.get_some("summary").map(|summary| string(Some(summary))).unwrap_or_default()
+    message.get_some("summary").map(js::string).unwrap_or_default().into_owned()
 }
 
 fn summary(message: Raw, content: &[u8], payload: Option<Raw>) -> Vec<u8> {
@@ -337,13 +348,9 @@ fn told(role: &str, content: &[u8], attribution: &str, timestamp: Option<Raw>) -
 /// A string as a text block; an array as it is.
 fn as_blocks(content: Raw) -> Vec<u8> {
     match content.text() {
-        Some(text) => array([text_block(&text)]),
+        Some(text) => content::text_content(&text),
         None => content.bytes().to_vec(),
     }
-}
-
-fn text_block(text: &Text) -> Vec<u8> {
-    Object::new().str("type", "text").text("text", text).finish()
 }
 
 #[cfg(test)]
@@ -370,7 +377,7 @@ mod tests {
     }
 
     fn text_of(json: &str) -> String {
-        message::joined_text(Raw::checked(json.as_bytes()).get("content"), "").to_string()
+        content::joined_text(Raw::checked(json.as_bytes()).get("content"), "").to_string()
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Messages as oh-my-pi makes them from entries, and what it asks of them.
 
-use super::value;
 use crate::core::bodies::Body;
+use crate::core::content;
 use crate::core::entry::{Entry, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::edit::Edit;
+use crate::core::json::js;
 use crate::core::json::write::{Object, array};
 use crate::core::text::Text;
 
@@ -20,31 +21,13 @@ pub const TRANSIENT: [&str; 2] = ["prewalk-plan", "vibe-mode-context"];
 const DEFAULT_CUSTOM_TYPE: &str = "custom-message";
 const USER_INTERRUPT: u32 = 0x0400_0000;
 
-/// Whether a content block is of this type.
-pub fn is_block(block: Raw, kind: &str) -> bool {
-    value::is(block, "type", kind)
-}
-
-/// The text blocks of an array of content, joined; the string itself where the content is one.
-pub fn joined_text(content: Option<Raw>, separator: &str) -> Text<'static> {
-    let Some(content) = content else { return Text::default() };
-    if let Some(text) = content.text() {
-        return text.into_owned();
-    }
-    let mut out = Text::default();
-    let texts = content.items().filter(|block| is_block(*block, "text"));
-    for (at, text) in texts.filter_map(|block| block.get_text("text")).enumerate() {
-        if at > 0 {
-            out.push_str(separator);
-        }
-        out.push(&text);
-    }
-    out
-}
-
 /// The ids of the tool calls in a content; `None` stands for an id that is no string.
 pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
-    content.items().filter(|block| is_block(*block, "toolCall")).map(|block| id_of(block, "id")).collect()
+    content
+        .items()
+        .filter(|block| content::is_block(*block, "toolCall"))
+        .map(|block| id_of(block, "id"))
+        .collect()
 }
 
 /// A tool call's id as a key.
@@ -58,12 +41,13 @@ pub fn loaded(message: Raw, role: Role) -> Body {
     if role != Role::Assistant {
         return Body::Stored;
     }
-    let [provider, payload] = value::members(message, ["provider", "providerPayload"]);
-    let replays = value::is(payload.unwrap_or(Raw::NULL), "type", "openaiResponsesHistory");
+    let [provider, payload] = content::members(message, ["provider", "providerPayload"]);
+    let replays = content::is(payload.unwrap_or(Raw::NULL), "type", "openaiResponsesHistory");
     if !replays || !provider.is_some_and(|provider| provider.is("github-copilot")) {
         return Body::Stored;
     }
-    let unsigned = |block: Raw| is_block(block, "thinking").then(|| without(block, "thinkingSignature"));
+    let unsigned =
+        |block: Raw| content::is_block(block, "thinking").then(|| without(block, "thinkingSignature"));
     let Ok(mut edit) = Edit::new(message.bytes()) else { return Body::Stored };
     edit.remove("providerPayload");
     if let Some(content) = message.get("content").filter(|content| content.is_array()) {
@@ -99,7 +83,7 @@ pub fn custom(line: Raw, entry: &Entry) -> Option<Vec<u8>> {
         .bool("display", line.get("display").and_then(Raw::bool).unwrap_or(false))
         .with(line.get("details"), |object, details| object.raw("details", details))
         .with(attribution, |object, attribution| object.str("attribution", attribution))
-        .number("timestamp", value::time(entry));
+        .number("timestamp", entry.js_time());
     Some(object.finish())
 }
 
@@ -115,7 +99,7 @@ pub fn plain_custom(line: Raw, entry: &Entry) -> Vec<u8> {
     let object = ["customType", "content", "display", "details", "attribution"]
         .into_iter()
         .fold(Object::new().str("role", "custom"), member);
-    object.number("timestamp", value::time(entry)).finish()
+    object.number("timestamp", entry.js_time()).finish()
 }
 
 /// A `branch_summary` entry as a message.
@@ -124,7 +108,7 @@ pub fn branch_summary(line: Raw, entry: &Entry) -> Vec<u8> {
         .str("role", "branchSummary")
         .with(line.get("summary"), |object, summary| object.raw("summary", summary))
         .with(line.get("fromId"), |object, from| object.raw("fromId", from))
-        .number("timestamp", value::time(entry))
+        .number("timestamp", entry.js_time())
         .finish()
 }
 
@@ -142,7 +126,7 @@ pub struct SummaryExtras {
 /// A `compaction` entry as a message.
 pub fn compaction_summary(line: Raw, entry: &Entry, extras: &SummaryExtras) -> Vec<u8> {
     let member = |object: Object, key| object.with(line.get(key), |object, value| object.raw(key, value));
-    let images = extras.blocks.iter().filter(|block| is_block(Raw::checked(block), "image"));
+    let images = extras.blocks.iter().filter(|block| content::is_block(Raw::checked(block), "image"));
     let images: Vec<_> = images.collect();
     let some = |blocks: Vec<&Vec<u8>>| (!blocks.is_empty()).then(|| array(blocks));
     ["summary", "shortSummary", "tokensBefore", "tokensAfter", "method"]
@@ -152,7 +136,7 @@ pub fn compaction_summary(line: Raw, entry: &Entry, extras: &SummaryExtras) -> V
         .with(some(extras.blocks.iter().collect()), |object, blocks| object.json("blocks", &blocks))
         .with(some(images), |object, images| object.json("images", &images))
         .with(line.get("warning"), |object, warning| object.raw("warning", warning))
-        .number("timestamp", extras.time_ms.unwrap_or_else(|| value::time(entry)))
+        .number("timestamp", extras.time_ms.unwrap_or_else(|| entry.js_time()))
         .finish()
 }
 
@@ -162,7 +146,7 @@ pub fn short_compaction_summary(line: Raw, entry: &Entry) -> Vec<u8> {
     ["summary", "shortSummary", "tokensBefore"]
         .into_iter()
         .fold(Object::new().str("role", "compactionSummary"), member)
-        .number("timestamp", value::time(entry))
+        .number("timestamp", entry.js_time())
         .finish()
 }
 
@@ -188,22 +172,22 @@ pub fn starts_user_turn(message: Raw) -> bool {
 
 /// Whether it is a skill that the person called.
 pub fn is_user_skill(message: Raw) -> bool {
-    value::is(message, "customType", SKILL_PROMPT) && value::is(message, "attribution", "user")
+    content::is(message, "customType", SKILL_PROMPT) && content::is(message, "attribution", "user")
 }
 
 /// Whether it is a prompt of someone who shares the session.
 pub fn is_user_collab(message: Raw) -> bool {
-    value::is(message, "customType", COLLAB_PROMPT) && value::is(message, "attribution", "user")
+    content::is(message, "customType", COLLAB_PROMPT) && content::is(message, "attribution", "user")
 }
 
 /// Whether a turn with this `errorId` and `errorMessage` ended because the person interrupted it.
 pub fn is_user_interrupt(id: Option<Raw>, message: Option<Raw>) -> bool {
-    value::has_bit(id, USER_INTERRUPT) || message.is_some_and(|message| message.is("Interrupted by user"))
+    js::has_bit(id, USER_INTERRUPT) || message.is_some_and(|message| message.is("Interrupted by user"))
 }
 
 /// Whether a turn that ended in an error said nothing before: it was never part of a context.
 pub fn is_empty_turn(content: Raw) -> bool {
-    let blank = |block: Raw, key| value::is_blank(block, key);
+    let blank = |block: Raw, key| content::is_blank(block, key);
     let says_something = |block: Raw| match block.get_text("type").unwrap_or_default().as_bytes() {
         b"text" => !blank(block, "text"),
         b"thinking" => !blank(block, "thinking") || !blank(block, "thinkingSignature"),
@@ -220,22 +204,22 @@ pub fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
     let message = if kind == Kind::Message { line.get("message")? } else { line };
     if is_user_request(line, kind, role) {
         let typed = if is_user_skill(message) { skill_draft(message) } else { None };
-        return Some(typed.unwrap_or_else(|| joined_text(message.get("content"), "")));
+        return Some(typed.unwrap_or_else(|| content::joined_text(message.get("content"), "")));
     }
-    let reedited = kind == Kind::CustomMessage && !value::is(line, "customType", SKILL_PROMPT);
-    reedited.then(|| joined_text(line.get("content"), ""))
+    let reedited = kind == Kind::CustomMessage && !content::is(line, "customType", SKILL_PROMPT);
+    reedited.then(|| content::joined_text(line.get("content"), ""))
 }
 
 /// What the person typed to call a skill.
 fn skill_draft(message: Raw) -> Option<Text<'static>> {
     let details = message.get("details").unwrap_or(Raw::NULL);
     if let Some(draft) =
-        value::trimmed(details, "__queueChipText").or_else(|| value::trimmed(details, "prompt"))
+        content::trimmed(details, "__queueChipText").or_else(|| content::trimmed(details, "prompt"))
     {
         return Some(draft);
     }
-    let arguments = value::trimmed(details, "args");
-    let Some(name) = value::trimmed(details, "name") else { return arguments };
+    let arguments = content::trimmed(details, "args");
+    let Some(name) = content::trimmed(details, "name") else { return arguments };
     let mut draft = Text::from("/skill:");
     draft.push(&name);
     if let Some(arguments) = arguments {

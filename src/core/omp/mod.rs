@@ -28,6 +28,3 @@ pub mod prompt;
 
 pub mod message;
 mod template;
-mod value;
-
-pub(in crate::core) use value::{has_bit, join, number, string};

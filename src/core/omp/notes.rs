@@ -1,8 +1,9 @@
 //! The notebook of the experimental context notes: the newest valid revision stands before all other
 //! messages.
 
-use super::{template, value};
+use super::template;
 use crate::core::bodies::{Bodies, Body, Message};
+use crate::core::content;
 use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::write::Object;
 use crate::core::json::{Raw, js};
@@ -32,7 +33,7 @@ pub fn message(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::
                     .str("customType", ENTRY_TYPE)
                     .text("content", &template::context_notes(&notes))
                     .bool("display", false)
-                    .number("timestamp", value::time(session.entry(ix)));
+                    .number("timestamp", session.entry(ix).js_time());
                 return Ok(Some(Message { entry: ix, body: Body::Built(message.finish()) }));
             }
             _ => {}
@@ -43,7 +44,7 @@ pub fn message(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::
 
 /// The text of a valid revision: `{version: 1, text}` and nothing else, within 16 KiB.
 fn notes(line: Raw<'_>) -> Option<Text<'_>> {
-    let data = line.get("data").filter(|_| value::is(line, "customType", ENTRY_TYPE))?;
+    let data = line.get("data").filter(|_| content::is(line, "customType", ENTRY_TYPE))?;
     let version = data.get("version").and_then(Raw::number);
     let text = data.get_text("text").filter(|text| text.as_bytes().len() <= MAX_BYTES)?;
     (version == Some(1.0) && js::entries(data).len() == 2).then_some(text)

@@ -2,8 +2,10 @@
 //! a language server complained about (`formatOutputNotice`).
 
 use super::path_tree::{Line, outline};
-use super::value::{fixed1, grouped, leading_space, members, number, number_text, string, truthy};
+use crate::core::content;
 use crate::core::json::Raw;
+use crate::core::json::js;
+use crate::core::text;
 use crate::core::text::Text;
 use std::collections::HashMap;
 
@@ -11,12 +13,12 @@ use std::collections::HashMap;
 pub fn notice(meta: Option<Raw>) -> Text<'static> {
     let meta = meta.unwrap_or(Raw::NULL);
     let names = ["truncation", "source", "artifactError", "limits", "diagnostics"];
-    let [truncation, source, artifact_error, limits, diagnostics] = members(meta, names);
+    let [truncation, source, artifact_error, limits, diagnostics] = content::members(meta, names);
     let mut parts: Vec<Text> = Vec::new();
     parts.extend(truncation.filter(|given| given.is_truthy()).map(|given| shown(given, source)));
     if let Some(error) = artifact_error.filter(|error| error.is_truthy()) {
         let mut text = Text::from("Full output was not saved completely (artifact ");
-        text.push(&string(Some(error)));
+        text.push(&js::string(error));
         text.push_str(" failed)");
         parts.push(text);
     }
@@ -38,20 +40,20 @@ fn reached(limits: Raw) -> Vec<Text<'static>> {
     let mut parts = Vec::new();
     for (key, what) in [("matchLimit", "matches"), ("resultLimit", "results"), ("headLimit", "results")] {
         if let Some(limit) = limits.get(key).filter(|limit| limit.is_truthy()) {
-            let [reached, suggestion] = members(limit, ["reached", "suggestion"]);
-            let mut part = string(reached);
+            let [reached, suggestion] = content::members(limit, ["reached", "suggestion"]);
+            let mut part = js::template(reached).into_owned();
             part.push_str(&format!(" {what} limit reached. Use limit="));
-            part.push(&string(suggestion));
+            part.push(&js::template(suggestion));
             part.push_str(" for more");
             parts.push(part);
         }
     }
     if let Some(limit) = limits.get("columnTruncated").filter(|limit| limit.is_truthy()) {
-        let [column, unit, artifact] = members(limit, ["maxColumn", "unit", "artifactId"]);
+        let [column, unit, artifact] = content::members(limit, ["maxColumn", "unit", "artifactId"]);
         let mut part = Text::from("Some lines truncated to ");
-        part.push(&string(column));
+        part.push(&js::template(column));
         part.push_str(" ");
-        part.push(&given(unit).map_or(Text::from("chars"), |unit| string(Some(unit))));
+        part.push(&given(unit).map_or(Text::from("chars"), |unit| js::string(unit)));
         if let Some(artifact) = given(artifact) {
             part.push_str(". ");
             part.push(&full_output(artifact));
@@ -63,9 +65,9 @@ fn reached(limits: Raw) -> Vec<Text<'static>> {
 
 /// How much of the output is shown (`formatTruncationMetaNotice`).
 fn shown(truncation: Raw, source: Option<Raw>) -> Text<'static> {
-    let [direction, next, artifact] = members(truncation, ["direction", "nextOffset", "artifactId"]);
+    let [direction, next, artifact] = content::members(truncation, ["direction", "nextOffset", "artifactId"]);
     let middle = direction.is_some_and(|direction| direction.is("middle"));
-    let partial = !middle && truthy(truncation, "partialLine");
+    let partial = !middle && content::truthy(truncation, "partialLine");
     let mut notice = match (middle, partial) {
         (true, _) => middle_left_out(truncation),
         (_, true) => partial_line(truncation),
@@ -73,7 +75,7 @@ fn shown(truncation: Raw, source: Option<Raw>) -> Text<'static> {
     };
     if let Some(next) = given(next).filter(|_| !partial) {
         notice.push_str(". Use :");
-        notice.push(&string(Some(next)));
+        notice.push(&js::string(next));
         notice.push_str(" to continue");
     }
     if let Some(artifact) = given(artifact) {
@@ -85,12 +87,13 @@ fn shown(truncation: Raw, source: Option<Raw>) -> Text<'static> {
 
 fn middle_left_out(truncation: Raw) -> Text<'static> {
     let names = ["headRange", "tailRange", "totalLines", "elidedBytes", "elidedLines", "totalBytes"];
-    let [head, tail, total_lines, elided_bytes, elided_lines, total_bytes] = members(truncation, names);
-    let [output_bytes, output_lines] = members(truncation, ["outputBytes", "outputLines"]);
-    let lines = number(total_lines);
+    let [head, tail, total_lines, elided_bytes, elided_lines, total_bytes] =
+        content::members(truncation, names);
+    let [output_bytes, output_lines] = content::members(truncation, ["outputBytes", "outputLines"]);
+    let lines = js::operand(total_lines);
     let left = |given_: Option<Raw>, total, shown| match given(given_) {
-        Some(given) => number(Some(given)),
-        None => (number(total) - number(shown)).max(0.0),
+        Some(given) => js::operand(Some(given)),
+        None => (js::operand(total) - js::operand(shown)).max(0.0),
     };
     let bytes = left(elided_bytes, total_bytes, output_bytes);
     let elided = left(elided_lines, total_lines, output_lines);
@@ -101,72 +104,72 @@ fn middle_left_out(truncation: Raw) -> Text<'static> {
         text.push_str(" and ");
         text.push(&span(tail));
         text.push_str(" of ");
-        text.push(&string(total_lines));
-        let (count, size) = (grouped(elided), size(bytes));
+        text.push(&js::template(total_lines));
+        let (count, size) = (js::grouped(elided), size(bytes));
         text.push_str(&format!("; {count} middle line{} ({size}) elided", many(elided)));
         return text;
     }
     if bytes > 0.0 {
-        let count = grouped(lines);
+        let count = js::grouped(lines);
         let size = size(bytes);
         return format!("Showing head and tail bytes of {count} line{}; {size} elided", many(lines)).into();
     }
-    let shown = number_text(number(output_lines).min(lines));
+    let shown = js::number_text(js::operand(output_lines).min(lines));
     let mut text = Text::from(format!("Showing {shown} of "));
-    text.push(&string(total_lines));
+    text.push(&js::template(total_lines));
     text.push_str(" lines; middle elided");
     text
 }
 
 fn partial_line(truncation: Raw) -> Text<'static> {
     let names = ["shownRange", "outputBytes", "totalBytes", "totalLines"];
-    let [range, output, total, lines] = members(truncation, names);
+    let [range, output, total, lines] = content::members(truncation, names);
     let line =
-        range.and_then(|range| range.get_some("start")).map_or(Text::from("1"), |line| string(Some(line)));
+        range.and_then(|range| range.get_some("start")).map_or(Text::from("1"), |line| js::string(line));
     let mut text = Text::from("Showing line ");
     text.push(&line);
-    text.push_str(&format!(" (partial, {} of {}) of ", size(number(output)), size(number(total))));
-    text.push(&string(lines));
+    text.push_str(&format!(" (partial, {} of {}) of ", size(js::operand(output)), size(js::operand(total))));
+    text.push(&js::template(lines));
     text
 }
 
 fn range(truncation: Raw) -> Text<'static> {
     let names = ["shownRange", "totalLines", "outputLines", "truncatedBy", "maxBytes", "outputBytes"];
-    let [range, total, output, by, max_bytes, output_bytes] = members(truncation, names);
+    let [range, total, output, by, max_bytes, output_bytes] = content::members(truncation, names);
     let range = range.filter(|range| range.is_truthy());
-    let range = range.filter(|range| number(range.get("end")) >= number(range.get("start")));
+    let range = range.filter(|range| js::operand(range.get("end")) >= js::operand(range.get("start")));
     let mut text = Text::from("Showing ");
     match range {
         Some(range) => {
             text.push_str("lines ");
             text.push(&span(range));
             text.push_str(" of ");
-            text.push(&string(total));
+            text.push(&js::template(total));
         }
         None => {
-            text.push(&string(output));
+            text.push(&js::template(output));
             text.push_str(" of ");
-            text.push(&string(total));
+            text.push(&js::template(total));
             text.push_str(" lines");
         }
     }
     if by.is_some_and(|by| by.is("bytes")) {
-        text.push_str(&format!(" ({} limit)", size(number(given(max_bytes).or(output_bytes)))));
+        text.push_str(&format!(" ({} limit)", size(js::operand(given(max_bytes).or(output_bytes)))));
     }
     text
 }
 
 fn span(range: Raw) -> Text<'static> {
-    let [start, end] = members(range, ["start", "end"]);
-    let mut text = string(start);
+    let [start, end] = content::members(range, ["start", "end"]);
+    let mut text = js::template(start).into_owned();
     text.push_str("-");
-    text.push(&string(end));
+    text.push(&js::template(end));
     text
 }
 
 fn full_output(artifact: Raw) -> Text<'static> {
     let mut text = Text::from("Read artifact://");
-    text.push(&string(Some(artifact)));
+    text.push(&js::string(artifact));
     text.push_str(" for full output");
     text
 }
@@ -174,22 +177,22 @@ fn full_output(artifact: Raw) -> Text<'static> {
 fn full_report(artifact: Raw, source: Option<Raw>) -> Option<Text<'static>> {
     let source = source.filter(|source| source.get("type").is_some_and(|kind| kind.is("report")))?;
     let mut text = Text::from("Read artifact://");
-    text.push(&string(Some(artifact)));
+    text.push(&js::string(artifact));
     text.push_str(" for full report (");
-    text.push(&string(source.get("value")));
+    text.push(&js::template(source.get("value")));
     text.push_str(")");
     Some(text)
 }
 
 /// What a language server said, by file.
 fn complaints(diagnostics: Raw) -> Option<Text<'static>> {
-    let [summary, messages] = members(diagnostics, ["summary", "messages"]);
-    let messages: Vec<_> = messages?.items().map(|message| string(Some(message))).collect();
+    let [summary, messages] = content::members(diagnostics, ["summary", "messages"]);
+    let messages: Vec<_> = messages?.items().map(|message| js::string(message)).collect();
     if messages.is_empty() {
         return None;
     }
     let mut out = Text::from("\n\nLSP Diagnostics (");
-    out.push(&string(summary));
+    out.push(&js::template(summary));
     out.push_str("):\n");
     let mut files: Vec<(Text, Vec<Text>)> = Vec::new();
     let mut places: HashMap<Text, usize> = HashMap::new();
@@ -249,7 +252,7 @@ fn place<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
         let Some(column) = rest[line..].strip_prefix(b":").filter(|_| line > 0) else { continue };
         let digits = column.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let behind = &column[digits..];
-        let space = leading_space(behind);
+        let space = text::leading_space(behind);
         if digits > 0 && space > 0 && !Text::from_wtf8(&behind[space..]).code_points().any(ends_line) {
             let file = bytes[..colon]
                 .iter()
@@ -265,11 +268,11 @@ fn place<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
 fn size(bytes: f64) -> String {
     const K: f64 = 1024.0;
     match bytes {
-        _ if bytes < K => format!("{}B", number_text(bytes)),
-        _ if bytes < K * K => format!("{}KB", fixed1(bytes / K)),
-        _ if bytes < K * K * K => format!("{}MB", fixed1(bytes / (K * K))),
+        _ if bytes < K => format!("{}B", js::number_text(bytes)),
+        _ if bytes < K * K => format!("{}KB", js::fixed1(bytes / K)),
+        _ if bytes < K * K * K => format!("{}MB", js::fixed1(bytes / (K * K))),
         _ if bytes.is_nan() => "NaNGB".to_owned(),
-        _ => format!("{}GB", fixed1(bytes / (K * K * K))),
+        _ => format!("{}GB", js::fixed1(bytes / (K * K * K))),
     }
 }
 

@@ -7,13 +7,13 @@
 use super::{archive, transcript};
 use crate::core::bodies::{Bodies, Message};
 use crate::core::json::Raw;
-use crate::core::pi::prompt::{Instructions, Part};
+use crate::core::pi::prompt::{Instructions, Segment};
 use crate::core::prepare::Preparation;
 use crate::core::session::Session;
 use crate::core::text::Text;
 use std::io::{self, Write};
 
-/// Writes the prompt for one part of a compaction. [`crate::core::pi::prompt::parts`] tells which
+/// Writes the prompt for one part of a compaction. [`crate::core::pi::prompt::segments`] tells which
 /// there are, and [`crate::core::pi::prompt::merge`] makes one summary of them, in both agents alike.
 ///
 /// # Errors
@@ -21,12 +21,12 @@ use std::io::{self, Write};
 pub fn compaction(
     session: &Session,
     preparation: &Preparation,
-    part: Part,
+    segment: Segment,
     instructions: &Instructions,
     bodies: &dyn Bodies,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let Part::History = part else {
+    let Segment::History = segment else {
         conversation(session, &preparation.turn_prefix_messages, bodies, out)?;
         return ask(&[TURN_PREFIX], instructions, out);
     };

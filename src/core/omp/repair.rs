@@ -1,8 +1,8 @@
 //! Making a list of messages fit to be sent: calls without an answer, and turns that failed, go.
 
-use super::message::{INTERRUPTED_THINKING, call_ids, id_of, is_block, is_empty_turn, with, without};
-use super::value;
+use super::message::{INTERRUPTED_THINKING, call_ids, id_of, is_empty_turn, with, without};
 use crate::core::bodies::{Bodies, Body, Message};
+use crate::core::content;
 use crate::core::json::Raw;
 use crate::core::json::write::array;
 use crate::core::text::Text;
@@ -14,7 +14,7 @@ pub type CallId = Option<Text<'static>>;
 
 /// What a message is to the repairs.
 #[derive(Debug)]
-pub enum Facts {
+pub enum MessageKind {
     /// A turn of the model.
     Turn {
         /// Its tool calls.
@@ -30,29 +30,29 @@ pub enum Facts {
     Other,
 }
 
-impl Facts {
+impl MessageKind {
     /// Of a message; `None` for a turn that was tried again, or that failed before it said anything.
     pub fn of(message: Raw) -> Option<Self> {
         let names = ["role", "content", "stopReason", "retryRecovery", "toolCallId", "customType"];
-        let [role, content, stop_reason, retried, call, custom_type] = value::members(message, names);
+        let [role, content, stop_reason, retried, call, custom_type] = content::members(message, names);
         let is = |value: Option<Raw>, text: &str| value.is_some_and(|value| value.is(text));
         if is(role, "assistant") {
             let content = content.unwrap_or(Raw::NULL);
             let error = is(stop_reason, "error");
             let skipped = retried.is_some_and(Raw::is_truthy) || (error && is_empty_turn(content));
             let failed = error || is(stop_reason, "aborted");
-            return (!skipped).then(|| Facts::Turn { calls: call_ids(content), failed });
+            return (!skipped).then(|| MessageKind::Turn { calls: call_ids(content), failed });
         }
         if is(role, "toolResult") {
-            return Some(Facts::Result(call.and_then(Raw::text).map(Text::into_owned)));
+            return Some(MessageKind::Result(call.and_then(Raw::text).map(Text::into_owned)));
         }
         let interrupted = is(role, "custom") && is(custom_type, INTERRUPTED_THINKING);
-        Some(if interrupted { Facts::InterruptedThinking } else { Facts::Other })
+        Some(if interrupted { MessageKind::InterruptedThinking } else { MessageKind::Other })
     }
 }
 
-/// A message with its facts.
-pub type Item = (Message, Facts);
+/// A message and its kind.
+pub type Item = (Message, MessageKind);
 
 /// Takes out what cannot be sent; the messages that are left, in order.
 ///
@@ -66,21 +66,21 @@ pub fn repaired(items: Vec<Item>, bodies: &dyn Bodies) -> io::Result<Vec<Message
 /// A call needs its answer in the list. A turn that loses one also loses what a provider signed,
 /// since that would no longer match.
 fn without_dangling_calls(items: Vec<Item>, bodies: &dyn Bodies) -> io::Result<Vec<Item>> {
-    let results = items.iter().filter_map(|(_, facts)| match facts {
-        Facts::Result(id) => Some(id.clone()),
+    let results = items.iter().filter_map(|(_, kind)| match kind {
+        MessageKind::Result(id) => Some(id.clone()),
         _ => None,
     });
     let answered: HashSet<CallId> = results.collect();
     let mut kept = Vec::with_capacity(items.len());
-    for (mut message, mut facts) in items {
-        if let Facts::Turn { calls, .. } = &mut facts
+    for (mut message, mut kind) in items {
+        if let MessageKind::Turn { calls, .. } = &mut kind
             && calls.iter().any(|id| !answered.contains(id))
         {
             let Some(body) = message.with(bodies, |raw| stripped(raw, &answered))? else { continue };
             message.body = Body::Built(body);
             calls.retain(|id| answered.contains(id));
         }
-        kept.push((message, facts));
+        kept.push((message, kind));
     }
     Ok(kept)
 }
@@ -89,10 +89,11 @@ fn without_dangling_calls(items: Vec<Item>, bodies: &dyn Bodies) -> io::Result<V
 fn stripped(message: Raw, answered: &HashSet<CallId>) -> Option<Vec<u8>> {
     let content = message.get("content").unwrap_or(Raw::NULL);
     let stays = |block: &Raw| {
-        let dangling = is_block(*block, "toolCall") && !answered.contains(&id_of(*block, "id"));
-        !dangling && !is_block(*block, "redactedThinking")
+        let dangling = content::is_block(*block, "toolCall") && !answered.contains(&id_of(*block, "id"));
+        !dangling && !content::is_block(*block, "redactedThinking")
     };
-    let unsigned = |block: Raw| match is_block(block, "thinking") && value::truthy(block, "thinkingSignature")
+    let unsigned = |block: Raw| match content::is_block(block, "thinking")
+        && content::truthy(block, "thinkingSignature")
     {
         true => without(block, "thinkingSignature"),
         false => block.bytes().to_vec(),
@@ -104,22 +105,22 @@ fn stripped(message: Raw, answered: &HashSet<CallId>) -> Option<Vec<u8>> {
 /// A failed turn goes with its results, unless the note of what it was thinking follows.
 fn without_failed_turns(items: Vec<Item>) -> Vec<Message> {
     let mut results: HashMap<&CallId, Vec<usize>> = HashMap::new();
-    for (at, (_, facts)) in items.iter().enumerate() {
-        if let Facts::Result(id) = facts {
+    for (at, (_, kind)) in items.iter().enumerate() {
+        if let MessageKind::Result(id) = kind {
             results.entry(id).or_default().push(at);
         }
     }
     let mut gone = vec![false; items.len()];
     // From the end; `behind` has what is left behind the current message, the next one last.
     let mut behind: Vec<usize> = Vec::new();
-    for (at, (_, facts)) in items.iter().enumerate().rev() {
+    for (at, (_, kind)) in items.iter().enumerate().rev() {
         while behind.last().is_some_and(|&next| gone[next]) {
             behind.pop();
         }
         let explained =
-            behind.last().is_some_and(|&next| matches!(items[next].1, Facts::InterruptedThinking));
-        match facts {
-            Facts::Turn { calls, failed: true } if !explained => {
+            behind.last().is_some_and(|&next| matches!(items[next].1, MessageKind::InterruptedThinking));
+        match kind {
+            MessageKind::Turn { calls, failed: true } if !explained => {
                 gone[at] = true;
                 for id in calls {
                     let places = results.entry(id).or_default();

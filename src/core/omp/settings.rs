@@ -1,7 +1,7 @@
 //! The settings in force at the end of a path.
 
-use super::value;
 use crate::core::bodies::Bodies;
+use crate::core::content;
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::write::{Object, array};
 use crate::core::json::{Raw, js, string};
@@ -94,9 +94,9 @@ impl Settings {
                 self.thinking = bytes("thinkingLevel").unwrap_or_else(|| b"\"off\"".to_vec());
                 self.configured_thinking = bytes("configured").or_else(|| bytes("thinkingLevel"));
             }
-            Kind::ModelChange if value::truthy(line, "model") => {
+            Kind::ModelChange if content::truthy(line, "model") => {
                 let role =
-                    line.get_some("role").map_or(Text::from("default"), |role| value::string(Some(role)));
+                    line.get_some("role").map_or(Text::from("default"), |role| js::string(role).into_owned());
                 self.default_chosen |= role == "default";
                 self.models.push((role, bytes("model").unwrap_or_default()));
             }
@@ -123,9 +123,9 @@ impl Settings {
         let Some((ix, place)) = self.inferred else { return Ok(()) };
         let line = bodies.line(ix)?;
         let message = Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL);
-        let mut model = value::string(message.get("provider"));
+        let mut model = js::template(message.get("provider"));
         model.push_str("/");
-        model.push(&value::string(message.get("model")));
+        model.push(&js::template(message.get("model")));
         self.models[place].1 = string::encoded(&model);
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! Its templates pass through a formatter after the text is in place, so the text itself comes out
 //! tidied too: [`tidy`].
 
-use super::value::{leading_space, trim_end};
+use crate::core::text;
 use crate::core::text::Text;
 use std::borrow::Cow;
 
@@ -92,7 +92,7 @@ pub fn tidy(text: &Text) -> Text<'static> {
     let mut in_code = false;
     let mut at = 0;
     while at < lines.len() {
-        let line = trim_end(lines[at]);
+        let line = text::trim_end(lines[at]);
         let indent = indent(line);
         let rest = &line[indent..];
         if rest.starts_with(b"```") || rest.starts_with(b"~~~") {
@@ -101,7 +101,7 @@ pub fn tidy(text: &Text) -> Text<'static> {
         } else if in_code {
             out.push(line);
         } else if rest.is_empty() {
-            let run = lines[at..].iter().take_while(|line| trim_end(line).is_empty()).count();
+            let run = lines[at..].iter().take_while(|line| text::trim_end(line).is_empty()).count();
             if run > 1 || at + run == lines.len() {
                 out.drop_blank();
             } else if !out.ends_blank() {
@@ -147,7 +147,7 @@ impl<'a> Lines<'a> {
 fn indent(line: &[u8]) -> usize {
     let plain = line.iter().take_while(|&&byte| byte == b' ' || byte == b'\t').count();
     match line.get(plain) {
-        Some(0x80..) => leading_space(line),
+        Some(0x80..) => text::leading_space(line),
         _ => plain,
     }
 }

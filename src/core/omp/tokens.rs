@@ -1,9 +1,8 @@
 //! How large oh-my-pi takes messages and contexts to be, without the tokenizer of a model: a quarter
 //! of the UTF-8 bytes of each piece of text, rounded up, and fixed sums for pictures.
 
-use super::message::is_block;
-use super::value::{members, number, truthy};
 use crate::core::bodies::Bodies;
+use crate::core::content;
 use crate::core::entry::{EntryIx, Role};
 use crate::core::json::{Raw, js};
 use crate::core::session::Session;
@@ -21,17 +20,18 @@ const FRAME: u64 = 5024;
 /// not know.
 pub fn estimate(message: Raw) -> u64 {
     let names = ["role", "content", "summary", "blocks", "images", "command", "output"];
-    let [role, content, summary, blocks, images, command, output] = members(message, names);
+    let [role, content, summary, blocks, images, command, output] = content::members(message, names);
     match role.and_then(Raw::text).map_or(Role::Missing, |role| Role::named(role.as_bytes())) {
         Role::BashExecution => text(command) + text(output),
         Role::User | Role::Developer | Role::Custom | Role::HookMessage | Role::ToolResult => {
-            let block = |block: Raw| if is_block(block, "image") { IMAGE } else { text_block(block) };
+            let block =
+                |block: Raw| if content::is_block(block, "image") { IMAGE } else { text_block(block) };
             text(content) + content.into_iter().flat_map(Raw::items).map(block).sum::<u64>()
         }
         Role::Assistant => content.into_iter().flat_map(Raw::items).map(turn_block).sum(),
         Role::BranchSummary => text(summary),
         Role::CompactionSummary => {
-            let block = |block: Raw| if is_block(block, "text") { text_block(block) } else { FRAME };
+            let block = |block: Raw| if content::is_block(block, "text") { text_block(block) } else { FRAME };
             let archive = match (blocks.filter(|b| b.is_truthy()), images) {
                 (Some(blocks), _) => blocks.items().map(block).sum(),
                 (None, images) => images.into_iter().flat_map(Raw::items).count() as u64 * FRAME,
@@ -44,14 +44,15 @@ pub fn estimate(message: Raw) -> u64 {
 
 /// A tool result as a branch summary tells it: its text, cut, without pictures.
 pub fn estimate_cut_result(message: Raw) -> u64 {
-    let text = super::message::joined_text(message.get("content"), "");
+    let text = content::joined_text(message.get("content"), "");
     quarter(super::transcript::cut(text).as_bytes().len())
 }
 
 /// A block of a turn. What a provider signed counts, since it is sent again.
 fn turn_block(block: Raw) -> u64 {
     let names = ["type", "text", "thinking", "thinkingSignature", "name", "arguments", "data", "block"];
-    let [kind, said, thinking, signature, name, arguments, data, server_tool] = members(block, names);
+    let [kind, said, thinking, signature, name, arguments, data, server_tool] =
+        content::members(block, names);
     let json = |value: Option<Raw>| value.map_or(Text::from("null"), js::stringify).as_bytes().len();
     match kind.and_then(Raw::text).unwrap_or_default().as_bytes() {
         b"text" => text(said),
@@ -64,7 +65,7 @@ fn turn_block(block: Raw) -> u64 {
 }
 
 fn text_block(block: Raw) -> u64 {
-    let [kind, said] = members(block, ["type", "text"]);
+    let [kind, said] = content::members(block, ["type", "text"]);
     if kind.is_some_and(|kind| kind.is("text")) { text(said) } else { 0 }
 }
 
@@ -141,7 +142,7 @@ pub fn sizes(
 impl Usage {
     /// What an assistant message says of it, unless its turn failed.
     fn told(message: Raw) -> Option<Usage> {
-        let [stop_reason, usage] = members(message, ["stopReason", "usage"]);
+        let [stop_reason, usage] = content::members(message, ["stopReason", "usage"]);
         let failed = stop_reason.is_some_and(|reason| reason.is("aborted") || reason.is("error"));
         usage.filter(|usage| !failed && usage.is_truthy()).map(Usage::of)
     }
@@ -149,19 +150,22 @@ impl Usage {
     fn of(usage: Raw) -> Self {
         let names =
             ["contextTokens", "totalTokens", "input", "output", "cacheRead", "cacheWrite", "orchestration"];
-        let [known, total, input, output, cache_read, cache_write, orchestration] = members(usage, names);
+        let [known, total, input, output, cache_read, cache_write, orchestration] =
+            content::members(usage, names);
         if known.is_some() {
-            let known = at_least_0(number(known));
+            let known = at_least_0(js::operand(known));
             return Usage { context: known, prompt: known };
         }
         let elsewhere = orchestration.filter(|given| given.is_truthy()).map_or(0.0, |given| {
-            let part = |key| given.get_some(key).map_or(0.0, |part| number(Some(part)));
+            let part = |key| given.get_some(key).map_or(0.0, |part| js::operand(Some(part)));
             part("input") + part("output") + part("cacheRead")
         });
-        let sent = number(input) + number(cache_read) + number(cache_write);
-        let all = match total.filter(|_| truthy(usage, "totalTokens")) {
-            Some(total) => number(Some(total)),
-            None => number(input) + number(output) + number(cache_read) + number(cache_write),
+        let sent = js::operand(input) + js::operand(cache_read) + js::operand(cache_write);
+        let all = match total.filter(|_| content::truthy(usage, "totalTokens")) {
+            Some(total) => js::operand(Some(total)),
+            None => {
+                js::operand(input) + js::operand(output) + js::operand(cache_read) + js::operand(cache_write)
+            }
         };
         let context = at_least_0(all - elsewhere);
         Usage { context, prompt: if sent > 0.0 { sent } else { context } }

@@ -4,9 +4,8 @@
 //! marked useless go, with their calls. Tags that the prompt is built from are defused.
 
 use super::llm;
-use super::message::{is_block, joined_text};
-use super::value::{members, string};
 use crate::core::bodies::{Bodies, Body, Message};
+use crate::core::content;
 use crate::core::entry::Role;
 use crate::core::json::{Raw, js};
 use crate::core::session::Session;
@@ -45,7 +44,7 @@ fn useless_calls(
             continue;
         }
         let call = message.with(bodies, |raw| {
-            let [role, call, error] = members(raw, ["role", "toolCallId", "isError"]);
+            let [role, call, error] = content::members(raw, ["role", "toolCallId", "isError"]);
             let result = role.is_some_and(|role| role.is("toolResult")) && is_useless(raw, error);
             call.and_then(Raw::text).filter(|_| result).map(Text::into_owned)
         })?;
@@ -119,13 +118,15 @@ struct Transcript<'a> {
 
 impl Transcript<'_> {
     fn message(&mut self, message: Raw) -> io::Result<()> {
-        let [role, content, call] = members(message, ["role", "content", "toolCallId"]);
+        let [role, content, call] = content::members(message, ["role", "content", "toolCallId"]);
         let role = role.and_then(Raw::text).unwrap_or_default();
         match role.as_bytes() {
-            b"user" => self.part_unless_empty("[User]: ", joined_text(content, "")),
+            b"user" => self.part_unless_empty("[User]: ", content::joined_text(content, "")),
             b"assistant" => self.turn(content.unwrap_or(Raw::NULL)),
             b"toolResult" if call.and_then(Raw::text).is_some_and(|id| self.useless.contains(&id)) => Ok(()),
-            b"toolResult" => self.part_unless_empty("[Tool Result]: ", cut(joined_text(content, ""))),
+            b"toolResult" => {
+                self.part_unless_empty("[Tool Result]: ", cut(content::joined_text(content, "")))
+            }
             _ => Ok(()),
         }
     }
@@ -133,13 +134,13 @@ impl Transcript<'_> {
     fn turn(&mut self, content: Raw) -> io::Result<()> {
         let parts = [("thinking", "[Think]: "), ("text", "[Assistant]: ")];
         for (kind, label) in parts {
-            let blocks = || content.items().filter(|block| is_block(*block, kind));
+            let blocks = || content.items().filter(|block| content::is_block(*block, kind));
             if blocks().next().is_some() {
                 let texts = blocks().map(|block| block.get_text(kind).unwrap_or_default());
                 self.part(label, &joined(texts, "\n"))?;
             }
         }
-        let calls = content.items().filter(|block| is_block(*block, "toolCall"));
+        let calls = content.items().filter(|block| content::is_block(*block, "toolCall"));
         let calls = calls.filter(|call| !call.get_text("id").is_some_and(|id| self.useless.contains(&id)));
         let calls: Vec<_> = calls.map(call).collect();
         self.part_unless_empty("[Tool Call]: ", joined(calls, "; "))
@@ -158,14 +159,14 @@ impl Transcript<'_> {
 
 /// `name(key=json, key=json)`.
 fn call(block: Raw<'_>) -> Text<'static> {
-    let [name, arguments] = members(block, ["name", "arguments"]);
+    let [name, arguments] = content::members(block, ["name", "arguments"]);
     let pairs = js::entries(arguments.unwrap_or(Raw::NULL)).into_iter().map(|(key, value)| {
         let mut pair = key.into_owned();
         pair.push_str("=");
         pair.push(&js::stringify(value));
         pair
     });
-    let mut text = string(name);
+    let mut text = js::template(name).into_owned();
     text.push_str("(");
     text.push(&joined(pairs, ", "));
     text.push_str(")");

@@ -4,9 +4,9 @@
 //! taking back in the format, so that is an edit, too: one with the content that the entry has. A tool
 //! call and its result stay together or go together, because a model's API takes neither alone.
 
-use super::append::text_blocks;
 use super::{IdSource, parent_id};
 use crate::core::bodies::Bodies;
+use crate::core::content::text_content;
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::string::encoded;
@@ -163,7 +163,7 @@ fn becomes(session: &Session, bodies: &dyn Bodies, ix: EntryIx, wanted: Wanted) 
     match wanted {
         Wanted::Omit => Ok(Seen::Nothing),
         Wanted::Undo => stored(bodies, ix),
-        Wanted::Replace(text) if takes_blocks => Ok(Seen::Content(text_blocks(text))),
+        Wanted::Replace(text) if takes_blocks => Ok(Seen::Content(text_content(text))),
         Wanted::Replace(text) => Ok(Seen::Content(encoded(text))),
     }
 }

@@ -15,7 +15,7 @@ use crate::core::json::write::Object;
 use crate::core::labels::Labels;
 use crate::core::plan::{Entries, NewSession, Piece};
 use crate::core::reference::Position;
-use crate::core::session::{Dialect, Session};
+use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
 use std::collections::{HashMap, HashSet};
@@ -100,11 +100,8 @@ fn finished(
     let (mut end, mut has_labels) = (leaf.clone(), false);
     let labels = Labels::new(session);
     for (target, change) in labels.iter().filter(|(target, _)| kept.contains(target)) {
-        // pi keeps the time of the label; oh-my-pi writes its own.
-        let time = match session.dialect {
-            Dialect::Pi => session.text(change.timestamp).to_string(),
-            Dialect::OhMyPi => timestamp.clone(),
-        };
+        let keeps_time = session.agent().keeps_label_times();
+        let time = if keeps_time { session.text(change.timestamp).to_string() } else { timestamp.clone() };
         let (id, name) = (fresh.entry_id(session), session.text(change.name));
         let label = label::entry(id, end.as_ref(), &time, &session.id(target), Some(&name));
         end = Some(label.id.clone());
@@ -224,21 +221,21 @@ fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8
     let is_source = |source: &Raw| title.is_some() && (source.is("auto") || source.is("user"));
     let source = slot.map_or(old.get("titleSource"), |slot| slot.get("source")).filter(is_source);
     let cwd = options.cwd.as_ref().or(session.header.cwd.as_ref());
-    let only_omp = session.dialect == Dialect::OhMyPi;
+    let has_title = session.agent().has_title_line();
     let header = Object::new()
         .str("type", "session")
         .number("version", 3.0)
         .str("id", &options.session_id)
         .str("timestamp", timestamp)
         .with(cwd, |header, cwd| header.text("cwd", cwd))
-        .with(title.filter(|_| only_omp), |header, title| header.raw("title", title))
-        .with(source.filter(|_| only_omp), |header, source| header.raw("titleSource", source))
+        .with(title.filter(|_| has_title), |header, title| header.raw("title", title))
+        .with(source.filter(|_| has_title), |header, source| header.raw("titleSource", source))
         .with(options.source.as_ref(), |header, source| header.text("parentSession", source))
-        .with(old.get_some("additionalDirectories").filter(|_| only_omp), |header, folders| {
+        .with(old.get_some("additionalDirectories").filter(|_| has_title), |header, folders| {
             header.raw("additionalDirectories", folders)
         })
         .finish();
-    let line = only_omp.then(|| title_line(title, source, timestamp));
+    let line = has_title.then(|| title_line(title, source, timestamp));
     line.into_iter().chain([header]).collect()
 }
 

@@ -5,7 +5,7 @@
 
 use crate::core::entry::{EntryIx, Flags, Kind};
 use crate::core::reference::Position;
-use crate::core::session::{Dialect, Session};
+use crate::core::session::Session;
 use std::collections::HashSet;
 
 /// A move from one place to another.
@@ -52,6 +52,5 @@ pub fn last_request(session: &Session) -> Position {
 fn is_draft(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     entry.flags.has(Flags::USER_REQUEST)
-        || entry.kind == Kind::CustomMessage
-            && !(session.dialect == Dialect::OhMyPi && entry.flags.has(Flags::SKILL_PROMPT))
+        || entry.kind == Kind::CustomMessage && session.agent().edits_custom_message(entry)
 }

@@ -17,7 +17,7 @@ use crate::core::json::edit::Edit;
 use crate::core::json::string::encoded;
 use crate::core::plan::{Change, NewEntry};
 use crate::core::reference::Position;
-use crate::core::session::{Dialect, Session};
+use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::{Ancestry, Tree, active};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -244,8 +244,7 @@ impl Graft<'_> {
             Kind::BranchSummary => {
                 let from = entry.get_text("fromId").unwrap_or_default();
                 let begins = self.session.parent_id(ix).unwrap_or_else(|| Text::from("root"));
-                // In oh-my-pi it is the place where the branch begins.
-                if self.session.dialect == Dialect::OhMyPi && from == begins {
+                if self.session.agent().summarizes_from_start() && from == begins {
                     names.push(("fromId", self.parent.clone().unwrap_or_else(|| Text::from("root"))));
                 } else {
                     names.extend(copy(find("fromId")).map(|id| ("fromId", id)));

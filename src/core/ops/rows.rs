@@ -3,10 +3,11 @@
 
 use super::tree::Drawing;
 use crate::core::bodies::Bodies;
+use crate::core::dialect::Dialect;
 use crate::core::entry::{EntryIx, Flags, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::reference::Position;
-use crate::core::session::{Dialect, Session};
+use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::active;
 use std::collections::HashMap;

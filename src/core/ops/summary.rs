@@ -1,6 +1,7 @@
 //! Entries that hold a summary: compactions and branch summaries, in the agents' key order.
 
 use super::{IdSource, label, parent_id};
+use crate::core::agent::Agent;
 use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::Raw;
@@ -9,7 +10,7 @@ use crate::core::json::write::{Object, texts};
 use crate::core::plan::{Change, NewEntry};
 use crate::core::prepare::FileLists;
 use crate::core::reference::Position;
-use crate::core::session::{Dialect, Session};
+use crate::core::session::Session;
 use crate::core::text::Text;
 use std::io;
 
@@ -51,7 +52,7 @@ pub fn compaction(
         .text("firstKeptEntryId", &kept)
         .number("tokensBefore", compaction.tokens_before)
         .json("details", &summary.details);
-    let entry = flagged(entry, session.dialect, summary)
+    let entry = flagged(entry, session.agent(), summary)
         .with(compaction.system_message.as_ref(), |entry, message| {
             entry.json("systemMessage", &timed(message, fresh))
         });
@@ -79,10 +80,7 @@ pub fn branch(
     name: Option<&Text>,
     fresh: &mut IdSource,
 ) -> Change {
-    let from = match session.dialect {
-        Dialect::Pi => old_leaf,
-        Dialect::OhMyPi => new_leaf,
-    };
+    let from = if session.agent().summarizes_from_start() { new_leaf } else { old_leaf };
     told(session, from, new_leaf, summary, name, fresh)
 }
 
@@ -133,7 +131,7 @@ fn told(
         .text("fromId", &from)
         .text("summary", &summary.text)
         .json("details", &summary.details);
-    let line = flagged(entry, session.dialect, summary).finish();
+    let line = flagged(entry, session.agent(), summary).finish();
     let summary = NewEntry { id: Text::from(id), line };
     let label = name.map(|name| {
         label::entry(fresh.entry_id(session), Some(&summary.id), &fresh.timestamp(), &summary.id, Some(name))
@@ -153,11 +151,8 @@ fn base(kind: &str, id: &str, parent: Option<&Text>, timestamp: &str) -> Object 
     Object::new().str("type", kind).str("id", id).text_or_null("parentId", parent).str("timestamp", timestamp)
 }
 
-fn flagged(entry: Object, dialect: Dialect, summary: &Summary) -> Object {
-    let (key, usage) = match dialect {
-        Dialect::Pi => ("fromHook", summary.usage.as_ref()),
-        Dialect::OhMyPi => ("fromExtension", None),
-    };
+fn flagged(entry: Object, agent: &dyn Agent, summary: &Summary) -> Object {
+    let usage = summary.usage.as_ref().filter(|_| agent.stores_usage());
     let entry = entry.with(usage, |entry, usage| entry.json("usage", usage));
-    if summary.from_hook { entry.bool(key, true) } else { entry }
+    if summary.from_hook { entry.bool(agent.hook_key(), true) } else { entry }
 }

@@ -1,11 +1,12 @@
 //! What the tree shows: filters and search of the file's own agent, and each row's text.
 
+use crate::core::dialect::Dialect;
 use crate::core::entry::{EntryIx, Flags, Kind, Role};
 use crate::core::labels::Labels;
 use crate::core::reference::Position;
 use crate::core::row::search::Query;
 use crate::core::search::{Hit, Words};
-use crate::core::session::{Dialect, Session, ToolCall};
+use crate::core::session::{Session, ToolCall};
 use crate::core::text::Text;
 use crate::core::tree::{Place, Tree, active, layout};
 use std::borrow::Cow;

@@ -6,9 +6,9 @@
 //! ```
 
 use super::context::{Projection, projection, role};
-use super::value::members;
 use super::{file_ops, tokens, with_line};
 use crate::core::bodies::{Bodies, Message};
+use crate::core::content;
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::prepare::{FileOps, FirstKept, Preparation};
@@ -219,7 +219,7 @@ impl Base<'_> {
         let omitted: HashSet<_> = omitted.map(|at| self.session.id(self.entry(at))).collect();
         for at in (from..self.end()).filter(|&at| self.kind(at) == Kind::ContextEdit) {
             let replaces = with_line(self.bodies, self.entry(at), |line| {
-                let [target, replacement] = members(line, ["targetId", "replacement"]);
+                let [target, replacement] = content::members(line, ["targetId", "replacement"]);
                 let known = target.and_then(Raw::text).is_some_and(|target| omitted.contains(&target));
                 !replacement.is_some_and(Raw::is_null) && !known
             })?;

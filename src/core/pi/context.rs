@@ -5,9 +5,9 @@
 //! projection:  C2 c  d  e  f  g                   C2 speaks first, then what is kept, then the rest
 //! ```
 
-use super::value::members;
 use super::with_line;
 use crate::core::bodies::{Bodies, Body, Context, Message};
+use crate::core::content;
 use crate::core::entry::{EntryIx, Flags, Kind, Role};
 use crate::core::json::edit;
 use crate::core::json::{Raw, string, write};
@@ -128,7 +128,7 @@ pub(super) fn speak(
         Kind::Message => message(session, ix, bodies)?.into_iter().collect(),
         Kind::CustomMessage => vec![Body::Built(with_line(bodies, ix, |line| custom(line, Some(b"[]")))?)],
         Kind::BranchSummary => with_line(bodies, ix, |line| {
-            let told = super::value::truthy(line.get("summary"));
+            let told = content::truthy(line, "summary");
             told.then(|| Body::Built(branch_summary(line))).into_iter().collect()
         })?,
         Kind::Compaction => with_line(bodies, ix, |line| {
@@ -168,7 +168,7 @@ pub(super) fn message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io
 /// The message of a `custom_message` entry; `content` stands in for one that is missing or `null`.
 pub(super) fn custom(line: Raw, content: Option<&[u8]>) -> Vec<u8> {
     let names = ["customType", "content", "display", "details", "timestamp"];
-    let [custom_type, own, display, details, timestamp] = members(line, names);
+    let [custom_type, own, display, details, timestamp] = content::members(line, names);
     let content = content.filter(|_| own.is_none_or(Raw::is_null)).or(own.map(Raw::bytes));
     write::Object::new()
         .str("role", "custom")
@@ -191,7 +191,7 @@ pub(super) fn compaction_summary(line: Raw) -> Vec<u8> {
 }
 
 fn summary(line: Raw, role: &str, about: &str) -> Vec<u8> {
-    let [summary, fact, timestamp] = members(line, ["summary", about, "timestamp"]);
+    let [summary, fact, timestamp] = content::members(line, ["summary", about, "timestamp"]);
     write::Object::new()
         .str("role", role)
         .with(summary, |object, value| object.raw("summary", value))
@@ -228,7 +228,7 @@ impl Edits {
         let mut edits = HashMap::new();
         for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
             let (target, replacement) = with_line(bodies, ix, |line| {
-                let [target, replacement] = members(line, ["targetId", "replacement"]);
+                let [target, replacement] = content::members(line, ["targetId", "replacement"]);
                 (target.and_then(Raw::text).map(Text::into_bytes), replacement.map(Raw::is_null))
             })?;
             match (target, replacement) {
@@ -281,8 +281,7 @@ pub(super) fn edited(
 
 /// A JSON string as an array of one text block; `None` for any other value.
 fn text_block(content: &[u8]) -> Option<Vec<u8>> {
-    let text = Raw::checked(content).text()?;
-    Some(write::array([write::Object::new().str("type", "text").text("text", &text).finish()]))
+    Some(content::text_content(&Raw::checked(content).text()?))
 }
 
 /// The message with another content in its place, or with none.
@@ -322,8 +321,8 @@ fn settings(
 /// The model that a `model_change` or an assistant message names.
 fn model_of(kind: Kind, line: Raw) -> Vec<u8> {
     let [provider, id] = match kind {
-        Kind::ModelChange => members(line, ["provider", "modelId"]),
-        _ => members(line.get("message").unwrap_or(Raw::NULL), ["provider", "model"]),
+        Kind::ModelChange => content::members(line, ["provider", "modelId"]),
+        _ => content::members(line.get("message").unwrap_or(Raw::NULL), ["provider", "model"]),
     };
     write::Object::new()
         .with(provider, |object, value| object.raw("provider", value))

@@ -1,10 +1,11 @@
 //! The files that tool calls name (pi's `extractFileOpsFromMessage`).
 
 use super::context;
-use super::value::{is_type, members, truthy};
 use crate::core::bodies::{Bodies, Message};
+use crate::core::content;
 use crate::core::entry::Role;
 use crate::core::json::Raw;
+use crate::core::json::js;
 use crate::core::prepare::FileOps;
 use crate::core::session::Session;
 use crate::core::text::Text;
@@ -24,7 +25,7 @@ pub fn add_message(
     match context::role(session, message) {
         Role::Assistant => message.with(bodies, |json| {
             let blocks = json.get("content").into_iter().flat_map(Raw::items);
-            blocks.filter(|block| is_type(*block, "toolCall")).for_each(|call| add_call(call, ops));
+            blocks.filter(|block| content::is_block(*block, "toolCall")).for_each(|call| add_call(call, ops));
         }),
         Role::ToolResult => message.with(bodies, |json| {
             let calls = json.get("nestedCalls").and_then(|nested| nested.get("calls"));
@@ -36,9 +37,9 @@ pub fn add_message(
 
 /// Adds the files in the `details` of a compaction or branch summary entry that pi itself wrote.
 pub fn add_details(line: Raw, ops: &mut FileOps) {
-    let [from_hook, details] = members(line, ["fromHook", "details"]);
-    let Some(details) = details.filter(|_| !truthy(from_hook)) else { return };
-    let [read, modified] = members(details, ["readFiles", "modifiedFiles"]);
+    let [from_hook, details] = content::members(line, ["fromHook", "details"]);
+    let Some(details) = details.filter(|_| !js::truthy(from_hook)) else { return };
+    let [read, modified] = content::members(details, ["readFiles", "modifiedFiles"]);
     texts(read).for_each(|path| ops.read.insert(path));
     texts(modified).for_each(|path| ops.edited.insert(path));
 }
@@ -48,7 +49,7 @@ fn texts(list: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_>> {
 }
 
 fn add_call(call: Raw, ops: &mut FileOps) {
-    let [name, arguments] = members(call, ["name", "arguments"]);
+    let [name, arguments] = content::members(call, ["name", "arguments"]);
     let Some(path) = arguments.and_then(|arguments| arguments.get_text("path")) else { return };
     if path.is_empty() {
         return;

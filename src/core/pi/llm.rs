@@ -1,6 +1,7 @@
 //! Messages as a model is given them (pi's `convertToLlm`).
 
-use super::value::{members, template, truthy};
+use crate::core::content;
+use crate::core::json::js;
 use crate::core::json::{Raw, write};
 use crate::core::text::Text;
 use std::borrow::Cow;
@@ -19,39 +20,39 @@ pub fn convert(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     let text = match role.as_bytes() {
         b"system" | b"user" | b"assistant" | b"toolResult" => return Some(Cow::Borrowed(message.bytes())),
         b"custom" => return Some(Cow::Owned(custom(message))),
-        b"bashExecution" if truthy(message.get("excludeFromContext")) => return None,
+        b"bashExecution" if content::truthy(message, "excludeFromContext") => return None,
         b"bashExecution" => bash_execution(message),
         b"branchSummary" => summary(message, BRANCH_BEFORE, BRANCH_AFTER),
         b"compactionSummary" => summary(message, COMPACTION_BEFORE, COMPACTION_AFTER),
         _ => return None,
     };
-    Some(Cow::Owned(user(Some(&text_block(&text)), message.get("timestamp"))))
+    Some(Cow::Owned(user(Some(&content::text_content(&text)), message.get("timestamp"))))
 }
 
 /// The text a model is given for a command that the person ran.
 fn bash_execution(message: Raw) -> Text<'static> {
     let names = ["command", "output", "cancelled", "exitCode", "truncated", "fullOutputPath"];
-    let [command, output, cancelled, exit_code, truncated, full_output] = members(message, names);
+    let [command, output, cancelled, exit_code, truncated, full_output] = content::members(message, names);
     let mut text = Text::from("Ran `");
-    text.push(&template(command));
+    text.push(&js::template(command));
     text.push_str("`\n");
-    if truthy(output) {
+    if js::truthy(output) {
         text.push_str("```\n");
-        text.push(&template(output));
+        text.push(&js::template(output));
         text.push_str("\n```");
     } else {
         text.push_str("(no output)");
     }
     let failed = exit_code.filter(|code| !code.is_null() && code.number() != Some(0.0));
-    if truthy(cancelled) {
+    if js::truthy(cancelled) {
         text.push_str("\n\n(command cancelled)");
     } else if failed.is_some() {
         text.push_str("\n\nCommand exited with code ");
-        text.push(&template(failed));
+        text.push(&js::template(failed));
     }
-    if truthy(truncated) && truthy(full_output) {
+    if js::truthy(truncated) && js::truthy(full_output) {
         text.push_str("\n\n[Output truncated. Full output: ");
-        text.push(&template(full_output));
+        text.push(&js::template(full_output));
         text.push_str("]");
     }
     text
@@ -59,19 +60,15 @@ fn bash_execution(message: Raw) -> Text<'static> {
 
 fn summary(message: Raw, before: &'static str, after: &str) -> Text<'static> {
     let mut text = Text::from(before);
-    text.push(&template(message.get("summary")));
+    text.push(&js::template(message.get("summary")));
     text.push_str(after);
     text
 }
 
 fn custom(message: Raw) -> Vec<u8> {
-    let [content, timestamp] = members(message, ["content", "timestamp"]);
-    let blocks = content.and_then(Raw::text).map(|text| text_block(&text));
+    let [content, timestamp] = content::members(message, ["content", "timestamp"]);
+    let blocks = content.and_then(Raw::text).map(|text| content::text_content(&text));
     user(blocks.as_deref().or(content.map(Raw::bytes)), timestamp)
-}
-
-fn text_block(text: &Text) -> Vec<u8> {
-    write::array([write::Object::new().str("type", "text").text("text", text).finish()])
 }
 
 fn user(content: Option<&[u8]>, timestamp: Option<Raw>) -> Vec<u8> {

@@ -25,8 +25,6 @@ pub mod file_ops;
 pub mod files;
 pub mod prompt;
 
-pub(super) mod value;
-
 #[cfg(test)]
 pub(in crate::core) mod testing;
 

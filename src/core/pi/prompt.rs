@@ -20,7 +20,7 @@ pub struct Instructions<'a> {
 
 /// A summary that a compaction needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum Segment {
     /// Of everything before the turn that is cut.
     History,
     /// Of the beginning of that turn.
@@ -28,12 +28,12 @@ pub enum Part {
 }
 
 /// The summaries to ask for, in this order; [`merge`] makes one of them.
-pub fn parts(preparation: &Preparation) -> &'static [Part] {
+pub fn segments(preparation: &Preparation) -> &'static [Segment] {
     let history = !preparation.messages_to_summarize.is_empty();
     match (history, !preparation.turn_prefix_messages.is_empty()) {
-        (true, true) => &[Part::History, Part::TurnPrefix],
-        (false, true) => &[Part::TurnPrefix],
-        (_, false) => &[Part::History],
+        (true, true) => &[Segment::History, Segment::TurnPrefix],
+        (false, true) => &[Segment::TurnPrefix],
+        (_, false) => &[Segment::History],
     }
 }
 
@@ -43,16 +43,16 @@ pub fn parts(preparation: &Preparation) -> &'static [Part] {
 /// Where a line cannot be read, or writing fails.
 pub fn compaction(
     preparation: &Preparation,
-    part: Part,
+    segment: Segment,
     instructions: &Instructions,
     bodies: &dyn Bodies,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let previous = preparation.previous_summary.as_ref().filter(|summary| !summary.is_empty());
-    let (messages, previous, sections) = match (part, previous) {
-        (Part::TurnPrefix, _) => (&preparation.turn_prefix_messages, None, [TURN_PREFIX, ""]),
-        (Part::History, None) => (&preparation.messages_to_summarize, None, [HISTORY, SECTIONS]),
-        (Part::History, previous) => (&preparation.messages_to_summarize, previous, [UPDATE, SECTIONS]),
+    let (messages, previous, sections) = match (segment, previous) {
+        (Segment::TurnPrefix, _) => (&preparation.turn_prefix_messages, None, [TURN_PREFIX, ""]),
+        (Segment::History, None) => (&preparation.messages_to_summarize, None, [HISTORY, SECTIONS]),
+        (Segment::History, previous) => (&preparation.messages_to_summarize, previous, [UPDATE, SECTIONS]),
     };
     conversation(messages, bodies, out)?;
     if let Some(previous) = previous {
@@ -212,12 +212,12 @@ mod tests {
         let made = chain(entries);
         let prepared = compactions::prepare(&made.session, &made.path(), &made.bodies(), 1, None);
         let prepared = prepared.unwrap().unwrap();
-        let prompt = |&part: &Part| {
+        let prompt = |&segment: &Segment| {
             let mut out = Vec::new();
-            compaction(&prepared, part, instructions, &made.bodies(), &mut out).unwrap();
+            compaction(&prepared, segment, instructions, &made.bodies(), &mut out).unwrap();
             String::from_utf8(out).unwrap()
         };
-        parts(&prepared).iter().map(prompt).collect()
+        segments(&prepared).iter().map(prompt).collect()
     }
 
     #[test]
@@ -256,7 +256,7 @@ mod tests {
         let made = chain(&[user("a"), assistant("b"), assistant("c")]);
         let prepared = compactions::prepare(&made.session, &made.path(), &made.bodies(), 1, None);
         let mut prepared = prepared.unwrap().unwrap();
-        assert_eq!(parts(&prepared), [Part::TurnPrefix]);
+        assert_eq!(segments(&prepared), [Segment::TurnPrefix]);
         let separator = "\n\n---\n\n**Turn Context (split turn):**\n\n";
         assert_eq!(
             merge(&prepared, None, Some("T".into())),

@@ -2,8 +2,8 @@
 //! replayed into one, which a compaction carries as its checkpoint.
 
 use super::context::{self, projection};
-use super::value::{content_text, members, template};
 use crate::core::bodies::{Bodies, Message};
+use crate::core::content;
 use crate::core::entry::{EntryIx, Role};
 use crate::core::json::{Raw, js, string, write};
 use crate::core::session::Session;
@@ -64,11 +64,11 @@ impl System {
 
     fn replay(&mut self, message: Raw) {
         let names = ["content", "sections", "toolsAdded", "toolsRemoved", "timestamp"];
-        let [content, sections, added, removed, timestamp] = members(message, names);
+        let [content, sections, added, removed, timestamp] = content::members(message, names);
         if self.timestamp.as_deref().is_none_or(|time| time == b"null") {
             self.timestamp = timestamp.map(|time| time.bytes().to_vec());
         }
-        self.append(&content_text(content, "\n"));
+        self.append(&content::content_text(content, "\n"));
         for (name, value) in sections.map(js::entries).unwrap_or_default() {
             match value.is_null() {
                 true => self.sections.remove(name.as_bytes()),
@@ -76,10 +76,10 @@ impl System {
             }
         }
         for tool in removed.into_iter().flat_map(Raw::items) {
-            self.tools.remove(template(tool.get("name")).as_bytes());
+            self.tools.remove(js::template(tool.get("name")).as_bytes());
         }
         for tool in added.into_iter().flat_map(Raw::items) {
-            self.tools.set(template(tool.get("name")).into_bytes(), tool.bytes());
+            self.tools.set(js::template(tool.get("name")).into_bytes(), tool.bytes());
         }
     }
 

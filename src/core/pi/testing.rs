@@ -8,14 +8,14 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 
 /// A session in memory.
-pub struct Made {
+pub struct Sample {
     file: Vec<u8>,
     pub session: Session,
 }
 
 /// A chain of entries with the ids `e0`, `e1`, …; each is given as its members without `id`,
 /// `parentId` and `timestamp`.
-pub fn chain(entries: &[String]) -> Made {
+pub fn chain(entries: &[String]) -> Sample {
     let mut file = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_owned();
     for (at, members) in entries.iter().enumerate() {
         let parent = at.checked_sub(1).map_or("null".to_owned(), |before| format!("\"e{before}\""));
@@ -25,10 +25,10 @@ pub fn chain(entries: &[String]) -> Made {
         );
     }
     let file = file.into_bytes();
-    Made { session: load::load(&file, &Options::default()).unwrap(), file }
+    Sample { session: load::load(&file, &Options::default()).unwrap(), file }
 }
 
-impl Made {
+impl Sample {
     pub fn bodies(&self) -> impl Bodies + '_ {
         FileBodies::new(&self.session, &self.file)
     }

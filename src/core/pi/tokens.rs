@@ -5,8 +5,8 @@
 
 use super::context::{self, Projection};
 use super::system;
-use super::value::{addend, is_type, length, members};
 use crate::core::bodies::Bodies;
+use crate::core::content;
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::{Raw, js};
 use crate::core::session::Session;
@@ -19,18 +19,18 @@ const UNITS_PER_TOKEN: u64 = 4;
 /// Tokens of a message (pi's `estimateTokens`); 0 for roles pi does not know.
 pub fn estimate(message: Raw) -> u64 {
     let names = ["role", "content", "sections", "toolsAdded", "command", "output", "summary"];
-    let [role, content, sections, tools, command, output, summary] = members(message, names);
+    let [role, content, sections, tools, command, output, summary] = content::members(message, names);
     let role = role.and_then(Raw::text).map_or(Role::Missing, |role| Role::named(role.as_bytes()));
     let units = match role {
         Role::System => {
             let sections = sections.map(js::entries).unwrap_or_default();
-            let sections: u64 = sections.into_iter().map(|(_, text)| length(Some(text))).sum();
+            let sections: u64 = sections.into_iter().map(|(_, text)| content::length(Some(text))).sum();
             content_units(content) + sections + tools.filter(|tools| tools.is_truthy()).map_or(0, json_units)
         }
         Role::User | Role::Custom | Role::ToolResult => content_units(content),
         Role::Assistant => content.into_iter().flat_map(Raw::items).map(block_units).sum(),
-        Role::BashExecution => length(command) + length(output),
-        Role::BranchSummary | Role::CompactionSummary => length(summary),
+        Role::BashExecution => content::length(command) + content::length(output),
+        Role::BranchSummary | Role::CompactionSummary => content::length(summary),
         _ => 0,
     };
     units.div_ceil(UNITS_PER_TOKEN)
@@ -88,16 +88,16 @@ fn counted(
 
 /// What the provider counted for an answer that came to its end.
 pub(super) fn usage(message: Raw) -> Option<f64> {
-    let [role, stop_reason, usage] = members(message, ["role", "stopReason", "usage"]);
+    let [role, stop_reason, usage] = content::members(message, ["role", "stopReason", "usage"]);
     let is = |value: Option<Raw>, text| value.is_some_and(|value| value.is(text));
     if !is(role, "assistant") || is(stop_reason, "aborted") || is(stop_reason, "error") {
         return None;
     }
     let names = ["totalTokens", "input", "output", "cacheRead", "cacheWrite"];
-    let [total, input, output, cache_read, cache_write] = members(usage?, names);
+    let [total, input, output, cache_read, cache_write] = content::members(usage?, names);
     let tokens = match total.filter(|total| total.is_truthy()) {
-        Some(total) => addend(Some(total)),
-        None => addend(input) + addend(output) + addend(cache_read) + addend(cache_write),
+        Some(total) => js::operand(Some(total)),
+        None => js::operand(input) + js::operand(output) + js::operand(cache_read) + js::operand(cache_write),
     };
     (tokens > 0.0).then_some(tokens)
 }
@@ -105,21 +105,21 @@ pub(super) fn usage(message: Raw) -> Option<f64> {
 /// A string, or text and image blocks.
 fn content_units(content: Option<Raw>) -> u64 {
     let block = |block: Raw| {
-        let image = if is_type(block, "image") { IMAGE_UNITS } else { 0 };
-        if is_type(block, "text") { length(block.get("text")) } else { image }
+        let image = if content::is_block(block, "image") { IMAGE_UNITS } else { 0 };
+        if content::is_block(block, "text") { content::length(block.get("text")) } else { image }
     };
     let blocks: u64 = content.into_iter().flat_map(Raw::items).map(block).sum();
-    length(content) + blocks
+    content::length(content) + blocks
 }
 
 /// A block of an assistant message.
 fn block_units(block: Raw) -> u64 {
     let names = ["type", "text", "thinking", "name", "arguments"];
-    let [kind, text, thinking, name, arguments] = members(block, names);
+    let [kind, text, thinking, name, arguments] = content::members(block, names);
     match kind.and_then(Raw::text) {
-        Some(kind) if kind == "text" => length(text),
-        Some(kind) if kind == "thinking" => length(thinking),
-        Some(kind) if kind == "toolCall" => length(name) + arguments.map_or(0, json_units),
+        Some(kind) if kind == "text" => content::length(text),
+        Some(kind) if kind == "thinking" => content::length(thinking),
+        Some(kind) if kind == "toolCall" => content::length(name) + arguments.map_or(0, json_units),
         _ => 0,
     }
 }

@@ -4,8 +4,8 @@
 //! reaches a model from pi too.
 
 use super::llm;
-use super::value::{content_text, is_type, members, template, text_blocks};
 use crate::core::bodies::{Bodies, Message};
+use crate::core::content;
 use crate::core::entry::Role;
 use crate::core::json::{Raw, js, string};
 use crate::core::text::{Text, push_code_point};
@@ -36,23 +36,23 @@ struct Transcript<'a> {
 
 impl Transcript<'_> {
     fn message(&mut self, message: Raw) -> io::Result<()> {
-        let [role, content] = members(message, ["role", "content"]);
+        let [role, content] = content::members(message, ["role", "content"]);
         match role.and_then(Raw::text).map(|role| Role::named(role.as_bytes())) {
-            Some(Role::User) => self.part_unless_empty("[User]: ", content_text(content, "")),
+            Some(Role::User) => self.part_unless_empty("[User]: ", content::content_text(content, "")),
             Some(Role::Assistant) => self.assistant(content.unwrap_or(Raw::NULL)),
             Some(Role::ToolResult) => {
-                self.part_unless_empty("[Tool result]: ", cut(content_text(content, "")))
+                self.part_unless_empty("[Tool result]: ", cut(content::content_text(content, "")))
             }
             _ => Ok(()),
         }
     }
 
     fn assistant(&mut self, content: Raw) -> io::Result<()> {
-        if content.is_string() || text_blocks(content).next().is_some() {
-            self.part("[Assistant]: ", &content_text(Some(content), "\n"))?;
+        if content.is_string() || content::text_blocks(content).next().is_some() {
+            self.part("[Assistant]: ", &content::content_text(Some(content), "\n"))?;
         }
         let mut calls = Text::default();
-        for block in content.items().filter(|block| is_type(*block, "toolCall")) {
+        for block in content.items().filter(|block| content::is_block(*block, "toolCall")) {
             if !calls.is_empty() {
                 calls.push_str("; ");
             }
@@ -74,8 +74,8 @@ impl Transcript<'_> {
 
 /// `name(key=json, key=json)`.
 fn push_call(out: &mut Text, block: Raw) {
-    let [name, arguments] = members(block, ["name", "arguments"]);
-    out.push(&template(name));
+    let [name, arguments] = content::members(block, ["name", "arguments"]);
+    out.push(&js::template(name));
     out.push_str("(");
     for (at, (key, value)) in properties(arguments.unwrap_or(Raw::NULL)).into_iter().enumerate() {
         if at > 0 {

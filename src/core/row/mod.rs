@@ -24,8 +24,6 @@ pub const ROW_UNITS: usize = 200;
 pub struct RowOptions {
     /// The person's home folder, written `~` in tool calls.
     pub home: Option<Text<'static>>,
-    /// The session's folder, whatever is given here: that of its header.
-    pub cwd: Option<Text<'static>>,
     /// How the rows read.
     pub form: Form,
     /// Whether the text that a search looks through is wanted as well.

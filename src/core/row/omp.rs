@@ -1,11 +1,11 @@
 //! oh-my-pi's rows (its `tree-selector`: `#getEntryDisplayText`, `#getSearchableText`, `#applyFilter`).
 
 use super::{ROW_UNITS, normalize, omp_note};
+use crate::core::content;
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::{decode, decode_head};
 use crate::core::json::{Raw, js};
-use crate::core::load::record::{Block, Content, MessageFacts, Record};
-use crate::core::omp::{number, string};
+use crate::core::record::{Block, Content, MessageFacts, Record};
 use crate::core::text::Text;
 
 const SILENT_ABORT: u32 = 0x0200_0000;
@@ -24,7 +24,7 @@ pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'
         }
         Kind::CustomMessage => custom_message(entry),
         Kind::Compaction => {
-            let tokens = number(entry.get("tokensBefore"));
+            let tokens = js::operand(entry.get("tokensBefore"));
             // JavaScript's Math.round takes halves up.
             let thousands = (tokens / 1000.0 + 0.5).floor();
             let thousands = if thousands.is_finite() { js::number(thousands) } else { "NaN".to_owned() };
@@ -103,7 +103,7 @@ fn assistant_text(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
 fn ending(message: &MessageFacts) -> Option<Text<'static>> {
     let error = message.error_message.filter(|error| error.is_truthy());
     let says = |text: &str| error.is_some_and(|error| error.is(text));
-    let bit = |bit| crate::core::omp::has_bit(message.error_id, bit);
+    let bit = |bit| js::has_bit(message.error_id, bit);
     let silent = bit(SILENT_ABORT) || says("__omp.silent_abort__");
     let told = !silent && !bit(USER_INTERRUPT) && !says("Interrupted by user");
     let stopped = |reason: &str| message.stop_reason.is_some_and(|given| given.is(reason));
@@ -173,7 +173,10 @@ fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
         let letters = letters.chars().enumerate();
         return letters.map(|(at, c)| (Text::from(at.to_string()), Text::from(c.to_string()))).collect();
     }
-    js::entries(tier).into_iter().map(|(family, tier)| (family.into_owned(), string(Some(tier)))).collect()
+    js::entries(tier)
+        .into_iter()
+        .map(|(family, tier)| (family.into_owned(), js::string(tier).into_owned()))
+        .collect()
 }
 
 /// Whether the tree hides the message unless it is the leaf: an assistant's without text, dots aside,
@@ -201,7 +204,7 @@ pub fn is_user_request(kind: Kind, role: Role, record: &Record) -> bool {
 /// What a search looks through, without the label.
 pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
     let entry = Raw::checked(record.bytes);
-    let member = |key: &str| entry.get_some(key).map(|value| string(Some(value))).unwrap_or_default();
+    let member = |key: &str| entry.get_some(key).map(|value| js::string(value)).unwrap_or_default();
     let named = |name: &'static str, key: &str| vec![Text::from(name), member(key)];
     let parts: Vec<Text> = match kind {
         Kind::Message => {
@@ -228,7 +231,7 @@ pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> 
             std::iter::once(Text::from("model usage")).chain(fields).collect()
         }
         Kind::ThinkingLevelChange => {
-            let level = entry.get_some("thinkingLevel").map(|level| string(Some(level)));
+            let level = entry.get_some("thinkingLevel").map(|level| js::string(level));
             vec![Text::from("thinking"), level.unwrap_or(Text::from("off"))]
         }
         Kind::Custom => named("custom", "customType"),
@@ -244,7 +247,7 @@ pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> 
         Kind::CredentialPin => named("credential pin", "provider"),
         Kind::TtsrInjection => {
             let rules =
-                entry.get("injectedRules").into_iter().flat_map(Raw::items).map(|rule| string(Some(rule)));
+                entry.get("injectedRules").into_iter().flat_map(Raw::items).map(|rule| js::string(rule));
             std::iter::once(Text::from("ttsr injection")).chain(rules).collect()
         }
         Kind::ResetBoundary => vec![Text::from("reset boundary")],
@@ -277,7 +280,7 @@ fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
 
 /// All text of a content: a string, or its text blocks one behind the other.
 fn whole_text(content: Option<Raw>) -> Text<'static> {
-    crate::core::omp::message::joined_text(content, "")
+    content::joined_text(content, "")
 }
 
 fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
@@ -292,7 +295,7 @@ pub(super) fn display(value: Option<Raw>) -> Text<'static> {
             decode_head(raw, ROW_UNITS + 1, &mut out);
             Text::from_wtf8(out)
         }
-        None => string(value).head(ROW_UNITS + 1),
+        None => js::template(value).head(ROW_UNITS + 1).into_owned(),
     }
 }
 

@@ -3,14 +3,13 @@
 use super::normalize;
 use super::omp::{bracketed, joined};
 use crate::core::json::{Raw, js};
-use crate::core::omp::{join, number, string};
 use crate::core::text::Text;
 
 /// The row of a tool result whose call is known.
 pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
     let argument = |keys: &[&str]| {
         let found = keys.iter().filter_map(|key| arguments.get(key)).find(|value| value.is_truthy());
-        found.map(|value| string(Some(value))).unwrap_or_default()
+        found.map(|value| js::string(value)).unwrap_or_default()
     };
     let path = |prefix: &str| bracketed(prefix, &short_path(&argument(&["path", "file_path"]), home));
     match name.as_bytes() {
@@ -55,15 +54,15 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
         return String::new();
     }
     let given = offset.filter(|offset| !offset.is_null());
-    let start = given.map_or(Text::from("1"), |offset| string(Some(offset)));
+    let start = given.map_or(Text::from("1"), |offset| js::string(offset));
     let end = limit.map(|limit| {
         let both_numbers = given.is_none_or(|offset| !offset.is_string()) && !limit.is_string();
         if both_numbers {
-            return given.map_or(1.0, |offset| number(Some(offset))) + number(Some(limit)) - 1.0;
+            return given.map_or(1.0, |offset| js::operand(Some(offset))) + js::operand(Some(limit)) - 1.0;
         }
         // A string on one side makes `+` put them one behind the other.
         let mut text = start.clone();
-        text.push(&string(Some(limit)));
+        text.push(&js::string(limit));
         text.trim().to_string_lossy().parse::<f64>().unwrap_or(f64::NAN) - 1.0
     });
     let end = end.filter(|end| *end != 0.0 && !end.is_nan()).map(js::number);
@@ -79,7 +78,7 @@ fn scope(arguments: Raw, [first, second]: [&str; 2]) -> Text<'static> {
     let Some(given) = usable(first).or_else(|| usable(second)) else { return Text::from(".") };
     let paths = match given.text() {
         Some(text) => encoded_list(&text).unwrap_or(text.into_owned()),
-        None => join(given, ", "),
+        None => js::join(given, ", "),
     };
     if given.is_array() && given.items().next().is_none() { Text::from(".") } else { paths }
 }
@@ -91,7 +90,7 @@ fn encoded_list(text: &Text) -> Option<Text<'static>> {
     if !list.items().all(Raw::is_string) {
         return None;
     }
-    Some(if list.items().next().is_none() { Text::from(".") } else { join(list, ", ") })
+    Some(if list.items().next().is_none() { Text::from(".") } else { js::join(list, ", ") })
 }
 
 /// The path with the home folder written `~`.

@@ -4,7 +4,7 @@ use super::{ROW_UNITS, normalize};
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::{decode, decode_head, is_blank};
 use crate::core::json::{Raw, js};
-use crate::core::load::record::{Block, Content, MessageFacts, Record};
+use crate::core::record::{Block, Content, MessageFacts, Record};
 use crate::core::text::Text;
 
 /// The row of an entry; of a tool result what it says when its call is not found.

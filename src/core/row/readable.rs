@@ -8,9 +8,9 @@ use super::{ROW_UNITS, normalize};
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::decode_head;
 use crate::core::json::{Raw, js};
-use crate::core::load::record::Record;
 use crate::core::omp::files::BRANCH_PREAMBLE;
 use crate::core::pi::files::BRANCH_SUMMARY_PREAMBLE;
+use crate::core::record::Record;
 use crate::core::text::Text;
 use std::ops::Range;
 

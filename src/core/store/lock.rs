@@ -5,20 +5,11 @@ use super::files::{DISK, Facts, Files, Kind};
 use super::live;
 use super::session_file::SessionFile;
 use super::snapshot::{Compared, Snapshot};
+use crate::core::dialect::Dialect;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-/// Whose file it is, which decides whether rule 5 applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Agent {
-    /// pi, which locks nothing and reopens the file for each append.
-    #[default]
-    Pi,
-    /// oh-my-pi, which has a lock file of its own and keeps the session open.
-    OhMyPi,
-}
 
 /// How to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,13 +20,13 @@ pub struct WriteOptions {
     pub force: bool,
     /// How long to wait for a lock that is held, and to decide again on a file that keeps growing.
     pub wait: Duration,
-    /// Whose file it is.
-    pub agent: Agent,
+    /// Whose file it is, which decides whether rule 5 applies.
+    pub dialect: Dialect,
 }
 
 impl Default for WriteOptions {
     fn default() -> WriteOptions {
-        WriteOptions { force: false, wait: Duration::from_secs(10), agent: Agent::Pi }
+        WriteOptions { force: false, wait: Duration::from_secs(10), dialect: Dialect::Pi }
     }
 }
 
@@ -91,7 +82,7 @@ pub(super) fn lock_on(
             return Err(changed(Change::Replaced));
         }
     }
-    if options.agent == Agent::OhMyPi && !options.force {
+    if options.dialect == Dialect::OhMyPi && !options.force {
         live::refuse(files, path, resolved, &handle, options.wait)?;
     }
     let found = match file.snapshot.compare(files, &handle).map_err(failed)? {

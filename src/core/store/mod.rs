@@ -88,9 +88,10 @@ pub use batch::Batch;
 pub use create::{create, same_file, take_back};
 pub use error::{Change, LiveSign, Plain, StoreError};
 pub use find::{Finding, FoundFile, Trouble, find, modified};
-pub use lock::{Agent, Found, Locked, WriteOptions, lock};
+pub use lock::{Found, Locked, WriteOptions, lock};
 pub use look::OnDisk;
-pub use read::{ReadAt, Spooled, spool};
+pub(crate) use read::resize;
+pub use read::{ReadAt, SpoolOptions, Spooled, spool};
 pub use session_file::{Opened, SessionFile, open};
 pub use walk::{Listing, list_sessions};
 

@@ -6,8 +6,9 @@
 use super::error::StoreError;
 use super::files::{Files, Kind};
 use super::live::distance;
-use super::lock::{Agent, Locked, Pause};
+use super::lock::{Locked, Pause};
 use super::snapshot::read_range;
+use crate::core::dialect::Dialect;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ pub(super) struct PublishLock {
 impl PublishLock {
     /// Takes the lock of an oh-my-pi session; other sessions have none.
     pub fn take(locked: &Locked) -> Result<Option<PublishLock>, StoreError> {
-        if locked.options.agent != Agent::OhMyPi {
+        if locked.options.dialect != Dialect::OhMyPi {
             return Ok(None);
         }
         let path = beside(&locked.resolved);

@@ -57,6 +57,17 @@ impl ReadAt for Vec<u8> {
     }
 }
 
+/// Gives a buffer another length, new bytes 0. What a long line takes may be more than there is: that is an
+/// error, not the end of the process.
+pub(crate) fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
+    if bytes.try_reserve(len.saturating_sub(bytes.len())).is_err() {
+        let what = format!("out of memory: a line of it takes {} MB or more", len >> 20);
+        return Err(io::Error::new(io::ErrorKind::OutOfMemory, what));
+    }
+    bytes.resize(len, 0);
+    Ok(())
+}
+
 /// A stream that was read to its end. See [`spool`].
 #[derive(Debug)]
 pub struct Spooled(Spool);
@@ -83,21 +94,34 @@ impl ReadAt for Spooled {
     }
 }
 
-/// Reads a stream to its end: into memory up to `memory_limit` bytes, else into a private temporary file
-/// that has no name, so that nothing is left behind however the process ends (rule 6).
-pub fn spool(reader: &mut dyn Read, memory_limit: usize) -> Result<Spooled, StoreError> {
-    spool_named(reader, memory_limit, Path::new("standard input"))
+/// How streams are read.
+#[derive(Clone, Copy)]
+pub struct SpoolOptions {
+    /// Bytes that are kept in memory.
+    pub memory: usize,
+    /// Whether a stream that starts like this and is longer is worth reading to its end. It may have none.
+    pub is_promising: fn(&[u8]) -> bool,
+}
+
+/// Reads a stream to its end: into memory as far as it may, else into a private temporary file that has no
+/// name, so that nothing is left behind however the process ends (rule 6). Of a stream that is not promising
+/// only the start is kept.
+///
+/// # Errors
+/// Where it cannot be read, or not be written.
+pub fn spool(reader: &mut dyn Read, options: SpoolOptions) -> Result<Spooled, StoreError> {
+    spool_named(reader, options, Path::new("standard input"))
 }
 
 pub(super) fn spool_named(
     reader: &mut dyn Read,
-    memory_limit: usize,
+    SpoolOptions { memory, is_promising }: SpoolOptions,
     name: &Path,
 ) -> Result<Spooled, StoreError> {
     let mut bytes = Vec::new();
-    let more = memory_limit as u64 + 1;
+    let more = memory as u64 + 1;
     reader.take(more).read_to_end(&mut bytes).map_err(|error| StoreError::io("read", name, error))?;
-    if bytes.len() <= memory_limit {
+    if bytes.len() <= memory || !is_promising(&bytes) {
         return Ok(Spooled(Spool::Memory(bytes)));
     }
     let unspooled = |error| StoreError::io("spool to a temporary file", name, error);

@@ -2,6 +2,7 @@
 
 use super::error::Change;
 use super::files::{Facts, Files};
+use super::read::resize;
 use std::fs::File;
 use std::io;
 
@@ -94,7 +95,8 @@ fn tail_start(size: u64) -> u64 {
 
 /// The bytes from `start` to `end`, or fewer when the file is shorter by now.
 pub(super) fn read_range(files: &dyn Files, file: &File, start: u64, end: u64) -> io::Result<Box<[u8]>> {
-    let mut bytes = vec![0; usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?];
+    let mut bytes = Vec::new();
+    resize(&mut bytes, usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?)?;
     let mut filled = 0;
     while filled < bytes.len() {
         match files.read_at(file, &mut bytes[filled..], start + filled as u64) {

@@ -2,8 +2,9 @@
 
 use super::budget::REQUEST;
 use super::quote::{ends, units};
+use crate::core::content::{is_block, members};
+use crate::core::json::js::truthy;
 use crate::core::json::{Raw, string};
-use crate::core::pi::value::{is_type, members, truthy};
 use crate::core::text::Text;
 use memchr::memchr;
 
@@ -137,7 +138,7 @@ fn typed(details: Raw) -> Option<String> {
 
 fn assistant(content: Option<Raw>, stop: Option<Raw>, error: Option<Raw>) -> Assistant {
     let blocks = content.unwrap_or(Raw::NULL).items();
-    let calls: Vec<Call> = blocks.filter(|block| is_type(*block, "toolCall")).map(call).collect();
+    let calls: Vec<Call> = blocks.filter(|block| is_block(*block, "toolCall")).map(call).collect();
     let stop = match &*head(stop, ARGUMENT) {
         "error" => Stop::Error,
         "aborted" => Stop::Aborted,
@@ -208,9 +209,9 @@ fn without_bodies(mut text: String) -> String {
 /// Returns the text of a content, which is a string or blocks. An image leaves a mark.
 fn text(content: Option<Raw>) -> String {
     let content = content.unwrap_or(Raw::NULL);
-    let block = |block: Raw| match block.get_text("text").filter(|_| is_type(block, "text")) {
+    let block = |block: Raw| match block.get_text("text").filter(|_| is_block(block, "text")) {
         Some(text) => Some(text.to_string_lossy().into_owned()),
-        None => is_type(block, "image").then(|| "[image]".to_owned()),
+        None => is_block(block, "image").then(|| "[image]".to_owned()),
     };
     let blocks = || content.items().filter_map(block).collect::<Vec<_>>().join("\n");
     content.text().map_or_else(blocks, |text| text.to_string_lossy().into_owned())

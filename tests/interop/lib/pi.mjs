@@ -63,7 +63,9 @@ export function olderSession(random, version) {
   ];
   const steps = random.between(2, 30);
   for (let i = 0; i < steps; i++) random.weighted(kinds)(session);
-  const head = { ...header(random, version === 1 ? (random.chance(0.5) ? 1 : undefined) : 2) };
+  // Other tools write the number as a string; JavaScript compares it all the same.
+  const spelled = version === 1 ? [[4, 1], [4, undefined], [1, "1"], [1, "1.0"], [0.5, " 0x1"]] : [[8, 2], [1, "2"], [0.5, "2.0"]];
+  const head = header(random, random.weighted(spelled));
   if (version === 1) Object.assign(head, { provider: "p", modelId: "m", thinkingLevel: "off" });
   if (version === 2) return [write(head, random), ...session.lines()];
   return [write(head, random), ...session.entries.map((entry) => write(withoutIds(entry, session), random))];

@@ -1,9 +1,10 @@
 //! Entries that are told in a few words, as the file's agent would write them, but for id, parent and
 //! time.
 
+use crate::core::agent::Agent;
+use crate::core::content::text_content;
 use crate::core::json::Raw;
-use crate::core::json::write::{Object, array};
-use crate::core::session::Dialect;
+use crate::core::json::write::Object;
 use crate::core::text::Text;
 
 /// An entry in a few words.
@@ -26,58 +27,29 @@ pub enum Made<'a> {
 }
 
 impl Made<'_> {
-    /// The line; `None` for what the agent cannot be told by an entry.
-    pub fn line(&self, dialect: Dialect) -> Option<Vec<u8>> {
+    /// Returns the line; `None` for what no entry of the agent says.
+    pub fn line(&self, agent: &dyn Agent) -> Option<Vec<u8>> {
         let entry = |kind| Object::new().str("type", kind);
-        Some(match (self, dialect) {
-            // The title stands in oh-my-pi's first line, and no entry changes that.
-            (Made::Name(_), Dialect::OhMyPi) => return None,
-            (Made::Name(name), Dialect::Pi) => entry("session_info").text("name", name).finish(),
-            (Made::Model(provider, model), Dialect::Pi) => {
-                entry("model_change").text("provider", provider).text("modelId", model).finish()
+        let message = |message: Vec<u8>| entry("message").json("message", &message);
+        let line = match self {
+            Made::Name(name) => agent.name_entry(name)?,
+            Made::Model(provider, model) => agent.model_entry(provider, model),
+            Made::Thinking(level) => agent.thinking_entry(level),
+            Made::Custom(kind, data) => {
+                entry("custom").text("customType", kind).with(*data, |entry, data| entry.raw("data", data))
             }
-            (Made::Model(provider, model), Dialect::OhMyPi) => {
-                let mut whole = provider.clone().into_owned();
-                whole.push_str("/");
-                whole.push(model);
-                entry("model_change")
-                    .text("model", &whole)
-                    .str("role", "default")
-                    .bool("resolvedModelIsFallback", false)
-                    .finish()
-            }
-            (Made::Thinking(level), Dialect::Pi) => {
-                entry("thinking_level_change").text("thinkingLevel", level).finish()
-            }
-            (Made::Thinking(level), Dialect::OhMyPi) => {
-                entry("thinking_level_change").text("thinkingLevel", level).text("configured", level).finish()
-            }
-            (Made::Custom(kind, data), _) => entry("custom")
-                .text("customType", kind)
-                .with(*data, |entry, data| entry.raw("data", data))
-                .finish(),
-            (Made::CustomMessage(kind, text, display), _) => entry("custom_message")
+            Made::CustomMessage(kind, text, display) => entry("custom_message")
                 .text("customType", kind)
                 .text("content", text)
                 .bool("display", *display)
-                .with((dialect == Dialect::OhMyPi).then_some("agent"), |entry, who| {
-                    entry.str("attribution", who)
-                })
-                .finish(),
-            (Made::User(text), _) => {
-                let message = Object::new().str("role", "user").json("content", &text_blocks(text)).finish();
-                entry("message").json("message", &message).finish()
+                .with(agent.attribution(), |entry, who| entry.str("attribution", who)),
+            Made::User(text) => {
+                message(Object::new().str("role", "user").json("content", &text_content(text)).finish())
             }
-            (Made::Assistant(text, like), _) => {
-                entry("message").json("message", &assistant(text, Raw::checked(like))).finish()
-            }
-        })
+            Made::Assistant(text, like) => message(assistant(text, Raw::checked(like))),
+        };
+        Some(line.finish())
     }
-}
-
-/// Text as content: one block.
-pub fn text_blocks(text: &Text) -> Vec<u8> {
-    array([Object::new().str("type", "text").text("text", text).finish()])
 }
 
 /// A turn of the model of another turn, that cost nothing.
@@ -88,7 +60,7 @@ fn assistant(text: &Text, like: Raw) -> Vec<u8> {
         zeros(&["input", "output", "cacheRead", "cacheWrite", "totalTokens"]).json("cost", &cost).finish();
     ["api", "provider", "model"]
         .iter()
-        .fold(Object::new().str("role", "assistant").json("content", &text_blocks(text)), |message, name| {
+        .fold(Object::new().str("role", "assistant").json("content", &text_content(text)), |message, name| {
             message.with(like.get(name), |message, value| message.raw(name, value))
         })
         .json("usage", &usage)

@@ -6,18 +6,19 @@
 mod made;
 mod shape;
 
-pub use made::{Made, text_blocks};
+pub use made::Made;
 
 use super::edit::call_ids;
 use super::{IdSource, parent_id};
 use crate::core::bodies::{Bodies, kind_of};
+use crate::core::dialect::Dialect;
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::edit::Edit;
 use crate::core::json::string::encoded;
 use crate::core::plan::{Change, NewEntry};
 use crate::core::reference::Position;
-use crate::core::session::{Dialect, Session};
+use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
 use std::collections::{BTreeSet, HashMap};

@@ -4,8 +4,8 @@
 //! Optional fields are looked at where another kind of value would break the agent; more fields are
 //! nobody's business. A type that neither agent knows passes as it is.
 
+use crate::core::dialect::Dialect;
 use crate::core::json::Raw;
-use crate::core::session::Dialect;
 
 /// What is wrong with an entry, and what to do about it.
 pub(super) type Flaw = (String, Option<String>);

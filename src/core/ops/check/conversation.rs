@@ -4,7 +4,7 @@ use super::finding::{Draft, FindingKind as K};
 use crate::core::bodies::{Bodies, FileBodies};
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::core::json::Raw;
-use crate::core::session::{Dialect, Format, Session};
+use crate::core::session::{Format, Session};
 use crate::core::text::Text;
 use crate::core::tree::Ancestry;
 use std::collections::HashMap;
@@ -75,8 +75,7 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
         note(K::BadTimestamp, is_active, "its timestamp is missing or no date");
     }
     let parent = entry.parent.map(|parent| session.entry(parent).time_ms);
-    // oh-my-pi gives such an entry the time of what started it.
-    let may_be_older = session.dialect == Dialect::OhMyPi && entry.kind == Kind::CustomMessage;
+    let may_be_older = session.agent().backdates(entry.kind);
     let runs_back = parent.is_some_and(|parent| entry.time_ms < parent);
     if runs_back && entry.time_ms != Entry::NO_TIME && !may_be_older {
         note(K::TimeRunsBackwards, is_active, "it is older than its parent");

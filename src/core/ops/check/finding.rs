@@ -1,7 +1,8 @@
 //! What can be wrong with a session file, and what that means for the agent that opens it.
 
+use crate::core::dialect::Dialect;
 use crate::core::entry::LineNo;
-use crate::core::session::{Dialect, Format};
+use crate::core::session::Format;
 use crate::core::text::Text;
 
 /// How bad a finding is.
@@ -210,6 +211,7 @@ impl FindingKind {
             K::TitleWidth => {
                 (Error, "renaming the session overwrites its header, and oh-my-pi never opens it again")
             }
+            K::OddVersion if grave => (Note, "both agents read and migrate the file as an older version"),
             K::OddVersion => (Note, "both agents take the file for current"),
             K::OldVersion => {
                 (Note, "pi writes the whole file anew in place when it opens it; a crash then loses it")

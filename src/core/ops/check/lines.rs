@@ -6,15 +6,15 @@
 
 use super::finding::{Draft, FindingKind as K};
 use super::mended::Mended;
-use super::reader::{Line, Lines};
 use super::resync;
 use crate::core::entry::{LineNo, Span};
 use crate::core::json::edit::Edit;
 use crate::core::json::scan::RawString;
 use crate::core::json::string::decode;
 use crate::core::json::{Raw, Scanner};
-use crate::core::load::header::{Version, is_title_slot, read as read_header};
-use crate::core::load::record::{Record, scan};
+use crate::core::lines::{Line, Lines};
+use crate::core::load::header::{Version, is_title_slot, read as read_header, version_number};
+use crate::core::record::{Record, scan};
 use crate::core::store::ReadAt;
 use crate::core::text::Text;
 use std::borrow::Cow;
@@ -104,7 +104,7 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt) -> io::Result<Mending<'a>> {
     };
     let mut lines = Lines::new(source);
     let mut number = LineNo(0);
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.next_line()? {
         number.0 += 1;
         mending.line(number, &line);
     }
@@ -295,13 +295,15 @@ impl Mending<'_> {
             return self.take_out(place, 0..place.bytes.len(), true);
         }
         self.has_header = true;
-        let version = Raw::checked(record.bytes).get_some("version");
-        self.old |= version.and_then(Raw::number).is_some_and(|version| version < 3.0);
-        let Some(odd) = version.filter(|version| !version.is_number()) else {
+        let header = Raw::checked(record.bytes);
+        let version = version_number(header);
+        self.old |= version < 3.0;
+        if header.get("version").is_none_or(Raw::is_number) {
             return self.keep_valid(place, record);
-        };
+        }
         let draft = Draft::new(place.number, K::OddVersion, "the header's version is not a number");
-        if !odd.is("3") {
+        let draft = draft.grave(self.old);
+        if version != 3.0 {
             self.findings.push(draft);
             return self.keep_valid(place, record);
         }

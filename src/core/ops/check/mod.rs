@@ -17,7 +17,6 @@ mod graph;
 mod groups;
 mod lines;
 mod mended;
-mod reader;
 mod resync;
 
 pub use finding::{Finding, FindingKind, Severity};
@@ -28,13 +27,14 @@ use self::graph::Links;
 use self::lines::{Mending, mend};
 use self::mended::Mended;
 use crate::core::bodies::FileBodies;
+use crate::core::dialect::Dialect;
 use crate::core::entry::{EntryIx, LineNo, Span};
 use crate::core::json::edit::Edit;
 use crate::core::json::string::encoded;
 use crate::core::load::{LoadError, Options, load};
 use crate::core::plan::copy_all;
-use crate::core::session::{Dialect, Format, Session};
-use crate::core::store::ReadAt;
+use crate::core::session::{Format, Session};
+use crate::core::store::{ReadAt, resize};
 use crate::core::tree::active;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -154,7 +154,8 @@ impl Checkup<'_> {
     fn edited(&self, ix: EntryIx) -> io::Result<Vec<u8>> {
         let session = &self.session;
         let span = session.entry(ix).span;
-        let mut line = vec![0; span.len as usize];
+        let mut line = Vec::new();
+        resize(&mut line, span.len as usize)?;
         self.mending.file.read_exact_at(&mut line, span.start)?;
         let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         let mut edit = Edit::new(&line).map_err(invalid)?;

@@ -4,7 +4,7 @@ use crate::core::json::scan::RawString;
 use crate::core::json::string::decode;
 use crate::core::json::{Raw, Scanner};
 use crate::core::load::header::is_title_slot;
-use crate::core::load::record::scan;
+use crate::core::record::scan;
 use crate::core::text::Text;
 use memchr::memmem;
 use std::ops::Range;

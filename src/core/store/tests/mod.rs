@@ -18,8 +18,9 @@ mod reading;
 use super::append::{Attempt, Committed};
 use super::error::StoreError;
 use super::files::{DISK, Files};
-use super::lock::{Agent, Locked, WriteOptions, lock_on};
+use super::lock::{Locked, WriteOptions, lock_on};
 use super::session_file::SessionFile;
+use crate::core::dialect::Dialect;
 use seam::Seam;
 use std::fs;
 use std::io::Write;
@@ -66,17 +67,17 @@ impl Bench {
     }
 
     fn lock(&self) -> Result<Locked, StoreError> {
-        lock_on(&DISK, &self.open(), &now(Agent::Pi))
+        lock_on(&DISK, &self.open(), &now(Dialect::Pi))
     }
 }
 
 /// Without waiting for locks.
-fn now(agent: Agent) -> WriteOptions {
-    WriteOptions { wait: Duration::ZERO, agent, force: false }
+fn now(dialect: Dialect) -> WriteOptions {
+    WriteOptions { wait: Duration::ZERO, dialect, force: false }
 }
 
-fn forced(agent: Agent) -> WriteOptions {
-    WriteOptions { force: true, ..now(agent) }
+fn forced(dialect: Dialect) -> WriteOptions {
+    WriteOptions { force: true, ..now(dialect) }
 }
 
 fn append_to(path: &Path, text: &str) {

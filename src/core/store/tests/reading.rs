@@ -1,6 +1,6 @@
 //! Opening, spooling, walking.
 
-use super::super::{Opened, ReadAt, list_sessions, open, spool};
+use super::super::{Opened, ReadAt, SpoolOptions, list_sessions, open, spool};
 use super::*;
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -10,6 +10,10 @@ fn all(source: &dyn ReadAt) -> String {
     source.read_exact_at(&mut bytes, 0).unwrap();
     assert_eq!(source.read_at(&mut [0; 8], source.len()).unwrap(), 0);
     String::from_utf8(bytes).unwrap()
+}
+
+fn up_to(memory: usize) -> SpoolOptions {
+    SpoolOptions { memory, is_promising: |_| true }
 }
 
 #[test]
@@ -34,25 +38,37 @@ fn what_cannot_be_opened_says_why() {
     assert_eq!(message(&missing), format!("cannot read {}: no such file or folder", missing.display()));
     assert!(message(bench.folder.path()).ends_with("it is a folder"));
     assert!(message(Path::new("/dev/null")).ends_with("not a regular file"));
-    assert!(matches!(open(bench.folder.path(), 9), Err(StoreError::IsFolder { .. })));
+    assert!(matches!(open(bench.folder.path(), up_to(9)), Err(StoreError::IsFolder { .. })));
 }
 
 #[test]
 fn a_stream_is_spooled_to_memory_or_to_a_file() {
     for limit in [0, 1, OLD.len() - 1, OLD.len(), 1 << 20] {
-        let spooled = spool(&mut OLD.as_bytes(), limit).unwrap();
+        let spooled = spool(&mut OLD.as_bytes(), up_to(limit)).unwrap();
         assert_eq!(all(&spooled), OLD, "{limit}");
     }
-    assert!(spool(&mut std::io::empty(), 0).unwrap().is_empty());
+    assert!(spool(&mut std::io::empty(), up_to(0)).unwrap().is_empty());
     let bench = Bench::new(OLD);
     let fifo = bench.at("fifo");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     assert!(matches!(SessionFile::open(&fifo), Err(StoreError::NotRegular { .. })));
     let mut writer = Command::new("cp").arg(&bench.path).arg(&fifo).spawn().unwrap();
-    let Opened::Stream(stream) = open(&fifo, 10).unwrap() else { panic!() };
+    let Opened::Stream(stream) = open(&fifo, up_to(10)).unwrap() else { panic!() };
     assert_eq!(all(&stream), OLD);
     writer.wait().unwrap();
-    assert!(matches!(open(&bench.path, 10), Ok(Opened::File(_))));
+    assert!(matches!(open(&bench.path, up_to(10)), Ok(Opened::File(_))));
+}
+
+/// A device has no end. As long as it may be a session it is read on, as a pipe is.
+#[test]
+fn an_endless_stream_is_left_where_no_session_starts() {
+    let options = SpoolOptions { memory: 1 << 20, is_promising: |start| start.starts_with(b"{") };
+    let Opened::Stream(stream) = open(Path::new("/dev/zero"), options).unwrap() else { panic!() };
+    assert_eq!(stream.len(), (1 << 20) + 1);
+    let mut long = std::io::Read::take(std::io::repeat(b'{'), 3 << 20);
+    assert_eq!(spool(&mut long, options).unwrap().len(), 3 << 20);
+    // What fits in memory is not asked for.
+    assert_eq!(all(&spool(&mut &b"x"[..], options).unwrap()), "x");
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn nothing_is_nothing_and_half_a_line_is_refused() {
 fn it_is_one_write_and_one_fsync() {
     let bench = Bench::new("{\"torn");
     let seam = Seam::new().leak();
-    let locked = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap();
+    let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
     locked.append(LINE.repeat(3).as_bytes()).unwrap().done().unwrap();
     assert_eq!((seam.count("write"), seam.count("sync"), seam.count("truncate")), (1, 1, 0));
     assert_eq!(seam.log().last(), Some(&"sync"));
@@ -45,7 +45,7 @@ fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
     for stranger in [false, true] {
         let bench = Bench::new(OLD);
         let probe = Seam::new().leak();
-        lock_on(probe, &bench.open(), &now(Agent::Pi))
+        lock_on(probe, &bench.open(), &now(Dialect::Pi))
             .unwrap()
             .append(LINE.as_bytes())
             .and_then(Attempt::done)
@@ -54,7 +54,7 @@ fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
 
         let bench = Bench::new(OLD);
         let seam = Seam::failing_at(write, Fault::Full).leak();
-        let locked = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap();
+        let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
         if stranger {
             let path = bench.path.clone();
             seam.before("write", move || {
@@ -79,7 +79,7 @@ fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
 fn a_short_write_that_cannot_be_taken_back_says_so() {
     let bench = Bench::new(OLD);
     let seam = Seam::new().leak().with_broken(&[("sync", EIO), ("truncate", EIO)]);
-    let locked = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap();
+    let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
     let error = locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err();
     assert!(error.to_string().ends_with("26 bytes of it stay at the end"), "{error}");
     assert!(error.hint().is_some());

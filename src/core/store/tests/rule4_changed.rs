@@ -9,7 +9,7 @@ fn growth_is_found_read_and_built_upon() {
     let bench = Bench::new(OLD);
     let file = bench.open();
     append_to(&bench.path, "other\n");
-    let mut locked = lock_on(&DISK, &file, &now(Agent::Pi)).unwrap();
+    let mut locked = lock_on(&DISK, &file, &now(Dialect::Pi)).unwrap();
     assert_eq!(locked.found(), Found::Grown);
     assert_eq!(ReadAt::len(&locked.reopen().unwrap()), OLD.len() as u64 + 6);
     assert_eq!(locked.found(), Found::Same);
@@ -23,7 +23,7 @@ fn growth_that_was_not_read_is_not_built_upon() {
         let bench = Bench::new(OLD);
         let file = bench.open();
         append_to(&bench.path, "other\n");
-        let locked = lock_on(&DISK, &file, &now(Agent::Pi)).unwrap();
+        let locked = lock_on(&DISK, &file, &now(Dialect::Pi)).unwrap();
         let result = if is_append {
             locked.append(LINE.as_bytes()).and_then(Attempt::done)
         } else {
@@ -72,7 +72,7 @@ fn any_other_change_is_refused() {
         std::thread::sleep(Duration::from_millis(10));
         act(&bench.path);
         let after = bench.content();
-        assert!(is_changed(lock_on(&DISK, &file, &now(Agent::Pi)), change), "{number}");
+        assert!(is_changed(lock_on(&DISK, &file, &now(Dialect::Pi)), change), "{number}");
         // What was replaced by a rename can still be read as it was.
         assert_eq!(file.still_same().unwrap(), change == Change::Replaced && number == 6, "{number}");
         assert_eq!(bench.content(), after);
@@ -127,7 +127,7 @@ fn growth_of_the_old_file_across_the_rename_is_carried_over() {
         let bench = Bench::new(old);
         let mut writer = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
         let seam = Seam::new().leak();
-        let locked = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap();
+        let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
         seam.before("rename", move || writer.write_all(grown.as_bytes()).unwrap());
         let committed = rewrite(locked, new).unwrap();
         assert_eq!(bench.content(), wanted);
@@ -141,7 +141,7 @@ fn growth_that_cannot_be_carried_over_is_told() {
     let bench = Bench::new(OLD);
     let mut writer = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
     let seam = Seam::new().leak();
-    let locked = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap();
+    let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
     seam.before("rename", move || {
         writer.write_all(b"other\n").unwrap();
         seam.fill_up();
@@ -156,13 +156,13 @@ fn growth_that_cannot_be_carried_over_is_told() {
 fn the_new_file_is_locked_until_the_commit_is_over() {
     let bench = Bench::new(OLD);
     let seam = Seam::new().leak();
-    let locked = lock_on(seam, &bench.open(), &now(Agent::Pi)).unwrap();
+    let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
     let path = bench.path.clone();
     seam.before("rename", move || {
         let path = path.clone();
         seam.before("facts", move || {
             let new = SessionFile::open(&path).unwrap();
-            assert!(lock_on(&DISK, &new, &now(Agent::Pi)).unwrap_err().is_busy());
+            assert!(lock_on(&DISK, &new, &now(Dialect::Pi)).unwrap_err().is_busy());
         });
     });
     rewrite(locked, NEW).unwrap();
@@ -248,7 +248,7 @@ fn a_copy_up_is_no_change_but_an_edit_is() {
         let seam = if is_overlay { Seam::overlay() } else { Seam::new() }.leak();
         let path = bench.path.clone();
         seam.before("open_append", move || act(&path));
-        let locked = lock_on(seam, &bench.open(), &now(Agent::Pi));
+        let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi));
         (bench, locked)
     };
     let (bench, locked) = locked_after(true, of_ctime);

@@ -33,26 +33,26 @@ fn at_every_call(
 
 #[test]
 fn an_append_happens_whole_or_not_at_all() {
-    for (agent, lines) in [(Agent::Pi, 1), (Agent::OhMyPi, 1), (Agent::Pi, 300)] {
+    for (dialect, lines) in [(Dialect::Pi, 1), (Dialect::OhMyPi, 1), (Dialect::Pi, 300)] {
         let lines = LINE.repeat(lines);
         let new = format!("{OLD}{lines}");
         at_every_call(
             |bench, seam| {
-                lock_on(seam, &bench.open(), &now(agent))?.append(lines.as_bytes()).and_then(Attempt::done)
+                lock_on(seam, &bench.open(), &now(dialect))?.append(lines.as_bytes()).and_then(Attempt::done)
             },
             |bench, fault, result, at| {
                 let content = bench.content();
                 if is_crash(fault) {
                     assert!(content.starts_with(OLD) && new.starts_with(&content), "{at}: {content}");
                     // The next append closes the torn line, and takes the lock of the dead.
-                    bench_append(bench, agent);
+                    bench_append(bench, dialect);
                     let after = bench.content();
                     let closed = if content.ends_with('\n') { "" } else { "\n" };
                     assert_eq!(after, format!("{content}{closed}{LINE}"), "{at}");
                 } else {
                     let wanted = if result.is_ok() { &new } else { OLD };
                     assert_eq!(content, wanted, "{at}: {result:?}");
-                    bench_append(bench, agent);
+                    bench_append(bench, dialect);
                 }
                 assert_eq!(bench.names(), ["s.jsonl"], "{at}");
             },
@@ -60,24 +60,24 @@ fn an_append_happens_whole_or_not_at_all() {
     }
 }
 
-fn bench_append(bench: &Bench, agent: Agent) {
-    lock_on(&DISK, &bench.open(), &patient(agent))
+fn bench_append(bench: &Bench, dialect: Dialect) {
+    lock_on(&DISK, &bench.open(), &patient(dialect))
         .unwrap()
         .append(LINE.as_bytes())
         .and_then(Attempt::done)
         .unwrap();
 }
 
-fn patient(agent: Agent) -> WriteOptions {
-    WriteOptions { agent, ..WriteOptions::default() }
+fn patient(dialect: Dialect) -> WriteOptions {
+    WriteOptions { dialect, ..WriteOptions::default() }
 }
 
 #[test]
 fn a_rewrite_leaves_the_old_file_or_the_new_one() {
     let large = format!("{NEW}{}\n", "x".repeat(400_000));
-    for (agent, new) in [(Agent::Pi, NEW), (Agent::OhMyPi, NEW), (Agent::Pi, large.as_str())] {
+    for (dialect, new) in [(Dialect::Pi, NEW), (Dialect::OhMyPi, NEW), (Dialect::Pi, large.as_str())] {
         at_every_call(
-            |bench, seam| rewrite(lock_on(seam, &bench.open(), &now(agent))?, new),
+            |bench, seam| rewrite(lock_on(seam, &bench.open(), &now(dialect))?, new),
             |bench, fault, result, at| {
                 let content = bench.content();
                 assert!(content == OLD || content == new, "{at}");
@@ -86,9 +86,9 @@ fn a_rewrite_leaves_the_old_file_or_the_new_one() {
                     remove_lock(bench);
                     assert_eq!(bench.names(), ["s.jsonl"], "{at}");
                 }
-                bench_append(bench, agent);
+                bench_append(bench, dialect);
                 // What a crash left beside the file goes with the next rewrite.
-                lock_on(&DISK, &bench.open(), &patient(agent))
+                lock_on(&DISK, &bench.open(), &patient(dialect))
                     .and_then(|locked| rewrite(locked, NEW))
                     .unwrap();
                 assert_eq!(bench.names(), ["s.jsonl"], "{at}");
@@ -110,7 +110,7 @@ fn a_backup_is_there_when_the_new_file_is() {
         locked.rewrite(Some(backup), &mut |out| out.write_all(NEW.as_bytes()))?.done()
     };
     at_every_call(
-        |bench, seam| rewrite_with_backup(lock_on(seam, &bench.open(), &now(Agent::Pi))?, &bench.at("bak")),
+        |bench, seam| rewrite_with_backup(lock_on(seam, &bench.open(), &now(Dialect::Pi))?, &bench.at("bak")),
         |bench, fault, result, at| {
             let content = bench.content();
             assert!(content == OLD || content == NEW, "{at}");
@@ -124,9 +124,9 @@ fn a_backup_is_there_when_the_new_file_is() {
                 let is_left = at.ends_with("unlink") || bench.names() == names;
                 assert!(is_left, "{at}: {:?}", bench.names());
             }
-            bench_append(bench, Agent::Pi);
+            bench_append(bench, Dialect::Pi);
             assert_eq!(fs::read_to_string(bench.at("bak")).ok(), backup, "{at}");
-            let locked = lock_on(&DISK, &bench.open(), &patient(Agent::Pi)).unwrap();
+            let locked = lock_on(&DISK, &bench.open(), &patient(Dialect::Pi)).unwrap();
             rewrite_with_backup(locked, &bench.at("second")).unwrap();
             assert_eq!(fs::read_to_string(bench.at("second")).unwrap(), format!("{content}{LINE}"), "{at}");
         },

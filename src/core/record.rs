@@ -5,9 +5,11 @@
 
 use crate::core::json::scan::RawString;
 use crate::core::json::{Malformed, Raw, Scanner};
+use crate::core::text::Text;
 
 /// What the walk over one record found. Of duplicate keys the last counts, as in the agents.
 #[derive(Debug, Default)]
+#[allow(missing_docs)] // Fields are named as the members they are.
 pub struct Record<'a> {
     /// The value's bytes.
     pub bytes: &'a [u8],
@@ -31,6 +33,7 @@ pub struct Record<'a> {
 
 /// What the walk over a message found.
 #[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)] // Fields are named as the members they are.
 pub struct MessageFacts<'a> {
     /// The object's bytes.
     pub bytes: &'a [u8],
@@ -67,6 +70,7 @@ pub enum Content<'a> {
 
 /// A block of a message's content.
 #[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)] // Fields are named as the members they are.
 pub struct Block<'a> {
     pub kind: Option<RawString<'a>>,
     /// `text` of a text block.
@@ -209,6 +213,12 @@ fn plain_key<'k>(key: RawString<'k>, room: &'k mut [u8; 16]) -> &'k [u8] {
     }
     room[..bytes.len()].copy_from_slice(bytes);
     &room[..bytes.len()]
+}
+
+/// The name of a draft-tree head other than `main`.
+pub fn named_head(entry: Raw<'_>) -> Option<Text<'_>> {
+    let is_head = entry.get("type").is_some_and(|kind| kind.is("head"));
+    entry.get_text("name").filter(|name| is_head && !name.is_empty() && *name != "main")
 }
 
 #[cfg(test)]

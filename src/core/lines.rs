@@ -1,11 +1,13 @@
 //! The physical lines of a source, one after the other, through one buffer.
 
-use crate::core::entry::Span;
-use crate::core::store::ReadAt;
+use super::entry::Span;
+use super::store::{ReadAt, resize};
 use std::io;
 
-/// Bytes read at a time.
+/// Bytes read at a time by who reads to the end.
 const STEP: usize = 256 * 1024;
+/// Bytes read first by who wants the first lines.
+const FIRST_STEP: usize = 4096;
 
 /// A physical line.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +20,7 @@ pub struct Line<'b> {
     pub newline: bool,
 }
 
-/// See [`Lines::next`].
+/// See [`Lines::next_line`].
 pub struct Lines<'a> {
     source: &'a dyn ReadAt,
     buffer: Vec<u8>,
@@ -26,15 +28,27 @@ pub struct Lines<'a> {
     start: u64,
     /// Where the next line starts in the buffer.
     next: usize,
+    step: usize,
 }
 
 impl<'a> Lines<'a> {
+    /// All lines of a source.
     pub fn new(source: &'a dyn ReadAt) -> Self {
-        Lines { source, buffer: Vec::new(), start: 0, next: 0 }
+        Lines { source, buffer: Vec::new(), start: 0, next: 0, step: STEP }
     }
 
-    /// The next line; the memory is that of the longest.
-    pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    /// The first lines of a source, without reading much beyond them.
+    pub fn first(source: &'a dyn ReadAt) -> Self {
+        Lines { step: FIRST_STEP, ..Lines::new(source) }
+    }
+
+    /// The byte behind the line returned last and its newline.
+    pub fn pos(&self) -> u64 {
+        self.start + self.next as u64
+    }
+
+    /// Returns the next line; the memory is that of the longest.
+    pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         let mut searched = self.next;
         let (len, newline) = loop {
             if let Some(at) = memchr::memchr(b'\n', &self.buffer[searched..]) {
@@ -60,8 +74,8 @@ impl<'a> Lines<'a> {
     fn read_more(&mut self) -> io::Result<bool> {
         let had = self.buffer.len();
         let left = self.source.len().saturating_sub(self.start + had as u64);
-        let step = STEP.max(had).min(usize::try_from(left).unwrap_or(usize::MAX));
-        self.buffer.resize(had + step, 0);
+        let step = self.step.max(had).min(usize::try_from(left).unwrap_or(usize::MAX));
+        resize(&mut self.buffer, had + step)?;
         self.source.read_exact_at(&mut self.buffer[had..], self.start + had as u64)?;
         Ok(step > 0)
     }
@@ -77,7 +91,7 @@ mod tests {
         let text = format!("a\n\n{long}\n{long}b\nc").into_bytes();
         let mut lines = Lines::new(&text);
         let mut seen = Vec::new();
-        while let Some(line) = lines.next().unwrap() {
+        while let Some(line) = lines.next_line().unwrap() {
             assert_eq!(line.bytes, &text[line.span.start as usize..line.span.end() as usize]);
             seen.push((line.span.len as usize, line.newline));
         }

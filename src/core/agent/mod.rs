@@ -1,0 +1,252 @@
+//! The agents: one trait, and a type for each of them.
+//!
+//! [`Dialect::agent`] is the one place that asks whose file it is. What the agents do alike is
+//! computed by what uses the trait; what they compute each in their own way is in [`crate::core::pi`]
+//! and [`crate::core::omp`].
+
+mod omp;
+mod pi;
+
+pub use omp::OhMyPi;
+pub use pi::Pi;
+
+use super::bodies::{Bodies, Context, Message};
+use super::dialect::Dialect;
+use super::entry::{Entry, EntryIx, Kind, Role};
+use super::json::Raw;
+use super::json::write::{Object, texts};
+use super::pi::prompt::{self, Instructions, Segment};
+use super::prepare::{FileLists, FileOps, FirstKept, Preparation};
+use super::record::{Block, MessageFacts, Record};
+use super::session::Session;
+use super::text::Text;
+use super::tree::Tree;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+impl Dialect {
+    /// The agent whose files these are.
+    pub fn agent(self) -> &'static dyn Agent {
+        match self {
+            Dialect::Pi => &Pi,
+            Dialect::OhMyPi => &OhMyPi,
+        }
+    }
+}
+
+impl Session {
+    /// The agent whose file it is.
+    pub fn agent(&self) -> &'static dyn Agent {
+        self.dialect.agent()
+    }
+}
+
+/// What the user adds to the instructions of a prompt.
+pub type Prompt<'a> = Instructions<'a>;
+
+/// What an agent makes of its files. Methods that read bodies fail where a line cannot be read.
+#[allow(clippy::missing_errors_doc)]
+pub trait Agent: Sync {
+    /// Its name, for people.
+    fn name(&self) -> &'static str;
+
+    /// Returns the row of an entry; for a tool result, the row it has without its call.
+    fn row(&self, kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static>;
+
+    /// Returns what its search looks through in an entry, without the label.
+    fn searchable(&self, kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static>;
+
+    /// Returns the row of the result of a tool call.
+    fn call_row(&self, name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static>;
+
+    /// Whether its tree hides an assistant message that is not the leaf.
+    fn is_silent(&self, message: &MessageFacts, blocks: &[Block]) -> bool;
+
+    /// Whether the entry is a request of the user.
+    fn is_user_request(&self, kind: Kind, role: Role, record: &Record) -> bool;
+
+    /// Whether choosing a custom message returns its text for editing.
+    fn edits_custom_message(&self, entry: &Entry) -> bool;
+
+    /// Whether such an entry may be older than its parent.
+    fn backdates(&self, kind: Kind) -> bool;
+
+    /// Whether its context heeds `context_edit` entries.
+    fn heeds_edits(&self) -> bool;
+
+    /// Whether its files begin with a title line.
+    fn has_title_line(&self) -> bool;
+
+    /// Whether a fork keeps the time of a label, rather than that of the fork.
+    fn keeps_label_times(&self) -> bool;
+
+    /// Whether `fromId` of a branch summary is where the branch begins, rather than where it ends.
+    fn summarizes_from_start(&self) -> bool;
+
+    /// The key that marks the summary of a hook.
+    fn hook_key(&self) -> &'static str;
+
+    /// Whether it stores what a summary cost.
+    fn stores_usage(&self) -> bool;
+
+    /// Returns the entry that names the session, unless no entry does.
+    fn name_entry(&self, name: &Text) -> Option<Object>;
+
+    /// Returns the entry that changes the model.
+    fn model_entry(&self, provider: &Text, model: &Text) -> Object;
+
+    /// Returns the entry that changes the thinking level.
+    fn thinking_entry(&self, level: &Text) -> Object;
+
+    /// Who a custom message comes from, where the agent stores that.
+    fn attribution(&self) -> Option<&'static str>;
+
+    /// Returns what its model sees at the end of `path`.
+    fn context(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context>;
+
+    /// Gives each message as a model's API knows it to `emit`.
+    fn for_model(
+        &self,
+        messages: &[Message],
+        bodies: &dyn Bodies,
+        emit: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()>;
+
+    /// Writes the transcript that its summarizer reads.
+    fn transcript(
+        &self,
+        session: &Session,
+        messages: &[Message],
+        bodies: &dyn Bodies,
+        out: &mut dyn Write,
+    ) -> io::Result<()>;
+
+    /// Returns its estimate of the context at the end of `path`, in tokens: its `tokensBefore`.
+    fn tokens(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<f64>;
+
+    /// Returns the same estimate at each of `tips`, in a time that grows with the file and not with
+    /// their paths; those that would take longer are left out.
+    fn sizes(
+        &self,
+        session: &Session,
+        tree: &Tree,
+        tips: &[EntryIx],
+        bodies: &dyn Bodies,
+    ) -> io::Result<HashMap<EntryIx, f64>>;
+
+    /// Returns what a compaction at the end of `path` would summarize; `None` where there is nothing.
+    fn prepare_compaction(
+        &self,
+        session: &Session,
+        path: &[EntryIx],
+        bodies: &dyn Bodies,
+        keep_recent_tokens: u64,
+        first_kept: Option<FirstKept>,
+    ) -> io::Result<Option<Preparation>>;
+
+    /// Returns what a branch summary of `entries` is made from.
+    fn prepare_branch(
+        &self,
+        session: &Session,
+        entries: &[EntryIx],
+        bodies: &dyn Bodies,
+    ) -> io::Result<(Vec<Message>, FileOps)>;
+
+    /// Returns the system message that a compaction at the end of `path` carries, where the agent has
+    /// one; its time is that of the compaction and still to be set.
+    fn checkpoint(
+        &self,
+        session: &Session,
+        path: &[EntryIx],
+        bodies: &dyn Bodies,
+    ) -> io::Result<Option<Vec<u8>>>;
+
+    /// Returns the files that a summary's `details` list.
+    fn files(&self, ops: &FileOps) -> FileLists;
+
+    /// The words before a branch summary.
+    fn branch_preamble(&self) -> &'static str;
+
+    /// Returns the text of a compaction as the agent stores it: the summary, the files.
+    fn compaction_text(&self, summary: Text<'static>, ops: &FileOps) -> Text<'static>;
+
+    /// Returns the text of a branch summary as the agent stores it: its preamble, the summary, the
+    /// files.
+    fn branch_text(&self, summary: &Text, ops: &FileOps) -> Text<'static> {
+        let mut text = Text::from(self.branch_preamble()).into_owned();
+        text.push(summary);
+        self.compaction_text(text, ops)
+    }
+
+    /// Returns the text that choosing an entry returns for editing.
+    fn draft_text(&self, session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>>;
+
+    /// Returns the summary that a new one takes up: of the compaction in force, with what the agent
+    /// keeps of it elsewhere.
+    fn previous_summary(
+        &self,
+        preparation: &Preparation,
+        bodies: &dyn Bodies,
+    ) -> io::Result<Option<Text<'static>>>;
+
+    /// Writes the prompt of one part of a compaction.
+    fn compaction_prompt(
+        &self,
+        session: &Session,
+        preparation: &Preparation,
+        segment: Segment,
+        instructions: &Prompt,
+        bodies: &dyn Bodies,
+        out: &mut dyn Write,
+    ) -> io::Result<()>;
+
+    /// Writes the prompt of a branch summary.
+    fn branch_prompt(
+        &self,
+        session: &Session,
+        messages: &[Message],
+        instructions: &Prompt,
+        bodies: &dyn Bodies,
+        out: &mut dyn Write,
+    ) -> io::Result<()>;
+}
+
+/// Returns the prompts of a compaction, in the order in which they are asked: one, or two for a cut
+/// turn.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn compaction_prompts(
+    session: &Session,
+    preparation: &Preparation,
+    instructions: &Prompt,
+    bodies: &dyn Bodies,
+) -> io::Result<Vec<Vec<u8>>> {
+    let prompt = |&segment: &Segment| {
+        let mut bytes = Vec::new();
+        session.agent().compaction_prompt(session, preparation, segment, instructions, bodies, &mut bytes)?;
+        Ok(bytes)
+    };
+    prompt::segments(preparation).iter().map(prompt).collect()
+}
+
+/// Returns one text of the answers to [`compaction_prompts`].
+pub fn merged_summary(preparation: &Preparation, answers: Vec<Text<'static>>) -> Text<'static> {
+    let (mut history, mut turn_prefix) = (None, None);
+    for (part, answer) in prompt::segments(preparation).iter().zip(answers) {
+        match part {
+            Segment::History => history = Some(answer),
+            Segment::TurnPrefix => turn_prefix = Some(answer),
+        }
+    }
+    prompt::merge(preparation, history, turn_prefix)
+}
+
+/// Returns file operations as the preparation's JSON has them.
+pub fn file_ops_json(ops: &FileOps) -> Vec<u8> {
+    Object::new()
+        .json("read", &texts(ops.read.iter()))
+        .json("written", &texts(ops.written.iter()))
+        .json("edited", &texts(ops.edited.iter()))
+        .finish()
+}

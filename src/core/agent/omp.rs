@@ -1,0 +1,217 @@
+//! oh-my-pi as an [`Agent`].
+
+use super::{Agent, Prompt};
+use crate::core::bodies::{Bodies, Context, Message};
+use crate::core::content;
+use crate::core::entry::{Entry, EntryIx, Flags, Kind, Role};
+use crate::core::json::Raw;
+use crate::core::json::write::Object;
+use crate::core::omp::{branch, compaction, context, files, llm, message, prompt, tokens, transcript};
+use crate::core::pi::prompt::Segment;
+use crate::core::prepare::{FileLists, FileOps, FirstKept, Preparation};
+use crate::core::record::{Block, MessageFacts, Record};
+use crate::core::row::{omp as row, omp_call};
+use crate::core::session::Session;
+use crate::core::text::Text;
+use crate::core::tree::Tree;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+/// oh-my-pi (`@oh-my-pi/pi-coding-agent`).
+#[derive(Clone, Copy, Debug)]
+pub struct OhMyPi;
+
+impl Agent for OhMyPi {
+    fn name(&self) -> &'static str {
+        "oh-my-pi"
+    }
+
+    fn row(&self, kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
+        row::text(kind, role, record, blocks)
+    }
+
+    fn searchable(&self, kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
+        row::searchable(kind, role, record, blocks)
+    }
+
+    fn call_row(&self, name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
+        omp_call::tool_call(name, arguments, home)
+    }
+
+    fn is_silent(&self, message: &MessageFacts, blocks: &[Block]) -> bool {
+        row::is_silent(message, blocks)
+    }
+
+    fn is_user_request(&self, kind: Kind, role: Role, record: &Record) -> bool {
+        row::is_user_request(kind, role, record)
+    }
+
+    fn edits_custom_message(&self, entry: &Entry) -> bool {
+        !entry.flags.has(Flags::SKILL_PROMPT)
+    }
+
+    fn backdates(&self, kind: Kind) -> bool {
+        // A custom message gets the time of what began it.
+        kind == Kind::CustomMessage
+    }
+
+    fn heeds_edits(&self) -> bool {
+        false
+    }
+
+    fn has_title_line(&self) -> bool {
+        true
+    }
+
+    fn keeps_label_times(&self) -> bool {
+        false
+    }
+
+    fn summarizes_from_start(&self) -> bool {
+        true
+    }
+
+    fn hook_key(&self) -> &'static str {
+        "fromExtension"
+    }
+
+    fn stores_usage(&self) -> bool {
+        false
+    }
+
+    fn name_entry(&self, _: &Text) -> Option<Object> {
+        // The title is in the first line, and no entry changes that.
+        None
+    }
+
+    fn model_entry(&self, provider: &Text, model: &Text) -> Object {
+        let mut whole = provider.clone().into_owned();
+        whole.push_str("/");
+        whole.push(model);
+        Object::new()
+            .str("type", "model_change")
+            .text("model", &whole)
+            .str("role", "default")
+            .bool("resolvedModelIsFallback", false)
+    }
+
+    fn thinking_entry(&self, level: &Text) -> Object {
+        let entry = Object::new().str("type", "thinking_level_change");
+        entry.text("thinkingLevel", level).text("configured", level)
+    }
+
+    fn attribution(&self) -> Option<&'static str> {
+        Some("agent")
+    }
+
+    fn context(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context> {
+        context::build(session, path, bodies)
+    }
+
+    fn for_model(
+        &self,
+        messages: &[Message],
+        bodies: &dyn Bodies,
+        emit: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        llm::convert(messages, bodies, emit)
+    }
+
+    fn transcript(
+        &self,
+        session: &Session,
+        messages: &[Message],
+        bodies: &dyn Bodies,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        transcript::write(session, messages, bodies, out)
+    }
+
+    fn tokens(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<f64> {
+        tokens::context(session, path, bodies)
+    }
+
+    fn sizes(
+        &self,
+        session: &Session,
+        tree: &Tree,
+        tips: &[EntryIx],
+        bodies: &dyn Bodies,
+    ) -> io::Result<HashMap<EntryIx, f64>> {
+        tokens::sizes(session, tree, tips, bodies)
+    }
+
+    fn prepare_compaction(
+        &self,
+        session: &Session,
+        path: &[EntryIx],
+        bodies: &dyn Bodies,
+        keep_recent_tokens: u64,
+        first_kept: Option<FirstKept>,
+    ) -> io::Result<Option<Preparation>> {
+        compaction::prepare(session, path, bodies, keep_recent_tokens, first_kept)
+    }
+
+    fn prepare_branch(
+        &self,
+        session: &Session,
+        entries: &[EntryIx],
+        bodies: &dyn Bodies,
+    ) -> io::Result<(Vec<Message>, FileOps)> {
+        let branch = branch::prepare(session, entries, bodies, branch::TOKEN_BUDGET)?;
+        Ok((branch.messages, branch.file_ops))
+    }
+
+    fn checkpoint(&self, _: &Session, _: &[EntryIx], _: &dyn Bodies) -> io::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    fn files(&self, ops: &FileOps) -> FileLists {
+        files::lists(ops)
+    }
+
+    fn branch_preamble(&self) -> &'static str {
+        files::BRANCH_PREAMBLE
+    }
+
+    fn compaction_text(&self, summary: Text<'static>, ops: &FileOps) -> Text<'static> {
+        files::append(&summary, &self.files(ops), &ops.read)
+    }
+
+    fn draft_text(&self, session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>> {
+        let (line, entry) = (bodies.line(ix)?, session.entry(ix));
+        let line = Raw::checked(line.trim_ascii());
+        Ok(message::editor_text(line, entry.kind, entry.role).unwrap_or_else(|| content::entry_text(line)))
+    }
+
+    fn previous_summary(
+        &self,
+        preparation: &Preparation,
+        bodies: &dyn Bodies,
+    ) -> io::Result<Option<Text<'static>>> {
+        prompt::previous_summary(preparation, bodies).map(Some)
+    }
+
+    fn compaction_prompt(
+        &self,
+        session: &Session,
+        preparation: &Preparation,
+        segment: Segment,
+        instructions: &Prompt,
+        bodies: &dyn Bodies,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        prompt::compaction(session, preparation, segment, instructions, bodies, out)
+    }
+
+    fn branch_prompt(
+        &self,
+        session: &Session,
+        messages: &[Message],
+        instructions: &Prompt,
+        bodies: &dyn Bodies,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        prompt::branch(session, messages, instructions, bodies, out)
+    }
+}

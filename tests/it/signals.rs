@@ -1,0 +1,173 @@
+//! Signals while a summarizer or hook runs: what was started is ended with pisess.
+
+use crate::sandbox::Sandbox;
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// A script that notes its process and two it started, one of which holds its output open, and waits.
+const WAITS: &str = "cd \"${0%/*}\" || exit
+sleep 600 &
+echo $! > background
+sh -c 'echo $$ > inner; exec sleep 600' > /dev/null &
+echo $$ > outer
+until test -s inner; do sleep 0.01; done
+touch started
+while ! test -e go; do sleep 0.01; done
+kill $(cat background inner)
+echo answer > answered
+echo a summary
+";
+
+/// Every way to have a command run.
+const RUNS: [&str; 5] = [
+    "compact ./two-branches.jsonl --first-kept none --summarizer 'sh {}'",
+    "summarize ./two-branches.jsonl root --summarizer 'sh {}'",
+    "switch ./two-branches.jsonl root --summarizer 'sh {}'",
+    "compact ./two-branches.jsonl --first-kept none --summary s --hook 'sh {} >&2'",
+    "context ./two-branches.jsonl --hook 'sh {} >&2'",
+];
+
+fn waiting() -> Sandbox {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.put("waits", WAITS);
+    s
+}
+
+fn command(s: &Sandbox, run: &str) -> Command {
+    let line = run.replace("{}", &s.path("waits").display().to_string());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
+    command.args(crate::sandbox::split(&line)).current_dir(s.path(""));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+/// Until something is so. It is left to the test runner's own limit if it never is.
+fn until(mut is_so: impl FnMut() -> bool) {
+    while !is_so() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn started(s: &Sandbox, child: &mut Child) {
+    until(|| s.path("started").exists() || child.try_wait().unwrap().is_some());
+    assert!(s.path("started").exists(), "{:?}", child.try_wait());
+}
+
+/// Whether a process is gone, or only not yet waited for.
+fn is_gone(s: &Sandbox, name: &str) -> bool {
+    let stat = fs::read_to_string(Path::new("/proc").join(s.text(name).trim()).join("stat"));
+    stat.is_err() || stat.is_ok_and(|stat| stat.rsplit(") ").next().unwrap().starts_with(['Z', 'X']))
+}
+
+fn all_are_gone(s: &Sandbox) {
+    until(|| ["outer", "inner", "background"].into_iter().all(|name| is_gone(s, name)));
+    assert!(!s.path("answered").exists());
+}
+
+fn signalled(s: &Sandbox, run: &str, signal: Signal) -> ExitStatus {
+    let mut child = command(s, run).spawn().unwrap();
+    started(s, &mut child);
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    child.wait().unwrap()
+}
+
+/// It ends by the signal, which a shell reports as 128 and its number, and changes nothing.
+#[test]
+fn a_signal_ends_what_was_started() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
+        for run in RUNS {
+            let s = waiting();
+            let before = s.bytes("two-branches.jsonl");
+            let status = signalled(&s, run, signal);
+            assert_eq!(status.signal(), Some(signal.as_raw()), "{run}");
+            all_are_gone(&s);
+            assert!(s.bytes("two-branches.jsonl") == before, "{run}");
+        }
+    }
+}
+
+#[test]
+fn a_shell_reports_128_and_the_number() {
+    for (name, code) in [("TERM", 143), ("HUP", 129)] {
+        let s = waiting();
+        let mut shell = Command::new("sh");
+        shell.args([
+            "-c",
+            "\"$0\" \"$@\" & until test -e started; do sleep 0.01; done; kill -$SIGNAL $!; wait $!",
+        ]);
+        let run = command(&s, RUNS[0]);
+        shell.arg(run.get_program()).args(run.get_args()).env("SIGNAL", name).current_dir(s.path(""));
+        assert_eq!(shell.status().unwrap().code(), Some(code));
+        all_are_gone(&s);
+    }
+}
+
+/// The command gets the signal itself, and some time to put things in order.
+#[test]
+fn the_command_may_put_things_in_order() {
+    for (signal, name) in [(Signal::TERM, "TERM"), (Signal::INT, "INT"), (Signal::HUP, "HUP")] {
+        let s = waiting();
+        s.put("waits", format!("trap 'echo put > \"$0.order\"; exit' {name}\n{WAITS}"));
+        assert_eq!(signalled(&s, RUNS[0], signal).signal(), Some(signal.as_raw()));
+        assert_eq!(s.text("waits.order"), "put\n");
+        all_are_gone(&s);
+    }
+}
+
+/// One that ignores the signal is ended all the same.
+#[test]
+fn a_command_that_ignores_it_is_ended() {
+    let s = waiting();
+    s.put("waits", format!("trap '' TERM INT HUP\n{WAITS}"));
+    assert_eq!(signalled(&s, RUNS[0], Signal::TERM).signal(), Some(15));
+    all_are_gone(&s);
+}
+
+/// As under nohup: a signal that was ignored when pisess was started stays so.
+#[test]
+fn an_ignored_signal_stays_ignored() {
+    let s = waiting();
+    let run = command(&s, RUNS[0]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' HUP INT; exec \"$0\" \"$@\""]).arg(run.get_program()).args(run.get_args());
+    let mut child = shell.current_dir(s.path("")).stdout(Stdio::null()).spawn().unwrap();
+    started(&s, &mut child);
+    for signal in [Signal::HUP, Signal::INT] {
+        kill_process(Pid::from_child(&child), signal).unwrap();
+    }
+    s.put("go", "");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(s.path("answered").exists());
+    assert!(s.text("two-branches.jsonl").contains("a summary"));
+}
+
+/// A Ctrl-C typed into a terminal, and a terminal that goes away. The group of the command is not the one
+/// in the foreground, so the terminal itself signals pisess alone.
+#[test]
+fn a_terminal_ends_what_was_started() {
+    for (typed, signal) in [(Some(b"\x03"), Signal::INT), (Some(b"\x1c"), Signal::QUIT), (None, Signal::HUP)]
+    {
+        let s = waiting();
+        let (terminal, inside) = crate::pty::terminal();
+        let run = command(&s, RUNS[0]);
+        let mut session = Command::new("setsid");
+        session.arg("--ctty").arg(run.get_program()).args(run.get_args()).current_dir(s.path(""));
+        let end = || Stdio::from(inside.try_clone().unwrap());
+        let mut child = session.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
+        drop((session, inside));
+        started(&s, &mut child);
+        let mut terminal = fs::File::from(terminal);
+        // Without a key, the terminal goes away.
+        let _still_there = typed.map(|key| {
+            terminal.write_all(key).unwrap();
+            terminal
+        });
+        assert_eq!(child.wait().unwrap().signal(), Some(signal.as_raw()));
+        all_are_gone(&s);
+    }
+}
