@@ -717,7 +717,7 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__label)
-            opts="-o -n -q -h --clear --output --dry-run --force --wait --json --color --quiet --help"
+            opts="-o -n -q -h --clear --move --output --dry-run --force --wait --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1087,7 +1087,7 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__tree)
-            opts="-q -h --filter --search --at --ascii --no-ids --times --json --color --quiet --help"
+            opts="-q -h --filter --search --at --unfold --ascii --no-ids --times --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

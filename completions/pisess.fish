@@ -35,7 +35,7 @@ complete -c pisess -n "__fish_pisess_needs_command" -f -a "migrate" -d 'Bring ol
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "tree" -d 'Draw the conversation as a tree'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "path" -d 'List the entries from the root to an entry'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "show" -d 'Show entries in full'
-complete -c pisess -n "__fish_pisess_needs_command" -f -a "label" -d 'Name an entry, take its name off, or list the names'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "label" -d 'Set, clear or list labels'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "append" -d 'Add entries: messages, notes, settings, a name'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "edit" -d 'Change what the model sees of an entry, and leave the entry as it is'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "pick" -d 'Copy entries to the leaf, or onto another entry'
@@ -67,15 +67,16 @@ no-tools\t'Without tool results, too'
 user-only\t'Only what the person said'
 labeled-only\t'Only what has a label'
 all\t'Every entry'"
-complete -c pisess -n "__fish_pisess_using_subcommand tree" -l search -d 'Which entries to show: those that hold all these words' -r
+complete -c pisess -n "__fish_pisess_using_subcommand tree" -l search -d 'Which entries to show: those with all these words in their text, arguments or results' -r
 complete -c pisess -n "__fish_pisess_using_subcommand tree" -l at -d 'Draw as if this entry were the leaf' -r
 complete -c pisess -n "__fish_pisess_using_subcommand tree" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand tree" -l unfold -d 'Show each tool row, however many follow each other'
 complete -c pisess -n "__fish_pisess_using_subcommand tree" -l ascii -d 'Draw with ASCII characters only'
 complete -c pisess -n "__fish_pisess_using_subcommand tree" -l no-ids -d 'Leave the ids out'
 complete -c pisess -n "__fish_pisess_using_subcommand tree" -l times -d 'Show when each entry was written, in local time'
-complete -c pisess -n "__fish_pisess_using_subcommand tree" -l json -d 'Print a JSON object a row'
+complete -c pisess -n "__fish_pisess_using_subcommand tree" -l json -d 'Print one JSON object per row'
 complete -c pisess -n "__fish_pisess_using_subcommand tree" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand tree" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand path" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -97,7 +98,8 @@ complete -c pisess -n "__fish_pisess_using_subcommand label" -l wait -d 'Seconds
 complete -c pisess -n "__fish_pisess_using_subcommand label" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
-complete -c pisess -n "__fish_pisess_using_subcommand label" -l clear -d 'Take its name off'
+complete -c pisess -n "__fish_pisess_using_subcommand label" -l clear -d 'Clear the entry\'s label'
+complete -c pisess -n "__fish_pisess_using_subcommand label" -l move -d 'Take the label from the entry that has it'
 complete -c pisess -n "__fish_pisess_using_subcommand label" -s n -l dry-run -d 'Write nothing, print what would be written'
 complete -c pisess -n "__fish_pisess_using_subcommand label" -l force -d 'Override refusals, such as overwriting an existing output'
 complete -c pisess -n "__fish_pisess_using_subcommand label" -l json -d 'Print the result as JSON (with -n, the plan)'
@@ -311,7 +313,7 @@ complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_
 complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "tree" -d 'Draw the conversation as a tree'
 complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "path" -d 'List the entries from the root to an entry'
 complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "show" -d 'Show entries in full'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "label" -d 'Name an entry, take its name off, or list the names'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "label" -d 'Set, clear or list labels'
 complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "append" -d 'Add entries: messages, notes, settings, a name'
 complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "edit" -d 'Change what the model sees of an entry, and leave the entry as it is'
 complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches switch pop context check help" -f -a "pick" -d 'Copy entries to the leaf, or onto another entry'

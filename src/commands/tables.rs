@@ -78,7 +78,7 @@ mod tests {
         let cells =
             [plain(""), vec![("a".to_owned(), red)], vec![("[b] ".to_owned(), red), ("a".to_owned(), red)]];
         let line = coloured("     a  [b] a", &cells);
-        assert_eq!(line.replace('\u{1b}', "␛"), "     ␛[31ma␛[39m  ␛[31m[b]␛[39m ␛[31ma␛[39m");
+        assert_eq!(line.replace('\u{1b}', "␛"), "     ␛[31ma␛[0m  ␛[31m[b]␛[0m ␛[31ma␛[0m");
         assert_eq!(coloured("x", &[plain("x")]), "x");
     }
 }

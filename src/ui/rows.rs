@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(cut(&read, 60), read);
         assert_eq!(cut(&read, 36), "src/…/nested/tree_rows.rs:5-14");
         assert_eq!(cut(&read, 26), "src/…/tree_rows.rs:5-14");
-        assert_eq!(cut(&read, 19), "…tree_rows.rs:5-14");
+        assert_eq!(cut(&read, 19), "…/tree_rows.rs:5-14");
         assert_eq!(cut(&format!("/a b/ in {path}"), 30), "/a b/ in src/…/tree_rows.rs");
         assert_eq!(cut(&read, 9), "src/comm…");
         for columns in 0..60 {

@@ -438,7 +438,7 @@ fn oh_my_pi_rows_and_filters() {
 #[test]
 fn search_in_an_oh_my_pi_file_is_fuzzy_within_words() {
     let s = Sandbox::with(&["omp.jsonl"]);
-    assert_snapshot!(s.run("tree ./omp.jsonl --search 'phtos sort'"), @"2c3d4e5f  • user: Sort the photos by year  ← active");
+    assert_snapshot!(s.run("tree ./omp.jsonl --search 'phtos sort'"), @"2c3d4e5f  • user: Sort the photos by year  ← active below, not shown");
     assert_eq!(s.unchanged("tree ./omp.jsonl --search phtsyr").code, 1);
 }
 
