@@ -378,13 +378,13 @@ mod tests {
         assert_eq!(omp(&machine), "/data/omp/sessions/--p--");
         let machine = machine.env("PI_CODING_AGENT_DIR", "/own");
         assert_eq!(omp(&machine), "/own/sessions/--p--");
-        let machine = machine.env("PI_PROFILE", "work");
-        assert_eq!(omp(&machine), "/var/hh/.omp/profiles/work/agent/sessions/--p--");
-        let machine = machine.file("/data/omp/profiles/work", "");
-        assert_eq!(omp(&machine), "/data/omp/profiles/work/sessions/--p--");
+        let machine = machine.env("PI_PROFILE", "job");
+        assert_eq!(omp(&machine), "/var/hh/.omp/profiles/job/agent/sessions/--p--");
+        let machine = machine.file("/data/omp/profiles/job", "");
+        assert_eq!(omp(&machine), "/data/omp/profiles/job/sessions/--p--");
         let machine = machine.env("OMP_PROFILE", "");
         assert_eq!(omp(&machine), "/own/sessions/--p--");
-        let machine = machine.env("PI_CODING_AGENT_DIR", "/var/hh/.omp/profiles/work/agent");
+        let machine = machine.env("PI_CODING_AGENT_DIR", "/var/hh/.omp/profiles/job/agent");
         assert_eq!(omp(&machine), "/data/omp/sessions/--p--", "handed down by a profile");
         let machine = Machine::at("/p").env("PI_CONFIG_DIR", ".cfg").env("OMP_PROFILE", "Bad Name");
         assert_eq!(omp(&machine), "/var/hh/.cfg/agent/sessions/--p--");

@@ -28,7 +28,7 @@ fn the_newest_first() {
        id         age  entries  tokens  last question
     *  b5c6d7e8  1 mo       12   10.4k  Look at the EXIF data of c.jpg
     ");
-    assert_snapshot!(s.pisess("branches ./tour.jsonl").terminal(60).done().replace('\u{1b}', "␛"), @"
+    assert_snapshot!(s.pisess("branches ./tour.jsonl").terminal(60).done().text().replace('\u{1b}', "␛"), @"
        ␛[2mid␛[0m         ␛[2mage␛[0m  ␛[2mentries␛[0m  ␛[2mtokens␛[0m  ␛[2mlast question␛[0m
     ␛[36m*␛[0m  ␛[2m2f5dc03e␛[0m  ␛[2m1 mo␛[0m       13    1.5k  ␛[33m[green]␛[0m Now a line for…
        ␛[2m5c07d14b␛[0m  ␛[2m1 mo␛[0m        8    3.5k  Hm. What would you do i…

@@ -42,6 +42,8 @@ mod writing;
 mod documents;
 mod generated;
 #[cfg(target_os = "linux")]
+mod limits;
+#[cfg(target_os = "linux")]
 mod pty;
 #[cfg(target_os = "linux")]
 mod signals;

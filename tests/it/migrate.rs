@@ -392,3 +392,49 @@ fn kept_index_counts_parsed_records() {
     {"type":"compaction","summary":"t","tokensBefore":1,"id":"769becd5","parentId":"d11f3c8c"}
     "#);
 }
+
+/// A file under two names, a folder with a link to its own file, two migrations of one folder at once: each
+/// file is migrated once and current for all others.
+#[cfg(unix)]
+#[test]
+fn what_another_migrated_meanwhile_is_current() {
+    for round in 0..20 {
+        let s = Sandbox::new();
+        (0..6).for_each(|at| s.put(&format!("d/{at}.jsonl"), fixture("v1.jsonl")));
+        (0..6).for_each(|at| {
+            std::os::unix::fs::symlink(format!("{at}.jsonl"), s.path(&format!("d/l{at}.jsonl"))).unwrap()
+        });
+        let line = "migrate -q --json ./d/0.jsonl ./d/../d/0.jsonl ./d --backup";
+        let run = || s.pisess(line).real();
+        let (one, other) = std::thread::scope(|scope| {
+            let other = scope.spawn(run);
+            (run(), other.join().unwrap())
+        });
+        let mut rows = String::new();
+        for done in [one, other] {
+            assert_eq!(done.code, 0, "{round}: {done}");
+            rows += &done.text();
+        }
+        assert_eq!(rows.matches("\"status\":\"migrated\"").count(), 6, "{round}: {rows}");
+        assert_eq!(rows.matches("\"status\":\"current\"").count(), 2 * 14 - 6, "{round}: {rows}");
+        assert_eq!(s.names().len(), 6 + 6 + 6, "{round}: {:?}", s.names());
+    }
+}
+
+/// The agents open the session with the newest modification time, which a migration does not change.
+#[test]
+fn a_migration_keeps_the_modification_time() {
+    let s = Sandbox::with(&["v1.jsonl", "v2.jsonl", "draft-tree.jsonl"]);
+    let time = |name: &str| std::fs::metadata(s.path(name)).unwrap().modified().unwrap();
+    let names = s.names();
+    for (ago, name) in names.iter().enumerate() {
+        let written = time(name) - std::time::Duration::new(1000 * ago as u64 + 1, 5000);
+        std::fs::File::open(s.path(name)).unwrap().set_modified(written).unwrap();
+    }
+    let before: Vec<_> = names.iter().map(|name| time(name)).collect();
+    assert_eq!(s.pisess("migrate -q --backup .").done().code, 0);
+    for (name, before) in names.iter().zip(before) {
+        assert_eq!(time(name), before, "{name}");
+        assert_eq!(time(&format!("{name}.bak")), before, "{name}");
+    }
+}

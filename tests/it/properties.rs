@@ -2,6 +2,8 @@
 
 use crate::sandbox::Sandbox;
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::cell::Cell;
 use std::collections::HashMap;
 
 const HEADERS: [&str; 4] = [
@@ -112,8 +114,84 @@ fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
     (done.code, done.stdout)
 }
 
+/// Cases of each property.
+const CASES: u32 = 192;
+
+/// Runs a property that a command may refuse to be tried on, and counts the cases in which it was tried: a
+/// property that is hardly ever tried holds of nothing.
+fn often_enough<S: Strategy>(
+    floor: usize,
+    cases: S,
+    property: impl Fn(S::Value) -> Result<bool, TestCaseError>,
+) {
+    let tried = Cell::new(0);
+    let config =
+        ProptestConfig { cases: CASES, fork: false, failure_persistence: None, ..ProptestConfig::default() };
+    let ran = TestRunner::new(config).run(&cases, |case| {
+        tried.set(tried.get() + usize::from(property(case)?));
+        Ok(())
+    });
+    ran.unwrap_or_else(|error| panic!("{error}"));
+    assert!(tried.get() >= floor, "tried in {} of {CASES} cases, {floor} at least", tried.get());
+}
+
+#[test]
+fn older_files_read_as_if_migrated() {
+    often_enough(150, file(any_version()), |File(bytes)| {
+        let (code, migrated) = run("migrate -q -", &bytes);
+        prop_assert_eq!(code, 0);
+        for line in ["context -q -", "context -q - --as text", "label -q - --json"] {
+            let (before, after) = (run(line, &bytes), run(line, &migrated));
+            prop_assert_eq!(before.0, after.0, "{}", line);
+            prop_assert_eq!(
+                String::from_utf8_lossy(&before.1),
+                String::from_utf8_lossy(&after.1),
+                "{}",
+                line
+            );
+        }
+        Ok(run("context -q -", &bytes).0 == 0)
+    });
+}
+
+#[test]
+fn a_label_keeps_what_was_and_loads_again() {
+    often_enough(100, file(Just(HEADERS[2])), |File(bytes)| {
+        let s = Sandbox::new();
+        s.put("a.jsonl", &bytes);
+        let call = s.pisess("label --force -q ./a.jsonl @ 'the name'").done();
+        let after = s.bytes("a.jsonl");
+        prop_assert!(after.starts_with(&bytes));
+        if call.code != 0 {
+            prop_assert!(after == bytes);
+            return Ok(false);
+        }
+        prop_assert!(s.pisess("label -q ./a.jsonl --json").done().text().contains("the name"));
+        let again = s.pisess("label --force -q ./a.jsonl @^ 'the name'").done();
+        prop_assert!(again.code <= 2);
+        Ok(true)
+    });
+}
+
+/// Each command has a floor of its own: one that refuses whatever it is given would be hidden by the others.
+#[test]
+fn any_plan_keeps_earlier_bytes_and_loads_again() {
+    for line in LINES {
+        often_enough(10, file(any_version()), |File(bytes)| {
+            let (_, migrated) = run("migrate -q -", &bytes);
+            let (code, out) = run(line, &bytes);
+            if code == 0 {
+                let known = if out == bytes { &bytes } else { &migrated };
+                prop_assert!(out.starts_with(known), "{}", line);
+                prop_assert_eq!(run("tree -q - --filter all", &out).0, 0);
+            }
+            Ok(code == 0)
+        });
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, fork: false, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: CASES, fork: false, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn load_then_save_is_identity(File(bytes) in file(Just(HEADERS[2]))) {
@@ -150,15 +228,6 @@ proptest! {
     }
 
     #[test]
-    fn older_files_read_as_if_migrated(File(bytes) in file(any_version())) {
-        let (_, migrated) = run("migrate -q -", &bytes);
-        for line in ["context -q -", "context -q - --as text", "label -q - --json"] {
-            let (before, after) = (run(line, &bytes), run(line, &migrated));
-            prop_assert_eq!(String::from_utf8_lossy(&before.1), String::from_utf8_lossy(&after.1), "{}", line);
-        }
-    }
-
-    #[test]
     fn every_entry_is_drawn_once(links in prop::collection::vec((0..40_usize, 0..60_usize), 0..40)) {
         let mut bytes = HEADERS[2].as_bytes().to_vec();
         for (at, (time, parent)) in links.iter().enumerate() {
@@ -177,34 +246,6 @@ proptest! {
         }
         prop_assert_eq!(drawn.len(), links.len());
         prop_assert!(drawn.values().all(|&times| times == 1));
-    }
-
-    #[test]
-    fn a_label_keeps_what_was_and_loads_again(File(bytes) in file(Just(HEADERS[2]))) {
-        let s = Sandbox::new();
-        s.put("a.jsonl", &bytes);
-        let call = s.pisess("label --force -q ./a.jsonl @ 'the name'").done();
-        let after = s.bytes("a.jsonl");
-        prop_assert!(after.starts_with(&bytes));
-        if call.code == 0 {
-            prop_assert!(s.pisess("label -q ./a.jsonl --json").done().text().contains("the name"));
-            let again = s.pisess("label --force -q ./a.jsonl @^ 'the name'").done();
-            prop_assert!(again.code <= 2);
-        } else {
-            prop_assert!(after == bytes);
-        }
-    }
-
-    #[test]
-    fn any_plan_keeps_earlier_bytes_and_loads_again(File(bytes) in file(any_version()), which in 0..LINES.len()) {
-        let (_, migrated) = run("migrate -q -", &bytes);
-        let line = LINES[which];
-        let (code, out) = run(line, &bytes);
-        if code == 0 {
-            let known = if out == bytes { &bytes } else { &migrated };
-            prop_assert!(out.starts_with(known), "{}", line);
-            prop_assert_eq!(run("tree -q - --filter all", &out).0, 0);
-        }
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl Pass<'_> {
         let chunks = (self.source.len() - self.preamble.end).div_ceil(CHUNK);
         let joiner = Mutex::new(Joiner::new(self.preamble));
         let next = AtomicU64::new(0);
-        let work = || -> Result<(), LoadError> {
+        let read = || -> Result<(), LoadError> {
             let mut buffer = Vec::new();
             let mut part = Part::default();
             loop {
@@ -191,6 +191,8 @@ impl Pass<'_> {
                 part = joiner.add(chunk, part)?;
             }
         };
+        // What one cannot read, the others need not go on with.
+        let work = || read().inspect_err(|_| next.store(chunks, Ordering::Relaxed));
         let most = usize::try_from(chunks / 2).unwrap_or(usize::MAX).max(1);
         match self.options.workers.clamp(1, most) {
             1 => work()?,
