@@ -122,8 +122,8 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;append' {
-            [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'The entry to go on from')
-            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Entries as JSON lines, from a file; - is standard input')
+            [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'The entry under which to append')
+            [CompletionResult]::new('--input', '--input', [CompletionResultType]::ParameterName, 'Entries as JSON lines, from a file; - is standard input')
             [CompletionResult]::new('--name', '--name', [CompletionResultType]::ParameterName, 'pi: name the session; an empty name takes it off')
             [CompletionResult]::new('--model', '--model', [CompletionResultType]::ParameterName, 'Another model from here on')
             [CompletionResult]::new('--thinking', '--thinking', [CompletionResultType]::ParameterName, 'Another thinking level from here on')
@@ -167,7 +167,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;pick' {
-            [CompletionResult]::new('--onto', '--onto', [CompletionResultType]::ParameterName, 'The entry under which the copies go')
+            [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'The entry under which the copies go')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'Seconds to wait for the session''s lock')
@@ -207,7 +207,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
         'pisess;compact' {
             [CompletionResult]::new('--keep-recent-tokens', '--keep-recent-tokens', [CompletionResultType]::ParameterName, 'How much of the newest conversation to keep as it is')
             [CompletionResult]::new('--first-kept', '--first-kept', [CompletionResultType]::ParameterName, 'Keep from this entry on instead; none keeps nothing')
-            [CompletionResult]::new('--if-over', '--if-over', [CompletionResultType]::ParameterName, 'Do nothing unless the context has more tokens')
+            [CompletionResult]::new('--if-over', '--if-over', [CompletionResultType]::ParameterName, 'Do nothing unless the context has more tokens, such as 100k or 1.5M')
             [CompletionResult]::new('--summary', '--summary', [CompletionResultType]::ParameterName, 'The summary, stored as it is')
             [CompletionResult]::new('--summary-file', '--summary-file', [CompletionResultType]::ParameterName, 'A file that holds the summary; - is standard input')
             [CompletionResult]::new('--summarizer', '--summarizer', [CompletionResultType]::ParameterName, 'A shell command that reads the prompt and prints the summary')
@@ -232,7 +232,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;summarize' {
-            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'The entry to leave, when it is not the leaf')
+            [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'The entry to leave, when it is not the leaf')
             [CompletionResult]::new('--label', '--label', [CompletionResultType]::ParameterName, 'Label the summary')
             [CompletionResult]::new('--summary', '--summary', [CompletionResultType]::ParameterName, 'The summary, stored as it is')
             [CompletionResult]::new('--summary-file', '--summary-file', [CompletionResultType]::ParameterName, 'A file that holds the summary; - is standard input')

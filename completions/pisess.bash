@@ -149,7 +149,7 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__append)
-            opts="-o -n -q -h --at --from --name --model --thinking --custom --data --custom-message --text --hidden --user --assistant --output --dry-run --force --wait --json --color --quiet --help"
+            opts="-o -n -q -h --at --input --name --model --thinking --custom --data --custom-message --text --hidden --user --assistant --output --dry-run --force --wait --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -159,7 +159,7 @@ _pisess() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --from)
+                --input)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -857,13 +857,13 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__pick)
-            opts="-o -n -q -h --onto --output --dry-run --force --wait --json --color --quiet --help"
+            opts="-o -n -q -h --at --output --dry-run --force --wait --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --onto)
+                --at)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -967,13 +967,13 @@ _pisess() {
             return 0
             ;;
         pisess__subcmd__summarize)
-            opts="-o -n -q -h --from --label --summary --summary-file --summarizer --instructions --replace-instructions --prepare --prompt --hook --timeout --output --dry-run --force --wait --json --color --quiet --help"
+            opts="-o -n -q -h --at --label --summary --summary-file --summarizer --instructions --replace-instructions --prepare --prompt --hook --timeout --output --dry-run --force --wait --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --from)
+                --at)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -113,8 +113,8 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'pisess;append'= {
-            cand --at 'The entry to go on from'
-            cand --from 'Entries as JSON lines, from a file; - is standard input'
+            cand --at 'The entry under which to append'
+            cand --input 'Entries as JSON lines, from a file; - is standard input'
             cand --name 'pi: name the session; an empty name takes it off'
             cand --model 'Another model from here on'
             cand --thinking 'Another thinking level from here on'
@@ -156,7 +156,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'pisess;pick'= {
-            cand --onto 'The entry under which the copies go'
+            cand --at 'The entry under which the copies go'
             cand -o 'Write the result to PATH (- is standard output), not to the session'
             cand --output 'Write the result to PATH (- is standard output), not to the session'
             cand --wait 'Seconds to wait for the session''s lock'
@@ -194,7 +194,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
         &'pisess;compact'= {
             cand --keep-recent-tokens 'How much of the newest conversation to keep as it is'
             cand --first-kept 'Keep from this entry on instead; none keeps nothing'
-            cand --if-over 'Do nothing unless the context has more tokens'
+            cand --if-over 'Do nothing unless the context has more tokens, such as 100k or 1.5M'
             cand --summary 'The summary, stored as it is'
             cand --summary-file 'A file that holds the summary; - is standard input'
             cand --summarizer 'A shell command that reads the prompt and prints the summary'
@@ -218,7 +218,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'pisess;summarize'= {
-            cand --from 'The entry to leave, when it is not the leaf'
+            cand --at 'The entry to leave, when it is not the leaf'
             cand --label 'Label the summary'
             cand --summary 'The summary, stored as it is'
             cand --summary-file 'A file that holds the summary; - is standard input'

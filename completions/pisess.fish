@@ -105,8 +105,8 @@ complete -c pisess -n "__fish_pisess_using_subcommand label" -l force -d 'Overri
 complete -c pisess -n "__fish_pisess_using_subcommand label" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand label" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand label" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c pisess -n "__fish_pisess_using_subcommand append" -l at -d 'The entry to go on from' -r
-complete -c pisess -n "__fish_pisess_using_subcommand append" -l from -d 'Entries as JSON lines, from a file; - is standard input' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l at -d 'The entry under which to append' -r
+complete -c pisess -n "__fish_pisess_using_subcommand append" -l input -d 'Entries as JSON lines, from a file; - is standard input' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand append" -l name -d 'pi: name the session; an empty name takes it off' -r
 complete -c pisess -n "__fish_pisess_using_subcommand append" -l model -d 'Another model from here on' -r
 complete -c pisess -n "__fish_pisess_using_subcommand append" -l thinking -d 'Another thinking level from here on' -r -f -a "off\t''
@@ -146,7 +146,7 @@ complete -c pisess -n "__fish_pisess_using_subcommand edit" -l force -d 'Overrid
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand edit" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c pisess -n "__fish_pisess_using_subcommand pick" -l onto -d 'The entry under which the copies go' -r
+complete -c pisess -n "__fish_pisess_using_subcommand pick" -l at -d 'The entry under which the copies go' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pick" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand pick" -l wait -d 'Seconds to wait for the session\'s lock' -r
 complete -c pisess -n "__fish_pisess_using_subcommand pick" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -176,7 +176,7 @@ complete -c pisess -n "__fish_pisess_using_subcommand fork" -s q -l quiet -d 'Pr
 complete -c pisess -n "__fish_pisess_using_subcommand fork" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l keep-recent-tokens -d 'How much of the newest conversation to keep as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l first-kept -d 'Keep from this entry on instead; none keeps nothing' -r
-complete -c pisess -n "__fish_pisess_using_subcommand compact" -l if-over -d 'Do nothing unless the context has more tokens' -r
+complete -c pisess -n "__fish_pisess_using_subcommand compact" -l if-over -d 'Do nothing unless the context has more tokens, such as 100k or 1.5M' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l summarizer -d 'A shell command that reads the prompt and prints the summary' -r
@@ -196,7 +196,7 @@ complete -c pisess -n "__fish_pisess_using_subcommand compact" -l force -d 'Over
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand compact" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l from -d 'The entry to leave, when it is not the leaf' -r
+complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l at -d 'The entry to leave, when it is not the leaf' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l label -d 'Label the summary' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summary -d 'The summary, stored as it is' -r
 complete -c pisess -n "__fish_pisess_using_subcommand summarize" -l summary-file -d 'A file that holds the summary; - is standard input' -r -F

@@ -191,7 +191,7 @@ pub const EXAMPLES: [Example; 5] = [
     ),
     Example::new(
         "Shorten the context when it is above 100,000 tokens, with a model of your choice",
-        "pisess compact --if-over 100000 --summarizer 'llm -m small' session.jsonl",
+        "pisess compact --if-over 100k --summarizer 'llm -m small' session.jsonl",
     ),
     Example::new(
         "What would that model be told",
@@ -252,7 +252,7 @@ impl Guide {
     pub fn help(&self) -> String {
         let mut text = String::from("Examples:\n");
         for example in self.examples {
-            text += &format!("  # {}\n  {}\n\n", example.what, example.line);
+            text += &format!("  # {}\n  {}\n\n", example.what, folded(example.line, HELP_COLUMNS - 2));
         }
         if self.refers {
             text += "REF is @ (the leaf), root, :12 (a line), an id or its start, a label, REF^, REF~3 or\n\
@@ -260,6 +260,38 @@ impl Guide {
         }
         text + "Exit codes:\n" + table(self.exit_codes()).trim_end()
     }
+}
+
+/// The columns of a help text, so that an example is not wrapped where a shell would take it for two.
+const HELP_COLUMNS: usize = 80;
+
+/// Continues a command line on further lines, broken at spaces outside quotes.
+fn folded(line: &str, columns: usize) -> String {
+    let mut folded = String::new();
+    let (mut used, mut rest) = (0, line);
+    while used + rest.len() > columns {
+        // Room for the mark, and for what a line that continues is set in by.
+        let room = columns - used - " \\".len();
+        let Some(at) = last_space(rest, room) else { break };
+        folded += &format!("{} \\\n      ", &rest[..at]);
+        (used, rest) = (4, &rest[at + 1..]);
+    }
+    folded + rest
+}
+
+/// The last space among the first bytes that is outside quotes.
+fn last_space(line: &str, within: usize) -> Option<usize> {
+    let mut quote = None;
+    let mut last = None;
+    for (at, c) in line.char_indices().take_while(|&(at, _)| at <= within) {
+        match (c, quote) {
+            ('\'' | '"', None) => quote = Some(c),
+            (c, Some(open)) if c == open => quote = None,
+            (' ', None) => last = Some(at),
+            _ => {}
+        }
+    }
+    last
 }
 
 /// The end of the long help of `pisess` itself.

@@ -65,3 +65,32 @@ pub fn seconds(text: &str) -> Result<f64, String> {
         _ => Err("a number of seconds, zero or more".to_owned()),
     }
 }
+
+/// Parses a number of tokens, such as `100000`, `100k` or `1.5M`.
+pub fn count(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.strip_suffix(['k', 'K']) {
+        Some(number) => (number, 1e3),
+        None => text.strip_suffix(['m', 'M']).map_or((text, 1.0), |number| (number, 1e6)),
+    };
+    match number.parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 && !number.is_sign_negative() => Ok(number * unit),
+        _ => Err("a number of tokens, such as 100000, 100k or 1.5M".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_units() {
+        for (text, expected) in
+            [("0", 0.0), ("100000", 1e5), ("100k", 1e5), ("100K", 1e5), ("1.5M", 1.5e6), ("2m", 2e6)]
+        {
+            assert_eq!(count(text), Ok(expected), "{text}");
+        }
+        for text in ["", "k", "many", "-1", "-1k", "1g", "inf", "nan", "1 k"] {
+            assert!(count(text).is_err(), "{text}");
+        }
+    }
+}

@@ -16,6 +16,9 @@ fn width() -> usize {
 /// Standard output without the standard library's buffer, which looks for the last newline in all
 /// that goes out.
 fn unbuffered_stdout() -> Box<dyn Write> {
+    if closed::stdout_was_closed() {
+        return Box::new(closed::Closed);
+    }
     #[cfg(unix)]
     if let Ok(descriptor) = std::os::fd::AsFd::as_fd(&stdout()).try_clone_to_owned() {
         return Box::new(std::fs::File::from(descriptor));
@@ -33,6 +36,43 @@ fn run_program(program: &Path, arguments: &[OsString]) -> std::io::Result<u8> {
 fn run_program(program: &Path, arguments: &[OsString]) -> std::io::Result<u8> {
     let status = Command::new(program).args(arguments).status()?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+/// Standard output that was closed (`>&-`). Before `main`, the standard library opens /dev/null in its
+/// place, so that what is printed would be lost without an error. So it is looked at earlier.
+mod closed {
+    use std::io::{self, Write};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    static STDOUT: AtomicBool = AtomicBool::new(false);
+
+    #[cfg(target_os = "linux")]
+    extern "C" fn look() {
+        STDOUT.store(rustix::io::fcntl_getfd(rustix::stdio::stdout()).is_err(), Ordering::Relaxed);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[used]
+    #[expect(unsafe_code, reason = "the one way to run before the standard library does")]
+    #[unsafe(link_section = ".init_array")]
+    static LOOK: extern "C" fn() = look;
+
+    pub fn stdout_was_closed() -> bool {
+        STDOUT.load(Ordering::Relaxed)
+    }
+
+    /// Fails with what a write to it would fail with.
+    pub struct Closed;
+
+    impl Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::Error::other("it is closed"))
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
 }
 
 fn main() -> ExitCode {

@@ -61,12 +61,12 @@ pub const GUIDE: Guide = Guide {
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// The entry to go on from
+    /// The entry under which to append
     #[arg(long, value_name = "REF", default_value = "@")]
     pub at: String,
     /// Entries as JSON lines, from a file; - is standard input
     #[arg(long, value_name = "FILE")]
-    pub from: Option<PathBuf>,
+    pub input: Option<PathBuf>,
     /// What to add, in words.
     #[command(flatten)]
     pub words: Words,
@@ -156,15 +156,15 @@ pub fn run(mut args: Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 /// Returns what is to be added, read before anything is locked.
 fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure> {
-    if args.words.any() && args.from.is_some() {
-        return Err(Failure::cannot("--from: the entries are given by options already")
+    if args.words.any() && args.input.is_some() {
+        return Err(Failure::cannot("--input: the entries are given by options already")
             .hint("append in two steps, or give all entries as JSON"));
     }
     if args.words.any() {
         args.words.read(session, ui)?;
         return Ok(Given::Words);
     }
-    let path = args.from.as_deref().unwrap_or(Path::new("-"));
+    let path = args.input.as_deref().unwrap_or(Path::new("-"));
     if path != Path::new("-") {
         let name = visible(&path.to_string_lossy());
         let bytes = std::fs::read(path).map_err(|error| {
@@ -178,7 +178,7 @@ fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure
             false => "standard input is a terminal",
         };
         return Err(Failure::cannot(format_args!("no entries to append: {what}"))
-            .hint("give them by options such as --user, or in a file with --from"));
+            .hint("give them by options such as --user, or in a file with --input"));
     }
     let mut bytes = Vec::new();
     ui.stdin().read_to_end(&mut bytes).map_err(|error| Failure::reading("standard input", error))?;
@@ -197,9 +197,12 @@ fn lines(
     append(&open.session, &open.bodies(), place, entries, fresh).map_err(|refused| {
         let line = numbers[refused.number] + 1;
         let failure = Failure::cannot(format_args!("{name}:{line}: {}; nothing was written", refused.what));
+        // Words where JSON should be.
+        let is_text = refused.number == 0 && !text.trim_ascii_start().starts_with(b"{");
         let look = || "`pisess path --json` prints entries of the session to go by".to_owned();
+        let say = || "--user - appends plain text as a user message".to_owned();
         let line = u32::try_from(line).unwrap_or(u32::MAX);
-        failure.path(name).on_line(line).hint(refused.hint.unwrap_or_else(look))
+        failure.path(name).on_line(line).hint(if is_text { say() } else { refused.hint.unwrap_or_else(look) })
     })
 }
 

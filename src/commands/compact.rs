@@ -16,7 +16,7 @@ use crate::core::session::Session;
 use crate::core::summary::Kind as SummaryKind;
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
-use crate::options::WriteArgs;
+use crate::options::{self, WriteArgs};
 use crate::ui::{Exit, Failure, Ui};
 use std::io;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub const GUIDE: Guide = Guide {
         ),
         Example::new(
             "With a model, and only when there are more than 100,000 tokens",
-            "pisess compact --if-over 100000 --summarizer 'llm -m small' session.jsonl",
+            "pisess compact --if-over 100k --summarizer 'llm -m small' session.jsonl",
         ),
         Example::new(
             "With a summary of one's own, keeping the last question and what follows",
@@ -67,9 +67,9 @@ pub struct Args {
     /// Keep from this entry on instead; none keeps nothing
     #[arg(long, value_name = "REF", conflicts_with = "keep_recent_tokens")]
     pub first_kept: Option<String>,
-    /// Do nothing unless the context has more tokens
-    #[arg(long, value_name = "TOKENS")]
-    pub if_over: Option<u64>,
+    /// Do nothing unless the context has more tokens, such as 100k or 1.5M
+    #[arg(long, value_name = "TOKENS", value_parser = options::count)]
+    pub if_over: Option<f64>,
     /// Where the summary comes from.
     #[command(flatten)]
     pub summary: SummaryArgs,
@@ -148,7 +148,7 @@ impl Compact<'_> {
         let Some(limit) = self.args.if_over else { return Ok(true) };
         let session = &self.open.session;
         let tokens = session.agent().tokens(session, &session.path(session.leaf), &self.bodies);
-        Ok(tokens.map_err(|error| self.open.input.unreadable(error))? > limit as f64)
+        Ok(tokens.map_err(|error| self.open.input.unreadable(error))? > limit)
     }
 
     /// Returns where `--first-kept` cuts.

@@ -6,7 +6,7 @@
 //! in `ctx`, as far as it is data. No output, `null` and `{}` mean: go on. `docs/hooks.md` tells all.
 
 use super::input::{Input, OpenSession};
-use super::shell::{Shell, UNTOUCHED};
+use super::shell::{HOOK, Shell, UNTOUCHED};
 use crate::core::bodies::Bodies;
 use crate::core::entry::EntryIx;
 use crate::core::json::Raw;
@@ -18,9 +18,6 @@ use clap::Args;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// The environment variable that holds a hook for every command.
-pub const VARIABLE: &str = "PISESS_HOOK";
 
 /// The options of a command that has a hook.
 #[derive(Args, Clone, Debug)]
@@ -38,7 +35,7 @@ impl HookArgs {
     pub fn hook(&self, input: &Input, ui: &Ui) -> Option<Hook> {
         let (option, command) = match &self.hook {
             Some(command) => ("--hook", command.clone()),
-            None => (VARIABLE, ui.env(VARIABLE)?),
+            None => (HOOK, ui.env(HOOK)?),
         };
         let hook = Hook { session: input.name.clone(), option, command, timeout: self.timeout() };
         Some(hook).filter(|hook| !hook.command.trim().is_empty())

@@ -1,4 +1,32 @@
-//! Arguments → core → print. One file a command; what they share stands beside them.
+//! The command line: arguments → core → print. One file per command, the last in the list; before them
+//! what they share. A module uses only what is declared above it.
+
+mod input;
+
+mod interrupt;
+
+mod exchange;
+mod shell;
+
+mod hook;
+mod summary;
+
+mod ids;
+mod transaction;
+
+mod label_name;
+mod navigation;
+
+mod amounts;
+mod entry_rows;
+mod tables;
+
+mod label_list;
+mod tree_rows;
+mod workers;
+
+mod external;
+mod hints;
 
 pub mod append;
 pub mod branches;
@@ -16,25 +44,7 @@ pub mod pop;
 pub mod show;
 pub mod summarize;
 pub mod switch;
-mod tables;
 pub mod tree;
-mod tree_rows;
-
-mod amounts;
-mod entry_rows;
-mod exchange;
-mod external;
-mod hook;
-mod ids;
-mod input;
-mod interrupt;
-mod label_list;
-mod label_name;
-mod navigation;
-mod shell;
-mod summary;
-mod transaction;
-mod workers;
 
 use crate::guide::{self, Guide};
 use crate::options::GlobalArgs;
@@ -118,8 +128,8 @@ pub fn command() -> clap::Command {
 pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     let args: Vec<_> = args.into_iter().collect();
     let mut ui = Ui::new(world, wants_json(&args));
-    let done = match Cli::try_parse_from(args) {
-        Ok(cli) => dispatch(cli, &mut ui),
+    let done = match Cli::try_parse_from(&args) {
+        Ok(cli) => dispatch(cli, &mut ui).map_err(|failure| hints::with_session_first(failure, &args)),
         Err(error) => usage(&error, &mut ui),
     };
     done.unwrap_or_else(|failure| ui.report(&failure).code())
@@ -133,7 +143,10 @@ fn wants_json(args: &[OsString]) -> bool {
 fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
     ui.configure(&cli.global);
     let verb = match (cli.list, cli.verb) {
-        (true, None) => return external::list(command(), ui).map(Exit::code),
+        (true, None) => {
+            let exit = external::list(command(), ui)?;
+            return ui.flush().map(|()| exit.code());
+        }
         (true, Some(_)) => return Err(Failure::usage("--list takes no command").hint(external::LOOK)),
         (false, None) => return Err(Failure::usage("no command is given").hint(external::LOOK)),
         (false, Some(verb)) => verb,
@@ -180,25 +193,6 @@ fn usage(error: &clap::Error, ui: &mut Ui) -> Result<u8, Failure> {
             ui.print_aside(&text.to_string());
             Ok(Exit::Cannot.code())
         }
-        _ => Err(on_one_line(&text.to_string())),
+        _ => Err(hints::usage(error, &command())),
     }
-}
-
-/// What clap says, without its layout: the message, then its tips and where to look as the hint.
-fn on_one_line(text: &str) -> Failure {
-    let said = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
-    let (usage, told): (Vec<_>, Vec<_>) = said.partition(|line| line.starts_with("Usage:"));
-    let (tips, told): (Vec<_>, Vec<_>) = told.into_iter().partition(|line| line.starts_with("tip:"));
-    let message = told.join(" ");
-    let tips = tips.iter().map(|tip| tip.trim_start_matches("tip:").trim());
-    // `Usage: pisess tree [OPTIONS] <SESSION>` names the command.
-    let words = usage.first().map(|usage| usage.trim_start_matches("Usage:").split_whitespace().take(2));
-    let command = words.into_iter().flatten().filter(|word| !word.starts_with(['[', '<', '-']));
-    let command = Some(command.collect::<Vec<_>>().join(" ")).filter(|command| !command.is_empty());
-    let look = format!("see `{} --help`", command.as_deref().unwrap_or("pisess"));
-    let hint = tips.map(str::to_owned).chain([look]).collect::<Vec<_>>().join("; ");
-    Failure::usage(message.trim_start_matches("error:").trim()).hint(hint)
 }

@@ -16,7 +16,7 @@ pub const GUIDE: Guide = Guide {
         Example::new("A finding of another branch", "pisess pick session.jsonl a6d84170"),
         Example::new(
             "A question and what came of it, onto an earlier place",
-            "pisess pick session.jsonl b5d60e41 7a13f8c2 42b8f65a --onto 'cause found'",
+            "pisess pick session.jsonl b5d60e41 7a13f8c2 42b8f65a --at 'cause found'",
         ),
     ],
     found: None,
@@ -44,7 +44,7 @@ pub struct Args {
     pub entries: Vec<String>,
     /// The entry under which the copies go
     #[arg(long, value_name = "REF", default_value = "@")]
-    pub onto: String,
+    pub at: String,
     /// How to write.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -55,10 +55,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let mut along = String::new();
     let exit = open.change(&args.write, ui, |now, fresh| {
-        let onto = now.resolve(&args.onto)?;
-        now.new_parent(onto)?;
+        let at = now.resolve(&args.at)?;
+        now.new_parent(at)?;
         let chosen = now.entries(&args.entries)?;
-        let picked = pick(&now.session, &now.bodies(), &chosen, onto, fresh)
+        let picked = pick(&now.session, &now.bodies(), &chosen, at, fresh)
             .map_err(|refused| explained(refused, now))?;
         along = ids(&now.session, &picked.along);
         Ok(picked.change.into())

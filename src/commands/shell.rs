@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 /// The most that a command may answer, in bytes.
 const MOST_OUTPUT: usize = 10 << 20;
 
+/// The environment variable that holds a hook for every command.
+pub const HOOK: &str = "PISESS_HOOK";
+
 /// A command to run.
 pub struct Shell<'a> {
     /// What the session is called, for messages.
@@ -57,7 +60,7 @@ impl Shell<'_> {
         let mut command = Command::new("sh");
         command.arg("-c").arg(self.command).stdin(Stdio::piped()).stdout(Stdio::piped());
         // A hook for all of a shell that calls pisess itself would call itself without an end.
-        command.env_remove(super::hook::VARIABLE);
+        command.env_remove(HOOK);
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.spawn().map_err(|error| self.failed(&error.to_string()))

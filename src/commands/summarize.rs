@@ -51,7 +51,7 @@ pub struct Args {
     pub to: String,
     /// The entry to leave, when it is not the leaf
     #[arg(long, value_name = "REF", default_value = "@")]
-    pub from: String,
+    pub at: String,
     /// Label the summary
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
@@ -66,11 +66,11 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
-    let from = open.resolve(&args.from)?;
+    let at = open.resolve(&args.at)?;
     let target = open.resolve(&args.to)?;
     let step = Move {
         open: &open,
-        navigation: navigate(&open.session, from, target),
+        navigation: navigate(&open.session, at, target),
         summary: args.summary.clone(),
         label: args.label.clone(),
         wants_summary: true,
@@ -78,5 +78,5 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if let Some(exit) = step.shown(ui)? {
         return Ok(exit);
     }
-    step.make(args.from == "@", &args.write, ui)
+    step.make(args.at == "@", &args.write, ui)
 }

@@ -2,7 +2,7 @@
 
 use super::entry_rows::row_options;
 use super::input::OpenSession;
-use super::tree_rows::{Painter, print_heading};
+use super::tree_rows::{Drawn, Painter, print_heading};
 use crate::core::entry::EntryIx;
 use crate::core::json::write::Object;
 use crate::core::load::Options;
@@ -80,14 +80,14 @@ pub struct Args {
 }
 
 impl Args {
-    /// The characters to draw with.
-    pub fn glyphs(&self) -> Glyphs {
-        if self.ascii { Glyphs::ASCII } else { Glyphs::UNICODE }
-    }
-
-    /// Whether runs of tool rows become one: not where each row was asked for.
-    pub fn folds(&self) -> bool {
-        !self.unfold && self.filter != Mode::All && self.search.trim().is_empty()
+    fn drawn(&self) -> Drawn {
+        Drawn {
+            glyphs: if self.ascii { Glyphs::ASCII } else { Glyphs::UNICODE },
+            // Not where each row was asked for.
+            folds: !self.unfold && self.filter != Mode::All && self.search.trim().is_empty(),
+            ids: !self.no_ids,
+            times: self.times,
+        }
     }
 }
 
@@ -130,9 +130,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let edits = open.edits(drawing.leaf())?;
         if ui.stdout_is_terminal() {
             let heading = heading(&open.session, &open.bodies());
-            print_heading(&heading.map_err(|error| open.input.unreadable(error))?, args.glyphs(), ui)?;
+            let heading = heading.map_err(|error| open.input.unreadable(error))?;
+            print_heading(&heading, args.drawn().glyphs, ui)?;
         }
-        Painter::new(args, &drawing, &edits, ui)?.paint(ui)?;
+        Painter::new(args.drawn(), &drawing, &edits, ui)?.paint(ui)?;
     }
     let found_none = drawing.places.is_empty() && !args.search.trim().is_empty();
     Ok(if found_none { Exit::Found } else { Exit::Done })

@@ -3,7 +3,6 @@
 use super::amounts::{age, counted, dollars, tokens};
 use super::entry_rows::{Edits, ID_COLUMNS, Look};
 use super::ids::Ids;
-use super::tree::Args;
 use crate::core::entry::{EntryIx, Flags};
 use crate::core::ops::heading::Heading;
 use crate::core::ops::rows::{Extent, Fold, extents, folded, folds};
@@ -72,6 +71,19 @@ impl Bars {
     }
 }
 
+/// What is drawn of rows, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawn {
+    /// The characters to draw with.
+    pub glyphs: Glyphs,
+    /// Whether runs of tool rows become one.
+    pub folds: bool,
+    /// Whether ids are shown.
+    pub ids: bool,
+    /// Whether times are shown.
+    pub times: bool,
+}
+
 /// Draws rows, one after the other.
 pub struct Painter<'a> {
     look: Look<'a>,
@@ -92,7 +104,7 @@ pub struct Painter<'a> {
 
 impl<'a> Painter<'a> {
     /// Prepares the rows of a drawing.
-    pub fn new(args: &Args, drawing: &'a Drawing<'a>, edits: &'a Edits, ui: &Ui) -> Result<Self, Failure> {
+    pub fn new(drawn: Drawn, drawing: &'a Drawing<'a>, edits: &'a Edits, ui: &Ui) -> Result<Self, Failure> {
         let session = drawing.session;
         let width = ui.width();
         // Half of a narrow terminal stays for the text, as in oh-my-pi.
@@ -103,7 +115,7 @@ impl<'a> Painter<'a> {
         session.upwards(compaction).for_each(|ix| is_summarized[ix.at()] = true);
         let branches = drawing.places.iter().any(|place| place.connector);
         Ok(Painter {
-            folds: match args.folds() {
+            folds: match drawn.folds {
                 true => folds(drawing, edits),
                 false => (0..drawing.places.len()).map(|place| Fold { place, rows: 1 }).collect(),
             },
@@ -113,10 +125,10 @@ impl<'a> Painter<'a> {
             width,
             most_levels: width.map_or(MOST_LEVELS, levels).min(MOST_LEVELS),
             id_width: ids.max().unwrap_or(0).min(ID_COLUMNS),
-            show_ids: !args.no_ids,
-            times: args.times,
+            show_ids: drawn.ids,
+            times: drawn.times,
             marked: drawing.marked(),
-            look: Look { drawing, edits, styles: ui.styles, glyphs: args.glyphs() },
+            look: Look { drawing, edits, styles: ui.styles, glyphs: drawn.glyphs },
         })
     }
 

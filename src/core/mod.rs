@@ -3,13 +3,15 @@
 //! `bytes → log (lines) → entries → tree → operation → plan → bytes`; each module sees only the
 //! types to its left.
 
-pub mod dialect;
-
-pub mod store;
+pub mod text;
 
 pub mod json;
-pub mod text;
 pub mod time;
+
+pub mod dialect;
+pub mod stores;
+
+pub mod store;
 
 pub mod entry;
 pub mod fields;
@@ -22,8 +24,6 @@ pub mod lines;
 
 pub mod content;
 pub mod record;
-
-pub mod stores;
 
 pub mod labels;
 pub mod reference;

@@ -36,6 +36,16 @@ pub enum ReferenceError {
         name: String,
         /// The ids of those that fit (the first few).
         candidates: Vec<String>,
+        /// Whether they have it as their label.
+        is_label: bool,
+    },
+    /// Ids begin so, but it is too short to name one.
+    #[error("{name:?} is too short for an id")]
+    Short {
+        /// What was looked for.
+        name: String,
+        /// Ids that begin so (the first few).
+        candidates: Vec<String>,
     },
     /// No entry of the kind asked for at or above the place.
     #[error("no entry of kind {kind:?} at or above {name:?}")]
@@ -64,7 +74,13 @@ impl ReferenceError {
                 "list the ids with `pisess tree --filter all`".to_owned()
             }
             ReferenceError::Unknown { near, .. } => format!("did you mean {}?", near.join(" or ")),
+            ReferenceError::Ambiguous { is_label: true, .. } => {
+                "several entries have this label; name one of them by its id".to_owned()
+            }
             ReferenceError::Ambiguous { .. } => "give more of the id, or the line as `:12`".to_owned(),
+            ReferenceError::Short { candidates, .. } => {
+                format!("give {SHORTEST_PREFIX} characters or more of it, as of {}", candidates.join(", "))
+            }
             ReferenceError::NoneOfKind { .. } => {
                 "a kind is a role such as user or assistant, or an entry type such as compaction".to_owned()
             }
@@ -133,14 +149,14 @@ fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Positi
         return Ok(Some(Some(ix)));
     }
     if let Some(label) = name.strip_prefix("label:")
-        && let Some(ix) = one(session, label, labels.named(&Text::from(label)))?
+        && let Some(ix) = labelled(session, labels, label)?
     {
         return Ok(Some(Some(ix)));
     }
     if let Some(ix) = session.find(&Text::from(name)) {
         return Ok(Some(Some(ix)));
     }
-    if let Some(ix) = one(session, name, labels.named(&Text::from(name)))? {
+    if let Some(ix) = labelled(session, labels, name)? {
         return Ok(Some(Some(ix)));
     }
     if name.chars().count() < SHORTEST_PREFIX {
@@ -150,17 +166,25 @@ fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Positi
     let is_prefix = |&ix: &EntryIx| {
         session.id(ix).as_bytes().starts_with(name.as_bytes()) && session.find(&session.id(ix)) == Some(ix)
     };
-    Ok(one(session, name, session.all().filter(is_prefix).collect())?.map(Some))
+    one(session, session.all().filter(is_prefix).collect()).map(|found| found.map(Some)).map_err(
+        |candidates| ReferenceError::Ambiguous { name: name.to_owned(), candidates, is_label: false },
+    )
 }
 
-fn one(session: &Session, name: &str, found: Vec<EntryIx>) -> Result<Option<EntryIx>, ReferenceError> {
+fn labelled(session: &Session, labels: &Labels, label: &str) -> Result<Option<EntryIx>, ReferenceError> {
+    one(session, labels.named(&Text::from(label))).map_err(|candidates| ReferenceError::Ambiguous {
+        name: label.to_owned(),
+        candidates,
+        is_label: true,
+    })
+}
+
+/// Returns the only one of these, or the ids of several.
+fn one(session: &Session, found: Vec<EntryIx>) -> Result<Option<EntryIx>, Vec<String>> {
     match found[..] {
         [] => Ok(None),
         [ix] => Ok(Some(ix)),
-        _ => Err(ReferenceError::Ambiguous {
-            name: name.to_owned(),
-            candidates: found.iter().take(CANDIDATES).map(|&ix| session.id(ix).to_string()).collect(),
-        }),
+        _ => Err(found.iter().take(CANDIDATES).map(|&ix| session.id(ix).to_string()).collect()),
     }
 }
 
@@ -200,6 +224,12 @@ fn follow(
 
 fn unknown(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
     let wanted = name.strip_prefix("id:").or(name.strip_prefix("label:")).unwrap_or(name);
+    let begins = |ix: &EntryIx| session.id(*ix).as_bytes().starts_with(wanted.as_bytes());
+    if !wanted.is_empty() && wanted.chars().count() < SHORTEST_PREFIX && session.all().any(|ix| begins(&ix)) {
+        let begun = session.all().filter(begins).take(CANDIDATES);
+        let candidates = begun.map(|ix| session.id(ix).to_string()).collect();
+        return ReferenceError::Short { name: wanted.to_owned(), candidates };
+    }
     let ids = session.all().map(|ix| session.id(ix));
     let names = labels.iter().map(|(_, change)| session.text(change.name));
     let mut near: Vec<(usize, String)> = ids
@@ -284,11 +314,13 @@ mod tests {
         assert!(
             matches!(named("aaaa").unwrap_err(), ReferenceError::Ambiguous { candidates, .. } if candidates.len() == 2)
         );
-        assert!(matches!(named("two").unwrap_err(), ReferenceError::Ambiguous { .. }));
+        assert!(named("two").unwrap_err().hint().starts_with("several entries have this label"));
+        assert_eq!(named("bb").unwrap_err().hint(), "list the ids with `pisess tree --filter all`");
         assert!(matches!(named(":3").unwrap_err(), ReferenceError::NoEntryOnLine { .. }));
         assert!(matches!(named("@^{system}").unwrap_err(), ReferenceError::NoneOfKind { .. }));
         assert!(matches!(named("AAAA1111").unwrap_err(), ReferenceError::Unknown { .. }));
         assert!(matches!(named("").unwrap_err(), ReferenceError::Unknown { .. }));
-        assert!(matches!(named("aaa").unwrap_err(), ReferenceError::Unknown { .. }));
+        let short = named("aaa").unwrap_err();
+        assert_eq!(short.hint(), "give 4 characters or more of it, as of aaaa1111, aaaa2222");
     }
 }

@@ -1,7 +1,7 @@
 //! One error type, one table of exit codes.
 
 use super::visible::visible;
-use crate::core::load::{LoadError, WrongFile};
+use crate::core::load::LoadError;
 use crate::core::reference::ReferenceError;
 use crate::core::store::{Plain, StoreError};
 use serde::Serialize;
@@ -46,6 +46,7 @@ pub struct Failure {
     line: Option<u32>,
     hint: Option<String>,
     is_change: bool,
+    is_missing: bool,
 }
 
 /// What went wrong, for programs.
@@ -89,7 +90,7 @@ struct Error<'a> {
 impl Failure {
     fn new(exit: Exit, kind: Kind, message: impl Display) -> Self {
         let error = anyhow::anyhow!("{message}");
-        Failure { exit, kind, error, path: None, line: None, hint: None, is_change: false }
+        Failure { exit, kind, error, path: None, line: None, hint: None, is_change: false, is_missing: false }
     }
 
     /// Something cannot be done (exit 2).
@@ -182,6 +183,11 @@ impl Failure {
         self.is_change
     }
 
+    /// Whether there is no file at the path to be read.
+    pub fn is_missing(&self) -> bool {
+        self.is_missing
+    }
+
     /// Whether the reader of standard output went away.
     pub fn is_silent(&self) -> bool {
         self.exit == Exit::Done
@@ -225,13 +231,8 @@ impl From<StoreError> for Failure {
             path: error.path().map(|path| path.to_string_lossy().into_owned()),
             hint: error.hint().map(str::to_owned),
             is_change: matches!(error, StoreError::Changed { .. }),
+            is_missing: matches!(error, StoreError::NotFound { doing: "read", .. }),
             ..failure
         }
-    }
-}
-
-impl From<WrongFile> for Failure {
-    fn from(what: WrongFile) -> Self {
-        Failure::new(Exit::Cannot, Kind::Session, &what).hint(what.hint())
     }
 }

@@ -139,7 +139,7 @@ fn a_complete_line_stays_byte_for_byte() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let line = r#"{ "timestamp":"2026-01-01T00:00:00Z", "id":"x\u0031","extra":12345678901234567890,"parentId":null, "type":"custom","customType":"a","customType":"b" }"#;
     s.put("in.jsonl", format!("{line}\r\n"));
-    assert_eq!(s.run("append ./two-branches.jsonl --from ./in.jsonl"), "x1\n");
+    assert_eq!(s.run("append ./two-branches.jsonl --input ./in.jsonl"), "x1\n");
     assert_eq!(s.lines_from("two-branches.jsonl", 9), format!("{line}\n"));
 }
 
@@ -262,11 +262,11 @@ fn where_entries_come_from() {
 fn what_cannot_be_asked() {
     let s = Sandbox::with(&["two-branches.jsonl", "hazards/header-only.jsonl"]);
     let session = fixture("two-branches.jsonl");
-    assert_snapshot!(s.pisess("append -").stdin(session.clone()).done().fails(2), @"no entries to append: standard input is the session already (hint: give them by options such as --user, or in a file with --from)");
+    assert_snapshot!(s.pisess("append -").stdin(session.clone()).done().fails(2), @"no entries to append: standard input is the session already (hint: give them by options such as --user, or in a file with --input)");
     assert_snapshot!(s.pisess("append - --user -").stdin(session.clone()).done().fails(2), @"standard input is the session already (hint: give one of them by a path)");
-    assert_snapshot!(s.pisess("append ./two-branches.jsonl").typed().done().fails(2), @"no entries to append: standard input is a terminal (hint: give them by options such as --user, or in a file with --from)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --from ./x --user hi").fails(2), @"--from: the entries are given by options already (hint: append in two steps, or give all entries as JSON)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --from ./gone").fails(2), @"read ./gone: no such file or directory (hint: give the path of JSON lines, or - for standard input)");
+    assert_snapshot!(s.pisess("append ./two-branches.jsonl").typed().done().fails(2), @"no entries to append: standard input is a terminal (hint: give them by options such as --user, or in a file with --input)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --input ./x --user hi").fails(2), @"--input: the entries are given by options already (hint: append in two steps, or give all entries as JSON)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --input ./gone").fails(2), @"read ./gone: no such file or directory (hint: give the path of JSON lines, or - for standard input)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user - --assistant -").fails(2), @"two texts are to be read from standard input (hint: give one of them as it is)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user ' '").fails(2), @"the text of the message is empty (hint: say something, or leave the option out)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --custom c --data '{'").fails(2), @r#"--data: no JSON (hint: quote it for the shell, as in --data '{"n":1}')"#);
@@ -289,7 +289,7 @@ fn nothing_to_append() {
     assert!(s.files() == before);
     s.put("none", "");
     let session = fixture("v1.jsonl");
-    let passed = s.pisess("append - --from ./none").stdin(session.clone()).done();
+    let passed = s.pisess("append - --input ./none").stdin(session.clone()).done();
     assert_eq!((passed.code, &*passed.stderr), (0, note));
     assert_eq!(passed.stdout, session);
 }

@@ -35,6 +35,8 @@ mod large;
 mod others;
 mod pipes;
 mod properties;
+#[cfg(target_os = "linux")]
+mod reports;
 mod terminal;
 mod writing;
 

@@ -83,7 +83,7 @@ fn a_finding_of_another_branch() {
 #[test]
 fn onto_another_entry() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    s.run("pick ./two-branches.jsonl @^ @ --onto 1a2b3c05");
+    s.run("pick ./two-branches.jsonl @^ @ --at 1a2b3c05");
     assert_snapshot!(s.run("path ./two-branches.jsonl"), @"
      2  1a2b3c01  2026-01-01 00:00  [start] user: Which paper for a kite?
      3  1a2b3c02             00:00  assistant: Tissue paper is light, washi is strong.
@@ -93,7 +93,7 @@ fn onto_another_entry() {
      9  226b1b5c  2026-05-04 12:00  user: Washi then. How big?
     10  27aa2424             12:00  assistant: A metre and more, with a bamboo spar.
     ");
-    s.run("pick ./two-branches.jsonl start --onto root");
+    s.run("pick ./two-branches.jsonl start --at root");
     assert_snapshot!(s.run("path ./two-branches.jsonl"), @"11  b958585d  2026-05-04 12:00  user: Which paper for a kite?");
 }
 
@@ -142,7 +142,7 @@ fn a_call_and_its_results_come_together() {
 #[test]
 fn labels_stay_where_they_are() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    s.run("pick ./two-branches.jsonl start 1a2b3c03 --onto 1a2b3c05");
+    s.run("pick ./two-branches.jsonl start 1a2b3c03 --at 1a2b3c05");
     assert_snapshot!(s.run("label ./two-branches.jsonl"), @"start  1a2b3c01  2026-01-01 00:00  user: Which paper for a kite?");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"message","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}}"#);
     // A name stays that of one entry.
@@ -189,7 +189,7 @@ fn what_copies_name() {
     {"type":"branch_summary","fromId":"226b1b5c","summary":"b","id":"7438758a","parentId":"cbc059f5","timestamp":"2026-05-04T12:00:00.000Z"}
     "#);
     // What is above the place already stays as it is named.
-    s.run("pick ./a.jsonl eeee0001 kkkk0001 --onto uuuu0003");
+    s.run("pick ./a.jsonl eeee0001 kkkk0001 --at uuuu0003");
     assert_snapshot!(s.lines_from("a.jsonl", 18), @r#"
     {"type":"context_edit","targetId":"uuuu0003","replacement":null,"id":"1158ac1a","parentId":"uuuu0003","timestamp":"2026-05-04T12:00:00.000Z"}
     {"type":"compaction","summary":"to three","firstKeptEntryId":"uuuu0003","tokensBefore":1,"id":"c355b10a","parentId":"1158ac1a","timestamp":"2026-05-04T12:00:00.000Z"}
@@ -239,7 +239,7 @@ fn what_has_no_meaning_alone() {
         "pick ./b.jsonl eeee0001",
         "pick ./b.jsonl rrrr0001",
         "pick ./a.jsonl rrrr0002 rrrr0003",
-        "pick ./a.jsonl rrrr0002 --onto gone",
+        "pick ./a.jsonl rrrr0002 --at gone",
         "pick ./a.jsonl",
     ] {
         said += &s.unchanged(line).fails(2);

@@ -99,7 +99,7 @@ fn any_version() -> impl Strategy<Value = &'static str> {
 const LINES: &[&str] = &[
     "label -q - @ n",
     "edit -q - @^{message} --replace other",
-    "pick -q - @ @^ --onto @~2",
+    "pick -q - @ @^ --at @~2",
     "merge -q - :3 --summary s",
     "append -q - --custom c --user hi",
     "compact -q - --first-kept none --summary s",

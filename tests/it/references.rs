@@ -131,8 +131,8 @@ fn ambiguous_with_its_candidates() {
     };
     let labels = format!("{}\n{}\n", label("llll0001", "1a2b3c05"), label("llll0002", "1a2b3c07"));
     s.put("two-branches.jsonl", [fixture("two-branches.jsonl"), labels.into_bytes()].concat());
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl twice").fails(2), @r#"./two-branches.jsonl: "twice" fits several entries: 1a2b3c05, 1a2b3c07 (hint: give more of the id, or the line as `:12`)"#);
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl label:twice").fails(2), @r#"./two-branches.jsonl: "twice" fits several entries: 1a2b3c05, 1a2b3c07 (hint: give more of the id, or the line as `:12`)"#);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl twice").fails(2), @r#"./two-branches.jsonl: "twice" fits several entries: 1a2b3c05, 1a2b3c07 (hint: several entries have this label; name one of them by its id)"#);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl label:twice").fails(2), @r#"./two-branches.jsonl: "twice" fits several entries: 1a2b3c05, 1a2b3c07 (hint: several entries have this label; name one of them by its id)"#);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn everywhere_an_entry_is_named() {
         "fork ./two-branches.jsonl nothing --before",
         "compact ./two-branches.jsonl --first-kept nothing",
         "summarize ./two-branches.jsonl nothing",
-        "summarize ./two-branches.jsonl @ --from nothing",
+        "summarize ./two-branches.jsonl @ --at nothing",
         "switch ./two-branches.jsonl nothing",
         "pop ./two-branches.jsonl nothing",
         "show ./two-branches.jsonl @ nothing",

@@ -149,3 +149,102 @@ fn no_path_of_a_machine() {
         }
     }
 }
+
+/// The modules that a file declares, in order.
+fn declared(file: &str) -> Vec<String> {
+    let module = |line: &str| {
+        let line = line.strip_prefix("pub ").unwrap_or(line);
+        line.strip_prefix("mod ")?.strip_suffix(';').map(str::to_owned)
+    };
+    let modules = read(file).lines().filter_map(module).collect::<Vec<_>>();
+    modules.into_iter().filter(|module| module != "tests").collect()
+}
+
+/// The paths that a source file uses, from the root of the library; `module` is its own. Tests and
+/// comments are left out.
+fn used(text: &str, module: &[&str]) -> Vec<Vec<String>> {
+    let (code, _) = text.split_once("#[cfg(test)]").unwrap_or((text, ""));
+    let code: String = code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
+    let mut paths = Vec::new();
+    for (start, root) in ["crate::", "super::"].iter().flat_map(|root| code.match_indices(root)) {
+        let boundary = |c: char| !c.is_alphanumeric() && c != '_' && c != ':';
+        if !code[..start].chars().next_back().is_none_or(boundary) {
+            continue;
+        }
+        let mut rest = &code[start + root.len()..];
+        let mut above = if root == "crate::" { &module[..0] } else { &module[..module.len() - 1] };
+        while let Some(further) = rest.strip_prefix("super::") {
+            (rest, above) = (further, &above[..above.len().saturating_sub(1)]);
+        }
+        for path in first_names(rest) {
+            paths.push(above.iter().map(|&part| part.to_owned()).chain(path).collect());
+        }
+    }
+    paths
+}
+
+/// The first two names of each path of a use tree: `a::{b, c::d}` gives `a::b` and `a::c`.
+fn first_names(tree: &str) -> Vec<Vec<String>> {
+    let name = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let (inside, prefix) = match tree.strip_prefix('{') {
+        Some(inside) => (inside, None),
+        None => {
+            let first = name(tree);
+            match tree[first.len()..].strip_prefix("::") {
+                Some(rest) if rest.starts_with('{') => (&rest[1..], Some(first)),
+                Some(rest) => return vec![vec![first, name(rest)]],
+                None => return vec![vec![first]],
+            }
+        }
+    };
+    let (mut depth, mut starts, mut at_start) = (0, Vec::new(), true);
+    for (at, c) in inside.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => at_start = true,
+            c if at_start && !c.is_whitespace() => {
+                starts.push(at);
+                at_start = false;
+            }
+            _ => {}
+        }
+    }
+    let with_prefix = |at: usize| prefix.clone().into_iter().chain(Some(name(&inside[at..]))).collect();
+    starts.into_iter().map(with_prefix).collect()
+}
+
+/// A module uses only what is declared above it, in `src/lib.rs`, `src/core/mod.rs` and
+/// `src/commands/mod.rs`: these three lists are the order of modules.
+#[test]
+fn no_arrow_runs_back_up() {
+    let levels = [("", "src/lib.rs"), ("core", "src/core/mod.rs"), ("commands", "src/commands/mod.rs")];
+    let (mut arrows, mut upward) = (0, Vec::new());
+    for (level, order) in levels.map(|(level, file)| (level, declared(file))) {
+        let place = |module: &str| order.iter().position(|known| known == module);
+        for path in files("src") {
+            let name = path.to_str().unwrap().to_owned();
+            let inner = name.strip_prefix("src/").and_then(|name| name.strip_suffix(".rs")).unwrap_or("");
+            let module: Vec<_> = inner.split('/').filter(|part| *part != "mod").collect();
+            let here = if level.is_empty() { module.first() } else { module.get(1) };
+            let is_below = level.is_empty() || module.first() == Some(&level);
+            let Some(from) =
+                here.filter(|_| is_below && !name.contains("/test")).and_then(|here| place(here))
+            else {
+                continue;
+            };
+            for used in used(&read(&name), &module) {
+                let to = if level.is_empty() { used.first() } else { used.get(1) };
+                let is_here = level.is_empty() || used.first().is_some_and(|first| first == level);
+                let Some(to) = to.filter(|_| is_here).and_then(|to| place(to)) else { continue };
+                arrows += usize::from(to < from);
+                if to > from {
+                    upward.push(format!("{name} uses {}", used.join("::")));
+                }
+            }
+        }
+    }
+    assert!(upward.is_empty(), "declared below where it is used: {upward:#?}");
+    assert!(arrows > 300, "only {arrows} were found");
+}

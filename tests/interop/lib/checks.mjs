@@ -58,7 +58,7 @@ export const KINDS = {
       const actual = await world.jsonLines(["label", world.file, "--json"]);
       if (actual.problem) return actual.problem;
       const sorted = (list) =>
-        Object.fromEntries(list.map(({ targetId, label, timestamp }) => [targetId, { label, timestamp: timestamp ?? null }]));
+        Object.fromEntries(list.map(({ id, label, timestamp }) => [id, { label, timestamp: timestamp ?? null }]));
       return difference(sorted(expected), sorted(actual.value));
     },
   },
@@ -251,7 +251,7 @@ export const KINDS = {
   pick: {
     questions: () => [],
     async compare(world, { ids, onto }) {
-      const args = ["pick", world.file, ...ids.map(ref), "--onto", ref(onto)];
+      const args = ["pick", world.file, ...ids.map(ref), "--at", ref(onto)];
       const { code, stderr } = await world.run([...args, "-n"]);
       if (code === 2 && REFUSALS.test(stderr)) return null;
       return grown(world, args);

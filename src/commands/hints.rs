@@ -1,0 +1,67 @@
+//! What to try where a command line stumbles.
+
+use crate::ui::Failure;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Returns a usage error on one line: clap's message, with its tips and where to look as the hint.
+pub fn usage(error: &clap::Error, command: &clap::Command) -> Failure {
+    let text = error.render().to_string();
+    let said = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
+    let (usage, told): (Vec<_>, Vec<_>) = said.partition(|line| line.starts_with("Usage:"));
+    let (tips, told): (Vec<_>, Vec<_>) = told.into_iter().partition(|line| line.starts_with("tip:"));
+    // `Usage: pisess tree [OPTIONS] <SESSION>` names the command.
+    let words = usage.first().map(|usage| usage.trim_start_matches("Usage:").split_whitespace().take(2));
+    let names = words.into_iter().flatten().filter(|word| !word.starts_with(['[', '<', '-']));
+    let names: Vec<_> = names.collect();
+    let verb = names.get(1).and_then(|verb| command.find_subcommand(verb));
+    let own = unknown_option(error).and_then(|option| meant(option, verb));
+    let tips = tips.iter().map(|tip| tip.trim_start_matches("tip:").trim().to_owned());
+    let tips: Vec<_> = own.map_or_else(|| tips.collect(), |own| vec![own]);
+    let look = match names.is_empty() {
+        true => "see `pisess --help`".to_owned(),
+        false => format!("see `{} --help`", names.join(" ")),
+    };
+    let hint = tips.into_iter().chain([look]).collect::<Vec<_>>().join("; ");
+    Failure::usage(told.join(" ").trim_start_matches("error:").trim()).hint(hint)
+}
+
+fn unknown_option(error: &clap::Error) -> Option<&str> {
+    match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) => Some(option),
+        _ => None,
+    }
+}
+
+/// What an unknown option was meant to be: a path that begins with `-`, as pi's folders do, or a value of
+/// an option of the verb.
+fn meant(option: &str, verb: Option<&clap::Command>) -> Option<String> {
+    if option.contains('/') || option.ends_with(".jsonl") {
+        return Some(format!("put ./ before a path that begins with -, as in ./{option}"));
+    }
+    let value = option.strip_prefix("--")?;
+    let takes = |arg: &&clap::Arg| arg.get_possible_values().iter().any(|known| known.matches(value, false));
+    let arg = verb?.get_arguments().find(|arg| arg.get_long().is_some() && takes(arg))?;
+    Some(format!("did you mean --{} {value}?", arg.get_long()?))
+}
+
+/// Adds a hint where there is no session at the path, but another argument is a file.
+pub fn with_session_first(failure: Failure, args: &[OsString]) -> Failure {
+    if !failure.is_missing() {
+        return failure;
+    }
+    let mut words = args.iter().skip(1).filter(|arg| !arg.to_string_lossy().starts_with('-'));
+    let (verb, first) = (words.next(), words.next());
+    let session = words.find(|arg| arg.to_string_lossy().ends_with(".jsonl") && Path::new(arg).is_file());
+    match (verb, first, session) {
+        (Some(verb), Some(first), Some(session)) => {
+            let [verb, first, session] = [verb, first, session].map(|word| word.to_string_lossy());
+            failure.hint(format!("the session comes first: pisess {verb} {session} {first}"))
+        }
+        _ => failure,
+    }
+}

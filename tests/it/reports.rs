@@ -1,0 +1,106 @@
+//! Reports that cannot be printed: the change is written, and the exit code says so.
+
+use crate::every::{self, CHANGES, MAKES, READS};
+use crate::sandbox::{Sandbox, fixture};
+use std::process::{Command, Output};
+
+/// Standard outputs that fail.
+const BROKEN: [&str; 2] = [">/dev/full", ">&-"];
+
+/// Runs the real binary with a redirection.
+fn redirected(s: &Sandbox, line: &str, redirection: &str) -> Output {
+    let mut command = Command::new("sh");
+    let line = line.replace("./", s.path("").to_str().unwrap());
+    command.arg("-c").arg(format!("\"$PISESS\" {line} {redirection}")).current_dir(s.path("")).env_clear();
+    command.env("PISESS", env!("CARGO_BIN_EXE_pisess")).env("PISESS_ID_SEED", "test");
+    command.env("PISESS_NOW", "2026-05-04T12:00:00Z").env("PATH", "/usr/bin:/bin");
+    command.output().unwrap()
+}
+
+/// A session that each command would change.
+fn session(line: &str) -> Vec<u8> {
+    match line.split(' ').next() {
+        Some("migrate") => fixture("v1.jsonl"),
+        Some("check") => fixture("hazards/torn-tail.jsonl"),
+        _ => fixture("two-branches.jsonl"),
+    }
+}
+
+/// Every command that writes, in place and into another file. A retry would do it again, so the exit code
+/// differs from that of a failure, and standard error names what is written.
+#[test]
+fn a_change_whose_report_is_lost_is_exit_4() {
+    for line in CHANGES.iter().chain(MAKES).flat_map(|line| [(*line).to_owned(), format!("{line} --json")]) {
+        // Without --json its new file is all that `migrate -o` has to report, and it is silent.
+        if line.starts_with("migrate F -o") {
+            continue;
+        }
+        for redirection in BROKEN {
+            let s = Sandbox::new();
+            s.put("x", session(&line));
+            let line = every::of(&line, "./x").replace("@^{user}", "'@^{user}'");
+            let output = redirected(&s, &line, redirection);
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(4), "{line} {redirection}: {said}");
+            assert!(said.contains("the change is written: "), "{line} {redirection}: {said}");
+            assert!(s.bytes("x") != session(&line) || s.path("new").exists(), "{line} {redirection}");
+            let told = said.split("the change is written: ").nth(1).unwrap();
+            let name = told.split([' ', '"']).next().unwrap();
+            let is_there = s.files().iter().any(|(path, bytes)| {
+                name.ends_with(path.as_str()) || String::from_utf8_lossy(bytes).contains(name)
+            });
+            assert!(!name.is_empty() && is_there, "{line} {redirection}: {name}");
+        }
+    }
+}
+
+/// What changes nothing fails as what cannot be printed does.
+#[test]
+fn a_listing_that_is_lost_is_exit_2() {
+    let s = Sandbox::new();
+    s.put("x", fixture("two-branches.jsonl"));
+    for line in READS.iter().copied().chain(["--list", "--help", "--version", "help tree"]) {
+        let line = every::of(line, "./x").replace("@^{user}", "'@^{user}'");
+        let prints = !redirected(&s, &line, "").stdout.is_empty();
+        for redirection in BROKEN.into_iter().filter(|_| prints) {
+            let output = redirected(&s, &line, redirection);
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{line} {redirection}: {said}");
+            assert!(said.contains("write standard output: "), "{line} {redirection}: {said}");
+        }
+    }
+    assert_eq!(s.bytes("x"), fixture("two-branches.jsonl"));
+}
+
+/// Where the session itself goes to standard output, nothing is on disk.
+#[test]
+fn a_session_that_is_lost_is_exit_2() {
+    for line in MAKES.iter().map(|line| line.replace("-o ./new", "-o -")) {
+        for redirection in BROKEN {
+            let s = Sandbox::new();
+            // Whole, so that nothing has to be taken out.
+            s.put("x", fixture("two-branches.jsonl"));
+            let output = redirected(&s, &every::of(&line, "./x"), redirection);
+            assert_eq!(output.status.code(), Some(2), "{line} {redirection}");
+            assert_eq!(s.names(), ["x"], "{line} {redirection}");
+        }
+    }
+}
+
+/// A reader that went away is success, and the change is written.
+#[test]
+fn a_closed_pipe_is_success() {
+    for line in CHANGES {
+        let s = Sandbox::new();
+        let before = session(line);
+        s.put("x", &before);
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let line = every::of(line, s.path("x").to_str().unwrap()).replace("'the end'", "end");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
+        let output = command.args(line.split(' ')).stdout(writer).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{line}: {said}");
+        assert_ne!(s.bytes("x"), before, "{line}");
+    }
+}
