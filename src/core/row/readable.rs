@@ -137,16 +137,16 @@ fn paths(value: Raw, folders: Folders) -> Text<'static> {
 }
 
 fn short(path: &Text, folders: Folders) -> Text<'static> {
-    let below = |folder: Option<&Text>| {
+    let below = |folder: Option<&Text<'static>>| {
         let folder = folder.map(|folder| folder.as_bytes().strip_suffix(b"/").unwrap_or(folder.as_bytes()));
         let rest = path.as_bytes().strip_prefix(folder.filter(|folder| !folder.is_empty())?)?;
         (rest.is_empty() || rest[0] == b'/').then(|| rest.trim_ascii())
     };
-    if let Some(rest) = below(folders.cwd.map(|cwd| cwd)) {
+    if let Some(rest) = below(folders.cwd) {
         let rest = rest.strip_prefix(b"/").unwrap_or(rest);
         return Text::from_wtf8(if rest.is_empty() { b".".to_vec() } else { rest.to_vec() });
     }
-    match below(folders.home.map(|home| home)) {
+    match below(folders.home) {
         Some(rest) => Text::from_wtf8([b"~", rest].concat()),
         None => path.borrowed().into_owned(),
     }
