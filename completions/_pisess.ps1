@@ -42,9 +42,12 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('summarize', 'summarize', [CompletionResultType]::ParameterValue, 'Go to another entry and leave a summary of the branch behind')
             [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Bring another branch back as a summary at the leaf')
             [CompletionResult]::new('branches', 'branches', [CompletionResultType]::ParameterValue, 'List the branches')
+            [CompletionResult]::new('grep', 'grep', [CompletionResultType]::ParameterValue, 'Search the text of sessions')
+            [CompletionResult]::new('stats', 'stats', [CompletionResultType]::ParameterValue, 'Count tokens, cost, messages, tools and time')
             [CompletionResult]::new('switch', 'switch', [CompletionResultType]::ParameterValue, 'Go on from another entry')
             [CompletionResult]::new('pop', 'pop', [CompletionResultType]::ParameterValue, 'Take the last question back, and leave a summary of what came after it')
             [CompletionResult]::new('context', 'context', [CompletionResultType]::ParameterValue, 'Print what the model would see at an entry')
+            [CompletionResult]::new('export', 'export', [CompletionResultType]::ParameterValue, 'Export a session as a page or a document')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Tell what is wrong with session files, and repair it')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -95,6 +98,7 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;show' {
+            [CompletionResult]::new('--renderer', '--renderer', [CompletionResultType]::ParameterName, 'Command that turns custom entries of TYPE into Markdown')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
             [CompletionResult]::new('--children', '--children', [CompletionResultType]::ParameterName, 'List the entries directly under each REF instead')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the entries themselves, as version 3 stores them')
@@ -291,6 +295,46 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'pisess;grep' {
+            [CompletionResult]::new('-e', '-e', [CompletionResultType]::ParameterName, 'Search for PATTERN; may be given several times')
+            [CompletionResult]::new('--regexp', '--regexp', [CompletionResultType]::ParameterName, 'Search for PATTERN; may be given several times')
+            [CompletionResult]::new('--role', '--role', [CompletionResultType]::ParameterName, 'Search only entries with this role or type, as user or compaction; may be given several times')
+            [CompletionResult]::new('--since', '--since', [CompletionResultType]::ParameterName, 'Search only entries since TIME: 7d, 2w, a date, or an RFC 3339 time')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('-a', '-a', [CompletionResultType]::ParameterName, 'Take all sessions in both agents'' stores')
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Take all sessions in both agents'' stores')
+            [CompletionResult]::new('-i', '-i', [CompletionResultType]::ParameterName, 'Take upper and lower case for the same')
+            [CompletionResult]::new('--ignore-case', '--ignore-case', [CompletionResultType]::ParameterName, 'Take upper and lower case for the same')
+            [CompletionResult]::new('-F', '-F ', [CompletionResultType]::ParameterName, 'Take patterns as literal text')
+            [CompletionResult]::new('--fixed-strings', '--fixed-strings', [CompletionResultType]::ParameterName, 'Take patterns as literal text')
+            [CompletionResult]::new('-w', '-w', [CompletionResultType]::ParameterName, 'Match whole words only')
+            [CompletionResult]::new('--word-regexp', '--word-regexp', [CompletionResultType]::ParameterName, 'Match whole words only')
+            [CompletionResult]::new('-l', '-l', [CompletionResultType]::ParameterName, 'Print only the paths of sessions that match')
+            [CompletionResult]::new('--files-with-matches', '--files-with-matches', [CompletionResultType]::ParameterName, 'Print only the paths of sessions that match')
+            [CompletionResult]::new('-c', '-c', [CompletionResultType]::ParameterName, 'Print only how many entries match in each session')
+            [CompletionResult]::new('--count', '--count', [CompletionResultType]::ParameterName, 'Print only how many entries match in each session')
+            [CompletionResult]::new('--active', '--active', [CompletionResultType]::ParameterName, 'Search only entries on the path to the leaf')
+            [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Search every string of an entry: signatures, image data, details, ids')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print a JSON object for each entry that matches')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'pisess;stats' {
+            [CompletionResult]::new('--by', '--by', [CompletionResultType]::ParameterName, 'Print a row for each session, model, day, week, month, project, tool or billed entry')
+            [CompletionResult]::new('--since', '--since', [CompletionResultType]::ParameterName, 'Count only entries since TIME: 7d, 2w, a date, or an RFC 3339 time')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('-a', '-a', [CompletionResultType]::ParameterName, 'Take all sessions in both agents'' stores')
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Take all sessions in both agents'' stores')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print a JSON object for each row')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'pisess;switch' {
             [CompletionResult]::new('--label', '--label', [CompletionResultType]::ParameterName, 'Label the summary; if none is left, label REF')
             [CompletionResult]::new('--summary', '--summary', [CompletionResultType]::ParameterName, 'The summary, stored as it is')
@@ -355,6 +399,21 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'pisess;export' {
+            [CompletionResult]::new('--as', '--as', [CompletionResultType]::ParameterName, 'Format of the output')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write to PATH (- is standard output)')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write to PATH (- is standard output)')
+            [CompletionResult]::new('--renderer', '--renderer', [CompletionResultType]::ParameterName, 'Command that turns custom entries of TYPE into Markdown')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set')
+            [CompletionResult]::new('--static', '--static', [CompletionResultType]::ParameterName, 'Write HTML of one path, without scripts')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Override refusals, such as overwriting an existing output')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as JSON')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no notes, only errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'pisess;check' {
             [CompletionResult]::new('--backup', '--backup', [CompletionResultType]::ParameterName, 'Repair in place, and keep the old file with SUFFIX behind its name')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write the result to PATH (- is standard output), not to the session')
@@ -388,9 +447,12 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             [CompletionResult]::new('summarize', 'summarize', [CompletionResultType]::ParameterValue, 'Go to another entry and leave a summary of the branch behind')
             [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Bring another branch back as a summary at the leaf')
             [CompletionResult]::new('branches', 'branches', [CompletionResultType]::ParameterValue, 'List the branches')
+            [CompletionResult]::new('grep', 'grep', [CompletionResultType]::ParameterValue, 'Search the text of sessions')
+            [CompletionResult]::new('stats', 'stats', [CompletionResultType]::ParameterValue, 'Count tokens, cost, messages, tools and time')
             [CompletionResult]::new('switch', 'switch', [CompletionResultType]::ParameterValue, 'Go on from another entry')
             [CompletionResult]::new('pop', 'pop', [CompletionResultType]::ParameterValue, 'Take the last question back, and leave a summary of what came after it')
             [CompletionResult]::new('context', 'context', [CompletionResultType]::ParameterValue, 'Print what the model would see at an entry')
+            [CompletionResult]::new('export', 'export', [CompletionResultType]::ParameterValue, 'Export a session as a page or a document')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'Tell what is wrong with session files, and repair it')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
@@ -434,6 +496,12 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
         'pisess;help;branches' {
             break
         }
+        'pisess;help;grep' {
+            break
+        }
+        'pisess;help;stats' {
+            break
+        }
         'pisess;help;switch' {
             break
         }
@@ -441,6 +509,9 @@ Register-ArgumentCompleter -Native -CommandName 'pisess' -ScriptBlock {
             break
         }
         'pisess;help;context' {
+            break
+        }
+        'pisess;help;export' {
             break
         }
         'pisess;help;check' {

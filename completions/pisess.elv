@@ -39,9 +39,12 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand summarize 'Go to another entry and leave a summary of the branch behind'
             cand merge 'Bring another branch back as a summary at the leaf'
             cand branches 'List the branches'
+            cand grep 'Search the text of sessions'
+            cand stats 'Count tokens, cost, messages, tools and time'
             cand switch 'Go on from another entry'
             cand pop 'Take the last question back, and leave a summary of what came after it'
             cand context 'Print what the model would see at an entry'
+            cand export 'Export a session as a page or a document'
             cand check 'Tell what is wrong with session files, and repair it'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -88,6 +91,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'pisess;show'= {
+            cand --renderer 'Command that turns custom entries of TYPE into Markdown'
             cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
             cand --children 'List the entries directly under each REF instead'
             cand --json 'Print the entries themselves, as version 3 stores them'
@@ -274,6 +278,44 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'pisess;grep'= {
+            cand -e 'Search for PATTERN; may be given several times'
+            cand --regexp 'Search for PATTERN; may be given several times'
+            cand --role 'Search only entries with this role or type, as user or compaction; may be given several times'
+            cand --since 'Search only entries since TIME: 7d, 2w, a date, or an RFC 3339 time'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand -a 'Take all sessions in both agents'' stores'
+            cand --all 'Take all sessions in both agents'' stores'
+            cand -i 'Take upper and lower case for the same'
+            cand --ignore-case 'Take upper and lower case for the same'
+            cand -F 'Take patterns as literal text'
+            cand --fixed-strings 'Take patterns as literal text'
+            cand -w 'Match whole words only'
+            cand --word-regexp 'Match whole words only'
+            cand -l 'Print only the paths of sessions that match'
+            cand --files-with-matches 'Print only the paths of sessions that match'
+            cand -c 'Print only how many entries match in each session'
+            cand --count 'Print only how many entries match in each session'
+            cand --active 'Search only entries on the path to the leaf'
+            cand --raw 'Search every string of an entry: signatures, image data, details, ids'
+            cand --json 'Print a JSON object for each entry that matches'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'pisess;stats'= {
+            cand --by 'Print a row for each session, model, day, week, month, project, tool or billed entry'
+            cand --since 'Count only entries since TIME: 7d, 2w, a date, or an RFC 3339 time'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand -a 'Take all sessions in both agents'' stores'
+            cand --all 'Take all sessions in both agents'' stores'
+            cand --json 'Print a JSON object for each row'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'pisess;switch'= {
             cand --label 'Label the summary; if none is left, label REF'
             cand --summary 'The summary, stored as it is'
@@ -335,6 +377,20 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'pisess;export'= {
+            cand --as 'Format of the output'
+            cand -o 'Write to PATH (- is standard output)'
+            cand --output 'Write to PATH (- is standard output)'
+            cand --renderer 'Command that turns custom entries of TYPE into Markdown'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --static 'Write HTML of one path, without scripts'
+            cand --force 'Override refusals, such as overwriting an existing output'
+            cand --json 'Print the result as JSON'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'pisess;check'= {
             cand --backup 'Repair in place, and keep the old file with SUFFIX behind its name'
             cand -o 'Write the result to PATH (- is standard output), not to the session'
@@ -367,9 +423,12 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand summarize 'Go to another entry and leave a summary of the branch behind'
             cand merge 'Bring another branch back as a summary at the leaf'
             cand branches 'List the branches'
+            cand grep 'Search the text of sessions'
+            cand stats 'Count tokens, cost, messages, tools and time'
             cand switch 'Go on from another entry'
             cand pop 'Take the last question back, and leave a summary of what came after it'
             cand context 'Print what the model would see at an entry'
+            cand export 'Export a session as a page or a document'
             cand check 'Tell what is wrong with session files, and repair it'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
@@ -399,11 +458,17 @@ set edit:completion:arg-completer[pisess] = {|@words|
         }
         &'pisess;help;branches'= {
         }
+        &'pisess;help;grep'= {
+        }
+        &'pisess;help;stats'= {
+        }
         &'pisess;help;switch'= {
         }
         &'pisess;help;pop'= {
         }
         &'pisess;help;context'= {
+        }
+        &'pisess;help;export'= {
         }
         &'pisess;help;check'= {
         }

@@ -16,14 +16,18 @@ mod transaction;
 
 mod label_name;
 mod navigation;
+mod renderer;
 
 mod amounts;
 mod entry_rows;
 mod tables;
 
 mod label_list;
+mod since;
 mod tree_rows;
 mod workers;
+
+mod sessions;
 
 mod external;
 mod hints;
@@ -34,7 +38,9 @@ pub mod check;
 pub mod compact;
 pub mod context;
 pub mod edit;
+pub mod export;
 pub mod fork;
+pub mod grep;
 pub mod label;
 pub mod merge;
 pub mod migrate;
@@ -42,6 +48,7 @@ pub mod path;
 pub mod pick;
 pub mod pop;
 pub mod show;
+pub mod stats;
 pub mod summarize;
 pub mod switch;
 pub mod tree;
@@ -89,9 +96,12 @@ enum Verb {
     Summarize(summarize::Args),
     Merge(merge::Args),
     Branches(branches::Args),
+    Grep(grep::Args),
+    Stats(stats::Args),
     Switch(switch::Args),
     Pop(pop::Args),
     Context(context::Args),
+    Export(export::Args),
     Check(check::Args),
     /// A program `pisess-NAME`: the name, then its arguments.
     #[command(external_subcommand)]
@@ -99,7 +109,7 @@ enum Verb {
 }
 
 /// All commands, as `--help` lists them.
-pub const GUIDES: [Guide; 17] = [
+pub const GUIDES: [Guide; 20] = [
     migrate::GUIDE,
     tree::GUIDE,
     path::GUIDE,
@@ -113,9 +123,12 @@ pub const GUIDES: [Guide; 17] = [
     summarize::GUIDE,
     merge::GUIDE,
     branches::GUIDE,
+    grep::GUIDE,
+    stats::GUIDE,
     switch::GUIDE,
     pop::GUIDE,
     context::GUIDE,
+    export::GUIDE,
     check::GUIDE,
 ];
 
@@ -165,9 +178,12 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
         Verb::Summarize(args) => summarize::run(&args, ui),
         Verb::Merge(args) => merge::run(&args, ui),
         Verb::Branches(args) => branches::run(&args, ui),
+        Verb::Grep(args) => grep::run(args, ui),
+        Verb::Stats(args) => stats::run(&args, ui),
         Verb::Switch(args) => switch::run(&args, ui),
         Verb::Pop(args) => pop::run(&args, ui),
         Verb::Context(args) => context::run(&args, ui),
+        Verb::Export(args) => export::run(&args, ui),
         Verb::Check(args) => check::run(&args, ui),
         Verb::External(words) => return external::run(&words, command(), ui),
     }?;

@@ -2,6 +2,7 @@
 
 use super::entry_rows::{Edits, edit_mark, print_rows, print_stored, row_options, tone_style};
 use super::input::OpenSession;
+use super::renderer::RendererArgs;
 use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::Raw;
@@ -17,6 +18,7 @@ use crate::core::text::Text;
 use crate::core::tree::Tree;
 use crate::guide::{Example, Guide};
 use crate::ui::{Clock, Exit, Failure, Styles, Ui, styled, visible, visible_lines};
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// How it is used, behind the options of the help and in the man page.
@@ -57,6 +59,9 @@ pub struct Args {
     /// List the entries directly under each REF instead
     #[arg(long)]
     pub children: bool,
+    /// What turns custom entries into Markdown.
+    #[command(flatten)]
+    pub renderers: RendererArgs,
     /// Print the entries themselves, as version 3 stores them
     #[arg(long)]
     pub json: bool,
@@ -76,7 +81,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             let leaf = open.session.leaf;
             print_rows(&rows(&open.session, leaf), &open.edits(leaf)?, &entries, ui)?;
         }
-        (false, false) => print_whole(&open, &entries, ui)?,
+        (false, false) => {
+            let rendered = args.renderers.render(&open, &entries, ui)?;
+            print_whole(&open, &entries, &rendered, ui)?;
+        }
     }
     Ok(Exit::Done)
 }
@@ -99,7 +107,12 @@ fn chosen(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
     places.into_iter().zip(&args.entries).map(entry).collect()
 }
 
-fn print_whole(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
+fn print_whole(
+    open: &OpenSession,
+    entries: &[EntryIx],
+    rendered: &HashMap<EntryIx, String>,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
     let (session, bodies) = (&open.session, open.bodies());
     let edits = open.edits(session.leaf)?;
     let look =
@@ -108,7 +121,10 @@ fn print_whole(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Result<(
         let mut out = String::from(if at == 0 { "" } else { "\n" });
         look.heading(ix, &mut out);
         let line = bodies.line(ix).map_err(|error| open.input.unreadable(error))?;
-        let parts = parts(Raw::checked(line.trim_ascii()), session.entry(ix).kind);
+        let parts = match rendered.get(&ix) {
+            Some(markdown) => vec![Part::Body(Text::from(markdown.clone()))],
+            None => parts(Raw::checked(line.trim_ascii()), session.entry(ix).kind),
+        };
         for (at, part) in parts.iter().enumerate() {
             let is_text = |at: Option<usize>| matches!(at.and_then(|at| parts.get(at)), Some(Part::Body(_)));
             // A text ends where the next begins.

@@ -60,6 +60,9 @@ pub struct Creation {
     pub notification: Option<Notification>,
 }
 
+/// Writes a whole session.
+type Fill<'a> = dyn FnMut(&mut dyn io::Write) -> io::Result<()> + 'a;
+
 /// Where the result goes.
 #[derive(Debug)]
 enum Target {
@@ -68,21 +71,29 @@ enum Target {
     /// To standard output.
     Stdout,
     /// Into another file.
-    File(PathBuf),
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// Whether it may be there already.
+        force: bool,
+    },
 }
 
 impl Target {
     fn of(write: &WriteArgs, input: &Input) -> Result<Target, Failure> {
         let target = match (&write.output, input.file()) {
-            (Some(path), _) => Target::elsewhere(path),
+            (Some(path), _) => Target::elsewhere(path, write),
             (None, Some(file)) => Target::Session(file.path().to_owned()),
             (None, None) => Target::Stdout,
         };
         target.can_report(write)
     }
 
-    fn elsewhere(path: &Path) -> Target {
-        if path == Path::new("-") { Target::Stdout } else { Target::File(path.to_owned()) }
+    fn elsewhere(path: &Path, write: &WriteArgs) -> Target {
+        match path == Path::new("-") {
+            true => Target::Stdout,
+            false => Target::File { path: path.to_owned(), force: write.force },
+        }
     }
 
     /// Refuses two kinds of data on standard output.
@@ -98,7 +109,7 @@ impl Target {
 
     fn path(&self) -> &Path {
         match self {
-            Target::Session(path) | Target::File(path) => path,
+            Target::Session(path) | Target::File { path, .. } => path,
             Target::Stdout => Path::new("-"),
         }
     }
@@ -139,13 +150,13 @@ impl OpenSession {
             true => copy_all(self.input.source(), out),
             false => decision.change.write(&self.session, self.input.source(), out),
         };
-        self.write_elsewhere(&target, write, ui, &mut fill)?;
+        self.write_elsewhere(&target, &mut fill, ui)?;
         outcome.report(write, decision.notification, ui)
     }
 
     /// Makes a new session file from this session.
     pub fn create(&self, creation: Creation, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
-        let target = Target::elsewhere(&creation.path).can_report(write)?;
+        let target = Target::elsewhere(&creation.path, write).can_report(write)?;
         let mut fill = |out: &mut dyn io::Write| creation.new.write(&self.session, self.input.source(), out);
         let mut lines = Vec::new();
         if write.dry_run || write.json {
@@ -164,7 +175,7 @@ impl OpenSession {
         if write.dry_run {
             return outcome.plan(write, ui);
         }
-        self.write_elsewhere(&target, write, ui, &mut fill)?;
+        self.write_elsewhere(&target, &mut fill, ui)?;
         let names = if matches!(target, Target::Stdout) { Vec::new() } else { outcome.names };
         Outcome { names, ..outcome }.report(write, creation.notification, ui)
     }
@@ -181,16 +192,10 @@ impl OpenSession {
     }
 
     /// Writes a whole session to standard output, or into a new file.
-    fn write_elsewhere(
-        &self,
-        target: &Target,
-        write: &WriteArgs,
-        ui: &mut Ui,
-        fill: &mut dyn FnMut(&mut dyn io::Write) -> io::Result<()>,
-    ) -> Result<(), Failure> {
+    fn write_elsewhere(&self, target: &Target, fill: &mut Fill, ui: &mut Ui) -> Result<(), Failure> {
         match target {
-            Target::File(path) => {
-                ui.warn_of(&store::create(path, self.input.file(), write.force, fill)?);
+            Target::File { path, force } => {
+                ui.warn_of(&store::create(path, self.input.file(), *force, fill)?);
                 Ok(())
             }
             Target::Stdout | Target::Session(_) => {

@@ -21,9 +21,11 @@ pub mod index;
 pub mod session;
 
 pub mod lines;
+pub mod stretches;
 
 pub mod content;
 pub mod record;
+pub mod search;
 
 pub mod labels;
 pub mod reference;
@@ -47,3 +49,5 @@ pub mod summary;
 pub mod plan;
 
 pub mod ops;
+
+pub mod export;

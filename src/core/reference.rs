@@ -315,7 +315,7 @@ mod tests {
             matches!(named("aaaa").unwrap_err(), ReferenceError::Ambiguous { candidates, .. } if candidates.len() == 2)
         );
         assert!(named("two").unwrap_err().hint().starts_with("several entries have this label"));
-        assert_eq!(named("bb").unwrap_err().hint(), "list the ids with `pisess tree --filter all`");
+        assert_eq!(named("zz").unwrap_err().hint(), "list the ids with `pisess tree --filter all`");
         assert!(matches!(named(":3").unwrap_err(), ReferenceError::NoEntryOnLine { .. }));
         assert!(matches!(named("@^{system}").unwrap_err(), ReferenceError::NoneOfKind { .. }));
         assert!(matches!(named("AAAA1111").unwrap_err(), ReferenceError::Unknown { .. }));

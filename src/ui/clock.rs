@@ -7,6 +7,8 @@ use std::cell::OnceCell;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+const DAY_MS: i64 = 86_400_000;
+
 /// The machine's time zone, looked up with the first time that is shown.
 #[derive(Clone, Debug)]
 pub struct Clock {
@@ -22,12 +24,30 @@ impl Clock {
 
     /// Appends a time as `2026-01-31 12:00`; what is no time is a `?` of the same width.
     pub fn push(&self, out: &mut String, time_ms: i64) {
-        let zone = || self.zone.get_or_init(TimeZone::system).clone();
         let written = match Timestamp::from_millisecond(time_ms) {
-            Ok(time) => write!(out, "{}", time.to_zoned(zone()).strftime("%Y-%m-%d %H:%M")),
+            Ok(time) => write!(out, "{}", time.to_zoned(self.zone().clone()).strftime("%Y-%m-%d %H:%M")),
             Err(_) => write!(out, "{:16}", "?"),
         };
         written.expect("the format is a valid one, and a string takes all that is written");
+    }
+
+    /// Returns the local date of a time, in days since 1970.
+    pub fn day(&self, time_ms: i64) -> Option<i64> {
+        let time = Timestamp::from_millisecond(time_ms).ok()?;
+        let ahead = i64::from(self.zone().to_offset(time).seconds()) * 1000;
+        Some((time_ms + ahead).div_euclid(DAY_MS))
+    }
+
+    /// Returns when a day begins here: its first moment, where the clocks leave midnight out.
+    pub fn day_start(&self, day: i64) -> i64 {
+        let utc = day.saturating_mul(DAY_MS);
+        let midnight = Timestamp::from_millisecond(utc).map(|time| TimeZone::UTC.to_datetime(time));
+        let start = midnight.and_then(|midnight| self.zone().to_timestamp(midnight));
+        start.map_or(utc, |start| start.as_millisecond())
+    }
+
+    fn zone(&self) -> &TimeZone {
+        self.zone.get_or_init(TimeZone::system)
     }
 
     /// Returns the same as a text of its own.
@@ -60,5 +80,21 @@ mod tests {
         assert_eq!(clock.text(1_774_745_999_999), "2026-03-29 01:59");
         assert_eq!(clock.text(1_774_746_000_000), "2026-03-29 03:00");
         assert_eq!(clock.text(i64::MIN), format!("{:16}", "?"));
+    }
+
+    #[test]
+    fn a_day_begins_at_its_first_moment() {
+        // The last one leaves midnight out in spring and repeats the hour before it in autumn.
+        for zone in ["UTC0", "CET-1CEST,M3.5.0,M10.5.0/3", "<+0545>-5:45", "EET-2EEST,M4.5.5/0,M10.5.4/24"] {
+            let clock = Clock { zone: TimeZone::posix(zone).unwrap().into() };
+            for day in 20_000..21_000 {
+                let start = clock.day_start(day);
+                assert_eq!(
+                    (clock.day(start - 1), clock.day(start)),
+                    (Some(day - 1), Some(day)),
+                    "{zone} {day}"
+                );
+            }
+        }
     }
 }

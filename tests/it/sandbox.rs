@@ -248,7 +248,7 @@ impl Call<'_> {
             random: &|| panic!("ids are fixed"),
             run_program: &|program, _| panic!("{} runs for real only", program.display()),
             stdout_is: &|_| false,
-            folder: self.sandbox.path(""),
+            folder: self.sandbox.folder.path().to_owned(),
             processors: 2,
         };
         let code = pisess::run(args.map(Into::into), world);

@@ -155,7 +155,14 @@ impl<'a> Drawing<'a> {
     }
 }
 
-fn passes(session: &Session, labels: &Labels, leaf: Position, filter: Filter, ix: EntryIx) -> bool {
+/// Whether a filter shows an entry of a session whose leaf is `leaf`.
+pub(in crate::core) fn passes(
+    session: &Session,
+    labels: &Labels,
+    leaf: Position,
+    filter: Filter,
+    ix: EntryIx,
+) -> bool {
     let entry = session.entry(ix);
     if filter == Filter::All {
         return true;

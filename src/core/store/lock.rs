@@ -53,7 +53,19 @@ pub struct Locked {
     found: Found,
     started: Instant,
     /// The handle that carries the lock.
-    _lock: File,
+    _lock: Held,
+}
+
+/// A handle that may carry the lock. It is given back when this is dropped: to close the handle would not be
+/// enough where a process was just started, which has it open, too, until its own program runs.
+#[derive(Debug)]
+pub(super) struct Held(pub File);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Where there is no lock to give back, there is nothing to do.
+        let _ = self.0.unlock();
+    }
 }
 
 /// Takes the lock (rule 3), refuses a live oh-my-pi (rule 5), and compares the file with what was read
@@ -77,7 +89,7 @@ pub(super) fn lock_on(
     // The name may belong to another file by now: a rewrite that we waited for does exactly that.
     // What was read is known by its handle, because a copy-up gives a file other numbers (rule 4).
     let here = files.facts(&handle).map_err(failed)?;
-    for other in [&held, &file.file] {
+    for other in [&held.0, &file.file] {
         if !here.is_same_inode(&files.facts(other).map_err(failed)?) {
             return Err(changed(Change::Replaced));
         }
@@ -105,19 +117,19 @@ pub(super) fn lock_on(
 
 /// Waits for the lock. It is taken through a handle for reading, with one for writing as a second try:
 /// NFS wants that for an exclusive lock.
-fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions) -> Result<File, StoreError> {
+fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions) -> Result<Held, StoreError> {
     let failed = |error| gone(path, "lock", error);
     let handle = files.open_read(resolved).map_err(failed)?;
     if files.facts(&handle).map_err(failed)?.kind != Kind::Regular {
         return Err(StoreError::Changed { path: path.to_owned(), change: Change::Replaced });
     }
     let Err(error) = wait_for(files, path, &handle, options)? else {
-        return Ok(handle);
+        return Ok(Held(handle));
     };
     let writable = files.open_append(resolved).map_err(failed)?;
     match wait_for(files, path, &writable, options)? {
-        Ok(()) => Ok(writable),
-        Err(_) if options.force => Ok(handle),
+        Ok(()) => Ok(Held(writable)),
+        Err(_) if options.force => Ok(Held(handle)),
         Err(_) => Err(StoreError::NoLockSupport { path: path.to_owned(), source: error }),
     }
 }
@@ -216,6 +228,12 @@ impl Locked {
 
     pub(super) fn changed(&self, change: Change) -> StoreError {
         StoreError::Changed { path: self.path.clone(), change }
+    }
+
+    /// A handle as one that a child inherits.
+    #[cfg(test)]
+    pub(super) fn duplicate_of_the_lock(&self) -> File {
+        self._lock.0.try_clone().expect("a descriptor is free")
     }
 
     pub(super) fn failed(&self, error: io::Error) -> StoreError {

@@ -79,6 +79,8 @@ impl Drop for Temp {
             // What cannot be removed is a hidden file that no agent looks at.
             let _ = self.files.unlink(&self.path);
         }
+        // As [`super::lock::Held`]: the file in place is locked no longer than that.
+        let _ = self.file.unlock();
     }
 }
 

@@ -57,8 +57,9 @@ export const KINDS = {
     async compare(world, _, [expected]) {
       const actual = await world.jsonLines(["label", world.file, "--json"]);
       if (actual.problem) return actual.problem;
+      // The agent's rows name the target, those of pisess are that entry.
       const sorted = (list) =>
-        Object.fromEntries(list.map(({ id, label, timestamp }) => [id, { label, timestamp: timestamp ?? null }]));
+        Object.fromEntries(list.map(({ id, targetId, label, timestamp }) => [targetId ?? id, { label, timestamp: timestamp ?? null }]));
       return difference(sorted(expected), sorted(actual.value));
     },
   },
@@ -78,6 +79,17 @@ export const KINDS = {
       const known = new Set(expected.map((row) => row.id));
       const wrong = actual.value.find((row) => !matches(row, lines[row.line - 1], search, known.has(row.id)));
       return wrong ? { pointer: "match", expected: search, actual: wrong } : null;
+    },
+  },
+
+  stats: {
+    questions: () => [{ kind: "stats" }],
+    async compare(world, _, [{ tokens, cost, ...counts }]) {
+      const actual = await world.json(["stats", world.file, "--json"]);
+      if (actual.problem) return actual.problem;
+      const { messages: totalMessages, userMessages, assistantMessages, toolCalls, toolResults } = actual.value;
+      const found = { userMessages, assistantMessages, toolCalls, toolResults, totalMessages };
+      return difference({ ...counts, tokens, cost }, { ...found, tokens: actual.value.tokens, cost: actual.value.cost });
     },
   },
 
@@ -222,7 +234,7 @@ export const KINDS = {
     async compare(world, { lines }) {
       const from = world.scratch();
       writeFileSync(from, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-      return grown(world, ["append", world.file, "--from", from], lines.length);
+      return grown(world, ["append", world.file, "--input", from], lines.length);
     },
   },
 

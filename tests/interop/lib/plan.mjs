@@ -96,6 +96,7 @@ export function checks(seed, { name, shape, older, dialect }, entries) {
     { kind: "lines", lines: bare(choices) },
     ...(dialect === "pi" ? places.map((id) => ({ kind: "edit", id, ...(choices.chance(0.5) && { content: words(choices) }) })) : []),
     { kind: "branches" },
+    ...(dialect === "pi" ? [{ kind: "stats" }] : []),
     ...choices.some(places, 2).map((id) => ({ kind: "subtree", id })),
     { kind: "reopen", by: "fork", id: one() },
     ...(older ? [{ kind: "reopen", by: "migrate" }] : []),

@@ -23,7 +23,18 @@ const { convertToLlm } = await dist("core/messages.js");
 const compaction = await dist("core/compaction/compaction.js");
 const { collectEntriesForBranchSummary, prepareBranchEntries } = await dist("core/compaction/branch-summarization.js");
 const { computeFileLists, serializeConversation } = await dist("core/compaction/utils.js");
+const { addUsageToTotals, createUsageTotals } = await dist("core/usage-totals.js");
 const { TreeSelectorComponent } = await dist("modes/interactive/components/tree-selector.js");
+
+/**
+ * What `/session` counts: a method of a class that cannot be loaded, because packages it imports are not
+ * published. The method needs none of them, so its text is cut out of the file.
+ */
+const { getSessionStats } = (() => {
+  const text = readFileSync(resolve(process.argv[2], "dist/core/agent-session.js"), "utf8");
+  const method = text.slice(text.indexOf("    getSessionStats() {"), text.indexOf("    getContextUsage() {"));
+  return new Function("createUsageTotals", "addUsageToTotals", `return {${method}}`)(createUsageTotals, addUsageToTotals);
+})();
 
 /** A model's window of 128,000 tokens less the 16,384 that pi reserves for prompt and answer. */
 const BRANCH_BUDGET = 128000 - 16384;
@@ -69,6 +80,15 @@ function tree(session, { filter, search, leaf = session.getLeafId() }) {
     active: list.activePathIds.has(node.entry.id),
     text: list.getEntryDisplayText(node, false),
   }));
+}
+
+/** Of a message without usage, on which pi throws, nothing is added. */
+function stats(session) {
+  const none = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: { total: 0 } };
+  const entries = session.getEntries().map((entry) =>
+    entry.message?.role === "assistant" && !entry.message.usage ? { ...entry, message: { ...entry.message, usage: none } } : entry,
+  );
+  return getSessionStats.call({ sessionManager: { getEntries: () => entries }, getContextUsage: () => undefined });
 }
 
 function prepare(session, { keepRecentTokens }) {
@@ -122,6 +142,7 @@ const ANSWERS = {
   labels,
   tree,
   prepare,
+  stats,
   summarize,
   fork: (_, { id }, file) => fork(open(file), id),
   migrate: (session) => linesOf(session),

@@ -167,3 +167,20 @@ fn a_fifo_between_the_look_and_the_opening_does_not_block() {
     let error = SessionFile::open_on(&seam, &bench.path).unwrap_err();
     assert!(matches!(error, StoreError::NotRegular { .. }), "{error:?}");
 }
+
+/// A lock belongs to what was opened, not to a handle: a process that is just being started has it, too. It
+/// is given back when we are done, not when the last handle is closed.
+#[test]
+fn the_lock_is_given_back_although_another_handle_is_open() {
+    for is_append in [true, false] {
+        let bench = Bench::new(OLD);
+        let locked = bench.lock().unwrap();
+        let _as_in_a_child = locked.duplicate_of_the_lock();
+        if is_append {
+            locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
+        } else {
+            rewrite(locked, NEW).unwrap();
+        }
+        drop(bench.lock().unwrap());
+    }
+}

@@ -1,0 +1,151 @@
+//! `pisess stats`: what sessions took.
+
+mod entries;
+mod groups;
+mod table;
+
+use super::sessions::{Readers, SessionsArgs};
+use super::since::since_ms;
+use crate::core::ops::stats::{Counted, Harvest, HarvestOptions, Seen, Totals, harvest};
+use crate::guide::{Example, Guide};
+use crate::ui::{Exit, Failure, Ui};
+use clap::ValueEnum;
+use entries::EntryRows;
+use foldhash::quality::RandomState;
+use groups::Groups;
+
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "stats",
+    examples: &[
+        Example::new("What one session took, as pi's /session counts it", "pisess stats session.jsonl"),
+        Example::new("Cost and tokens of each day of a folder's sessions", "pisess stats --by day ."),
+        Example::new("Which tools failed", "pisess stats --by tool session.jsonl"),
+        Example::new("What all sessions of this month cost", "pisess stats --all --since 2026-05 --by model"),
+        Example::new("Each billed entry, for a database", "pisess stats --by entry --json session.jsonl"),
+    ],
+    found: None,
+    writes: false,
+    refers: false,
+};
+
+/// Count tokens, cost, messages, tools and time.
+///
+/// Everything is counted from what the files hold: usage stands on assistant messages, tool results,
+/// compactions and branch summaries, and failed requests cost, too. No price is assumed: requests
+/// without a cost are counted as unpriced. Reasoning is part of the output.
+///
+/// A fork copies entries. Of entries with the same id and timestamp in several files the first counts.
+/// With `--by entry` nothing is left out.
+///
+/// Time is that of turns: from each request to the last answer or tool result before the next. Files
+/// are those that `write` and `edit` calls name. Days are local days, and weeks begin on Monday. What
+/// the sub-agents of oh-my-pi used is taken from their own sessions where these are read, too, else from
+/// the results of their tasks.
+///
+/// Without PATH the sessions of the current folder are read. Folders are searched at any depth, hidden
+/// ones too.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
+pub struct Args {
+    /// What to read.
+    #[command(flatten)]
+    pub sessions: SessionsArgs,
+    /// Print a row for each session, model, day, week, month, project, tool or billed entry
+    #[arg(long, value_name = "KEY", hide_possible_values = true)]
+    pub by: Option<By>,
+    /// Count only entries since TIME: 7d, 2w, a date, or an RFC 3339 time
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Print a JSON object for each row
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What a row is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// A session.
+    Session,
+    /// A model of a provider.
+    Model,
+    /// A local day.
+    Day,
+    /// A week, by its Monday.
+    Week,
+    /// A month.
+    Month,
+    /// The folder of sessions.
+    Project,
+    /// A tool.
+    Tool,
+    /// A billed entry.
+    Entry,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let since = args.since.as_deref().map(|since| since_ms(since, ui)).transpose()?;
+    let sessions = args.sessions.find(since, ui)?;
+    let (readers, hasher) = (Readers::default(), RandomState::default());
+    let by_entry = args.by == Some(By::Entry);
+    let mut seen = Seen::default();
+    let mut groups = Groups::new(args.by, ui);
+    let mut rows = EntryRows::new(args.json, sessions.is_one);
+    let is_late = |entry: &Counted| since.is_none_or(|since| entry.time_ms >= since);
+    let exit = sessions.read(
+        ui,
+        |target, input| {
+            let options = HarvestOptions { texts: by_entry, without_agents: target.has_agents };
+            let harvested = readers.with(|reader| harvest(input.source(), options, &hasher, reader));
+            let harvested = harvested.map_err(|error| Failure::load(&input.name, error))?;
+            Ok((harvested.header.clone(), (harvested, input.name.clone())))
+        },
+        |ui, target, _, (harvested, name)| {
+            warn_of_damage(&harvested, &name, ui);
+            if by_entry {
+                let entries = harvested.entries.iter().filter(|entry| is_late(entry));
+                return rows.print(target, &harvested, entries, ui);
+            }
+            let copies = seen.copies(&harvested);
+            let entries = harvested.entries.iter().zip(copies).filter(|(_, copied)| !copied);
+            groups.add(
+                &target.path,
+                &harvested,
+                entries.map(|(entry, _)| entry).filter(|entry| is_late(entry)),
+            );
+            Ok(())
+        },
+    )?;
+    if !by_entry {
+        groups.print(args.json, ui)?;
+    }
+    Ok(exit)
+}
+
+fn warn_of_damage(harvested: &Harvest, name: &str, ui: &mut Ui) {
+    let Some((count, line)) = harvested.malformed else { return };
+    let lines = if count == 1 { "line is not JSON" } else { "lines are not JSON" };
+    ui.warn(&format!("{name}: {count} {lines}, from line {} (hint: pisess check {name})", line.0));
+}
+
+/// Tokens as the rows of every table have them.
+fn tokens_json(totals: &Totals) -> Vec<u8> {
+    tokens(totals.input, totals.output, totals.cache_read, totals.cache_write)
+}
+
+fn tokens(input: f64, output: f64, cache_read: f64, cache_write: f64) -> Vec<u8> {
+    use crate::core::json::{js, write::Object};
+    let number = |object: Object, key: &str, value: f64| object.json(key, js::number(value).as_bytes());
+    let mut object = Object::new();
+    for (key, value) in [
+        ("input", input),
+        ("output", output),
+        ("cacheRead", cache_read),
+        ("cacheWrite", cache_write),
+        ("total", input + output + cache_read + cache_write),
+    ] {
+        object = number(object, key, value);
+    }
+    object.finish()
+}

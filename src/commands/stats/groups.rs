@@ -1,0 +1,202 @@
+//! Sums by what `--by` names.
+
+use super::By;
+use super::table::{Table, summary};
+use crate::core::json::js;
+use crate::core::json::write::Object;
+use crate::core::ops::stats::{Counted, Harvest, Role, Totals};
+use crate::core::session::Header;
+use crate::core::time::{civil, parse_js_date};
+use crate::ui::{Clock, Failure, Ui};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// The groups of one run.
+pub struct Groups {
+    by: Option<By>,
+    clock: Clock,
+    list: Vec<Group>,
+    table: HashMap<String, usize, foldhash::quality::RandomState>,
+    /// Of all groups.
+    pub total: Totals,
+    sessions: usize,
+}
+
+/// What has one key.
+pub struct Group {
+    /// The key; none for what has none, such as a summary without a model.
+    pub key: Option<String>,
+    /// Of a session its path.
+    pub path: Option<String>,
+    /// What people see for the key, where that is something else.
+    pub shown: Option<String>,
+    /// The sums.
+    pub totals: Totals,
+}
+
+impl Groups {
+    /// No group yet.
+    pub fn new(by: Option<By>, ui: &Ui) -> Groups {
+        let (list, table) = (Vec::new(), HashMap::default());
+        Groups { by, clock: Clock::new(ui), list, table, total: Totals::default(), sessions: 0 }
+    }
+
+    /// Adds entries of one session.
+    pub fn add<'h>(&mut self, path: &Path, harvest: &'h Harvest, entries: impl Iterator<Item = &'h Counted>) {
+        self.sessions += 1;
+        let session = self.sessions;
+        let Some(by) = self.by else {
+            entries.for_each(|entry| self.total.add(harvest, entry, session));
+            return;
+        };
+        let mut key = String::new();
+        for entry in entries {
+            if by == By::Tool {
+                self.add_tools(harvest, entry);
+                continue;
+            }
+            key.clear();
+            self.push_key(by, harvest, entry, &mut key);
+            // Only what a model took has a model.
+            if by == By::Model && key.is_empty() && !entry.is_billed() {
+                continue;
+            }
+            let at = self.group(&key);
+            if by == By::Session && self.list[at].path.is_none() {
+                self.list[at].path = Some(path.to_string_lossy().into_owned());
+                self.list[at].shown = Some(self.shown(&harvest.header));
+            }
+            self.list[at].totals.add(harvest, entry, session);
+            self.total.add(harvest, entry, session);
+        }
+    }
+
+    /// Calls count for the tool they name, results for theirs.
+    fn add_tools(&mut self, harvest: &Harvest, entry: &Counted) {
+        let session = self.sessions;
+        for call in harvest.calls(entry) {
+            let at = self.group(harvest.call_tool(call).unwrap_or_default());
+            self.list[at].totals.add_call(call, session);
+            self.total.add_call(call, session);
+        }
+        if matches!(entry.role, Role::ToolResult { .. }) {
+            let at = self.group(harvest.tool(entry).unwrap_or_default());
+            self.list[at].totals.add_entry(entry, session);
+            self.total.add_entry(entry, session);
+        }
+    }
+
+    /// A session by the end of its id, the day it began and the name of its folder.
+    fn shown(&self, header: &Header) -> String {
+        let id = header.id.to_string_lossy();
+        let tail = id.char_indices().rev().nth(7).map_or(&*id, |(at, _)| &id[at..]);
+        let time = header.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
+        let mut day = String::new();
+        self.push_date(By::Day, time.unwrap_or(i64::MIN), &mut day);
+        let cwd = header.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default();
+        let folder = cwd.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        [tail, &day, folder].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
+    }
+
+    fn group(&mut self, key: &str) -> usize {
+        if let Some(&at) = self.table.get(key) {
+            return at;
+        }
+        let name = Some(key.split_once('\0').map_or(key, |(name, _)| name).to_owned());
+        let key_or_none = name.filter(|name| !name.is_empty());
+        self.list.push(Group { key: key_or_none, path: None, shown: None, totals: Totals::default() });
+        self.table.insert(key.to_owned(), self.list.len() - 1);
+        self.list.len() - 1
+    }
+
+    /// Appends the key of an entry; nothing where it has none.
+    fn push_key(&self, by: By, harvest: &Harvest, entry: &Counted, key: &mut String) {
+        match by {
+            // Two files may hold the same session.
+            By::Session => drop(write!(key, "{}\0{}", harvest.header.id, self.sessions)),
+            By::Project => drop(write!(key, "{}", harvest.header.cwd.clone().unwrap_or_default())),
+            By::Model => {
+                let (provider, model) = (harvest.provider(entry), harvest.model(entry));
+                key.push_str(provider.unwrap_or_default());
+                key.push_str(if provider.is_some() && model.is_some() { "/" } else { "" });
+                key.push_str(model.unwrap_or_default());
+            }
+            By::Day | By::Week | By::Month => self.push_date(by, entry.time_ms, key),
+            By::Tool | By::Entry => {}
+        }
+    }
+
+    fn push_date(&self, by: By, time_ms: i64, key: &mut String) {
+        let Some(day) = self.clock.day(time_ms) else { return };
+        // 1970 began on a Thursday.
+        let day = if by == By::Week { day - (day + 3).rem_euclid(7) } else { day };
+        let (year, month, date) = civil(day);
+        let _ = write!(key, "{year:04}-{month:02}");
+        if by != By::Month {
+            let _ = write!(key, "-{date:02}");
+        }
+    }
+
+    /// Prints them: dates in order, the rest by what it cost.
+    pub fn print(mut self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
+        let Some(by) = self.by else {
+            return match json {
+                true => ui.print_json(&row(Object::new(), &self.total)),
+                false => ui.print(&summary(&self.total)),
+            };
+        };
+        match by {
+            By::Day | By::Week | By::Month => self.list.sort_by(|a, b| a.key.cmp(&b.key)),
+            By::Tool => self.list.sort_by_key(|group| std::cmp::Reverse(group.totals.tool_calls)),
+            _ => self.list.sort_by(|a, b| {
+                let worth = |group: &Group| (group.totals.cost, group.totals.tokens());
+                worth(b).partial_cmp(&worth(a)).unwrap_or(std::cmp::Ordering::Equal)
+            }),
+        }
+        if json {
+            return self.list.iter().try_for_each(|group| ui.print_json(&group_json(by, group)));
+        }
+        Table { by, groups: &self.list, total: &self.total }.print(ui)
+    }
+}
+
+/// The name of a key, in JSON and above its column.
+pub fn key_name(by: By) -> &'static str {
+    match by {
+        By::Session => "session",
+        By::Model => "model",
+        By::Day => "day",
+        By::Week => "week",
+        By::Month => "month",
+        By::Project => "project",
+        By::Tool => "tool",
+        By::Entry => "entry",
+    }
+}
+
+fn group_json(by: By, group: &Group) -> Vec<u8> {
+    let object = Object::new();
+    let object = match &group.key {
+        Some(key) => object.str(key_name(by), key),
+        None => object.json(key_name(by), b"null"),
+    };
+    row(object.with(group.path.as_deref(), |object, path| object.str("path", path)), &group.totals)
+}
+
+fn row(object: Object, totals: &Totals) -> Vec<u8> {
+    object
+        .number("sessions", totals.sessions as f64)
+        .number("messages", totals.messages as f64)
+        .number("userMessages", totals.user_messages as f64)
+        .number("assistantMessages", totals.assistant_messages as f64)
+        .number("toolResults", totals.tool_results as f64)
+        .number("toolCalls", totals.tool_calls as f64)
+        .number("toolFailures", totals.tool_failures as f64)
+        .json("tokens", &super::tokens_json(totals))
+        .json("cost", js::number(totals.cost).as_bytes())
+        .number("unpriced", totals.unpriced as f64)
+        .number("files", totals.files() as f64)
+        .json("seconds", js::number(totals.took_ms as f64 / 1000.0).as_bytes())
+        .finish()
+}

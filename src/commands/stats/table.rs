@@ -1,0 +1,275 @@
+//! Tables for people: numbers with their thousands apart, a total, small bars on a terminal.
+
+use super::By;
+use super::groups::{Group, key_name};
+use crate::core::ops::stats::Totals;
+use crate::ui::{Failure, Ui, columns, fitted, styled, visible};
+
+/// The most columns of a bar, and the fewest that say anything.
+const BAR: usize = 20;
+const SHORTEST_BAR: usize = 6;
+/// The most columns of a key where there is room, and where there is not.
+const KEY: usize = 48;
+const SHORTEST_KEY: usize = 24;
+
+/// What one session, or all together, took.
+pub fn summary(totals: &Totals) -> String {
+    let mut out = String::new();
+    let mut row = |name: &str, text: String| out += &format!("{name:11}  {text}\n");
+    if totals.sessions != 1 {
+        row("sessions", grouped(totals.sessions as f64));
+    }
+    let (users, models, results) = (totals.user_messages, totals.assistant_messages, totals.tool_results);
+    row(
+        "messages",
+        format!(
+            "{} ({} user, {} assistant, {} tool results)",
+            grouped(totals.messages as f64),
+            grouped(users as f64),
+            grouped(models as f64),
+            grouped(results as f64)
+        ),
+    );
+    row(
+        "tools",
+        format!(
+            "{} calls, {} failed",
+            grouped(totals.tool_calls as f64),
+            grouped(totals.tool_failures as f64)
+        ),
+    );
+    for (name, tokens) in [
+        ("input", totals.input),
+        ("output", totals.output),
+        ("cache read", totals.cache_read),
+        ("cache write", totals.cache_write),
+        ("tokens", totals.tokens()),
+    ] {
+        row(name, grouped(tokens));
+    }
+    row("cost", cost(totals, decimals(totals.cost)));
+    row("time", duration(totals.took_ms));
+    row("files", grouped(totals.files() as f64));
+    out + &unpriced(totals)
+}
+
+/// Says how much of the cost is not known.
+fn unpriced(totals: &Totals) -> String {
+    match totals.unpriced {
+        0 => String::new(),
+        count => format!(
+            "{} of {} requests unpriced: the files hold no cost for them\n",
+            grouped(count as f64),
+            grouped(totals.billed as f64)
+        ),
+    }
+}
+
+/// A row for each group, and their total.
+pub struct Table<'g> {
+    /// What the groups are.
+    pub by: By,
+    /// The groups, in order.
+    pub groups: &'g [Group],
+    /// Of all of them.
+    pub total: &'g Totals,
+}
+
+/// A column of numbers.
+struct Column {
+    name: &'static str,
+    cell: fn(&Totals, usize) -> String,
+    /// Where there is not enough room, the highest goes first.
+    expendable: u8,
+}
+
+const fn column(name: &'static str, expendable: u8, cell: fn(&Totals, usize) -> String) -> Column {
+    Column { name, cell, expendable }
+}
+
+const SESSIONS: Column = column("sessions", 7, |totals, _| grouped(totals.sessions as f64));
+const MESSAGES: Column = column("messages", 4, |totals, _| grouped(totals.messages as f64));
+const CALLS: Column = column("calls", 5, |totals, _| grouped(totals.tool_calls as f64));
+const FAILED: Column = column("failed", 6, |totals, _| grouped(totals.tool_failures as f64));
+const INPUT: Column = column("input", 2, |totals, _| grouped(totals.input));
+const OUTPUT: Column = column("output", 2, |totals, _| grouped(totals.output));
+const CACHE_WRITE: Column = column("cache write", 3, |totals, _| grouped(totals.cache_write));
+const CACHE_READ: Column = column("cache read", 3, |totals, _| grouped(totals.cache_read));
+const TOTAL: Column = column("total tokens", 1, |totals, _| grouped(totals.tokens()));
+const COST: Column = column("cost", 0, cost);
+const TIME: Column = column("time", 8, |totals, _| duration(totals.took_ms));
+const FILES: Column = column("files", 9, |totals, _| grouped(totals.files() as f64));
+
+impl Table<'_> {
+    /// Prints it, without the columns for which there is no room.
+    pub fn print(&self, ui: &mut Ui) -> Result<(), Failure> {
+        if self.groups.is_empty() {
+            return Ok(());
+        }
+        let places = decimals(self.total.cost);
+        let keys: Vec<String> = self.groups.iter().map(|group| self.key(group)).collect();
+        let room = ui.width().unwrap_or(usize::MAX);
+        let widest = keys.iter().map(|key| columns(key)).max().unwrap_or(0);
+        let key_width =
+            widest.max(key_name(self.by).len()).max("total".len()).min(KEY.min(room / 3).max(SHORTEST_KEY));
+        let mut shown = self.columns();
+        let mut widths = self.widths(&shown, places);
+        while key_width + widths.iter().map(|width| width + 2).sum::<usize>() > room && shown.len() > 1 {
+            let worst = (0..shown.len()).max_by_key(|&at| shown[at].expendable).unwrap_or(0);
+            shown.remove(worst);
+            widths.remove(worst);
+        }
+        let used = key_width + widths.iter().map(|width| width + 2).sum::<usize>();
+        let bar = room.saturating_sub(used + 2).min(BAR);
+        let bar = if ui.stdout_is_terminal() && bar >= SHORTEST_BAR { bar } else { 0 };
+        let most = self.groups.iter().map(|group| self.worth(&group.totals)).fold(0.0, f64::max);
+        let line = |key: &str, cells: Vec<String>, bar: String| {
+            let mut line = pad_right(&fitted(key, key_width, "…"), key_width);
+            for (cell, width) in cells.iter().zip(&widths) {
+                line += &format!("  {}{cell}", " ".repeat(width.saturating_sub(columns(cell))));
+            }
+            format!("{}\n", format!("{line}{bar}").trim_end())
+        };
+        let names = shown.iter().map(|column| column.name.to_owned()).collect();
+        let header = line(key_name(self.by), names, String::new());
+        ui.print(&styled(header.trim_end(), ui.styles.dim))?;
+        ui.print("\n")?;
+        let cells = |totals: &Totals| shown.iter().map(|column| (column.cell)(totals, places)).collect();
+        for (group, key) in self.groups.iter().zip(&keys) {
+            let bar = drawn(self.worth(&group.totals) / most, bar);
+            let bar = if bar.is_empty() { bar } else { format!("  {}", styled(&bar, ui.styles.active)) };
+            ui.print(&line(key, cells(&group.totals), bar))?;
+        }
+        if self.groups.len() > 1 {
+            ui.print(&line("total", cells(self.total), String::new()))?;
+        }
+        ui.print(&unpriced(self.total))
+    }
+
+    fn key(&self, group: &Group) -> String {
+        let none = match self.by {
+            By::Model => "(no model)",
+            By::Tool => "(no name)",
+            By::Project => "(no folder)",
+            _ => "(no time)",
+        };
+        group.shown.as_deref().or(group.key.as_deref()).map_or(none.to_owned(), visible)
+    }
+
+    /// Those that say something of these groups.
+    fn columns(&self) -> Vec<Column> {
+        let mut all = vec![
+            SESSIONS,
+            MESSAGES,
+            CALLS,
+            FAILED,
+            INPUT,
+            OUTPUT,
+            CACHE_WRITE,
+            CACHE_READ,
+            TOTAL,
+            COST,
+            TIME,
+            FILES,
+        ];
+        all.retain(|column| match (self.by, column.name) {
+            (By::Session, "sessions") => false,
+            (By::Tool, "messages") => false,
+            (By::Tool, "input" | "output" | "cache write" | "cache read" | "total tokens" | "cost") => {
+                self.total.billed > 0
+            }
+            _ => true,
+        });
+        all
+    }
+
+    fn widths(&self, columns: &[Column], places: usize) -> Vec<usize> {
+        let widest = |column: &Column| {
+            let cells = self.groups.iter().map(|group| &group.totals).chain([self.total]);
+            let widest = cells.map(|totals| crate::ui::columns(&(column.cell)(totals, places))).max();
+            widest.unwrap_or(0).max(column.name.len())
+        };
+        columns.iter().map(widest).collect()
+    }
+
+    /// What the bars compare.
+    fn worth(&self, totals: &Totals) -> f64 {
+        match self.by {
+            By::Tool => totals.tool_calls as f64,
+            _ if self.total.cost > 0.0 => totals.cost,
+            _ => totals.tokens(),
+        }
+    }
+}
+
+/// A bar of eighths of a column.
+fn drawn(part: f64, columns: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    if !part.is_finite() || part <= 0.0 {
+        return String::new();
+    }
+    let eighths = (part.min(1.0) * columns as f64 * 8.0).round() as usize;
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
+fn pad_right(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
+}
+
+/// A whole number with its thousands apart.
+fn grouped(number: f64) -> String {
+    let digits = format!("{:.0}", number);
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        let left = digits.len() - at;
+        if at > 0 && left % 3 == 0 && !out.ends_with('-') {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Decimal places that show an amount of dollars.
+fn decimals(cost: f64) -> usize {
+    if cost == 0.0 || cost >= 1.0 { 2 } else { 4 }
+}
+
+fn cost(totals: &Totals, places: usize) -> String {
+    match totals.billed > 0 && totals.billed == totals.unpriced {
+        true => "unpriced".to_owned(),
+        false => format!("${:.places$}", totals.cost),
+    }
+}
+
+/// In the two largest units.
+fn duration(ms: i64) -> String {
+    let seconds = ms / 1000;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds}s"),
+        (0, minutes, seconds) => format!("{minutes}m{seconds:02}s"),
+        (hours, minutes, _) => format!("{hours}h{minutes:02}m"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_easily() {
+        assert_eq!(
+            [0.0, 999.0, 1000.0, 1234567.0, -1000.0].map(grouped),
+            ["0", "999", "1,000", "1,234,567", "-1,000"]
+        );
+        assert_eq!(
+            [0, 59_999, 60_000, 3_599_000, 90_000_000].map(duration),
+            ["0s", "59s", "1m00s", "59m59s", "25h00m"]
+        );
+    }
+
+    #[test]
+    fn bars_are_drawn_in_eighths() {
+        assert_eq!([0.0, 0.05, 0.5, 1.0, f64::NAN].map(|part| drawn(part, 4)), ["", "▎", "██", "████", ""]);
+    }
+}

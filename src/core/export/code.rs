@@ -1,0 +1,179 @@
+//! Blocks of code, output and diffs in sections, so that a page need not show the whole of a long one.
+
+use super::ansi;
+pub use super::highlight::Language;
+use super::highlight::words;
+use super::markup::{Markup, Tag, Word};
+
+/// Lines and bytes of the section that is shown at first.
+const FIRST: (usize, usize) = (24, 4 * 1024);
+
+/// Lines and bytes of each that follows.
+const MORE: (usize, usize) = (400, 16 * 1024);
+
+/// Code that is longer is not coloured.
+const LONGEST_COLOURED: usize = 4 << 20;
+
+/// Appends a block of code.
+pub fn block(text: &str, name: &str, language: Option<&'static Language>, markup: &mut Markup) {
+    element(Tag::Block, name, text, language, markup);
+}
+
+/// Appends the lines of a file from line `first` on.
+pub fn lines(text: &str, first: u64, language: Option<&'static Language>, markup: &mut Markup) {
+    element(Tag::Block, &format!(" {first}"), text, language, markup);
+}
+
+fn element(tag: Tag, value: &str, text: &str, language: Option<&'static Language>, markup: &mut Markup) {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    let language = language.filter(|_: &&Language| text.len() <= LONGEST_COLOURED);
+    markup.element_with(tag, value, |markup| {
+        let mut pen = Pen::new(markup);
+        match language {
+            Some(language) => words(text, language, &mut |word, text| pen.put(word, text)),
+            None => pen.put(None, text),
+        }
+        pen.finish();
+    });
+}
+
+/// Appends what a command printed, with the colours it chose.
+pub fn output(text: &str, markup: &mut Markup) {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    markup.element(Tag::Output, |markup| {
+        let mut pen = Pen::new(markup);
+        ansi::words(text, &mut |word, text| pen.put(word, text));
+        pen.finish();
+    });
+}
+
+/// What a line of a diff is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// On both sides.
+    Both,
+    /// Only on the right.
+    Added,
+    /// Only on the left.
+    Removed,
+}
+
+/// Appends a diff.
+pub fn diff<'a>(lines: impl Iterator<Item = (Line, &'a str)>, markup: &mut Markup) {
+    markup.element(Tag::Diff, |markup| {
+        let mut pen = Pen::new(markup);
+        let mut open = Line::Both;
+        for (line, text) in lines {
+            if line != open {
+                if open != Line::Both {
+                    pen.markup.close();
+                }
+                match line {
+                    Line::Added => pen.markup.open(Tag::Added),
+                    Line::Removed => pen.markup.open(Tag::Removed),
+                    Line::Both => {}
+                }
+                open = line;
+            }
+            pen.put(None, text);
+            pen.put(None, "\n");
+        }
+        if open != Line::Both {
+            pen.markup.close();
+        }
+        pen.finish();
+    });
+}
+
+/// Writes words, and begins a new section behind the lines and bytes of one.
+struct Pen<'m> {
+    markup: &'m mut Markup,
+    lines: usize,
+    bytes: usize,
+    limit: (usize, usize),
+}
+
+impl<'m> Pen<'m> {
+    fn new(markup: &'m mut Markup) -> Self {
+        markup.begin();
+        Pen { markup, lines: 0, bytes: 0, limit: FIRST }
+    }
+
+    fn put(&mut self, word: Option<Word>, text: &str) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            // Divided only before there is more to come: no section is empty.
+            if self.lines >= self.limit.0 || self.bytes >= self.limit.1 {
+                self.markup.divide(0, 0);
+                (self.lines, self.bytes, self.limit) = (0, 0, MORE);
+            }
+            let end = self.end_of_piece(rest);
+            let (piece, more) = rest.split_at(end);
+            self.markup.word(word, piece);
+            self.lines += memchr::memchr_iter(b'\n', piece.as_bytes()).count();
+            self.bytes += piece.len();
+            rest = more;
+        }
+    }
+
+    /// Where the section must end at the latest: behind its last line, or in the middle of a line that
+    /// is longer than a section.
+    fn end_of_piece(&self, text: &str) -> usize {
+        let most = self.limit.1 - self.bytes;
+        let lines = self.limit.0 - self.lines;
+        let window = &text.as_bytes()[..text.len().min(most)];
+        if let Some(newline) = memchr::memchr_iter(b'\n', window).nth(lines - 1) {
+            return newline + 1;
+        }
+        if window.len() == text.len() {
+            return text.len();
+        }
+        let cut = memchr::memrchr(b'\n', window).map_or(most.max(4), |newline| newline + 1);
+        (cut..=text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
+    }
+
+    fn finish(self) {
+        self.markup.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sections(text: &str) -> Vec<String> {
+        let mut markup = Markup::new();
+        block(text, "", None, &mut markup);
+        let markup = markup.finish();
+        markup.split('\x05').skip(1).map(|part| part.split('\x06').next().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn long_blocks_come_in_sections() {
+        assert_eq!(sections("one\ntwo\n"), ["one\ntwo"]);
+        let text: String = (0..1000).map(|at| format!("line {at}\n")).collect();
+        let found = sections(&text);
+        assert_eq!(found.concat() + "\n", text);
+        assert_eq!(found[0].lines().count(), FIRST.0);
+        assert!(found.len() > 2 && found.iter().all(|section| section.lines().count() <= MORE.0));
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_cut_between_characters() {
+        let text = "é".repeat(50_000);
+        let found = sections(&text);
+        assert_eq!(found.concat(), text);
+        assert!(found.iter().all(|section| section.len() <= MORE.1 + 4));
+        assert_eq!(sections(""), [""]);
+    }
+
+    #[test]
+    fn a_diff_is_its_lines() {
+        let mut markup = Markup::new();
+        diff(
+            [(Line::Both, "a"), (Line::Removed, "b"), (Line::Added, "c"), (Line::Added, "d")].into_iter(),
+            &mut markup,
+        );
+        assert_eq!(markup.finish(), "\x01I\x05a\n\x01-b\n\x04\x01+c\nd\n\x04\x06\x04");
+    }
+}

@@ -1,0 +1,100 @@
+//! How many lines an article takes before anyone has opened anything in it: an estimate, by which the
+//! page places what it has not drawn yet.
+
+use super::markup::{OPEN, OPEN_WITH, SECTION, SECTION_END, Tag, VALUE, WORD};
+
+/// Characters on a line.
+const LINE: usize = 90;
+
+/// Lines of markup.
+pub fn lines(markup: &str) -> u32 {
+    let (mut lines, mut column, mut hidden) = (0_usize, 0_usize, 0_usize);
+    // Sections seen in each element that is open; of a fold none is shown, of others the first.
+    let (mut seen, mut folds) = (false, false);
+    let mut rest = markup.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            SECTION if hidden > 0 || seen || std::mem::take(&mut folds) => hidden += 1,
+            SECTION => {}
+            SECTION_END => {
+                hidden = hidden.saturating_sub(1);
+                // What follows is a further section, unless another element begins.
+                seen = true;
+            }
+            OPEN | OPEN_WITH => {
+                let tag = rest.next().and_then(Tag::of);
+                if c == OPEN_WITH {
+                    rest.by_ref().find(|&c| c == VALUE);
+                }
+                seen = false;
+                folds |= tag == Some(Tag::Fold) && hidden == 0;
+                if hidden == 0 && tag.is_some_and(|tag| !is_inline(tag)) {
+                    lines += 1 + column.div_ceil(LINE).saturating_sub(1);
+                    column = 0;
+                }
+                if hidden == 0 && tag == Some(Tag::Image) {
+                    lines += 12;
+                }
+            }
+            WORD => {
+                rest.next();
+            }
+            '\n' if hidden == 0 => {
+                lines += 1 + column / LINE;
+                column = 0;
+            }
+            _ if hidden == 0 => column += 1,
+            _ => {}
+        }
+    }
+    u32::try_from(lines + column / LINE + 1).unwrap_or(u32::MAX)
+}
+
+fn is_inline(tag: Tag) -> bool {
+    matches!(
+        tag,
+        Tag::Emphasis
+            | Tag::Strong
+            | Tag::Struck
+            | Tag::Code
+            | Tag::Link
+            | Tag::Entry
+            | Tag::Name
+            | Tag::Subject
+            | Tag::Mark
+            | Tag::BadMark
+            | Tag::Added
+            | Tag::Removed
+            | Tag::Cell
+            | Tag::HeadCell
+            | Tag::Task
+            | Tag::Summary
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::export::code;
+    use crate::core::export::markup::Markup;
+
+    #[test]
+    fn what_is_folded_takes_no_lines() {
+        let height = |make: &dyn Fn(&mut Markup)| {
+            let mut markup = Markup::new();
+            make(&mut markup);
+            lines(markup.as_str())
+        };
+        let long = "line\n".repeat(500);
+        let block = |m: &mut Markup| code::block(&long, "", None, m);
+        assert!((24..30).contains(&height(&block)), "{}", height(&block));
+        let folded = |m: &mut Markup| {
+            m.element(Tag::Fold, |m| {
+                m.words(Tag::Summary, "more");
+                m.section(block);
+            });
+        };
+        assert!(height(&folded) < 5, "{}", height(&folded));
+        assert!((11..14).contains(&height(&|m| m.words(Tag::Paragraph, &"x".repeat(1000)))));
+    }
+}

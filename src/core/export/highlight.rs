@@ -1,0 +1,414 @@
+//! Colours for code: one small lexer for the languages that people let agents write.
+//!
+//! It knows strings, comments, numbers, keywords, names that begin with a capital, and names that are
+//! called; that is what a reader's eye looks for. What a language has beyond (heredocs, JSX, regular
+//! expressions) reads as plain code. *Left out:* grammars, which take longer to load than a session
+//! takes to write.
+
+use super::markup::Word;
+
+/// How a language spells what is coloured.
+#[derive(Debug)]
+pub struct Language {
+    names: &'static [&'static str],
+    line_comments: &'static [&'static str],
+    block_comment: Option<(&'static str, &'static str)>,
+    quotes: &'static str,
+    /// Strings that run over lines.
+    long_quotes: &'static [&'static str],
+    keywords: &'static str,
+    /// Whether case makes no difference to a keyword.
+    any_case: bool,
+    /// Whether `name:` and `"name":` are keys.
+    keys: bool,
+}
+
+const PLAIN: Language = Language {
+    names: &[],
+    line_comments: &[],
+    block_comment: None,
+    quotes: "\"'",
+    long_quotes: &[],
+    keywords: "",
+    any_case: false,
+    keys: false,
+};
+
+const C_LIKE: Language = Language { line_comments: &["//"], block_comment: Some(("/*", "*/")), ..PLAIN };
+
+static LANGUAGES: &[Language] = &[
+    Language {
+        names: &["js", "javascript", "mjs", "cjs", "jsx", "ts", "typescript", "tsx", "mts", "cts"],
+        long_quotes: &["`"],
+        keywords: "abstract any as async await boolean break case catch class const continue debugger declare default delete do else enum export extends false finally for from function get if implements import in infer instanceof interface is keyof let namespace never new null number of override private protected public readonly return satisfies set static string super switch this throw true try type typeof undefined unknown var void while with yield",
+        ..C_LIKE
+    },
+    Language {
+        names: &["rs", "rust"],
+        quotes: "\"",
+        keywords: "as async await bool break char const continue crate dyn else enum extern f32 f64 false fn for i128 i16 i32 i64 i8 if impl in isize let loop match mod move mut pub ref return self Self static str struct super trait true type u128 u16 u32 u64 u8 union unsafe use usize where while",
+        ..C_LIKE
+    },
+    Language {
+        names: &["py", "python", "pyi", "python3"],
+        line_comments: &["#"],
+        long_quotes: &["\"\"\"", "'''"],
+        keywords: "False None True and as assert async await break case class continue def del elif else except finally for from global if import in is lambda match nonlocal not or pass raise return self try while with yield",
+        ..PLAIN
+    },
+    Language {
+        names: &["go", "golang"],
+        long_quotes: &["`"],
+        keywords: "any bool break byte case chan const continue default defer else error fallthrough false float64 for func go goto if import int int64 interface iota make map nil package range return rune select string struct switch true type uint var",
+        ..C_LIKE
+    },
+    Language {
+        names: &["c", "h", "cpp", "c++", "cc", "cxx", "hpp", "hh", "cu", "m", "objc"],
+        keywords: "auto bool break case catch char class const constexpr continue default delete do double else enum explicit extern false final float for friend goto if inline int long mutable namespace new noexcept nullptr operator override private protected public register return short signed sizeof static struct switch template this throw true try typedef typename union unsigned using virtual void volatile while",
+        ..C_LIKE
+    },
+    Language {
+        names: &["java", "kt", "kts", "kotlin", "scala", "groovy", "gradle"],
+        long_quotes: &["\"\"\""],
+        keywords: "abstract as assert boolean break byte case catch char class companion const continue data def default do double else enum extends false final finally float for fun if implements import in instanceof int interface internal is lateinit long match native new null object open override package private protected public return sealed short static super suspend switch this throw throws trait true try typealias val var void volatile when while with yield",
+        ..C_LIKE
+    },
+    Language {
+        names: &["cs", "csharp", "c#", "fs", "fsharp"],
+        keywords: "abstract as async await base bool break byte case catch char class const continue decimal default delegate do double else enum event explicit extern false finally float for foreach get if implicit in int interface internal is let lock long match module namespace new null object operator out override params private protected public readonly record ref return sealed set short static string struct switch this throw true try type typeof uint using var virtual void volatile when where while with yield",
+        ..C_LIKE
+    },
+    Language {
+        names: &["swift"],
+        quotes: "\"",
+        long_quotes: &["\"\"\""],
+        keywords: "as associatedtype async await break case catch class continue default defer deinit do else enum extension false fileprivate for func guard if import in init inout internal is let nil open operator private protocol public repeat return self Self static struct subscript super switch throw throws true try typealias var where while",
+        ..C_LIKE
+    },
+    Language {
+        names: &["php"],
+        line_comments: &["//", "#"],
+        keywords: "abstract and array as break case catch class const continue declare default do echo else elseif empty enum extends false final finally fn for foreach function global if implements include instanceof interface isset match namespace new null or private protected public readonly require return static switch this throw trait true try use var while yield",
+        ..C_LIKE
+    },
+    Language {
+        names: &["rb", "ruby", "rake", "gemspec"],
+        line_comments: &["#"],
+        keywords: "alias and begin break case class def do else elsif end ensure false for if in module next nil not or redo require rescue retry return self super then true undef unless until when while yield",
+        ..PLAIN
+    },
+    Language {
+        names: &["sh", "bash", "zsh", "shell", "fish", "console", "ksh"],
+        line_comments: &["#"],
+        keywords: "alias break case continue do done elif else end esac eval exec exit export false fi for function if in local read readonly return set shift source test then trap true unset until while",
+        ..PLAIN
+    },
+    Language {
+        names: &["ps1", "powershell", "pwsh"],
+        line_comments: &["#"],
+        block_comment: Some(("<#", "#>")),
+        keywords: "begin break catch class continue do else elseif end exit finally for foreach function if in param process return switch throw trap try until using while",
+        any_case: true,
+        ..PLAIN
+    },
+    Language {
+        names: &["sql", "psql", "mysql", "sqlite"],
+        line_comments: &["--"],
+        block_comment: Some(("/*", "*/")),
+        keywords: "add all alter and as asc begin between by case check column commit constraint create cross database default delete desc distinct drop else end exists false foreign from full group having if in index inner insert into is join key left like limit not null offset on or order outer primary references returning right rollback select set table then transaction true union unique update using values view when where with",
+        any_case: true,
+        ..PLAIN
+    },
+    Language {
+        names: &["json", "jsonc", "json5", "jsonl", "ndjson"],
+        keywords: "false null true",
+        keys: true,
+        ..C_LIKE
+    },
+    Language {
+        names: &["yaml", "yml"],
+        line_comments: &["#"],
+        keywords: "false no null off on true yes",
+        keys: true,
+        ..PLAIN
+    },
+    Language {
+        names: &["toml", "ini", "cfg", "conf", "properties", "env", "editorconfig"],
+        line_comments: &["#", ";"],
+        long_quotes: &["\"\"\"", "'''"],
+        keywords: "false true",
+        ..PLAIN
+    },
+    Language {
+        names: &["html", "htm", "xml", "svg", "vue", "svelte", "xhtml", "plist"],
+        block_comment: Some(("<!--", "-->")),
+        quotes: "\"",
+        keywords: "a body br button div doctype form h1 h2 h3 head html i img input label li link main meta nav ol option p script section select slot span style table tbody td template th thead title tr ul xml",
+        ..PLAIN
+    },
+    Language {
+        names: &["css", "scss", "less", "sass"],
+        block_comment: Some(("/*", "*/")),
+        line_comments: &["//"],
+        keywords: "absolute auto block center fixed flex grid hidden important inherit inline none relative solid transparent",
+        keys: true,
+        ..PLAIN
+    },
+    Language {
+        names: &["lua"],
+        line_comments: &["--"],
+        keywords: "and break do else elseif end false for function goto if in local nil not or repeat return then true until while",
+        ..PLAIN
+    },
+    Language {
+        names: &["hs", "haskell", "elm", "purs"],
+        line_comments: &["--"],
+        block_comment: Some(("{-", "-}")),
+        quotes: "\"",
+        keywords: "case class data deriving do else foldr if import in infix instance let module newtype of qualified then type where",
+        ..PLAIN
+    },
+    Language {
+        names: &["ex", "exs", "elixir", "erl", "erlang"],
+        line_comments: &["#", "%"],
+        long_quotes: &["\"\"\""],
+        keywords: "after alias and case catch cond def defmacro defmodule defp do else end false fn for if import in nil not or quote raise receive require rescue true try unless unquote use when with",
+        ..PLAIN
+    },
+    Language {
+        names: &["clj", "cljs", "edn", "lisp", "el", "scm", "scheme", "rkt"],
+        line_comments: &[";"],
+        quotes: "\"",
+        keywords: "and cond def define defmacro defn defun do else false fn if lambda let loop nil not ns or quote recur require set true when",
+        ..PLAIN
+    },
+    Language {
+        names: &["zig", "d", "dart", "v", "nim", "proto", "graphql", "gql", "hcl", "tf", "solidity", "sol"],
+        line_comments: &["//", "#"],
+        keywords: "abstract and async await bool break case catch class comptime const continue default defer do double else enum errdefer export extends false final finally fn for fun func function get if implements import in int interface is late let message mixin module mut mutation new null of or orelse override package part private proc pub public query rec repeated required resource return rpc service set static string struct super switch syntax this throw true try type typedef union unreachable usingnamespace var variable void when where while with yield",
+        ..C_LIKE
+    },
+    Language {
+        names: &["dockerfile", "docker", "containerfile", "makefile", "make", "mk", "cmake", "just", "nix"],
+        line_comments: &["#"],
+        keywords: "ADD ARG CMD COPY ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK LABEL RUN SHELL USER VOLUME WORKDIR define else endif endef export if ifdef ifeq ifndef ifneq in include inherit let override rec then with",
+        ..PLAIN
+    },
+];
+
+impl Language {
+    /// The language that a fence names, or that files with this ending hold.
+    pub fn named(name: &str) -> Option<&'static Language> {
+        let name = name.trim().to_ascii_lowercase();
+        LANGUAGES.iter().find(|language| language.names.contains(&name.as_str()))
+    }
+
+    /// The language of a file.
+    pub fn of_path(path: &str) -> Option<&'static Language> {
+        let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        Language::named(file.rsplit('.').next().unwrap_or(file))
+    }
+
+    fn is_keyword(&self, word: &str) -> bool {
+        let same = |keyword: &str| match self.any_case {
+            true => keyword.eq_ignore_ascii_case(word),
+            false => keyword == word,
+        };
+        word.len() <= 16 && self.keywords.split(' ').any(same)
+    }
+}
+
+/// Calls `put` with the pieces of `text`, in order.
+pub fn words<'a>(text: &'a str, language: &Language, put: &mut dyn FnMut(Option<Word>, &'a str)) {
+    let bytes = text.as_bytes();
+    let (mut at, mut plain) = (0, 0);
+    while at < bytes.len() {
+        let (word, end) = match next(text, at, language) {
+            (None, end) => {
+                at = end;
+                continue;
+            }
+            (Some(word), end) => (word, end),
+        };
+        if plain < at {
+            put(None, &text[plain..at]);
+        }
+        put(Some(word), &text[at..end]);
+        (at, plain) = (end, end);
+    }
+    if plain < bytes.len() {
+        put(None, &text[plain..]);
+    }
+}
+
+/// What begins at `at`, and where it ends.
+fn next(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
+    let (bytes, rest) = (text.as_bytes(), &text.as_bytes()[at..]);
+    let byte = bytes[at];
+    if byte.is_ascii_alphabetic() || byte == b'_' || byte == b'$' {
+        return name(text, at, language);
+    }
+    if byte.is_ascii_digit() {
+        let end = rest.iter().position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_')));
+        return (Some(Word::Number), at + end.unwrap_or(rest.len()));
+    }
+    if byte.is_ascii_whitespace() || byte >= 0x80 {
+        return (None, at + character(byte));
+    }
+    if let Some((open, close)) = language.block_comment
+        && rest.starts_with(open.as_bytes())
+    {
+        return (Some(Word::Comment), end_of(text, at + open.len(), close));
+    }
+    // A shell's `$#` and a URL's `//` begin no comment.
+    let before = at.checked_sub(1).map_or(b' ', |before| bytes[before]);
+    let starts_comment = |mark: &str| {
+        rest.starts_with(mark.as_bytes())
+            && match mark.as_bytes() {
+                b"#" | b";" | b"%" | b"--" => before.is_ascii_whitespace(),
+                _ => before != b':',
+            }
+    };
+    if language.line_comments.iter().any(|mark| starts_comment(mark)) {
+        return (Some(Word::Comment), memchr::memchr(b'\n', rest).map_or(text.len(), |end| at + end));
+    }
+    if let Some(quote) = language.long_quotes.iter().find(|quote| rest.starts_with(quote.as_bytes())) {
+        return (Some(Word::String), end_of_string(text, at + quote.len(), quote));
+    }
+    if language.quotes.as_bytes().contains(&byte) {
+        return string(text, at, language);
+    }
+    (None, at + 1)
+}
+
+fn name(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
+    let rest = &text.as_bytes()[at..];
+    let end = rest.iter().position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$')));
+    let end = at + end.unwrap_or(rest.len());
+    let (word, behind) = (&text[at..end], text.as_bytes().get(end).copied().unwrap_or(0));
+    let kind = if language.is_keyword(word) {
+        Some(Word::Keyword)
+    } else if language.keys && behind == b':' {
+        Some(Word::Call)
+    } else if word.as_bytes()[0].is_ascii_uppercase() && word.bytes().any(|b| b.is_ascii_lowercase()) {
+        (!language.keys && !language.keywords.is_empty()).then_some(Word::Type)
+    } else {
+        (behind == b'(').then_some(Word::Call)
+    };
+    (kind, end)
+}
+
+/// A string on one line, or a key.
+fn string(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
+    let bytes = text.as_bytes();
+    let quote = bytes[at];
+    let mut end = at + 1;
+    loop {
+        match bytes.get(end) {
+            // An apostrophe, not a string.
+            None | Some(b'\n') if quote == b'\'' => return (None, at + 1),
+            None | Some(b'\n') => break,
+            Some(b'\\') => end += 1 + bytes.get(end + 1).map_or(0, |&byte| character(byte)),
+            Some(&byte) if byte == quote => {
+                end += 1;
+                break;
+            }
+            Some(&byte) => end += character(byte),
+        }
+    }
+    let end = end.min(bytes.len());
+    let is_key = language.keys && bytes[end..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
+    (Some(if is_key { Word::Call } else { Word::String }), end)
+}
+
+fn end_of(text: &str, from: usize, close: &str) -> usize {
+    text[from..].find(close).map_or(text.len(), |at| from + at + close.len())
+}
+
+/// The end of a string that may hold escapes.
+fn end_of_string(text: &str, from: usize, quote: &str) -> usize {
+    let mut at = from;
+    while let Some(found) = text[at..].find(['\\', quote.as_bytes()[0] as char]) {
+        at += found;
+        if text.as_bytes()[at] == b'\\' {
+            at += 1 + text.as_bytes().get(at + 1).map_or(0, |&byte| character(byte));
+        } else if text[at..].starts_with(quote) {
+            return at + quote.len();
+        } else {
+            at += 1;
+        }
+    }
+    text.len()
+}
+
+/// Bytes of the character that starts with this one.
+fn character(first: u8) -> usize {
+    match first {
+        0xf0.. => 4,
+        0xe0.. => 3,
+        0xc0.. => 2,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(language: &str, text: &str) -> String {
+        let mut out = String::new();
+        words(text, Language::named(language).unwrap(), &mut |word, text| match word {
+            Some(word) => out += &format!("<{}:{text}>", word.code()),
+            None => out += text,
+        });
+        out
+    }
+
+    #[test]
+    fn what_the_eye_looks_for() {
+        assert_eq!(
+            read("ts", "const a = foo(`x ${1}`, 'it'); // http://x"),
+            "<k:const> a = <f:foo>(<s:`x ${1}`>, <s:'it'>); <c:// http://x>"
+        );
+        assert_eq!(
+            read("rust", "fn f(a: &'a Vec) -> u8 { 1_0.5 } /* x"),
+            "<k:fn> <f:f>(a: &'a <t:Vec>) -> <k:u8> { <n:1_0.5> } <c:/* x>"
+        );
+        assert_eq!(read("py", "x = \"\"\"a\nb\"\"\" # c"), "x = <s:\"\"\"a\nb\"\"\"> <c:# c>");
+        assert_eq!(read("json", "{\"a\": [true, \"b\"]}"), "{<f:\"a\">: [<k:true>, <s:\"b\">]}");
+        assert_eq!(read("sh", "echo $# it's # no"), "echo $# it's <c:# no>");
+    }
+
+    #[test]
+    fn every_text_comes_out_whole() {
+        let texts = [
+            "",
+            "\"",
+            "'",
+            "\\",
+            "`\\",
+            "\"\\",
+            "é\"é\\é",
+            "/*",
+            "\"\"\"",
+            "日本\\",
+            "'\\é",
+            "`\\é`",
+            "a$é(1é",
+        ];
+        for language in LANGUAGES {
+            for text in texts {
+                let mut out = String::new();
+                words(text, language, &mut |_, piece| out += piece);
+                assert_eq!(out, text, "{:?}", language.names);
+            }
+        }
+    }
+
+    #[test]
+    fn languages_by_file() {
+        assert!(Language::of_path("/a/b.test.ts").is_some());
+        assert!(Language::of_path("Dockerfile").is_some());
+        assert!(Language::of_path("a/b/README").is_none());
+    }
+}

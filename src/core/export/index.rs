@@ -1,0 +1,264 @@
+//! What the page knows of all entries at once: the tree, and a few facts of each entry.
+//!
+//! The first part stands before the entries, so that the tree can be drawn while the rest is still
+//! being read; what is known only once the bodies were read comes behind them.
+
+use super::article::{Article, cut};
+use super::markup::visible;
+use super::source::Contents;
+use crate::core::dialect::Dialect;
+use crate::core::entry::{Entry, EntryIx, Flags, Kind, Role};
+use crate::core::json::write::{Object, array};
+use crate::core::json::{js, string};
+use crate::core::ops::tree::{Filter, passes};
+use crate::core::text::Text;
+use crate::core::tree::Tree;
+use std::collections::HashMap;
+
+/// The modes of the tree's filter, in the order of their bits.
+const FILTERS: [Filter; 4] = [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly];
+
+/// The bit of an entry that the agents hide in every mode unless it is the leaf.
+const SILENT: u8 = 16;
+
+/// What is in the page before the entries.
+pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
+    let (session, entries) = (contents.session, &contents.entries);
+    let labels = crate::core::labels::Labels::new(session);
+    let ids = entries.iter().map(|&ix| string::encoded(&Text::from(contents.id(ix))));
+    let kinds: String = entries.iter().map(|&ix| letter(session.entry(ix))).collect();
+    let masks: String = entries
+        .iter()
+        .map(|&ix| {
+            let bits = FILTERS.iter().enumerate();
+            let passing = bits.filter(|&(_, &filter)| passes(session, &labels, Some(ix), filter, ix));
+            let silent = if session.entry(ix).flags.has(Flags::SILENT) { SILENT } else { 0 };
+            char::from(b'0' + (passing.map(|(bit, _)| 1 << bit).sum::<u8>() | silent))
+        })
+        .collect();
+    let up = entries.iter().enumerate().map(|(number, &ix)| {
+        let parent = session.entry(ix).parent.and_then(|parent| contents.number(parent));
+        parent.map_or("null".to_owned(), |parent| (number as i64 - i64::from(parent)).to_string())
+    });
+    let named = contents.labels();
+    let labels =
+        named.iter().map(|(number, name)| array([number.to_string().into_bytes(), quoted(&cut(name, 300))]));
+    let cwd = session.header.cwd.as_ref().map(|cwd| contents.scrubbed(&cwd.to_string_lossy()).into_owned());
+    let (kind_names, kind_of) = kind_names(contents);
+    Object::new()
+        .str("tags", &super::markup::Tag::table())
+        .json("title", &quoted(title))
+        .json("name", &name.map_or(b"null".to_vec(), quoted))
+        .json("cwd", &cwd.as_deref().map_or(b"null".to_vec(), quoted))
+        .str("agent", if session.dialect == Dialect::Pi { "pi" } else { "oh-my-pi" })
+        .str("session", &contents.scrubbed(&session.header.id.to_string_lossy()))
+        .str("made", concat!("pisess ", env!("CARGO_PKG_VERSION")))
+        .json(
+            "leaf",
+            contents
+                .leaf
+                .and_then(|leaf| contents.number(leaf))
+                .map_or("-1".into(), |n| n.to_string())
+                .as_bytes(),
+        )
+        .json("ids", &array(ids))
+        .json("up", &array(up))
+        .str("kind", &kinds)
+        .str("mask", &masks)
+        .json("time", &times(contents))
+        .json("labels", &array(labels))
+        .json("order", &order(contents))
+        .json("names", &kind_names)
+        .json("nameOf", &kind_of)
+        .finish()
+}
+
+fn quoted(text: &str) -> Vec<u8> {
+    string::encoded(&Text::from(visible(text)))
+}
+
+/// What an entry is, in a letter.
+pub(super) fn letter(entry: &Entry) -> char {
+    match (entry.kind, entry.role) {
+        (Kind::Message, Role::User) => 'u',
+        (Kind::Message, Role::Assistant) => 'a',
+        (Kind::Message, Role::ToolResult) => 't',
+        (Kind::Message, Role::BashExecution | Role::PythonExecution) => 'b',
+        (Kind::Message, Role::System | Role::Developer) => 's',
+        (Kind::Message, Role::FileMention) => 'f',
+        (Kind::CustomMessage, _) | (Kind::Message, Role::Custom | Role::HookMessage) => 'm',
+        (Kind::Compaction, _) | (Kind::Message, Role::CompactionSummary) => 'c',
+        (Kind::BranchSummary, _) | (Kind::Message, Role::BranchSummary) => 'r',
+        (Kind::Custom, _) => 'x',
+        (Kind::Label, _) => 'l',
+        (Kind::ContextEdit, _) => 'e',
+        (
+            Kind::ModelChange
+            | Kind::ThinkingLevelChange
+            | Kind::SessionInfo
+            | Kind::TitleChange
+            | Kind::ModeChange
+            | Kind::ServiceTierChange
+            | Kind::ResetBoundary
+            | Kind::ActiveToolsChange,
+            _,
+        ) => 'n',
+        _ => 'o',
+    }
+}
+
+/// The names of types that have no letter of their own, and whose they are: `[number, name, …]`.
+fn kind_names(contents: &Contents) -> (Vec<u8>, Vec<u8>) {
+    let mut names: Vec<String> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut of = Vec::new();
+    for (number, &ix) in contents.entries.iter().enumerate() {
+        if !matches!(letter(contents.session.entry(ix)), 'n' | 'o' | 's' | 'b') {
+            continue;
+        }
+        let name = match contents.session.role_name(ix) {
+            Some(role) => role.to_string(),
+            None => contents.session.kind_name(ix).to_string(),
+        };
+        let name = cut(&contents.scrubbed(&name), 60).into_owned();
+        let at = *known.entry(name.clone()).or_insert(names.len());
+        if at == names.len() {
+            names.push(name);
+        }
+        of.extend([number.to_string(), at.to_string()]);
+    }
+    (array(names.iter().map(|name| quoted(name))), array(of))
+}
+
+/// Milliseconds since the entry before; `null` without a time.
+fn times(contents: &Contents) -> Vec<u8> {
+    let mut before = 0;
+    array(contents.entries.iter().map(|&ix| match contents.session.entry(ix).time_ms {
+        Entry::NO_TIME => "null".to_owned(),
+        time => {
+            let since = time - before;
+            before = time;
+            since.to_string()
+        }
+    }))
+}
+
+/// The children of entries that have several, where they are not in file order: `[parent, [children]]`.
+fn order(contents: &Contents) -> Vec<u8> {
+    let tree = Tree::new(contents.session);
+    let siblings = contents.entries.iter().filter_map(|&ix| {
+        let children = tree.children(ix);
+        if children.is_sorted() {
+            return None;
+        }
+        let children =
+            children.iter().filter_map(|&child| contents.number(child)).map(|number| number.to_string());
+        Some(array([contents.number(ix)?.to_string().into_bytes(), array(children)]))
+    });
+    array(siblings)
+}
+
+/// The facts that reading the bodies brought.
+#[derive(Debug, Default)]
+pub struct Late {
+    models: Vec<String>,
+    known: HashMap<String, usize>,
+    model: Vec<String>,
+    cost: Vec<String>,
+    tokens: Vec<String>,
+    failed: Vec<String>,
+    lines: Vec<String>,
+    edits: Vec<Vec<u8>>,
+}
+
+/// What is kept of an article behind its markup.
+#[derive(Debug)]
+pub struct Facts {
+    model: Option<String>,
+    cost: f64,
+    tokens: f64,
+    failed: bool,
+    lines: u32,
+    /// The entry that this one edits, and whether it omits it.
+    edits: Option<(u32, bool)>,
+}
+
+impl Facts {
+    /// Of an article.
+    pub fn of(article: &Article) -> Facts {
+        Facts {
+            model: article.model.clone(),
+            cost: article.cost,
+            tokens: article.tokens,
+            failed: article.failed,
+            lines: super::height::lines(article.markup.as_str()),
+            edits: article.edits,
+        }
+    }
+}
+
+impl Late {
+    /// Takes the facts of the next entry.
+    pub fn push(&mut self, facts: Facts) {
+        let number = self.model.len();
+        let model = facts.model.map_or(0, |model| {
+            let next = self.models.len() + 1;
+            let at = *self.known.entry(model.clone()).or_insert(next);
+            if at == next {
+                self.models.push(model);
+            }
+            at
+        });
+        self.model.push(model.to_string());
+        self.cost.push(js::number((facts.cost * 1e6).round() / 1e6));
+        self.tokens.push(js::number(facts.tokens));
+        self.lines.push(facts.lines.to_string());
+        if facts.failed {
+            self.failed.push(number.to_string());
+        }
+        if let Some((target, omits)) = facts.edits {
+            let edit = [number.to_string(), target.to_string(), u8::from(omits).to_string()];
+            self.edits.push(array(edit));
+        }
+    }
+
+    /// All of them.
+    pub fn finish(self, contents: &Contents) -> Vec<u8> {
+        let models = self.models.iter().map(|model| quoted(&cut(&contents.scrubbed(model), 120)));
+        Object::new()
+            .json("models", &array(models))
+            .json("model", &array(self.model))
+            .json("cost", &array(self.cost))
+            .json("tokens", &array(self.tokens))
+            .json("failed", &array(self.failed))
+            .json("lines", &array(self.lines))
+            .json("edits", &array(self.edits))
+            .finish()
+    }
+}
+
+/// The row of an entry in the tree, as long as a side bar is wide.
+pub fn row(contents: &Contents, text: &Text) -> String {
+    let text = text.to_string_lossy();
+    let mut markup = super::markup::Markup::new();
+    markup.text(&contents.scrubbed(&cut(&text, 160)).replace(['\n', '\t', '\r'], " "));
+    markup.finish()
+}
+
+/// The entry's number and those that follow it in the file, cut into pieces of about so many bytes.
+pub fn batches(contents: &Contents, bytes: u64, most: usize) -> Vec<std::ops::Range<usize>> {
+    let mut batches = Vec::new();
+    let (mut start, mut sum) = (0, 0);
+    let span = |ix: EntryIx| contents.session.entry(ix).span.len;
+    for (number, &ix) in contents.entries.iter().enumerate() {
+        sum += span(ix);
+        if sum >= bytes || number - start >= most {
+            batches.push(start..number + 1);
+            (start, sum) = (number + 1, 0);
+        }
+    }
+    if start < contents.entries.len() {
+        batches.push(start..contents.entries.len());
+    }
+    batches
+}

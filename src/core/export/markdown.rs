@@ -1,0 +1,188 @@
+//! Markdown to markup: what models and people write, with raw HTML as the text it is.
+//!
+//! Two things read otherwise than in CommonMark: a single `~` strikes nothing out, and bare addresses
+//! are no links. A text that is too long to be Markdown is shown as it is.
+
+use super::code::{self, Language};
+use super::html::allowed;
+use super::markup::{Markup, Tag};
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag as Start, TagEnd};
+
+/// Longer texts are shown as they are.
+const LONGEST: usize = 256 * 1024;
+
+/// A section of a text ends behind so many bytes, at the end of a block.
+const SECTION: usize = 6 * 1024;
+
+/// A section of a text ends behind so many bytes or elements wherever it is.
+const MOST: (usize, usize) = (32 * 1024, 400);
+
+/// How line breaks within a paragraph read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breaks {
+    /// As spaces, as Markdown has it.
+    Soft,
+    /// As breaks: who writes into a prompt means them.
+    Hard,
+}
+
+/// The options with which Markdown is read.
+pub fn options() -> Options {
+    Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
+}
+
+/// Appends a text as Markdown.
+pub fn push(text: &str, breaks: Breaks, markup: &mut Markup) {
+    if text.trim().is_empty() {
+        return;
+    }
+    if text.len() > LONGEST {
+        return code::output(text, markup);
+    }
+    markup.element(Tag::Prose, |markup| {
+        markup.section(|markup| {
+            let mut writer = Writer {
+                markup,
+                source: text,
+                breaks,
+                code: None,
+                aligned: Vec::new(),
+                cell: 0,
+                head: false,
+                images: 0,
+            };
+            for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
+                writer.event(event, range);
+            }
+        });
+    });
+}
+
+struct Writer<'a, 'm> {
+    markup: &'m mut Markup,
+    source: &'a str,
+    breaks: Breaks,
+    /// The language and text of the code block that is open.
+    code: Option<(String, String)>,
+    /// The columns of the table that is open.
+    aligned: Vec<Alignment>,
+    cell: usize,
+    head: bool,
+    /// Images that are open: their text is a link.
+    images: usize,
+}
+
+impl Writer<'_, '_> {
+    fn event(&mut self, event: Event, range: std::ops::Range<usize>) {
+        match event {
+            Event::Start(tag) => self.start(tag, range),
+            Event::End(tag) => self.end(tag, range),
+            Event::Text(text) => match &mut self.code {
+                Some((_, code)) => code.push_str(&text),
+                None => self.markup.text(&text),
+            },
+            Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
+                self.markup.words(Tag::Code, &text);
+            }
+            Event::Html(text) | Event::InlineHtml(text) => self.markup.text(&text),
+            Event::SoftBreak if self.breaks == Breaks::Soft => self.markup.text("\n"),
+            Event::SoftBreak | Event::HardBreak => self.markup.element(Tag::Break, |_| ()),
+            Event::Rule => self.markup.element(Tag::Rule, |_| ()),
+            Event::TaskListMarker(done) => {
+                self.markup.element_with(Tag::Task, if done { "x" } else { "" }, |_| ());
+            }
+            Event::FootnoteReference(name) => self.markup.text(&format!("[^{name}]")),
+        }
+        let bytes = if self.markup.is_between_blocks() { SECTION } else { MOST.0 };
+        if self.code.is_none() {
+            self.markup.divide(bytes, MOST.1);
+        }
+    }
+
+    fn start(&mut self, tag: Start, range: std::ops::Range<usize>) {
+        match tag {
+            Start::Paragraph => self.markup.open(Tag::Paragraph),
+            // Raw HTML is text, in a paragraph of its own.
+            Start::HtmlBlock => self.markup.open(Tag::Paragraph),
+            Start::Heading { level, .. } => self.markup.open(heading(level)),
+            Start::BlockQuote(_) => self.markup.open(Tag::Quote),
+            Start::CodeBlock(kind) => {
+                let language = match kind {
+                    CodeBlockKind::Fenced(info) => {
+                        info.split([' ', ',', '{']).next().unwrap_or_default().to_owned()
+                    }
+                    CodeBlockKind::Indented => String::new(),
+                };
+                self.code = Some((language, String::new()));
+            }
+            Start::List(None) => self.markup.open(Tag::List),
+            Start::List(Some(first)) => self.markup.open_with(Tag::Numbers, &first.to_string()),
+            Start::Item => self.markup.open(Tag::Item),
+            Start::Table(aligned) => {
+                self.aligned = aligned;
+                self.markup.open(Tag::Table);
+            }
+            Start::TableHead => {
+                (self.cell, self.head) = (0, true);
+                self.markup.open(Tag::Row);
+            }
+            Start::TableRow => {
+                (self.cell, self.head) = (0, false);
+                self.markup.open(Tag::Row);
+            }
+            Start::TableCell => self.table_cell(),
+            Start::Emphasis => self.markup.open(Tag::Emphasis),
+            Start::Strong => self.markup.open(Tag::Strong),
+            Start::Strikethrough if self.source[range.clone()].starts_with("~~") => {
+                self.markup.open(Tag::Struck);
+            }
+            Start::Strikethrough => self.markup.text("~"),
+            Start::Link { dest_url, .. } => self.link(&dest_url),
+            Start::Image { dest_url, .. } => {
+                self.images += 1;
+                self.link(&dest_url);
+                self.markup.text("🖼 ");
+            }
+            _ => self.markup.open(Tag::Paragraph),
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd, range: std::ops::Range<usize>) {
+        match tag {
+            TagEnd::CodeBlock => {
+                if let Some((language, code)) = self.code.take() {
+                    code::block(&code, &language, Language::named(&language), self.markup);
+                }
+            }
+            TagEnd::Strikethrough if !self.source[range].starts_with("~~") => self.markup.text("~"),
+            TagEnd::Image => {
+                self.images -= 1;
+                self.markup.close();
+            }
+            _ => self.markup.close(),
+        }
+    }
+
+    fn link(&mut self, address: &str) {
+        let address = if allowed(address) { address } else { "" };
+        self.markup.open_with(Tag::Link, address);
+    }
+
+    fn table_cell(&mut self) {
+        let aligned = match self.aligned.get(self.cell) {
+            Some(Alignment::Center) => "center",
+            Some(Alignment::Right) => "right",
+            _ => "",
+        };
+        self.cell += 1;
+        self.markup.open_with(if self.head { Tag::HeadCell } else { Tag::Cell }, aligned);
+    }
+}
+
+fn heading(level: HeadingLevel) -> Tag {
+    match level {
+        HeadingLevel::H1 => Tag::Heading1,
+        HeadingLevel::H2 => Tag::Heading2,
+        _ => Tag::Heading3,
+    }
+}

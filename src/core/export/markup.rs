@@ -1,0 +1,429 @@
+//! Markup: what an entry looks like, as text with a few control characters between.
+//!
+//! The page's script builds elements from it, and [`super::html`] writes it as HTML. Both know only
+//! the elements of [`Tag`], so that no text of a session can become an element or an attribute of its
+//! own: [`Markup::text`] makes every control character visible, and what is between the marks is text.
+//!
+//! ```text
+//! 01 TAG              opens an element            05 … 06   a section: shown when it is looked at
+//! 02 TAG value 03     opens one with a value      0e CLASS … 0f   a word of code
+//! 04                  closes
+//! ```
+
+use std::fmt::Write as _;
+
+/// Opens an element.
+pub const OPEN: char = '\x01';
+/// Opens an element with a value.
+pub const OPEN_WITH: char = '\x02';
+/// Ends the value.
+pub const VALUE: char = '\x03';
+/// Closes an element.
+pub const CLOSE: char = '\x04';
+/// Begins a section.
+pub const SECTION: char = '\x05';
+/// Ends a section.
+pub const SECTION_END: char = '\x06';
+/// Begins a word of code.
+pub const WORD: char = '\x0e';
+/// Ends it.
+pub const WORD_END: char = '\x0f';
+
+macro_rules! tags {
+    ($($(#[$doc:meta])* $variant:ident = $code:literal, $element:literal, $class:literal;)*) => {
+        /// The elements that an entry is made of.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Tag {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Tag {
+            /// Its letter in markup.
+            pub fn code(self) -> char {
+                match self { $(Tag::$variant => $code,)* }
+            }
+
+            /// The tag with this letter.
+            pub fn of(code: char) -> Option<Tag> {
+                match code { $($code => Some(Tag::$variant),)* _ => None }
+            }
+
+            /// The HTML element and its class.
+            pub fn element(self) -> (&'static str, &'static str) {
+                match self { $(Tag::$variant => ($element, $class),)* }
+            }
+
+            /// All of them as the page's script has them: letter, element, class.
+            pub fn table() -> String {
+                let rows = [$(concat!($code, " ", $element, " ", $class)),*];
+                rows.join("\n")
+            }
+        }
+    };
+}
+
+tags! {
+    /// A paragraph.
+    Paragraph = 'p', "p", "";
+    /// Headings of a message, below those of the page.
+    Heading1 = '1', "h3", "h1";
+    /// The second level.
+    Heading2 = '2', "h4", "h2";
+    /// The third level and those below.
+    Heading3 = '3', "h5", "h3";
+    /// A list.
+    List = 'u', "ul", "";
+    /// A numbered list; the value is its first number.
+    Numbers = 'o', "ol", "";
+    /// An item.
+    Item = 'l', "li", "";
+    /// A task that is done or not: the value is `x` or nothing.
+    Task = 'x', "span", "task";
+    /// A quotation.
+    Quote = 'q', "blockquote", "";
+    /// A rule.
+    Rule = 'h', "hr", "";
+    /// A line break.
+    Break = 'b', "br", "";
+    /// Emphasis.
+    Emphasis = 'e', "em", "";
+    /// Strong emphasis.
+    Strong = 's', "strong", "";
+    /// Struck out.
+    Struck = 'd', "del", "";
+    /// Code within a line.
+    Code = 'c', "code", "";
+    /// A link; the value is its address.
+    Link = 'a', "a", "";
+    /// A link to an entry; the value is its number.
+    Entry = 'k', "a", "entry";
+    /// A table.
+    Table = 't', "table", "";
+    /// A row of a table.
+    Row = 'r', "tr", "";
+    /// A cell of its head; the value is its alignment.
+    HeadCell = 'H', "th", "";
+    /// A cell; the value is its alignment.
+    Cell = 'D', "td", "";
+    /// Rendered Markdown, in sections.
+    Prose = 'P', "div", "prose";
+    /// A block of code in sections; the value is its language, then the number of its first line
+    /// where lines are counted.
+    Block = 'B', "div", "block";
+    /// What a command printed, in sections.
+    Output = 'O', "div", "block output";
+    /// A diff in sections.
+    Diff = 'I', "div", "block diff";
+    /// Added lines of a diff.
+    Added = '+', "ins", "";
+    /// Removed lines of a diff.
+    Removed = '-', "del", "line";
+    /// Something that opens: a summary, then a section. The value is its kind.
+    Fold = 'F', "details", "fold";
+    /// What is seen of it while it is closed.
+    Summary = 'S', "summary", "";
+    /// A tool at work; the value is its state.
+    Tool = 'T', "section", "tool";
+    /// What it does.
+    ToolHead = 'Y', "div", "toolhead";
+    /// The name of a tool.
+    Name = 'n', "b", "name";
+    /// What it works on.
+    Subject = 'j', "code", "subject";
+    /// A call whose result is an entry of its own; the value is that entry's number.
+    Call = 'C', "a", "call";
+    /// A mark behind it: the exit code, the size.
+    Mark = 'm', "span", "mark";
+    /// A mark of failure.
+    BadMark = 'M', "span", "mark bad";
+    /// A remark of the page, not of the session.
+    Note = 'N', "div", "note";
+    /// A remark that something failed.
+    Alert = 'A', "div", "note bad";
+    /// An image; the value is its type, then where its bytes are.
+    Image = 'i', "figure", "image";
+}
+
+/// What a word of code is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// A keyword.
+    Keyword,
+    /// A string.
+    String,
+    /// A comment.
+    Comment,
+    /// A number or a constant.
+    Number,
+    /// The name of a type.
+    Type,
+    /// A name that is called, or a key.
+    Call,
+    /// A colour of a terminal, 0 to 7: black, red, green, yellow, blue, magenta, cyan, white.
+    Colour(u8),
+    /// Bold on a terminal.
+    Bold,
+}
+
+impl Word {
+    /// Its letter in markup.
+    pub fn code(self) -> char {
+        match self {
+            Word::Keyword => 'k',
+            Word::String => 's',
+            Word::Comment => 'c',
+            Word::Number => 'n',
+            Word::Type => 't',
+            Word::Call => 'f',
+            Word::Colour(colour) => char::from(b'0' + colour.min(7)),
+            Word::Bold => 'b',
+        }
+    }
+}
+
+/// What is open around a section, how many elements that section holds, and where it begins.
+type Outside = (Vec<Option<(usize, usize)>>, usize, usize);
+
+/// Elements within elements that are opened; those further in are left out and their text kept.
+const MOST_LEVELS: usize = 24;
+
+/// Markup being made.
+#[derive(Debug, Default)]
+pub struct Markup {
+    out: String,
+    /// What is open since the section began: where each was opened in `out`, or nothing where it was
+    /// left out.
+    open: Vec<Option<(usize, usize)>>,
+    /// Elements opened in this section.
+    elements: usize,
+    /// Where the section begins.
+    section: usize,
+    /// The same of the sections around it.
+    outside: Vec<Outside>,
+}
+
+impl Markup {
+    /// Nothing yet.
+    pub fn new() -> Markup {
+        Markup::default()
+    }
+
+    /// The markup made so far.
+    pub fn as_str(&self) -> &str {
+        &self.out
+    }
+
+    /// The finished markup.
+    pub fn finish(self) -> String {
+        self.out
+    }
+
+    /// Appends text of a session. Nothing in it is a mark.
+    pub fn text(&mut self, text: &str) {
+        push_text(&mut self.out, text);
+    }
+
+    /// Appends an element with what `inside` appends.
+    pub fn element(&mut self, tag: Tag, inside: impl FnOnce(&mut Markup)) {
+        self.open(tag);
+        inside(self);
+        self.close();
+    }
+
+    /// The same with a value.
+    pub fn element_with(&mut self, tag: Tag, value: &str, inside: impl FnOnce(&mut Markup)) {
+        self.open_with(tag, value);
+        inside(self);
+        self.close();
+    }
+
+    /// Appends an element that holds only text.
+    pub fn words(&mut self, tag: Tag, text: &str) {
+        self.element(tag, |m| m.text(text));
+    }
+
+    /// Opens an element.
+    pub fn open(&mut self, tag: Tag) {
+        let start = self.out.len();
+        self.push_open(start, |out| {
+            out.push(OPEN);
+            out.push(tag.code());
+        });
+    }
+
+    /// Opens an element with a value.
+    pub fn open_with(&mut self, tag: Tag, value: &str) {
+        let start = self.out.len();
+        self.push_open(start, |out| {
+            out.push(OPEN_WITH);
+            out.push(tag.code());
+            // Newlines of a value are no more than spaces.
+            push_text(out, &value.replace(['\n', '\r', '\t'], " "));
+            out.push(VALUE);
+        });
+    }
+
+    fn push_open(&mut self, start: usize, push: impl FnOnce(&mut String)) {
+        if self.open.len() + self.outside.len() >= MOST_LEVELS {
+            self.open.push(None);
+            return;
+        }
+        push(&mut self.out);
+        self.elements += 1;
+        self.open.push(Some((start, self.out.len())));
+    }
+
+    /// Closes the element opened last.
+    pub fn close(&mut self) {
+        if let Some(Some(_)) = self.open.pop() {
+            self.out.push(CLOSE);
+        }
+    }
+
+    /// Appends a section with what `inside` appends, cut in several where [`Markup::divide`] is called
+    /// often enough.
+    pub fn section(&mut self, inside: impl FnOnce(&mut Markup)) {
+        self.begin();
+        inside(self);
+        self.end();
+    }
+
+    /// Begins a section.
+    pub fn begin(&mut self) {
+        self.outside.push((std::mem::take(&mut self.open), self.elements, self.section));
+        self.begin_section();
+    }
+
+    /// Ends the section begun last.
+    pub fn end(&mut self) {
+        self.out.push(SECTION_END);
+        if let Some(outside) = self.outside.pop() {
+            (self.open, self.elements, self.section) = outside;
+        }
+    }
+
+    fn begin_section(&mut self) {
+        self.out.push(SECTION);
+        (self.elements, self.section) = (0, self.out.len());
+    }
+
+    /// Ends the section and begins another where it holds `bytes` or more, or too many elements. What
+    /// is open is opened again.
+    pub fn divide(&mut self, bytes: usize, elements: usize) -> bool {
+        if self.out.len() - self.section < bytes && self.elements < elements {
+            return false;
+        }
+        let openings: Vec<String> =
+            self.open.iter().flatten().map(|&(from, to)| self.out[from..to].to_owned()).collect();
+        openings.iter().for_each(|_| self.out.push(CLOSE));
+        self.out.push(SECTION_END);
+        self.begin_section();
+        let mut again = openings.iter();
+        for open in self.open.iter_mut().flatten() {
+            let start = self.out.len();
+            self.out += again.next().map_or("", String::as_str);
+            *open = (start, self.out.len());
+        }
+        true
+    }
+
+    /// Whether nothing but text is open in the section.
+    pub fn is_between_blocks(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Appends a word of code.
+    pub fn word(&mut self, word: Option<Word>, text: &str) {
+        match word {
+            Some(word) if !text.is_empty() => {
+                self.out.push(WORD);
+                self.out.push(word.code());
+                push_text(&mut self.out, text);
+                self.out.push(WORD_END);
+            }
+            _ => push_text(&mut self.out, text),
+        }
+    }
+}
+
+/// The text as it may be shown: see [`Markup::text`].
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    push_text(&mut out, text);
+    out
+}
+
+/// The text without any character that acts instead of being shown, but newlines and tabs. Carriage
+/// returns end lines, too.
+fn push_text(out: &mut String, text: &str) {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        out.push_str(text);
+        return;
+    }
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            '\r' if rest.peek() == Some(&'\n') => {}
+            '\r' => out.push('\n'),
+            '\0'..='\x1f' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')),
+            '\x7f' => out.push('\u{2421}'),
+            // What changes the direction of writing could make text look like another.
+            '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "<U+{:04X}>", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_is_a_mark() {
+        let mut markup = Markup::new();
+        let every: String = (0..=0x10_ffff).filter_map(char::from_u32).collect();
+        markup.text(&every);
+        markup.element_with(Tag::Link, &every, |m| m.word(Some(Word::Keyword), &every));
+        let marks: String = markup.as_str().chars().filter(|c| *c < ' ' && !"\n\t".contains(*c)).collect();
+        assert_eq!(marks, "\x02\x03\x0e\x0f\x04");
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_keeps_its_text() {
+        let mut markup = Markup::new();
+        (0..1000).for_each(|_| markup.open(Tag::Quote));
+        markup.text("deep");
+        (0..1000).for_each(|_| markup.close());
+        let text = markup.finish();
+        assert_eq!(text.matches(OPEN).count(), MOST_LEVELS);
+        assert_eq!(text.matches(CLOSE).count(), MOST_LEVELS);
+        assert!(text.contains("deep"));
+    }
+
+    #[test]
+    fn a_divided_section_opens_again_what_was_open() {
+        let mut markup = Markup::new();
+        markup.section(|m| {
+            m.element_with(Tag::Numbers, "7", |m| {
+                m.words(Tag::Item, "one");
+                assert!(m.divide(3, 100));
+                m.words(Tag::Item, "two");
+            });
+        });
+        assert_eq!(markup.finish(), "\x05\x02o7\x03\x01lone\x04\x04\x06\x05\x02o7\x03\x01ltwo\x04\x04\x06");
+    }
+
+    #[test]
+    fn letters_are_told_apart() {
+        let table = Tag::table();
+        for row in table.lines() {
+            let code = row.chars().next().unwrap();
+            assert_eq!(table.lines().filter(|other| other.starts_with(code)).count(), 1, "{code}");
+            assert_eq!(Tag::of(code).unwrap().code(), code);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! A session for people: a page, a page without scripts, or Markdown.
+//!
+//! ```text
+//! session, bodies ──> article ──> markup ──> page (pieces that the page's script draws)
+//!                                       └──> HTML (one path, without a script)
+//!                └──────────────> document (Markdown)
+//! ```
+//!
+//! Everything that a session says goes through [`source::Contents::scrubbed`] on its way out, and
+//! becomes text in [`markup::Markup::text`] or [`html::Html::text`]; nothing else makes HTML.
+
+pub mod html;
+pub mod markup;
+
+mod ansi;
+mod code;
+mod highlight;
+mod markdown;
+
+pub mod source;
+
+mod article;
+mod tools;
+
+mod height;
+mod index;
+pub mod page;
+
+pub mod document;
+pub mod paper;

@@ -1,0 +1,299 @@
+// Elements from markup (see the header of markup.rs): only those of the table, and text is only ever
+// made into text nodes.
+
+let TAGS = {};
+
+function readTags() {
+  for (const row of session.tags.split("\n")) {
+    const [code, element, ...classes] = row.split(" ");
+    TAGS[code] = [element, classes.join(" ")];
+  }
+}
+
+/** Sections that one block shows at a time. */
+const MOST_SECTIONS = 6;
+
+const canHighlight = typeof CSS !== "undefined" && "highlights" in CSS;
+const marked = new Map();
+
+function highlight(name) {
+  if (!marked.has(name)) {
+    marked.set(name, new Highlight());
+    CSS.highlights.set(name, marked.get(name));
+  }
+  return marked.get(name);
+}
+
+/** Marks a part of a text node; forgotten again with `forget(ranges)`. */
+function mark(ranges, name, node, from, to) {
+  if (!canHighlight || from >= to) return;
+  const range = new StaticRange({ startContainer: node, startOffset: from, endContainer: node, endOffset: to });
+  highlight(name).add(range);
+  ranges.push([name, range]);
+}
+
+function forget(ranges) {
+  for (const [name, range] of ranges) highlight(name).delete(range);
+  ranges.length = 0;
+}
+
+/** The text of markup, as it is copied and searched. */
+function plain(markup) {
+  return markup
+    .replace(/\x01[pl123rhbq]|\x02[oH][^\x03]*\x03/g, "\n")
+    .replace(/\x02.[^\x03]*\x03|[\x01\x0e].|[\x04\x05\x06\x0f]/gs, "");
+}
+
+/** The place behind the end of the section that begins at `from`. */
+function sectionEnd(markup, from) {
+  const ends = /[\x05\x06]/g;
+  ends.lastIndex = from + 1;
+  for (let depth = 1, found; (found = ends.exec(markup)); ) {
+    depth += found[0] === "\x05" ? 1 : -1;
+    if (depth === 0) return found.index + 1;
+  }
+  return markup.length;
+}
+
+/**
+ * Builds `markup` from `from` to `to` into `parent`. `view` is the article: its number, its ranges, what
+ * to do when its height changes.
+ */
+function build(markup, from, to, parent, view) {
+  const open = [];
+  let node = parent, text = "", words = [], word = null;
+  const flush = () => {
+    if (!text) return;
+    const leaf = document.createTextNode(text);
+    node.append(leaf);
+    for (const [name, start, end] of words) mark(view.ranges, `w-${name}`, leaf, start, end);
+    text = "";
+    words = [];
+  };
+  const marks = /[\x01\x02\x04\x05\x0e\x0f]/g;
+  let at = from;
+  while (at < to) {
+    marks.lastIndex = at;
+    const found = marks.exec(markup);
+    const end = found && found.index < to ? found.index : to;
+    text += markup.slice(at, end);
+    if (end === to) break;
+    at = end + 1;
+    switch (found[0]) {
+      case "\x0e":
+        word = [markup[at], text.length];
+        at++;
+        break;
+      case "\x0f":
+        if (word) words.push([word[0], word[1], text.length]);
+        word = null;
+        break;
+      case "\x04":
+        flush();
+        finish(markup, node, view);
+        node = open.pop() ?? parent;
+        break;
+      case "\x05": {
+        flush();
+        const behind = sectionEnd(markup, end);
+        (node.sections ??= []).push([at, behind - 1]);
+        at = behind;
+        break;
+      }
+      default: {
+        flush();
+        const code = markup[at++];
+        let value = "";
+        if (found[0] === "\x02") {
+          const behind = markup.indexOf("\x03", at);
+          value = markup.slice(at, behind);
+          at = behind + 1;
+        }
+        open.push(node);
+        const child = elementOf(code, value, view);
+        node.append(child);
+        node = child;
+      }
+    }
+  }
+  flush();
+}
+
+function elementOf(code, value, view) {
+  const [name, className] = TAGS[code] ?? ["span", ""];
+  const element = make(name, className);
+  element.code = code;
+  switch (code) {
+    case "a":
+      if (/^(https?:\/\/|mailto:|#)/i.test(value)) {
+        element.href = value;
+        if (value[0] !== "#") Object.assign(element, { target: "_blank", rel: "noopener noreferrer nofollow" });
+      }
+      break;
+    case "k":
+    case "C":
+      element.href = linkTo(+value);
+      element.dataset.to = value;
+      // The result, with the call, stands further down.
+      if (code === "C" && view.onPath(+value)) element.classList.add("shown");
+      break;
+    case "o":
+      element.start = +value || 1;
+      break;
+    case "x":
+      element.textContent = value === "x" ? "☑ " : "☐ ";
+      break;
+    case "H":
+    case "D":
+      element.className = value;
+      break;
+    case "F":
+    case "T":
+      if (value) element.classList.add(value);
+      break;
+    case "B":
+      element.value = value;
+      break;
+    case "i":
+      showImage(element, value, view);
+  }
+  return element;
+}
+
+/** What can be done with an element once all of it is known. */
+function finish(markup, element, view) {
+  const { sections, code } = element;
+  if (!sections) return;
+  element.markup = markup;
+  element.view = view;
+  if (code === "F") {
+    element.addEventListener("toggle", () => openFold(element));
+    if (element.classList.contains("thinking") && prefs.thinking) element.open = true;
+    return;
+  }
+  if ("BOI".includes(code)) dressBlock(element);
+  element.shown = [0, 0];
+  showSection(element, 0);
+}
+
+/** Builds what a fold holds when it is opened first. */
+function openFold(fold) {
+  if (!fold.open || fold.built) return;
+  fold.built = true;
+  const inside = make("div");
+  fold.append(inside);
+  for (const [from, to] of fold.sections) build(fold.markup, from, to, inside, fold.view);
+  fold.view.changed();
+}
+
+/** A block of code gets a button that copies it, and room for the numbers of its lines. */
+function dressBlock(block) {
+  const copy = make("button", "copy", "Copy");
+  copy.addEventListener("click", () => {
+    const last = block.sections.at(-1);
+    copyText(plain(block.markup.slice(block.sections[0][0], last[1])), "Code copied");
+  });
+  const [, first] = (block.value ?? "").split(" ");
+  block.append(copy);
+  if (first) {
+    block.classList.add("numbered");
+    block.gutter = make("span", "gutter");
+    block.gutter.setAttribute("aria-hidden", "true");
+    block.firstLine = +first;
+    block.append(block.gutter);
+  }
+  block.inner = make("code");
+  block.append(block.inner);
+}
+
+/** Shows a section behind or before those that are shown; far ones go. */
+function showSection(element, at) {
+  const inner = element.inner ?? element;
+  const part = make(element.inner ? "span" : "div", "part");
+  part.ranges = element.view.ranges;
+  build(element.markup, ...element.sections[at], part, element.view);
+  const [from, to] = element.shown;
+  if (at < from) {
+    inner.prepend(part);
+    element.shown = [at, to];
+  } else {
+    inner.insertBefore(part, element.later?.parentNode === inner ? element.later : null);
+    element.shown = [from, at + 1];
+  }
+  const parts = [...inner.children].filter((child) => child.classList.contains("part"));
+  if (parts.length > MOST_SECTIONS) {
+    const gone = at < from ? parts.at(-1) : parts[0];
+    gone.remove();
+    element.shown = at < from ? [at, element.shown[1] - 1] : [element.shown[0] + 1, at + 1];
+  }
+  dressSections(element);
+}
+
+function dressSections(element) {
+  const [from, to] = element.shown, { sections } = element;
+  const button = (key, label, act) => {
+    element[key]?.remove();
+    element[key] = null;
+    if (!label) return;
+    element[key] = make("button", "more", label);
+    element[key].addEventListener("click", () => { act(); element.view.changed(); });
+    if (key === "earlier") element.prepend(element[key]);
+    else element.append(element[key]);
+  };
+  button("earlier", from > 0 ? "Show what comes before" : "", () => showSection(element, from - 1));
+  button("later", to < sections.length ? laterLabel(element) : "", () => showSection(element, to));
+  if (element.gutter) {
+    const before = element.markup.slice(sections[0][0], sections[from][0]).split("\n").length - 1;
+    const count = element.inner.textContent.split("\n").length;
+    const first = element.firstLine + before;
+    element.gutter.textContent = Array.from({ length: count }, (_, line) => first + line).join("\n");
+  }
+}
+
+function laterLabel({ markup, sections, shown: [, to] }) {
+  const length = sections.at(-1)[1] - sections[to][0];
+  if (length > 2e6) return `Show more (${(length / 1e6).toFixed(1)} MB follow)`;
+  const lines = markup.slice(sections[to][0], sections.at(-1)[1]).split("\n").length;
+  return lines > 1 ? `Show more (${lines.toLocaleString("en")} lines follow)` : "Show more";
+}
+
+/** An image is decoded when it comes into view. */
+function showImage(figure, value, view) {
+  const [type, name] = value.split(" ");
+  const piece = $(name);
+  if (!piece || !/^image\/(png|jpeg|gif|webp|avif)$/.test(type)) {
+    figure.append(make("span", "note", "An image that is still being read"));
+    return;
+  }
+  const bytes = Uint8Array.from(atob(piece.textContent), (c) => c.charCodeAt(0));
+  const image = make("img");
+  image.alt = `Image in ${view.title}`;
+  image.src = URL.createObjectURL(new Blob([bytes], { type }));
+  view.urls.push(image.src);
+  image.addEventListener("load", () => view.changed());
+  image.addEventListener("error", () => image.replaceWith(make("span", "note", "An image that cannot be decoded")));
+  figure.append(image);
+}
+
+async function copyText(text, said) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = make("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  toast(said);
+}
+
+function toast(text) {
+  $("toast")?.remove();
+  const shown = make("div", "", text);
+  shown.id = "toast";
+  document.body.append(shown);
+  $("said").textContent = text;
+  setTimeout(() => shown.remove(), 1600);
+}

@@ -1,0 +1,172 @@
+// What the file holds: pieces of gzip as base64, inflated when they are looked at.
+
+const $ = (id) => document.getElementById(id);
+
+/** An element with a class and text. */
+function make(name, className = "", text = "") {
+  const element = document.createElement(name);
+  if (className) element.className = className;
+  if (text) element.textContent = text;
+  return element;
+}
+
+/** The text of a piece. */
+async function inflate(element) {
+  const base64 = element.textContent;
+  const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(base64) : Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}
+
+const pause = (ms = 0) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Pieces of one kind, each with the items from a number on. The last ones used are kept. */
+class Pieces {
+  constructor(className, between, most) {
+    this.elements = document.getElementsByClassName(className);
+    this.between = between;
+    this.most = most;
+    this.kept = new Map();
+    this.coming = new Map();
+  }
+
+  start(at) {
+    return +this.elements[at].dataset.n;
+  }
+
+  /** The piece with item n; -1 while it has not arrived. */
+  find(n) {
+    let low = 0, high = this.elements.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.start(middle) <= n) low = middle + 1;
+      else high = middle;
+    }
+    // The file is still being read: the last piece may be only a part of one.
+    if (document.readyState === "loading" && low === this.elements.length) return -1;
+    return low - 1;
+  }
+
+  /** Item n, if its piece is at hand. */
+  peek(n) {
+    const at = this.find(n), items = this.kept.get(at);
+    if (!items) return undefined;
+    this.kept.delete(at);
+    this.kept.set(at, items);
+    return items[n - this.start(at)] ?? "";
+  }
+
+  /** Item n, sooner or later. */
+  async get(n) {
+    let at;
+    while ((at = this.find(n)) < 0) await pause(20);
+    await this.load(at);
+    return this.peek(n);
+  }
+
+  /** All items of a piece. */
+  load(at) {
+    if (this.kept.has(at)) return Promise.resolve(this.kept.get(at));
+    if (!this.coming.has(at)) {
+      this.coming.set(at, inflate(this.elements[at]).then((text) => {
+        const items = text.split(this.between);
+        this.kept.set(at, items);
+        this.coming.delete(at);
+        for (const old of this.kept.keys()) {
+          if (this.kept.size <= this.most) break;
+          this.kept.delete(old);
+        }
+        return items;
+      }));
+    }
+    return this.coming.get(at);
+  }
+}
+
+/** The tree, and what is known of each entry by its number. */
+const session = {};
+const rowPieces = new Pieces("rows", "\n", 12);
+const entryPieces = new Pieces("entries", "\x1e", 6);
+
+const KINDS = {
+  u: "User", a: "Assistant", t: "Tool", b: "Command", s: "Instructions", f: "Files", m: "Message",
+  c: "Compaction", r: "Branch summary", x: "Custom", l: "Label", e: "Edit of the context", n: "Setting", o: "Entry",
+};
+
+async function readIndex() {
+  Object.assign(session, JSON.parse(await inflate($("index"))));
+  const count = session.ids.length;
+  session.count = count;
+  session.parent = new Int32Array(count).fill(-1);
+  session.up.forEach((up, n) => { if (up !== null) session.parent[n] = n - up; });
+  let time = 0;
+  session.time = session.time.map((since) => (since === null ? null : (time += since)));
+  session.label = new Map(session.labels);
+  session.name_ = new Map();
+  for (let at = 0; at < session.nameOf.length; at += 2) session.name_.set(session.nameOf[at], session.names[session.nameOf[at + 1]]);
+  session.numberOf = new Map(session.ids.map((id, n) => [id, n]));
+  linkChildren(count);
+  Object.assign(session, { models: [], model: [], cost: [], tokens: [], lines: [], edits: [], failed: new Set() });
+}
+
+/** Children of each entry, in the order of the tree: `kids[first[n]..first[n + 1]]`. */
+function linkChildren(count) {
+  const { parent } = session;
+  const first = new Int32Array(count + 1);
+  session.roots = [];
+  for (let n = 0; n < count; n++) {
+    if (parent[n] < 0) session.roots.push(n);
+    else first[parent[n] + 1]++;
+  }
+  for (let n = 0; n < count; n++) first[n + 1] += first[n];
+  const kids = new Int32Array(count - session.roots.length), next = first.slice();
+  for (let n = 0; n < count; n++) if (parent[n] >= 0) kids[next[parent[n]]++] = n;
+  for (const [n, ordered] of session.order) kids.set(ordered, first[n]);
+  Object.assign(session, { first, kids });
+  session.children = (n) => (n < 0 ? session.roots : kids.subarray(first[n], first[n + 1]));
+  // The newest leaf under each entry: parents come first in the walk.
+  const newest = Int32Array.from({ length: count }, (_, n) => n);
+  const hasChild = (n) => first[n + 1] > first[n];
+  const order = walk(() => false);
+  for (let n = 0; n < count; n++) if (hasChild(n)) newest[n] = -1;
+  for (let at = order.length - 1; at >= 0; at--) {
+    const n = order[at], up = parent[n];
+    if (up >= 0 && newest[n] > newest[up]) newest[up] = newest[n];
+  }
+  session.newest = newest;
+}
+
+/** All entries: parents before children, of siblings the active first. */
+function walk(isActive) {
+  const order = new Int32Array(session.count), stack = [];
+  const push = (siblings) => {
+    let active = -1;
+    for (let at = siblings.length - 1; at >= 0; at--) {
+      if (isActive(siblings[at])) active = siblings[at];
+      else stack.push(siblings[at]);
+    }
+    if (active >= 0) stack.push(active);
+  };
+  push(session.roots);
+  let at = 0;
+  while (stack.length) {
+    const n = stack.pop();
+    order[at++] = n;
+    push(session.children(n));
+  }
+  return order.subarray(0, at);
+}
+
+/** From the root to n. */
+function pathTo(n) {
+  const path = [];
+  for (; n >= 0; n = session.parent[n]) path.push(n);
+  return path.reverse();
+}
+
+/** What is known only once all entries were written. */
+async function readFacts() {
+  while (document.readyState === "loading") await pause(20);
+  const facts = JSON.parse(await inflate($("late")));
+  facts.failed = new Set(facts.failed);
+  Object.assign(session, facts);
+}

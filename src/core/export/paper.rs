@@ -1,0 +1,149 @@
+//! One path as HTML without a script, for mail and wikis.
+
+use super::article::{Article, article};
+use super::html::{Around, Html, html};
+use super::page::{head, static_style};
+use super::source::{Contents, Source};
+use crate::core::bodies::Bodies as _;
+use crate::core::entry::{Entry, EntryIx, Kind};
+use crate::core::json::Raw;
+use crate::core::labels::Labels;
+use crate::core::time::iso_string;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+/// Writes the path to the leaf.
+///
+/// # Errors
+/// Where reading or writing fails.
+pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Result<()> {
+    let source = Source::new(contents);
+    let path = contents.session.path(contents.leaf);
+    let mut on_path = vec![false; contents.entries.len()];
+    path.iter().filter_map(|&ix| contents.number(ix)).for_each(|number| on_path[number as usize] = true);
+    let (edits, labels) = (Edits::of(&source, &path)?, Labels::new(contents.session));
+    head(title, static_style(), None, out)?;
+    writeln!(out, "<body class=\"document\">\n<h1>{}</h1>", Html::text(title))?;
+    let mut model: Option<String> = None;
+    for &ix in &path {
+        let article = article(&source, ix)?;
+        // A model that only called a tool says nothing that the tool does not.
+        let around = Paper { on_path: &on_path, article: &article };
+        let body = html(article.markup.as_str(), &around);
+        if body.as_str().is_empty() && edits.note(ix).is_none() && labels.name(ix).is_none() {
+            continue;
+        }
+        let mut header = Html::default();
+        header.push_own("<header><h2>");
+        header.push_text(&heading(&source, ix));
+        header.push_own("</h2>");
+        let mut aside = |class: &'static str, text: &str| {
+            header.push_own(class);
+            header.push_text(text);
+            header.push_own("</span>");
+        };
+        if let Some(label) = labels.name(ix) {
+            aside("<span class=\"label\">", &source.scrubbed(&label.to_string_lossy()));
+        }
+        if let Some(name) = article.model.as_ref().filter(|name| model.as_ref() != Some(name)) {
+            aside("<span>", &source.scrubbed(name));
+            model = Some(name.clone());
+        }
+        header.push_own("</header>");
+        let note = edits.note(ix).map(Html::text);
+        writeln!(
+            out,
+            "<article class=\"entry {}\" id=\"e{}\">{header}<div class=\"body\">{}{}</div></article>",
+            super::index::letter(contents.session.entry(ix)),
+            contents.number(ix).unwrap_or_default(),
+            note.map(|note| format!("<div class=\"note\">{note}</div>")).unwrap_or_default(),
+            body
+        )?;
+    }
+    out.write_all(b"</body>\n</html>\n")
+}
+
+struct Paper<'a> {
+    on_path: &'a [bool],
+    article: &'a Article,
+}
+
+impl Around for Paper<'_> {
+    fn address(&self, entry: &str) -> Option<String> {
+        let number: usize = entry.parse().ok()?;
+        self.on_path.get(number).copied().filter(|here| *here).map(|_| format!("#e{number}"))
+    }
+
+    fn image(&self, name: &str) -> Option<&str> {
+        self.article.images.iter().find(|(other, _)| other == name).map(|(_, data)| data.as_str())
+    }
+}
+
+/// Who speaks, and when, in UTC: a document has no zone of its own.
+pub(super) fn heading(source: &Source, ix: EntryIx) -> String {
+    let entry = source.session.entry(ix);
+    let who = match super::index::letter(entry) {
+        'u' => "User",
+        'a' => "Assistant",
+        't' => "Tool",
+        'b' => "Command",
+        'f' => "Files",
+        'm' => "Message",
+        'c' => "Compaction",
+        'r' => "Branch summary",
+        'x' => "Custom",
+        'l' => "Label",
+        'e' => "Edit of the context",
+        _ => "",
+    };
+    let who = match who.is_empty() {
+        false => who.to_owned(),
+        true => {
+            let name = source.session.role_name(ix).unwrap_or_else(|| source.session.kind_name(ix));
+            in_words(&source.scrubbed(&name.to_string_lossy()))
+        }
+    };
+    match entry.time_ms {
+        Entry::NO_TIME => who,
+        time => {
+            let time = iso_string(time);
+            format!("{who} · {} UTC", time.get(..16).unwrap_or(&time).replace('T', " "))
+        }
+    }
+}
+
+/// The name of a type as people read it: `model_change` is a `Model change`.
+fn in_words(name: &str) -> String {
+    let words = super::article::cut(name, 60).replace('_', " ");
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// What became of the entries of a path for the model.
+pub(super) struct Edits(HashMap<EntryIx, bool>);
+
+impl Edits {
+    /// The last edit of each entry.
+    pub fn of(source: &Source, path: &[EntryIx]) -> io::Result<Edits> {
+        let mut edits = HashMap::new();
+        for &ix in path.iter().filter(|&&ix| source.session.entry(ix).kind == Kind::ContextEdit) {
+            let line = source.bodies.line(ix)?;
+            let line = Raw::checked(line.trim_ascii());
+            let target = line.get_text("targetId").and_then(|id| source.session.find(&id));
+            match (target, line.get("replacement")) {
+                (Some(target), Some(replacement)) => drop(edits.insert(target, replacement.is_null())),
+                (Some(target), None) => drop(edits.remove(&target)),
+                (None, _) => {}
+            }
+        }
+        Ok(Edits(edits))
+    }
+
+    /// What a reader of an entry should know.
+    pub fn note(&self, ix: EntryIx) -> Option<&'static str> {
+        Some(match self.0.get(&ix)? {
+            true => "No longer sent to the model: an edit further down omits it.",
+            false => "The model sees other content in its place: see the edit further down.",
+        })
+    }
+}

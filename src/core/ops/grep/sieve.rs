@@ -1,0 +1,310 @@
+//! The look at raw bytes, before anything is parsed or decoded.
+//!
+//! From the pattern come literals of which every match must hold one. Their spelling inside a JSON
+//! string is known but for two liberties: a slash may or may not be escaped, and any character may be
+//! written as `\uXXXX`. So a literal is cut at slashes (and at control characters, which are always
+//! written in the second way), its longest part is spelled as JSON spells it, and beside it the sieve
+//! looks for `\u` followed by the first digits of any character of that part. A line without either
+//! cannot match; a line with one of them may, and is decoded.
+//!
+//! That is why the answer does not depend on the writer: a line that spells `e` as `\u0065` is found,
+//! while the `\u001b` of colours, which are frequent in real sessions, cost nothing.
+
+use memchr::memmem::Finder;
+use regex::bytes::{Regex, RegexBuilder};
+use regex_syntax::hir::literal::{ExtractKind, Extractor, Seq};
+use regex_syntax::hir::{Hir, HirKind};
+use std::collections::BTreeSet;
+
+/// Literals that are searched for at once; above that the search itself gets slow.
+const MOST_LITERALS: usize = 32;
+/// Starts of escapes that are searched for; above that `\u` alone is.
+const MOST_ESCAPES: usize = 20;
+/// Bytes of each of several literals that are kept: enough to be rare, few enough to be equal often.
+const KEPT_OF_SEVERAL: usize = 6;
+
+/// Finds lines that may match.
+#[derive(Clone, Debug)]
+pub struct Sieve(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// One literal of ASCII: its spelling, and the fifth bytes of the escapes of its characters, which
+    /// all begin with `\u00`. Two searches for one string each are faster than one for several.
+    One { literal: Box<Finder<'static>>, digits: Vec<u8> },
+    /// Everything at once.
+    Several(Regex),
+}
+
+/// The places of a stretch of bytes at which lines may match, in order.
+#[derive(Debug)]
+pub struct Signs<'a> {
+    sieve: &'a Sieve,
+    bytes: &'a [u8],
+    /// The next literal and the next escape at or behind where they were looked for last.
+    literal: Option<usize>,
+    escape: Option<usize>,
+}
+
+impl Sieve {
+    /// Of a pattern; `None` where nothing that a match must hold can be found in raw bytes.
+    pub fn new(hir: &Hir) -> Option<Sieve> {
+        // A literal without a part that can be searched for: its matches would be missed.
+        let parts: Option<BTreeSet<Vec<char>>> =
+            required(hir)?.iter().map(|literal| longest_part(literal)).collect();
+        let needles = parts?;
+        let escapes = escapes(&needles);
+        if let (Some(needle), 1) = (needles.first(), needles.len())
+            && let Some(digits) = escapes.iter().map(|digits| ascii_digit(digits)).collect()
+        {
+            let literal = Box::new(Finder::new(spelling(needle).as_bytes()).into_owned());
+            return Some(Sieve(Kind::One { literal, digits }));
+        }
+        let spelled = needles.iter().map(|needle| regex_syntax::escape(&spelling(needle)));
+        let escapes = escapes.iter().map(|digits| format!(r"\\u{digits}"));
+        let source: Vec<_> = spelled.chain(escapes).collect();
+        let regex = RegexBuilder::new(&source.join("|")).unicode(false).build().ok()?;
+        Some(Sieve(Kind::Several(regex)))
+    }
+
+    /// Starts to look for lines of `bytes` that may match.
+    pub fn signs<'a>(&'a self, bytes: &'a [u8]) -> Signs<'a> {
+        let mut signs = Signs { sieve: self, bytes, literal: None, escape: None };
+        (signs.literal, signs.escape) = (signs.next_literal(0), signs.next_escape(0));
+        signs
+    }
+}
+
+impl Signs<'_> {
+    /// Returns the first sign at or behind `from`, which only grows.
+    pub fn next(&mut self, from: usize) -> Option<usize> {
+        if self.literal.is_some_and(|at| at < from) {
+            self.literal = self.next_literal(from);
+        }
+        if self.escape.is_some_and(|at| at < from) {
+            self.escape = self.next_escape(from);
+        }
+        match (self.literal, self.escape) {
+            (Some(literal), Some(escape)) => Some(literal.min(escape)),
+            (literal, escape) => literal.or(escape),
+        }
+    }
+
+    fn next_literal(&self, from: usize) -> Option<usize> {
+        let found = match &self.sieve.0 {
+            Kind::One { literal, .. } => literal.find(self.bytes.get(from..)?),
+            Kind::Several(regex) => regex.find(self.bytes.get(from..)?).map(|found| found.start()),
+        };
+        found.map(|at| from + at)
+    }
+
+    fn next_escape(&self, from: usize) -> Option<usize> {
+        let Kind::One { digits, .. } = &self.sieve.0 else { return None };
+        let mut places = memchr::memmem::find_iter(self.bytes.get(from..)?, b"\\u00").map(|at| from + at);
+        // Most are those of control characters.
+        places.find(|at| self.bytes.get(at + 4).is_some_and(|digit| digits.contains(digit)))
+    }
+}
+
+/// The digit behind `00`, where escapes of that start are ASCII's.
+fn ascii_digit(digits: &str) -> Option<u8> {
+    digits.strip_prefix("00").and_then(|rest| rest.bytes().next())
+}
+
+/// Literals of which every match holds at least one: those that make the best search.
+fn required(hir: &Hir) -> Option<Vec<Vec<u8>>> {
+    let mut best: Option<Vec<Vec<u8>>> = None;
+    let mut consider = |candidate: Option<Vec<Vec<u8>>>| {
+        if let Some(candidate) = candidate
+            && best.as_ref().is_none_or(|best| worth(&candidate) > worth(best))
+        {
+            best = Some(candidate);
+        }
+    };
+    consider(extracted(hir, ExtractKind::Prefix));
+    consider(extracted(hir, ExtractKind::Suffix));
+    match hir.kind() {
+        HirKind::Concat(parts) => {
+            for at in 0..parts.len() {
+                let rest = Hir::concat(parts[at..].to_vec());
+                consider(extracted(&rest, ExtractKind::Prefix));
+                consider(required_inside(&parts[at]));
+            }
+        }
+        _ => consider(required_inside(hir)),
+    }
+    best
+}
+
+/// Of the one expression inside a group or a repetition.
+fn required_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
+    let mut inner = hir;
+    loop {
+        inner = match inner.kind() {
+            HirKind::Capture(capture) => &capture.sub,
+            HirKind::Repetition(repetition) if repetition.min > 0 => &repetition.sub,
+            HirKind::Concat(parts) => {
+                let each = parts.iter().filter_map(|part| extracted(part, ExtractKind::Prefix));
+                return each.max_by_key(|literals| worth(literals));
+            }
+            _ => return extracted(inner, ExtractKind::Prefix),
+        };
+    }
+}
+
+fn extracted(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
+    let is_prefix = matches!(kind, ExtractKind::Prefix);
+    let mut seq: Seq = Extractor::new().kind(kind).extract(hir);
+    let mut keep = KEPT_OF_SEVERAL;
+    // Shorter ones are more often equal; where that does not help there are too many.
+    while seq.len()? > MOST_LITERALS && keep > 1 {
+        match is_prefix {
+            true => seq.keep_first_bytes(keep),
+            false => seq.keep_last_bytes(keep),
+        }
+        seq.sort();
+        seq.dedup();
+        keep -= 1;
+    }
+    let literals: Vec<_> = seq.literals()?.iter().map(|literal| literal.as_bytes().to_vec()).collect();
+    let usable = !literals.is_empty()
+        && literals.len() <= MOST_LITERALS
+        && literals.iter().all(|literal| longest_part(literal).is_some());
+    usable.then_some(literals)
+}
+
+/// How well a set of literals tells lines apart: the bytes of the shortest first, then the number.
+fn worth(literals: &[Vec<u8>]) -> (usize, usize) {
+    let shortest = literals.iter().filter_map(|literal| Some(longest_part(literal)?.len())).min();
+    (shortest.unwrap_or(0).min(8), MOST_LITERALS - literals.len().min(MOST_LITERALS))
+}
+
+/// The longest part that has, but for `\u` escapes, one spelling in a JSON string.
+fn longest_part(literal: &[u8]) -> Option<Vec<char>> {
+    // A cut of bytes can halve a character at either end: what is left of it is no text.
+    let text = String::from_utf8_lossy(literal);
+    let parts = text.split(|c| spelled(c).is_none());
+    let longest = parts.max_by_key(|part| part.len())?;
+    (!longest.is_empty()).then(|| longest.chars().collect())
+}
+
+/// How a character is written where no `\u` is; `None` where that is unknown. U+FFFD is what invalid
+/// bytes are read as, whichever they are.
+fn spelled(c: char) -> Option<&'static str> {
+    match c {
+        '"' => Some("\\\""),
+        '\\' => Some("\\\\"),
+        '\n' => Some("\\n"),
+        '\t' => Some("\\t"),
+        '\r' => Some("\\r"),
+        '\u{8}' => Some("\\b"),
+        '\u{c}' => Some("\\f"),
+        '/' | '\u{fffd}' | '\0'..='\x1f' => None,
+        _ => Some(""),
+    }
+}
+
+fn spelling(needle: &[char]) -> String {
+    let mut out = String::new();
+    for &c in needle {
+        match spelled(c) {
+            Some("") | None => out.push(c),
+            Some(escape) => out.push_str(escape),
+        }
+    }
+    out
+}
+
+/// The digits with which any `\u` escape begins that stands for a character of a needle; empty for any.
+fn escapes(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
+    let mut starts = BTreeSet::new();
+    for c in needles.iter().flatten() {
+        // Of a pair of surrogates the first is enough.
+        let unit = c.encode_utf16(&mut [0; 2])[0];
+        // The last digit of an ASCII character stays open: eight starts cover all of them.
+        let digits = format!("{unit:04x}");
+        let digits = if unit < 0x20 { &digits[..] } else { &digits[..3] };
+        starts.extend(both_cases(digits));
+    }
+    if starts.len() > MOST_ESCAPES {
+        return vec![String::new()];
+    }
+    starts.into_iter().collect()
+}
+
+/// Hex digits in every mixture of upper and lower case.
+fn both_cases(digits: &str) -> Vec<String> {
+    let mut all = vec![String::new()];
+    for digit in digits.chars() {
+        let upper = digit.to_ascii_uppercase();
+        let mut more = if upper == digit { Vec::new() } else { all.clone() };
+        more.iter_mut().for_each(|text| text.push(upper));
+        all.iter_mut().for_each(|text| text.push(digit));
+        all.append(&mut more);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::core::ops::grep::{Pattern, PatternOptions};
+
+    fn pattern(source: &str, ignore_case: bool) -> Pattern {
+        let options = PatternOptions { ignore_case, ..PatternOptions::default() };
+        Pattern::new(&[source.to_owned()], options).unwrap()
+    }
+
+    /// The spellings pass that may hold a match, and the other lines do not.
+    fn passes(source: &str, ignore_case: bool, may: &[&str], cannot: &[&str]) {
+        let pattern = pattern(source, ignore_case);
+        let sieve = pattern.sieve().unwrap_or_else(|| panic!("{source} has no sieve"));
+        for line in may {
+            assert!(sieve.signs(line.as_bytes()).next(0).is_some(), "{source} is kept from {line}");
+        }
+        for line in cannot {
+            assert!(sieve.signs(line.as_bytes()).next(0).is_none(), "{source} finds {line}");
+        }
+    }
+
+    #[test]
+    fn every_spelling_passes() {
+        passes("hello", false, &["say hello", r"h\u0065llo", r"\u0068ello"], &["hell", r"\u001b[0m hell"]);
+        passes("café", false, &["café", r"caf\u00e9", r"caf\u00E9", r"\u0063afé"], &["cafe", r"caf\u001b"]);
+        passes("😀", false, &["😀", r"\ud83d\ude00", r"\uD83D\uDE00"], &["😁"]);
+        passes(r#"say "x""#, false, &[r#"say \"x\""#, r"say \u0022x\u0022"], &[r#"say "x""#]);
+        passes("a\nbcd", false, &[r"a\nbcd", r"a\u000abcd", r"a\u000Abcd"], &[r"a\u001bbcd", r"bcd"]);
+        passes("src/main.rs", false, &["src/main.rs", r"src\/main.rs"], &["src/lib.rs"]);
+        passes(r"C:\\dir", false, &[r"C:\\dir"], &[r"C:\dir"]);
+    }
+
+    #[test]
+    fn signs_come_in_order() {
+        for source in ["needle", "needle|other"] {
+            let pattern = pattern(source, false);
+            let bytes = br"a\u001bb needle \u006e needle";
+            let mut signs = pattern.sieve().unwrap().signs(bytes);
+            assert_eq!(
+                [0, 9, 10, 16, 17, 23, 24].map(|from| signs.next(from)),
+                [9, 9, 16, 16, 23, 23, 99].map(|at| (at < 99).then_some(at))
+            );
+        }
+    }
+
+    #[test]
+    fn expressions_have_literals_inside() {
+        passes(r"\w+_error\d*", false, &["x_error1"], &["error"]);
+        passes("warn(ing)?|error", false, &["an error", "warn"], &["err"]);
+        passes(r"[a-z]+(needle)+[0-9]", false, &["aneedle1"], &["neede"]);
+        passes("(?:abc){2,}", false, &["abcabc"], &["abab"]);
+        passes(r"\bfoo\b", false, &["a foo"], &["fo"]);
+        passes("needle", true, &["NEEDLE", "nEeDlE", r"n\u0045edle"], &["neede"]);
+        passes("task", true, &["taſ\u{212a}", r"ta\u017fk", r"TAS\u212a", "tASK"], &["tas"]);
+    }
+
+    #[test]
+    fn without_a_literal_every_line_is_decoded() {
+        for source in [".*", r"\d+", "a?", "", "[a-z]{3}", "/", "x|/", "\u{fffd}", r"\x1b"] {
+            assert!(pattern(source, false).sieve().is_none(), "{source}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! One line, walked once: what counts of it. Texts are skipped, not decoded.
+
+use crate::core::json::scan::RawString;
+use crate::core::json::string::decode;
+use crate::core::json::{Malformed, Raw, Scanner};
+
+/// Tokens and cost of one request.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Tokens of the prompt that no cache held.
+    pub input: f64,
+    /// Tokens of the answer, reasoning included.
+    pub output: f64,
+    /// Tokens read from the cache.
+    pub cache_read: f64,
+    /// Tokens written to the cache.
+    pub cache_write: f64,
+    /// `cost.total`; `None` where the file holds no cost.
+    pub cost: Option<f64>,
+}
+
+impl Usage {
+    /// Of a `usage` object; `None` where it is none.
+    pub fn of(value: Raw) -> Option<Usage> {
+        if !value.is_object() {
+            return None;
+        }
+        let mut usage = Usage::default();
+        for (key, value) in value.members() {
+            let number = value.number().filter(|number| number.is_finite());
+            match () {
+                () if key.is("input") => usage.input = number.unwrap_or(0.0),
+                () if key.is("output") => usage.output = number.unwrap_or(0.0),
+                () if key.is("cacheRead") => usage.cache_read = number.unwrap_or(0.0),
+                () if key.is("cacheWrite") => usage.cache_write = number.unwrap_or(0.0),
+                () if key.is("cost") => {
+                    let total = value.get("total").and_then(Raw::number);
+                    usage.cost = total.filter(|total| total.is_finite());
+                }
+                () => {}
+            }
+        }
+        Some(usage)
+    }
+}
+
+/// What the walk over one line found. Of duplicate keys the last counts, as in the agents.
+#[derive(Debug, Default)]
+pub struct Line<'a> {
+    pub is_object: bool,
+    pub kind: Option<RawString<'a>>,
+    pub id: Option<RawString<'a>>,
+    pub parent_id: Option<Raw<'a>>,
+    pub timestamp: Option<RawString<'a>>,
+    pub usage: Option<Raw<'a>>,
+    pub provider: Option<Raw<'a>>,
+    pub model: Option<Raw<'a>>,
+    pub message: Option<Message<'a>>,
+}
+
+/// What counts of a message.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Message<'a> {
+    pub role: Option<RawString<'a>>,
+    pub provider: Option<Raw<'a>>,
+    pub model: Option<Raw<'a>>,
+    /// pi: the model that answered, where it is another one than was asked.
+    pub response_model: Option<Raw<'a>>,
+    pub usage: Option<Raw<'a>>,
+    pub tool_name: Option<Raw<'a>>,
+    pub is_error: Option<Raw<'a>>,
+    /// oh-my-pi: what a task's agents used is in the details of its result.
+    pub details: Option<Raw<'a>>,
+}
+
+/// A tool call.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CallFacts<'a> {
+    is_call: bool,
+    pub name: Option<Raw<'a>>,
+    pub arguments: Option<Raw<'a>>,
+}
+
+/// Walks over the value at the scanner's position. `calls` receives the tool calls of its message.
+pub fn scan<'a>(scanner: &mut Scanner<'a>, calls: &mut Vec<CallFacts<'a>>) -> Result<Line<'a>, Malformed> {
+    calls.clear();
+    let mut line = Line { is_object: scanner.peek() == b'{', ..Line::default() };
+    if !line.is_object {
+        scanner.skip_value()?;
+        return Ok(line);
+    }
+    scanner.object(|scanner, key| {
+        match &*plain(key) {
+            b"type" => line.kind = string(scanner)?,
+            b"id" => line.id = string(scanner)?,
+            b"parentId" => line.parent_id = value(scanner)?,
+            b"timestamp" => line.timestamp = string(scanner)?,
+            b"message" => line.message = message(scanner, calls)?,
+            b"usage" => line.usage = value(scanner)?,
+            b"provider" => line.provider = value(scanner)?,
+            b"model" => line.model = value(scanner)?,
+            _ => scanner.skip_value()?,
+        }
+        Ok(())
+    })?;
+    Ok(line)
+}
+
+fn message<'a>(
+    scanner: &mut Scanner<'a>,
+    calls: &mut Vec<CallFacts<'a>>,
+) -> Result<Option<Message<'a>>, Malformed> {
+    if scanner.peek() != b'{' {
+        scanner.skip_value()?;
+        return Ok(None);
+    }
+    calls.clear();
+    let mut message = Message::default();
+    scanner.object(|scanner, key| {
+        match &*plain(key) {
+            b"role" => message.role = string(scanner)?,
+            b"content" => content(scanner, calls)?,
+            b"provider" => message.provider = value(scanner)?,
+            b"model" => message.model = value(scanner)?,
+            b"responseModel" => message.response_model = value(scanner)?,
+            b"usage" => message.usage = value(scanner)?,
+            b"toolName" => message.tool_name = value(scanner)?,
+            b"isError" => message.is_error = value(scanner)?,
+            b"details" => message.details = value(scanner)?,
+            _ => scanner.skip_value()?,
+        }
+        Ok(())
+    })?;
+    Ok(Some(message))
+}
+
+fn content<'a>(scanner: &mut Scanner<'a>, calls: &mut Vec<CallFacts<'a>>) -> Result<(), Malformed> {
+    calls.clear();
+    if scanner.peek() != b'[' {
+        return scanner.skip_value();
+    }
+    scanner.array(|scanner| {
+        if scanner.peek() != b'{' {
+            return scanner.skip_value();
+        }
+        let mut call = CallFacts::default();
+        scanner.object(|scanner, key| {
+            match &*plain(key) {
+                b"type" => call.is_call = string(scanner)?.is_some_and(|kind| kind.is("toolCall")),
+                b"name" => call.name = value(scanner)?,
+                b"arguments" => call.arguments = value(scanner)?,
+                _ => scanner.skip_value()?,
+            }
+            Ok(())
+        })?;
+        calls.extend(Some(call).filter(|call| call.is_call));
+        Ok(())
+    })
+}
+
+fn value<'a>(scanner: &mut Scanner<'a>) -> Result<Option<Raw<'a>>, Malformed> {
+    scanner.value().map(|bytes| Some(Raw::checked(bytes)))
+}
+
+fn string<'a>(scanner: &mut Scanner<'a>) -> Result<Option<RawString<'a>>, Malformed> {
+    if scanner.peek() == b'"' {
+        return scanner.string().map(Some);
+    }
+    scanner.skip_value().map(|()| None)
+}
+
+/// The key without escapes.
+fn plain<'a>(key: RawString<'a>) -> std::borrow::Cow<'a, [u8]> {
+    if key.escaped { decode(key.bytes).into_bytes().into() } else { key.bytes.into() }
+}

@@ -1,0 +1,221 @@
+//! `pisess export`: a page, HTML of one path, Markdown. What the page does in a browser is tried by
+//! `tests/page/run`.
+
+use crate::sandbox::Sandbox;
+use base64::Engine;
+use flate2::read::GzDecoder;
+use insta::assert_snapshot;
+use std::io::Read;
+
+/// All that a page holds in compressed pieces.
+fn unpacked(page: &str) -> String {
+    let mut all = String::new();
+    for piece in page.split("<script type=\"text/plain\" ").skip(1) {
+        let data = piece.split_once('>').unwrap().1.split_once('<').unwrap().0;
+        let bytes = base64::engine::general_purpose::STANDARD.decode(data).unwrap();
+        if bytes.starts_with(&[0x1f, 0x8b]) {
+            GzDecoder::new(&bytes[..]).read_to_string(&mut all).unwrap();
+            all.push('\n');
+        }
+    }
+    all
+}
+
+#[test]
+fn a_page_in_the_current_folder() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.run("export ./tour.jsonl"), @"tour.html");
+    let page = s.text("tour.html");
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    assert!(page.contains("<title>ferry, 2026-03-14</title>"));
+    let inside = unpacked(&page);
+    for said in ["left 23 h ago", "cause found", "0d9a6c31", "claude-sonnet-4-5", "tests/midnight.rs"] {
+        assert!(inside.contains(said), "{said}");
+    }
+    assert_snapshot!(s.pisess("export ./tour.jsonl").done().fails(2), @"cannot create ./tour.html: it exists already (hint: choose another name; --force replaces an output)");
+    assert_snapshot!(s.pisess("export ./tour.jsonl -o ./tour.jsonl --force").done().fails(2), @"cannot write ./tour.jsonl: it is the input itself (hint: leave the output out to change the file itself)");
+    assert_snapshot!(s.run("export ./tour.jsonl --json --force"), @r#"{"path":"tour.html","entries":31}"#);
+}
+
+#[test]
+fn with_a_reference_other_branches_stay() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    s.run("export ./tour.jsonl label:green -o ./part.html");
+    let inside = unpacked(&s.text("part.html"));
+    assert!(inside.contains("cause found") && inside.contains("3de1b752"));
+    // A branch that was left, and what follows.
+    for other in ["3ac9d7e4", "Just add a day", "86e2a1fb", "changelog"] {
+        assert!(!inside.contains(other), "{other}");
+    }
+    s.run("export ./tour.jsonl root -o ./root.html");
+    assert!(!unpacked(&s.text("root.html")).contains("ferry shows up"));
+    assert_snapshot!(s.pisess("export ./tour.jsonl nobody -o ./x.html").done().fails(2), @r#"./tour.jsonl: no entry or label "nobody" (hint: list the ids with `pisess tree --filter all`)"#);
+}
+
+#[test]
+fn the_path_as_markdown() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.unchanged("export ./tour.jsonl label:green --as markdown -o -"), @r#"
+    # ferry, 2026-03-14
+
+    ## Model change · 2026-03-14 09:26 UTC
+
+    *provider: anthropic · modelId: claude-sonnet-4-5*
+
+    ## Thinking level change · 2026-03-14 09:26 UTC
+
+    *thinkingLevel: low*
+
+    ## User · 2026-03-14 09:27 UTC
+
+    The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+
+    ## Assistant · 2026-03-14 09:27 UTC
+
+    *anthropic/claude-sonnet-4-5*
+
+    <details><summary>Thinking</summary>
+
+    Looks like a midnight problem.
+
+    </details>
+
+    I'll look for where the waiting time is computed.
+
+    ## Tool · 2026-03-14 09:27 UTC
+
+    <details><summary>grep</b>  /fn departs_in/ in src</code></summary>
+
+    ```
+    src/clock.rs:41:pub fn departs_in(now: Time, departure: Time) -> i64 {
+    ```
+
+    </details>
+
+    ## Tool · 2026-03-14 09:27 UTC
+
+    <details><summary>read</b>  src/clock.rs:35-64</code></summary>
+
+    ```
+    pub fn departs_in(now: Time, departure: Time) -> i64 {
+        departure.minutes() - now.minutes()
+    }
+    ```
+
+    </details>
+
+    ## Assistant · 2026-03-14 09:28 UTC
+
+    `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+
+    ## Label · 2026-03-14 09:28 UTC
+
+    *Label “cause found” on `27d4c96f`*
+
+    ## Branch summary · 2026-03-14 09:31 UTC
+
+    <details><summary>Summary of a branch that was left</summary>
+
+    The user explored a different conversation branch before returning here.
+    Summary of that exploration:
+
+    #### Goal
+
+    Make `departs_in` right across midnight.
+
+    #### Progress
+
+    ##### Done
+
+    - [x] Tried `rem_euclid(1440)`: one line, but ferries that just left come out as leaving tomorrow.
+
+    ##### Blocked
+
+    - `board::just_left_is_shown_as_left` and `board::delayed_ferry_stays_on_board` fail with it.
+
+    \<modified-files>
+    /home/u/code/ferry/src/clock.rs
+    \</modified-files>
+
+    </details>
+
+    ## User · 2026-03-14 09:31 UTC
+
+    Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+
+    ## Assistant · 2026-03-14 09:31 UTC
+
+    So the result lies within half a day either way.
+
+    ## Tool · 2026-03-14 09:31 UTC
+
+    <details><summary>edit</b>  src/clock.rs</code></summary>
+
+    ```diff
+    -(departure.minutes() - now.minutes()).rem_euclid(1440)
+    +(departure.minutes() - now.minutes() + 720).rem_euclid(1440) - 720
+
+    ```
+
+    *Successfully replaced 1 block in src/clock.rs.*
+
+    </details>
+
+    ## Tool · 2026-03-14 09:31 UTC
+
+    <details><summary>bash</b>  cargo test --quiet</code></summary>
+
+    ```
+    running 14 tests
+    ..............
+    test result: ok. 14 passed; 0 failed
+    ```
+
+    </details>
+
+    ## Assistant · 2026-03-14 09:31 UTC
+
+    All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    "#);
+}
+
+#[test]
+fn the_path_without_scripts() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let page = s.unchanged("export ./tour.jsonl --static -o -").to_string();
+    assert!(!page.contains("<script") && !page.contains("script-src"));
+    assert!(page.contains("<h2>User · 2026-03-14 09:27 UTC</h2>"), "{page}");
+    assert!(page.contains("<span class=\"label\">cause found</span>"));
+    assert!(page.contains("<ins>"), "a diff");
+    assert_snapshot!(s.pisess("export ./tour.jsonl --static --as markdown").done().fails(2), @"--static is a form of HTML (hint: leave out --static or --as markdown)");
+}
+
+/// What a session says is text wherever it stands.
+#[test]
+fn hostile_text_stays_text() {
+    let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
+    let bad = "</script></style></title><script>alert(1)</script><img src=x onerror=alert(1)>";
+    let quoted = bad.replace('"', "\\\"");
+    s.put(
+        "bad.jsonl",
+        format!(
+            "{{\"type\":\"session\",\"version\":3,\"id\":\"{quoted}\",\"timestamp\":\"{quoted}\",\"cwd\":\"/{quoted}\"}}\n\
+             {{\"type\":\"message\",\"id\":\"{quoted}\",\"parentId\":null,\"timestamp\":\"{quoted}\",\"message\":{{\"role\":\"user\",\"content\":\"{quoted}\"}}}}\n\
+             {{\"type\":\"{quoted}\",\"id\":\"b\",\"parentId\":\"{quoted}\",\"{quoted}\":1}}\n\
+             {{\"type\":\"session_info\",\"id\":\"c\",\"parentId\":\"b\",\"name\":\"{quoted}\"}}\n"
+        ),
+    );
+    for form in ["", "--static"] {
+        let page = s.unchanged(&format!("export ./bad.jsonl -o - {form}")).to_string();
+        assert!(!page.contains("<img") && !page.contains("alert(1)</script>"), "{form}");
+        assert_eq!(page.matches("</style>").count(), 1);
+        assert_eq!(page.matches("</title>").count(), 1);
+    }
+}
+
+#[test]
+fn by_a_pipe_it_goes_on_by_one() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let page = s.pisess("export -").stdin(s.bytes("tour.jsonl")).done().quiet();
+    assert!(page.starts_with("<!doctype html>"));
+}

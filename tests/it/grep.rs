@@ -1,0 +1,289 @@
+//! `pisess grep`: full-text search over sessions.
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+const TOUR: &str = "tour.jsonl";
+
+fn rows(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A session with these texts as user messages, as they are spelled.
+fn spelled(texts: &[&str]) -> String {
+    let header =
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/p"}"#;
+    let entries = texts.iter().enumerate().map(|(at, text)| {
+        format!(
+            r#"{{"type":"message","id":"e{at}","parentId":null,"timestamp":"2026-05-{:02}T10:00:00.000Z","message":{{"role":"user","content":"{text}"}}}}"#,
+            at + 1
+        )
+    });
+    std::iter::once(header.to_owned()).chain(entries).map(|line| line + "\n").collect()
+}
+
+#[test]
+fn a_row_for_each_entry_that_matches() {
+    let s = Sandbox::with(&[TOUR, "omp.jsonl"]);
+    assert_snapshot!(s.unchanged("grep midnight ./tour.jsonl"), @r#"
+    c25f81e7:assistant: Looks like a midnight problem.
+    27d4c96f:assistant: …s minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    90f6a3e8:branch_summary: …Make `departs_in` right across midnight. ## Progress ### Done - [x] Tried `rem_euclid(1440)`: one line, but ferries that just left come out as leaving tomorrow…
+    7a13f8c2:assistant: /home/u/code/ferry/tests/midnight.rs
+    e19c4d07:toolResult: …sfully wrote 118 bytes to tests/midnight.rs
+    42b8f65a:assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+    dc705e93:compaction: …Make waiting times right across midnight in `ferry`. ## Constraints & Preferences - The board must still show ferries that just left. ## Progress ### Done - [x]…
+    2f5dc03e:assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
+    "#);
+    assert_snapshot!(s.unchanged("grep -i FERRY ."), @r#"
+    ./tour.jsonl:0d9a6c31:user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    ./tour.jsonl:c25f81e7:assistant: /home/u/code/ferry/src
+    ./tour.jsonl:61a7f2cc:assistant: /home/u/code/ferry/src/clock.rs
+    ./tour.jsonl:8b16f09d:assistant: /home/u/code/ferry/src/clock.rs
+    ./tour.jsonl:15f9ad3c:toolResult: …is_shown_as_left board::delayed_ferry_stays_on_board Command exited with code 101
+    ./tour.jsonl:a6d84170:assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+    ./tour.jsonl:90f6a3e8:branch_summary: …wn_as_left` and `board::delayed_ferry_stays_on_board` fail with it. <modified-files> /home/u/code/ferry/src/clock.rs </modified-files>
+    ./tour.jsonl:c8a45f06:assistant: /home/u/code/ferry/src/clock.rs
+    ./tour.jsonl:648dc1b3:assistant: …ts pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    ./tour.jsonl:7a13f8c2:assistant: /home/u/code/ferry/tests/midnight.rs
+    ./tour.jsonl:42b8f65a:assistant: …down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+    ./tour.jsonl:dc705e93:compaction: …times right across midnight in `ferry`. ## Constraints & Preferences - The board must still show ferries that just left. ## Progress ### Done - [x] Cause: `depa…
+    "#);
+    assert_snapshot!(s.unchanged("grep nowhere ./tour.jsonl"), @"exit 1");
+}
+
+#[test]
+fn a_terminal_gets_headings_and_colours() {
+    let s = Sandbox::with(&[TOUR, "two-branches.jsonl"]);
+    assert_snapshot!(s.pisess("grep --color never 'paper|midnight' .").terminal(80).done(), @r#"
+    ./tour.jsonl  2026-03-14 09:26  /home/u/code/ferry
+    c25f81e7:assistant: Looks like a midnight problem.
+    27d4c96f:assistant: …s minutes of the day, so across midnight the result is neg…
+    90f6a3e8:branch_summary: …Make `departs_in` right across midnight. ## Progress…
+    7a13f8c2:assistant: /home/u/code/ferry/tests/midnight.rs
+    e19c4d07:toolResult: …sfully wrote 118 bytes to tests/midnight.rs
+    42b8f65a:assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10…
+    dc705e93:compaction: …Make waiting times right across midnight in `ferry`. ## C…
+    2f5dc03e:assistant: "Ferries after midnight no longer show as gone: asked at 23…
+
+    ./two-branches.jsonl  2026-01-01 00:00  /home/u/kites
+    1a2b3c01:user: Which paper for a kite?
+    1a2b3c02:assistant: Tissue paper is light, washi is strong.
+    1a2b3c04:user: Tissue paper then. How big?
+    "#);
+    let coloured = s.pisess("grep midnight ./tour.jsonl").terminal(60).done().quiet();
+    assert_snapshot!(coloured.lines().next().unwrap().replace('\u{1b}', "␛"), @"␛[33mc25f81e7␛[0m␛[2m:assistant: ␛[0mLooks like a ␛[31;1mmidnight␛[0m problem.");
+}
+
+#[test]
+fn what_escapes_hide_is_found() {
+    let s = Sandbox::new();
+    let texts = [
+        r"caf\u00e9",
+        "café",
+        r"CAF\u00C9",
+        r#"say \"hello\""#,
+        r"say \u0022hello\u0022",
+        r"two\nlines",
+        r"src\/main.rs",
+        r"party \ud83c\udf89",
+        r"h\u0065llo",
+        r"lone \ud83d half",
+        r"\u001b[31mred\u001b[0m",
+    ];
+    s.put("s.jsonl", spelled(&texts));
+    let ids = |line: &str| {
+        let found = s.pisess(line).done();
+        assert!(found.code <= 1, "{line}: {}", found.stderr);
+        found
+            .text()
+            .lines()
+            .map(|row| row.split(':').next().unwrap().to_owned())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(ids("grep café ./s.jsonl"), "e0 e1");
+    assert_eq!(ids("grep -i café ./s.jsonl"), "e0 e1 e2");
+    assert_eq!(ids(r#"grep -F 'say "hello"' ./s.jsonl"#), "e3 e4");
+    assert_eq!(ids(r"grep 'two\nlines' ./s.jsonl"), "e5");
+    assert_eq!(ids("grep '^lines$' ./s.jsonl"), "e5");
+    assert_eq!(ids("grep src/main ./s.jsonl"), "e6");
+    assert_eq!(ids("grep 🎉 ./s.jsonl"), "e7");
+    assert_eq!(ids("grep hello ./s.jsonl"), "e3 e4 e8");
+    assert_eq!(ids("grep 'lone . half' ./s.jsonl"), "");
+    assert_eq!(ids("grep half ./s.jsonl"), "e9");
+    assert_eq!(ids(r"grep '\x1b\[31mred' ./s.jsonl"), "e10");
+    assert_eq!(ids("grep u001b ./s.jsonl"), "");
+    assert_eq!(ids("grep -w caf ./s.jsonl"), "");
+    assert_eq!(ids("grep -e lone -e two ./s.jsonl"), "e5 e9");
+    assert_eq!(ids("grep --since 2026-05-04 [a-z] ./s.jsonl"), "e3 e4 e5 e6 e7 e8 e9 e10");
+    // The escape sequence is not printed, to a pipe neither.
+    assert_snapshot!(s.run("grep red ./s.jsonl"), @"e10:user: ␛[31mred␛[0m");
+}
+
+#[test]
+fn json_names_the_place_in_utf_16_units() {
+    let s = Sandbox::with(&[TOUR]);
+    s.put("s.jsonl", spelled(&[r"\ud83c\udf89 caf\u00e9 needle"]));
+    let found = rows(&s.run("grep --json 'é needle' ./s.jsonl"));
+    assert_eq!(
+        found,
+        [json!({
+            "path": "./s.jsonl", "sessionId": "s", "id": "e0", "line": 2, "role": "user", "field": "message.content",
+            "start": 6, "end": 14, "snippet": "🎉 café needle", "timestamp": "2026-05-01T10:00:00.000Z",
+        })]
+    );
+    // Each hit is where it says, in the entry that it names.
+    let found = rows(&s.run("grep --json -i ferry ./tour.jsonl"));
+    assert!(found.len() > 3);
+    for hit in found {
+        let id = hit["id"].as_str().unwrap();
+        let entry: Value = serde_json::from_str(&s.run(&format!("show ./tour.jsonl {id} --json"))).unwrap();
+        let pointer =
+            format!("/{}", hit["field"].as_str().unwrap().replace(['.', '['], "/").replace(']', ""));
+        let units: Vec<u16> = entry.pointer(&pointer).unwrap().as_str().unwrap().encode_utf16().collect();
+        let at = |key: &str| hit[key].as_u64().unwrap() as usize;
+        let matched = String::from_utf16(&units[at("start")..at("end")]).unwrap();
+        assert_eq!(matched.to_lowercase(), "ferry", "{hit}");
+        assert_eq!(hit["timestamp"], entry["timestamp"]);
+    }
+}
+
+#[test]
+fn counts_and_lists() {
+    let s = Sandbox::with(&[TOUR, "omp.jsonl", "v1.jsonl"]);
+    assert_snapshot!(s.run("grep -ci ferry ./tour.jsonl"), @"12");
+    assert_snapshot!(s.run("grep -ci ferry ."), @"./tour.jsonl:12");
+    assert_snapshot!(s.run("grep -li ferry ."), @"./tour.jsonl");
+    assert_snapshot!(s.run("grep -l --json -i ferry ."), @r#"{"path":"./tour.jsonl","sessionId":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70"}"#);
+    assert_snapshot!(s.run("grep -c --json -i ferry ."), @r#"{"path":"./tour.jsonl","sessionId":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","count":12}"#);
+    let none = s.pisess("grep -c nowhere .").done();
+    assert_eq!((none.code, none.text().as_str(), none.stderr.as_str()), (1, "", ""));
+}
+
+#[test]
+fn roles_branches_and_data_are_chosen() {
+    let s = Sandbox::with(&[TOUR, "two-branches.jsonl"]);
+    let count = |line: &str| -> u64 {
+        let done = s.pisess(line).done();
+        done.text().lines().next().map_or(0, |count| count.parse().unwrap())
+    };
+    let all = count("grep -c paper ./two-branches.jsonl");
+    let active = count("grep -c --active paper ./two-branches.jsonl");
+    let user = count("grep -c --role user paper ./two-branches.jsonl");
+    let assistant = count("grep -c --role assistant paper ./two-branches.jsonl");
+    assert!(active < all && user < all && assistant < all, "{all} {active} {user} {assistant}");
+    assert_eq!(count("grep -c --role user --role assistant paper ./two-branches.jsonl"), all);
+    // Signatures are data.
+    assert_eq!(count("grep -cw sig ./tour.jsonl"), 0);
+    assert!(count("grep -cw --raw sig ./tour.jsonl") > 0);
+    assert_snapshot!(s.unchanged("grep --role tool paper ./two-branches.jsonl"), @r#"
+    2> pisess: --role: "tool" is not a role or type of entries (hint: roles are user, assistant, toolResult, bashExecution, custom; types compaction, branch_summary, label, session_info)
+    exit 2
+    "#);
+}
+
+#[test]
+fn old_sessions_have_the_ids_of_their_migration() {
+    for name in ["v1.jsonl", "v2.jsonl", "draft-tree.jsonl"] {
+        let s = Sandbox::with(&[name]);
+        let before = s.run(&format!("grep -i the ./{name}"));
+        assert!(before.lines().count() > 0, "{name}");
+        s.pisess(&format!("migrate ./{name}")).done();
+        assert_eq!(s.run(&format!("grep -i the ./{name}")), before, "{name}");
+        for row in before.lines() {
+            let id = row.split(':').next().unwrap();
+            assert!(s.pisess(&format!("show ./{name} {id}")).done().code == 0, "{row}");
+        }
+    }
+}
+
+#[test]
+fn an_entry_without_an_id_is_named_by_its_line() {
+    let s = Sandbox::new();
+    let lines = spelled(&["needle"]).replace(r#""id":"e0","#, "");
+    s.put("s.jsonl", lines);
+    let row = s.run("grep needle ./s.jsonl");
+    assert_eq!(row, ":2:user: needle\n");
+    assert!(s.pisess("show ./s.jsonl :2").done().text().contains("needle"));
+}
+
+#[test]
+fn standard_input_is_searched() {
+    let s = Sandbox::new();
+    let found = s.pisess("grep midnight -").stdin(fixture(TOUR)).done().quiet();
+    assert_eq!(found, { Sandbox::with(&[TOUR]).run("grep midnight ./tour.jsonl") });
+    assert_snapshot!(s.pisess("grep x - ./a").done().fails(2), @"standard input is read by itself (hint: give - alone)");
+    assert_snapshot!(s.pisess("grep x -").typed().done().fails(2), @"read standard input: it is a terminal (hint: give the path of a session, or pipe one in)");
+}
+
+#[test]
+fn what_cannot_be_searched_is_reported_and_the_rest_is_searched() {
+    let s = Sandbox::with(&[TOUR]);
+    s.put("a.jsonl", "no session midnight\n");
+    s.put("b.jsonl", "");
+    s.put("notes.txt", "midnight");
+    s.put("c.jsonl", format!("{}{}", spelled(&["midnight"]), "{\"torn midnight\n{} midnight\n{\"midnight"));
+    let found = s.pisess("grep -c midnight .").done();
+    assert_eq!((found.text().as_str(), found.code), ("./c.jsonl:1\n./tour.jsonl:8\n", 0));
+    assert_snapshot!(found.stderr, @r#"
+    pisess: note: ./a.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    pisess: note: ./b.jsonl: the file is empty (hint: an agent writes the header with the first message)
+    pisess: note: ./c.jsonl: 2 lines that may match are not JSON, from line 3 (hint: pisess check ./c.jsonl)
+    "#);
+    let named = s.pisess("grep -l midnight ./none ./tour.jsonl ./a.jsonl").done();
+    assert_eq!((named.text().as_str(), named.code), ("./tour.jsonl\n", 2));
+    assert_snapshot!(named.stderr, @r#"
+    pisess: cannot read ./none: no such file or folder
+    pisess: ./a.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    "#);
+    assert_snapshot!(s.unchanged("grep midnight ./a.jsonl"), @r#"
+    2> pisess: ./a.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    exit 2
+    "#);
+    assert_eq!(s.pisess("grep -q -c midnight .").done().stderr, "");
+}
+
+#[test]
+fn wrong_patterns_and_options_are_refused() {
+    let s = Sandbox::with(&[TOUR]);
+    for line in [
+        "grep '(' ./tour.jsonl",
+        "grep -e 'a)' -e '(b' ./tour.jsonl",
+        "grep x --since tomorrow ./tour.jsonl",
+        "grep x --all ./tour.jsonl",
+        "grep -l -c x ./tour.jsonl",
+        "grep",
+    ] {
+        s.pisess(line).done().fails(2);
+    }
+    assert_snapshot!(s.pisess("grep '(' ./tour.jsonl").done().fails(2), @"the pattern: unclosed group: ( (hint: -F takes it as literal text)");
+    assert_eq!(s.run("grep -F '\"left 23 h ago\"' -c ./tour.jsonl"), "2\n");
+}
+
+/// The sessions of the current folder, of both agents, and of all folders.
+#[test]
+fn without_a_path_the_stores_are_searched() {
+    let s = Sandbox::new();
+    let home = s.path("home");
+    let call = |line: &str| s.pisess(line).env("HOME", home.to_str().unwrap()).done();
+    assert_eq!(call("grep -l hello").code, 1);
+    let folder = s.path("");
+    let folder = folder.to_str().unwrap().trim_matches('/').replace('/', "-");
+    s.put(&format!("home/.pi/agent/sessions/--{folder}--/a.jsonl"), spelled(&["hello"]));
+    s.put("home/.pi/agent/sessions/--other--/b.jsonl", spelled(&["hello"]));
+    s.put("home/.omp/agent/sessions/-x/c.jsonl", spelled(&["hello"]));
+    s.put("home/.omp/agent/sessions/-x/c/1.jsonl", spelled(&["hello"]));
+    assert_eq!(call("grep -l hello").text().lines().count(), 1);
+    assert_eq!(call("grep -l --all hello").text().lines().count(), 4);
+    // A flat folder holds sessions of all projects.
+    s.put("flat/d.jsonl", spelled(&["hello"]));
+    s.put(
+        "flat/e.jsonl",
+        spelled(&["hello"]).replace("\"/p\"", &format!("{:?}", s.path("").to_str().unwrap())),
+    );
+    let flat = s.path("flat");
+    let flat = s.pisess("grep -l hello").env("PI_CODING_AGENT_SESSION_DIR", flat.to_str().unwrap()).done();
+    assert_eq!(flat.text(), "./flat/e.jsonl\n");
+}

@@ -1,0 +1,260 @@
+//! `pisess stats`: what sessions took.
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+const TOUR: &str = "tour.jsonl";
+
+fn rows(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A session of one turn that began at this time.
+fn turn(id: &str, time: &str, cost: &str) -> String {
+    let header =
+        format!(r#"{{"type":"session","version":3,"id":"{id}","timestamp":"{time}:00.000Z","cwd":"/p"}}"#);
+    let user = format!(
+        r#"{{"type":"message","id":"u{id}","parentId":null,"timestamp":"{time}:01.000Z","message":{{"role":"user","content":"x"}}}}"#
+    );
+    let assistant = format!(
+        r#"{{"type":"message","id":"a{id}","parentId":"u{id}","timestamp":"{time}:11.000Z","message":{{"role":"assistant","provider":"p","model":"m","content":[],"usage":{{"input":1000,"output":20,"cacheRead":3,"cacheWrite":4{cost}}}}}}}"#
+    );
+    format!("{header}\n{user}\n{assistant}\n")
+}
+
+const PRICED: &str = r#","cost":{"total":0.25}"#;
+
+#[test]
+fn one_session_reads_as_in_pi() {
+    let s = Sandbox::with(&[TOUR, "omp.jsonl"]);
+    assert_snapshot!(s.unchanged("stats ./tour.jsonl"), @"
+    messages     25 (6 user, 12 assistant, 7 tool results)
+    tools        7 calls, 1 failed
+    input        6,020
+    output       1,159
+    cache read   27,170
+    cache write  0
+    tokens       34,349
+    cost         $0.0354
+    time         1m55s
+    files        2
+    ");
+    assert_snapshot!(s.unchanged("stats --json ./tour.jsonl"), @r#"{"sessions":1,"messages":25,"userMessages":6,"assistantMessages":12,"toolResults":7,"toolCalls":7,"toolFailures":1,"tokens":{"input":6020,"output":1159,"cacheRead":27170,"cacheWrite":0,"total":34349},"cost":0.035445000000000004,"unpriced":0,"files":2,"seconds":115}"#);
+    assert_snapshot!(s.unchanged("stats ./omp.jsonl"), @"
+    messages     7 (1 user, 4 assistant, 2 tool results)
+    tools        2 calls, 0 failed
+    input        4,800
+    output       720
+    cache read   36,000
+    cache write  0
+    tokens       41,520
+    cost         $0.0252
+    time         21s
+    files        0
+    ");
+    assert_eq!(s.pisess("stats -").stdin(fixture(TOUR)).done().quiet(), s.run("stats ./tour.jsonl"));
+}
+
+#[test]
+fn a_table_for_each_key() {
+    let s = Sandbox::with(&[TOUR, "omp.jsonl"]);
+    for by in ["session", "model", "day", "week", "month", "project", "tool"] {
+        let json = rows(&s.run(&format!("stats --by {by} --json .")));
+        assert!(json.iter().all(|row| row.get(by).is_some()), "{json:?}");
+        // The table has a row for each, above them their names and below them the total.
+        let table = s.run(&format!("stats --by {by} ."));
+        let lines = table.lines().filter(|line| !line.contains("unpriced:")).count();
+        assert_eq!(lines, json.len() + 1 + usize::from(json.len() > 1), "{table}");
+    }
+    assert_snapshot!(s.run("stats --by model ."), @"
+    model                        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
+    anthropic/claude-sonnet-4-5         2        25      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m16s      2
+    ");
+    assert_snapshot!(s.run("stats --by tool ./tour.jsonl"), @"
+    tool   sessions  calls  failed  time  files
+    edit          1      2       0    6s      1
+    bash          1      2       1   19s      0
+    grep          1      1       0    3s      0
+    read          1      1       0    3s      0
+    write         1      1       0    3s      1
+    total         1      7       1   34s      2
+    ");
+    assert_snapshot!(s.run("stats --by week ."), @"
+    week        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
+    2026-03-09         2        32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m16s      2
+    ");
+}
+
+#[test]
+fn a_terminal_gets_bars_and_what_fits() {
+    let s = Sandbox::with(&[TOUR, "omp.jsonl"]);
+    assert_snapshot!(s.pisess("stats --by day --color never .").terminal(160).done(), @"
+    day         sessions  messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
+    2026-03-14         2        32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m16s      2  ████████████████████
+    ");
+    let narrow = s.pisess("stats --by session --color never .").terminal(60).done().quiet();
+    assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
+    assert_snapshot!(narrow, @"
+    session                    input  total tokens     cost
+    6e8a4d70  2026-03-14  f…   6,020        34,349  $0.0354
+    456789ab  2026-03-14  p…   4,800        41,520  $0.0252
+    total                     10,820        75,869  $0.0606
+    ");
+}
+
+#[test]
+fn each_billed_entry_is_a_row() {
+    let s = Sandbox::with(&[TOUR]);
+    let entries = rows(&s.run("stats --by entry --json ./tour.jsonl"));
+    let whole: Value = serde_json::from_str(&s.run("stats --json ./tour.jsonl")).unwrap();
+    let sum = |of: &dyn Fn(&Value) -> f64| entries.iter().map(of).sum::<f64>();
+    assert_eq!(
+        sum(&|row| row["tokens"]["total"].as_f64().unwrap()),
+        whole["tokens"]["total"].as_f64().unwrap()
+    );
+    assert_eq!(sum(&|row| row["cost"].as_f64().unwrap_or(0.0)), whole["cost"].as_f64().unwrap());
+    assert_eq!(
+        entries[0],
+        json!({
+            "path": "./tour.jsonl", "sessionId": "019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70", "id": "c25f81e7", "parentId": "0d9a6c31",
+            "line": 5, "role": "assistant", "provider": "anthropic", "model": "claude-sonnet-4-5", "tool": null,
+            "timestamp": "2026-03-14T09:27:46.589Z",
+            "tokens": {"input": 2140, "output": 96, "cacheRead": 0, "cacheWrite": 0, "total": 2236}, "cost": 0.00786,
+        })
+    );
+    assert_snapshot!(s.run("stats --by entry ./tour.jsonl").lines().next().unwrap(), @"c25f81e7  2026-03-14T09:27:46.589Z  assistant       2140       96         0        0    $0.0079  anthropic/claude-sonnet-4-5");
+}
+
+#[test]
+fn copies_count_once_but_in_the_table_of_entries() {
+    let s = Sandbox::with(&[TOUR]);
+    let alone = s.run("stats --json ./tour.jsonl");
+    s.pisess("fork ./tour.jsonl -o ./fork.jsonl").done();
+    s.put("copy/backup.jsonl", fixture(TOUR));
+    let value: Value = serde_json::from_str(&s.run("stats --json ./tour.jsonl ./copy ./fork.jsonl")).unwrap();
+    assert_eq!(value, serde_json::from_str::<Value>(&alone).unwrap());
+    let entries = |line: &str| rows(&s.run(line)).len();
+    let one = entries("stats --by entry --json ./tour.jsonl");
+    assert_eq!(entries("stats --by entry --json ./tour.jsonl ./copy"), 2 * one);
+    // Of a version without ids, too.
+    let old = Sandbox::with(&["v1.jsonl"]);
+    old.put("copy.jsonl", fixture("v1.jsonl"));
+    assert_eq!(old.run("stats --json ."), old.run("stats --json ./v1.jsonl"));
+}
+
+#[test]
+fn a_missing_cost_is_said() {
+    let s = Sandbox::new();
+    s.put("a.jsonl", turn("a", "2026-05-01T10:00", PRICED));
+    s.put("b.jsonl", turn("b", "2026-05-01T11:00", ""));
+    assert_snapshot!(s.run("stats ."), @"
+    sessions     2
+    messages     4 (2 user, 2 assistant, 0 tool results)
+    tools        0 calls, 0 failed
+    input        2,000
+    output       40
+    cache read   6
+    cache write  8
+    tokens       2,054
+    cost         $0.2500
+    time         20s
+    files        0
+    1 of 2 requests unpriced: the files hold no cost for them
+    ");
+    assert_snapshot!(s.run("stats ./b.jsonl"), @"
+    messages     2 (1 user, 1 assistant, 0 tool results)
+    tools        0 calls, 0 failed
+    input        1,000
+    output       20
+    cache read   3
+    cache write  4
+    tokens       1,027
+    cost         unpriced
+    time         10s
+    files        0
+    1 of 1 requests unpriced: the files hold no cost for them
+    ");
+    let value: Value = serde_json::from_str(&s.run("stats --json .")).unwrap();
+    assert_eq!((&value["unpriced"], &value["cost"]), (&json!(1), &json!(0.25)));
+}
+
+#[test]
+fn days_are_local_and_weeks_begin_on_monday() {
+    let s = Sandbox::new();
+    for (name, time) in [("a", "2026-05-03T21:30"), ("b", "2026-05-03T22:30"), ("c", "2026-04-30T23:30")] {
+        s.put(&format!("{name}.jsonl"), turn(name, time, PRICED));
+    }
+    let keys = |by: &str, zone: &str| {
+        let done = s.pisess(&format!("stats --by {by} --json .")).env("TZ", zone).real();
+        let list = rows(&done.quiet()).into_iter().map(|row| row[by].as_str().unwrap().to_owned());
+        list.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(keys("day", "UTC"), "2026-04-30 2026-05-03");
+    assert_eq!(keys("day", "CET-1CEST,M3.5.0,M10.5.0/3"), "2026-05-01 2026-05-03 2026-05-04");
+    assert_eq!(keys("week", "UTC"), "2026-04-27");
+    assert_eq!(keys("week", "CET-1CEST,M3.5.0,M10.5.0/3"), "2026-04-27 2026-05-04");
+    assert_eq!(keys("month", "UTC"), "2026-04 2026-05");
+    assert_eq!(keys("month", "CET-1CEST,M3.5.0,M10.5.0/3"), "2026-05");
+}
+
+#[test]
+fn since_leaves_older_entries_out() {
+    let s = Sandbox::new();
+    for (name, time) in [("a", "2026-04-20T10:00"), ("b", "2026-05-01T10:00"), ("c", "2026-05-04T11:30")] {
+        s.put(&format!("{name}.jsonl"), turn(name, time, PRICED));
+    }
+    let sessions = |since: &str| {
+        let value: Value = serde_json::from_str(&s.run(&format!("stats --json --since {since} ."))).unwrap();
+        value["sessions"].as_u64().unwrap()
+    };
+    // The present is 2026-05-04 12:00.
+    let counts =
+        ["1h", "24h", "3d", "4d", "2w", "3w", "2026-05-01", "2026-05", "2026-05-01T10:00:02Z"].map(sessions);
+    assert_eq!(counts, [1, 1, 1, 2, 2, 3, 2, 2, 2]);
+    for wrong in ["", "x", "7", "d", "-1d", "2026-13-01", "yesterday"] {
+        s.pisess(&format!("stats --since '{wrong}' .")).done().fails(2);
+    }
+    assert_snapshot!(s.pisess("stats --since yesterday .").done().fails(2), @r#"--since: "yesterday" is not a time (hint: give 12h, 7d or 2w, a date as 2026-11-01, or a time as 2026-11-01T12:00:00Z)"#);
+}
+
+#[test]
+fn what_sub_agents_used_is_counted_once() {
+    let s = Sandbox::new();
+    let usage =
+        r#""usage":{"input":5,"output":5,"cacheRead":0,"cacheWrite":0,"totalTokens":10,"cost":{"total":1}}"#;
+    let task = format!(
+        "{}{}\n",
+        turn("a", "2026-05-01T10:00", PRICED),
+        format_args!(
+            r#"{{"type":"message","id":"t","parentId":"aa","timestamp":"2026-05-01T10:01:00.000Z","message":{{"role":"toolResult","toolName":"task","content":[],"details":{{{usage}}}}}}}"#
+        )
+    );
+    s.put("x/s.jsonl", &task);
+    let cost = |line: &str| serde_json::from_str::<Value>(&s.run(line)).unwrap()["cost"].clone();
+    assert_eq!(cost("stats --json ./x"), json!(1.25));
+    s.put("x/s/1.jsonl", turn("b", "2026-05-01T10:00", r#","cost":{"total":1}"#));
+    assert_eq!(cost("stats --json ./x"), json!(1.25));
+    assert_eq!(cost("stats --json ./x/s.jsonl"), json!(1.25));
+    // What advisors use is in no result.
+    s.put("x/s/__advisor.jsonl", turn("c", "2026-05-01T10:00", r#","cost":{"total":1}"#));
+    assert_eq!(cost("stats --json ./x"), json!(2.25));
+}
+
+#[test]
+fn damage_is_noted_and_the_rest_is_counted() {
+    let s = Sandbox::new();
+    s.put("a.jsonl", format!("{}{{\"torn\n", turn("a", "2026-05-01T10:00", PRICED)));
+    s.put("b.jsonl", "no session\n");
+    let done = s.pisess("stats --json .").done();
+    let value: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!((done.code, &value["sessions"]), (0, &json!(1)));
+    assert_snapshot!(done.stderr, @r#"
+    pisess: note: ./a.jsonl: 1 line is not JSON, from line 4 (hint: pisess check ./a.jsonl)
+    pisess: note: ./b.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    "#);
+    assert_eq!(s.pisess("stats ./b.jsonl ./a.jsonl").done().code, 2);
+    s.pisess("stats ./b.jsonl").done().fails(2);
+    // Nothing at all is an answer, too.
+    assert_eq!(Sandbox::new().run("stats --by day ."), "");
+}
