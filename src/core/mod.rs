@@ -25,7 +25,6 @@ pub mod stretches;
 
 pub mod content;
 pub mod record;
-pub mod search;
 
 pub mod labels;
 pub mod reference;
