@@ -46,6 +46,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand context 'Print what the model would see at an entry'
             cand export 'Export a session as a page or a document'
             cand check 'Tell what is wrong with session files, and repair it'
+            cand redact 'Write a copy of a session without its secrets'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'pisess;migrate'= {
@@ -409,6 +410,25 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
+        &'pisess;redact'= {
+            cand --env-file 'Also take out the values of this dotenv file'
+            cand --secret-file 'Also take out the lines of this file, one secret per line'
+            cand -o 'Write the result to PATH (- is standard output), not to the session'
+            cand --output 'Write the result to PATH (- is standard output), not to the session'
+            cand --wait 'Seconds to wait for the session''s lock'
+            cand --color 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set'
+            cand --paths 'Replace home folders by ~ and user names by user'
+            cand --keep-images 'Keep images, which cannot be searched for secrets'
+            cand --check 'Report secrets and write nothing; exit 1 if there are any'
+            cand -n 'Write nothing, print what would be written'
+            cand --dry-run 'Write nothing, print what would be written'
+            cand --force 'Override refusals, such as overwriting an existing output'
+            cand --json 'Print the result as JSON (with -n, the plan)'
+            cand -q 'Print no notes, only errors'
+            cand --quiet 'Print no notes, only errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'pisess;help'= {
             cand migrate 'Bring old session files to version 3'
             cand tree 'Draw the conversation as a tree'
@@ -430,6 +450,7 @@ set edit:completion:arg-completer[pisess] = {|@words|
             cand context 'Print what the model would see at an entry'
             cand export 'Export a session as a page or a document'
             cand check 'Tell what is wrong with session files, and repair it'
+            cand redact 'Write a copy of a session without its secrets'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'pisess;help;migrate'= {
@@ -471,6 +492,8 @@ set edit:completion:arg-completer[pisess] = {|@words|
         &'pisess;help;export'= {
         }
         &'pisess;help;check'= {
+        }
+        &'pisess;help;redact'= {
         }
         &'pisess;help;help'= {
         }

@@ -49,7 +49,9 @@ complete -c pisess -n "__fish_pisess_needs_command" -f -a "stats" -d 'Count toke
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "switch" -d 'Go on from another entry'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "pop" -d 'Take the last question back, and leave a summary of what came after it'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "context" -d 'Print what the model would see at an entry'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "export" -d 'Export a session as a page or a document'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "check" -d 'Tell what is wrong with session files, and repair it'
+complete -c pisess -n "__fish_pisess_needs_command" -f -a "redact" -d 'Write a copy of a session without its secrets'
 complete -c pisess -n "__fish_pisess_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c pisess -n "__fish_pisess_using_subcommand migrate" -l backup -d 'Keep the old file too, with SUFFIX behind its name' -r
 complete -c pisess -n "__fish_pisess_using_subcommand migrate" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
@@ -87,6 +89,7 @@ complete -c pisess -n "__fish_pisess_using_subcommand path" -l ids -d 'Print the
 complete -c pisess -n "__fish_pisess_using_subcommand path" -l json -d 'Print the entries themselves, as version 3 stores them'
 complete -c pisess -n "__fish_pisess_using_subcommand path" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand path" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand show" -l renderer -d 'Command that turns custom entries of TYPE into Markdown' -r
 complete -c pisess -n "__fish_pisess_using_subcommand show" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'In any case'
 never\t'Never'"
@@ -329,6 +332,18 @@ complete -c pisess -n "__fish_pisess_using_subcommand context" -l tokens -d 'Pri
 complete -c pisess -n "__fish_pisess_using_subcommand context" -l json -d 'Print JSON (which the context is in any case)'
 complete -c pisess -n "__fish_pisess_using_subcommand context" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand context" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand export" -l as -d 'Format of the output' -r -f -a "html\t'A page with the tree, the path to each entry, and search'
+markdown\t'The path as a document'"
+complete -c pisess -n "__fish_pisess_using_subcommand export" -s o -l output -d 'Write to PATH (- is standard output)' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand export" -l renderer -d 'Command that turns custom entries of TYPE into Markdown' -r
+complete -c pisess -n "__fish_pisess_using_subcommand export" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand export" -l static -d 'Write HTML of one path, without scripts'
+complete -c pisess -n "__fish_pisess_using_subcommand export" -l force -d 'Override refusals, such as overwriting an existing output'
+complete -c pisess -n "__fish_pisess_using_subcommand export" -l json -d 'Print the result as JSON'
+complete -c pisess -n "__fish_pisess_using_subcommand export" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c pisess -n "__fish_pisess_using_subcommand check" -l backup -d 'Repair in place, and keep the old file with SUFFIX behind its name' -r
 complete -c pisess -n "__fish_pisess_using_subcommand check" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
 complete -c pisess -n "__fish_pisess_using_subcommand check" -l wait -d 'Seconds to wait for the session\'s lock' -r
@@ -342,23 +357,40 @@ complete -c pisess -n "__fish_pisess_using_subcommand check" -l force -d 'Overri
 complete -c pisess -n "__fish_pisess_using_subcommand check" -l json -d 'Print the result as JSON (with -n, the plan)'
 complete -c pisess -n "__fish_pisess_using_subcommand check" -s q -l quiet -d 'Print no notes, only errors'
 complete -c pisess -n "__fish_pisess_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "migrate" -d 'Bring old session files to version 3'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "tree" -d 'Draw the conversation as a tree'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "path" -d 'List the entries from the root to an entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "show" -d 'Show entries in full'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "label" -d 'Name an entry, take its name off, or list the names'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "append" -d 'Add entries: messages, notes, settings, a name'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "edit" -d 'Change what the model sees of an entry, and leave the entry as it is'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "pick" -d 'Copy entries to the leaf, or onto another entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "merge" -d 'Bring another branch back as a summary at the leaf'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "branches" -d 'List the branches'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "grep" -d 'Search the text of sessions'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "stats" -d 'Count tokens, cost, messages, tools and time'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "switch" -d 'Go on from another entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "pop" -d 'Take the last question back, and leave a summary of what came after it'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "context" -d 'Print what the model would see at an entry'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "check" -d 'Tell what is wrong with session files, and repair it'
-complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c pisess -n "__fish_pisess_using_subcommand redact" -l env-file -d 'Also take out the values of this dotenv file' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand redact" -l secret-file -d 'Also take out the lines of this file, one secret per line' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand redact" -s o -l output -d 'Write the result to PATH (- is standard output), not to the session' -r -F
+complete -c pisess -n "__fish_pisess_using_subcommand redact" -l wait -d 'Seconds to wait for the session\'s lock' -r
+complete -c pisess -n "__fish_pisess_using_subcommand redact" -l color -d 'Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'In any case'
+never\t'Never'"
+complete -c pisess -n "__fish_pisess_using_subcommand redact" -l paths -d 'Replace home folders by ~ and user names by user'
+complete -c pisess -n "__fish_pisess_using_subcommand redact" -l keep-images -d 'Keep images, which cannot be searched for secrets'
+complete -c pisess -n "__fish_pisess_using_subcommand redact" -l check -d 'Report secrets and write nothing; exit 1 if there are any'
+complete -c pisess -n "__fish_pisess_using_subcommand redact" -s n -l dry-run -d 'Write nothing, print what would be written'
+complete -c pisess -n "__fish_pisess_using_subcommand redact" -l force -d 'Override refusals, such as overwriting an existing output'
+complete -c pisess -n "__fish_pisess_using_subcommand redact" -l json -d 'Print the result as JSON (with -n, the plan)'
+complete -c pisess -n "__fish_pisess_using_subcommand redact" -s q -l quiet -d 'Print no notes, only errors'
+complete -c pisess -n "__fish_pisess_using_subcommand redact" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "migrate" -d 'Bring old session files to version 3'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "tree" -d 'Draw the conversation as a tree'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "path" -d 'List the entries from the root to an entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "show" -d 'Show entries in full'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "label" -d 'Name an entry, take its name off, or list the names'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "append" -d 'Add entries: messages, notes, settings, a name'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "edit" -d 'Change what the model sees of an entry, and leave the entry as it is'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "pick" -d 'Copy entries to the leaf, or onto another entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "fork" -d 'Copy the path to an entry, or the whole tree, into a new session'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "compact" -d 'Summarise the older part of the conversation and go on from there'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "summarize" -d 'Go to another entry and leave a summary of the branch behind'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "merge" -d 'Bring another branch back as a summary at the leaf'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "branches" -d 'List the branches'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "grep" -d 'Search the text of sessions'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "stats" -d 'Count tokens, cost, messages, tools and time'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "switch" -d 'Go on from another entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "pop" -d 'Take the last question back, and leave a summary of what came after it'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "context" -d 'Print what the model would see at an entry'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "export" -d 'Export a session as a page or a document'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "check" -d 'Tell what is wrong with session files, and repair it'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "redact" -d 'Write a copy of a session without its secrets'
+complete -c pisess -n "__fish_pisess_using_subcommand help; and not __fish_seen_subcommand_from migrate tree path show label append edit pick fork compact summarize merge branches grep stats switch pop context export check redact help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

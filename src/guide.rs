@@ -1,9 +1,9 @@
-//! What `--help`, the man pages and the documents say alike, as values, so that it is said once.
+//! The texts that `--help`, the man pages and the documents share, as values, so that each is written once.
 //!
-//! The commands show parts of it behind their options; `tests/it/generated.rs` makes the man pages
-//! from all of it, and `tests/it/readme.rs` holds the README against it and runs the examples.
+//! The commands print parts of them after their options. `tests/it/generated.rs` generates the man pages
+//! from all of them; `tests/it/documents.rs` compares the README with them and runs the examples.
 
-/// A row of a table: what stands there, and what it means.
+/// A row of a table: a form and its meaning.
 pub type Row = (&'static str, &'static str);
 
 /// The exit codes.
@@ -17,228 +17,238 @@ pub const EXIT_CODES: [Row; 5] = [
 
 /// The forms of a reference to an entry.
 pub const REFERENCES: [Row; 9] = [
-    ("@", "the leaf, where the conversation stands"),
-    ("root", "before the first entry: the empty conversation"),
-    (":12", "the entry on line 12 of the file, counted from 1"),
+    ("@", "the leaf, from which the conversation continues"),
+    ("root", "the empty conversation, before the first entry"),
+    (":12", "the entry on line 12 of the file, counting from 1"),
     ("id:X", "the entry with id X"),
     ("label:X", "the entry labelled X"),
-    ("X", "an id, else a label, else the start of an id (4 characters or more)"),
-    ("REF^", "the parent of REF; above a first entry is root"),
+    ("X", "an id, else a label, else an id prefix (at least 4 characters)"),
+    ("REF^", "the parent of REF; the parent of a first entry is root"),
     ("REF~3", "the third ancestor of REF"),
-    ("REF^{user}", "the nearest entry of that kind at or above REF: a role or a type"),
+    ("REF^{user}", "the nearest entry with that role or type, at REF or above it"),
 ];
 
-/// How references are read.
+/// The rules by which references are resolved.
 pub const REFERENCE_RULES: &str = "\
-Wherever REF stands, an entry is named. The whole text is tried as a name first, then suffixes come off \
-from the right; upper and lower case differ. An unknown or ambiguous reference is an error (exit 2) that \
-names the candidates. In a shell, quote what holds a brace or begins with a tilde.";
+REF arguments name an entry in any of the forms below. The whole text is tried as a name first; then \
+suffixes are removed from the right. References are case-sensitive. An unknown or ambiguous reference is an \
+error (exit 2), and the message lists the candidates. In a shell, quote a reference that contains a brace or \
+begins with a tilde.";
 
 /// The environment variables that are read.
 pub const ENVIRONMENT: [Row; 8] = [
-    ("NO_COLOR", "when it is not empty, `--color auto` does not colour"),
-    ("TERM", "when it is `dumb`, `--color auto` does not colour"),
-    ("TZ", "the time zone in which times are shown; files always hold UTC"),
+    ("NO_COLOR", "if not empty, `--color auto` does not use colour"),
+    ("TERM", "if `dumb`, `--color auto` does not use colour"),
+    ("TZ", "time zone in which times are displayed; files always contain UTC"),
     (
         "HOME",
-        "shown as `~` in paths of tool calls; in `fork --cwd`, part of how oh-my-pi names its folders (so is TMPDIR)",
+        "displayed as `~` in paths of tool calls; with `fork --cwd`, also used to derive oh-my-pi's directory names (as is TMPDIR)",
     ),
-    ("PATH", "where the programs of further commands are; only its absolute folders count"),
-    ("PISESS_HOOK", "the hook of every command that has `--hook` and is called without it; empty is none"),
+    ("PATH", "directories searched for the programs of further commands; only absolute ones are used"),
+    ("PISESS_HOOK", "default for `--hook` in every command that has the option; ignored if empty"),
     (
         "PISESS_NOW",
-        "the time to write instead of now, as in 2026-01-31T12:00:00Z: for scripts and tests whose output must not change",
+        "time to write in place of the current time, such as 2026-01-31T12:00:00Z; for scripts and tests that need reproducible output",
     ),
     (
         "PISESS_ID_SEED",
-        "a text from which new ids are made instead of at random; ids that are taken are skipped",
+        "text from which new ids are derived, in place of random ones; ids already in use are skipped",
     ),
 ];
 
-/// A part of the main man page: a heading and paragraphs. What stands in backticks is literal.
+/// A section of the main man page: a heading and paragraphs. Text in backticks is literal.
 pub struct Section {
-    /// Its heading.
+    /// The heading.
     pub title: &'static str,
-    /// Its paragraphs.
+    /// The paragraphs.
     pub paragraphs: &'static [&'static str],
 }
 
-/// What a session is, for those who only read the main page.
+/// An introduction to sessions, for readers of the main page only.
 pub const SESSIONS: Section = Section {
     title: "SESSIONS",
     paragraphs: &[
-        "A session is a file of JSON lines: a header, then entries. Each entry names its parent, so that the \
-         entries form a tree. The last entry of the file is the `leaf`, where the conversation stands; what a \
-         model sees is made from the `path` from the root to the leaf. The other branches stay in the file.",
-        "pi keeps its sessions below `~/.pi/agent/sessions`, oh-my-pi below `~/.omp/agent/sessions`. Both call \
-         their format version 3; whose file it is, is told by what only one of them writes. Older files \
-         (version 1, version 2, the draft of the tree format) are read as if they were migrated, and keep the \
-         ids that are shown once they are. Files of pi's other tools (version 4) are refused.",
-        "Where SESSION is asked for, `-` is standard input.",
+        "A session is a file of JSON lines: a header followed by entries. Each entry names its parent, so \
+         the entries form a tree. The last entry of the file is the `leaf`, from which the conversation \
+         continues; the context that a model sees is built from the `path` from the root to the leaf. All \
+         other branches remain in the file.",
+        "pi keeps its sessions below `~/.pi/agent/sessions`, oh-my-pi below `~/.omp/agent/sessions`. Both \
+         call their format version 3; a file is attributed to one of them by content that only that agent \
+         writes. Older files (version 1, version 2 and the draft of the tree format) are read as if they had \
+         been migrated, and the ids displayed are those they keep after a migration. Files of pi's other \
+         tools (version 4) are refused.",
+        "A SESSION argument of `-` means standard input.",
     ],
 };
 
-/// Standard output and the others.
+/// The use of standard input, output and error.
 pub const STREAMS: Section = Section {
     title: "STREAMS",
     paragraphs: &[
-        "Standard output is data, standard error is talk; `-q` silences notes, not errors. A pipe that is \
-         closed by its reader is success.",
-        "Text for people is coloured only on a terminal, is cut to its width there, and reads in full without \
-         colour. It never holds a control character, an escape sequence or a mark that changes the direction \
-         of writing, also in a pipe. Data that is asked for as it is (`--json`, `context --as text`, lines of \
-         a session) is raw in a pipe and made visible on a terminal.",
-        "A command that changes a session given by path changes that file; given `-` it writes the whole \
-         resulting session to standard output. `-o` writes it elsewhere and leaves the session alone. What \
-         was made (the id of the new entry, the path of the new file, the text to be edited again) goes to \
-         standard output, or to standard error where that carries the session.",
-        "A file that is partly damaged is read past the damage: malformed lines, a torn end, invalid UTF-8, \
-         cycles. They are noted once on standard error and carried along byte for byte.",
+        "Standard output carries data, standard error carries diagnostics; `-q` suppresses notes, but not \
+         errors. If the reader closes the pipe early, the command still succeeds.",
+        "Human-readable output is coloured and truncated to the terminal width only on a terminal, and its \
+         meaning never depends on colour. It never contains control characters, escape sequences or \
+         characters that change the direction of writing, not even in a pipe. Data requested verbatim \
+         (`--json`, `context --as text`, lines of a session) is unchanged in a pipe and escaped on a \
+         terminal.",
+        "A command that changes a session given by path changes that file; given `-`, it writes the whole \
+         resulting session to standard output. With `-o` the result is written elsewhere and the session is \
+         left unchanged. The outcome (the id of the new entry, the path of the new file, the text to be \
+         edited and sent again) is printed to standard output, or to standard error if standard output \
+         carries the session.",
+        "A partly damaged file is read as far as possible: malformed lines, a truncated end, invalid UTF-8 \
+         and cycles are reported once on standard error, and the damaged bytes are kept unchanged.",
     ],
 };
 
-/// Where the text of a summary comes from.
+/// The sources of a summary's text.
 pub const SUMMARIES: Section = Section {
     title: "SUMMARIES",
     paragraphs: &[
-        "`compact`, `summarize`, `merge`, `pop` and `switch --summarize` take the first of these that is given: a text (`--summary`, \
-         `--summary-file`), the answer of a hook (`--hook`), the output of a command (`--summarizer`). With \
-         none of them they extract a summary from the conversation itself, without a model and without a \
-         network, the same every time.",
-        "A summarizer gets the prompt that the file's agent would send (`--prompt` prints it) on its \
-         standard input and prints the summary.",
-        "Such commands run as `sh -c`. What a session holds reaches them on standard input only, never in an \
-         argument or the environment. A summarizer that prints nothing, and a command that fails or takes \
-         longer than `--timeout`, is an error (exit 2), and nothing is written.",
-        "Lists of files that were read and changed are stored beside each summary, as the agents do, so that \
-         their later summaries go on from them.",
+        "`compact`, `summarize`, `merge`, `pop` and `switch --summarize` use the first of these that is \
+         given: a text (`--summary`, `--summary-file`), the reply of a hook (`--hook`), the output of a \
+         command (`--summarizer`). Otherwise they extract a summary from the conversation itself; this uses \
+         neither a model nor the network, and its result is always the same.",
+        "A summarizer receives on standard input the prompt that the file's agent would send (`--prompt` \
+         prints it), and prints the summary on standard output.",
+        "These commands are run with `sh -c`. Session content is passed to them on standard input only, \
+         never in an argument or the environment. If a summarizer prints nothing, or a command fails or \
+         exceeds `--timeout`, that is an error (exit 2), and nothing is written.",
+        "Lists of the files that were read and changed are stored with each summary, as the agents do, so \
+         that the agents' later summaries can build on them.",
     ],
 };
 
-/// What hooks are told, and what they may say.
+/// The events that hooks receive, and the replies they may give.
 pub const HOOKS: Section = Section {
     title: "HOOKS",
     paragraphs: &[
-        "A hook is a shell command, given with `--hook` or for every command in `PISESS_HOOK`. It gets one \
-         JSON object on its standard input, whose `type` says what happens and whose `ctx` says in which \
-         session, and may answer with one on its standard output. No answer, `null` and `{}` mean to go on. \
-         The fields are those of the events in the agents.",
-        "Before something happens it is asked: `session_before_compact`, `session_before_tree`, \
-         `session_before_fork`, `context`. It may answer with `\"cancel\":true` (exit 1), a `summary` with \
-         `details`, another `firstKeptEntryId`, `customInstructions`, a `label`, or other `messages`. A hook \
-         that fails, takes longer than `--timeout` or answers anything else is an error (exit 2), and \
-         nothing is written. A dry run asks, too.",
-        "Once a change is made it is told, and its answer means nothing: `session_compact`, `session_tree`, \
-         `session_branch`. If it fails then, the exit code is 4: the change is written.",
-        "In what a hook starts, `PISESS_HOOK` is not set, so that it may call pisess.",
+        "Hooks see each operation before it happens, and can change or cancel it. A hook is a shell command, \
+         given with `--hook`, or in `PISESS_HOOK` for every command. It receives one JSON object on standard \
+         input, whose `type` is the event and whose `ctx` describes the session, and may reply with one JSON \
+         object on standard output. No output, `null` and `{}` all mean to continue. The fields are those of \
+         the agents' own events.",
+        "Before an operation the hook receives `session_before_compact`, `session_before_tree`, \
+         `session_before_fork` or `context`. It may reply with `\"cancel\":true` (exit 1), a `summary` with \
+         `details`, another `firstKeptEntryId`, `customInstructions`, a `label`, or other `messages`. If a \
+         hook fails, exceeds `--timeout` or prints anything else, that is an error (exit 2), and nothing is \
+         written. A dry run runs these hooks, too.",
+        "After a change the hook is notified; its output is ignored. The events are `session_compact`, \
+         `session_tree` and `session_branch`. If the hook fails at this point, the exit code is 4: the \
+         change is written.",
+        "`PISESS_HOOK` is unset in the environment of a hook, so that the hook can run pisess itself.",
     ],
 };
 
-/// Commands that are programs.
+/// The commands that are provided by other programs.
 pub const PROGRAMS: Section = Section {
     title: "FURTHER COMMANDS",
     paragraphs: &[
-        "`pisess foo` runs the program `pisess-foo` with the rest of the arguments if pisess has no such \
-         command of its own, with the same streams and environment; its exit code is that of pisess. Options \
-         before the name are not passed on. `pisess help foo` is `pisess-foo --help`. A name has letters, \
+        "If pisess has no command `foo`, `pisess foo` runs the program `pisess-foo` with the remaining \
+         arguments and the same streams and environment, and exits with its exit code. Options before the \
+         name are not passed on. `pisess help foo` runs `pisess-foo --help`. A name consists of letters, \
          digits, `-` and `_`.",
-        "Programs are looked for in the absolute folders of the PATH, never in the folder one stands in, \
-         which may be anyone's. `pisess --list` names all commands, and of programs the path.",
+        "Programs are searched for in the absolute directories of the PATH, never in the current directory, \
+         whose contents may not be trustworthy. `pisess --list` lists all commands, with the paths of \
+         programs.",
     ],
 };
 
-/// The rules of writing in short.
+/// A summary of the rules of writing.
 pub const WRITING: Section = Section {
     title: "WRITING",
     paragraphs: &[
-        "What an operation does not change goes back byte for byte. Entries are only ever added; nothing is \
-         deleted.",
-        "An added entry is one write at the end of the file, followed by fsync. A file that has to be \
-         rewritten (a migration) is written beside the old one with its mode, owner and attributes and takes \
-         its place by a rename, so that a crash leaves the old file or the new one.",
-        "From the last look to the end of the write the session is locked. If another process holds it, \
-         `--wait` says for how long to wait; if it grew meanwhile, the operation is decided again on what is \
-         there; if it was changed in another way, nothing is written (exit 3).",
-        "An operation that fails has changed nothing. An existing output, a file system without locks, \
-         attributes that a rewrite cannot keep and a live oh-my-pi are refused unless `--force` is given; a \
-         rewrite of a file with several hard links is refused in any case.",
+        "Whatever an operation does not change is written back byte for byte. Entries are only ever added, \
+         never deleted.",
+        "Added entries are appended to the file with a single write, followed by fsync. A file that has to \
+         be rewritten (a migration) is written to a new file with the same mode, owner and attributes, which \
+         then replaces the old one by a rename, so that a crash leaves either the old file or the new one.",
+        "The session is locked from the last time it is read until the write is complete. If another process \
+         holds the lock, `--wait` sets how long to wait. If the file grew in the meantime, the operation is \
+         planned again on the new content; if it changed in any other way, nothing is written (exit 3).",
+        "An operation that fails has changed nothing. Without `--force`, pisess refuses to overwrite an \
+         existing output, to write to a file system without locks, to rewrite a file whose attributes cannot \
+         be kept, and to change a session that is live in oh-my-pi. It always refuses to rewrite a file with \
+         several hard links.",
     ],
 };
 
-/// What to know when an agent has the session open.
+/// Advice for changing a session that an agent has open.
 pub const AGENTS: Section = Section {
     title: "RUNNING AGENTS",
     paragraphs: &[
-        "A running pi has read its session once and keeps its own leaf in memory. An entry that is added from \
-         outside stays in the file, but pi goes on from the leaf it knows, as a branch beside the new entry, \
-         until it opens the session again. So close pi, or reopen the session in it, before you go on.",
-        "A running oh-my-pi rewrites its file now and then and takes it ill when it has changed. While it is \
-         live (its lock file is held, it has the file open, or it wrote a moment ago and has not said that it \
-         ended) a change is refused (exit 3). `--force` writes all the same.",
+        "A running pi reads its session once and keeps its own leaf in memory. An entry added by another \
+         program stays in the file, but pi continues from the leaf it knows, on a branch beside the new \
+         entry, until it opens the session again. Close pi, or reopen the session in it, before you \
+         continue.",
+        "A running oh-my-pi rewrites its file from time to time, and fails if the file changed underneath \
+         it. While it is live (its lock file is held, it has the file open, or it wrote a moment ago and has \
+         not recorded that it ended), changes are refused (exit 3). Use `--force` to write anyway.",
     ],
 };
 
-/// Examples that use several commands.
+/// Examples that combine commands.
 pub const EXAMPLES: [Example; 5] = [
-    Example::new("What is in a session", "pisess tree session.jsonl"),
+    Example::new("Show the tree of a session", "pisess tree session.jsonl"),
     Example::new(
-        "Migrate an old session, name a place and look at it, without touching the file",
+        "Migrate an old session, label an entry and show the tree, without changing the file",
         "cat old.jsonl | pisess migrate - | pisess label - '@^{user}' start | pisess tree -",
     ),
     Example::new(
-        "Ask the last question in another way, in a session of its own",
+        "Rephrase the last user message, in a new session",
         "pisess fork --before session.jsonl '@^{user}'",
     ),
     Example::new(
-        "Shorten the context when it is above 100,000 tokens, with a model of your choice",
+        "Compact the context with a model of your choice if it exceeds 100,000 tokens",
         "pisess compact --if-over 100k --summarizer 'llm -m small' session.jsonl",
     ),
     Example::new(
-        "What would that model be told",
+        "Print the prompt that the model would receive",
         "pisess compact --keep-recent-tokens 100 --prompt session.jsonl",
     ),
 ];
 
-/// A command line, and what it is good for. A test runs each of them.
+/// A command line and its title. A test runs each of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
-    /// What it does.
+    /// The title: what the command line does.
     pub what: &'static str,
-    /// The line as it is typed.
+    /// The command line, as typed.
     pub line: &'static str,
-    /// Its exit code.
+    /// The expected exit code.
     pub exit: u8,
 }
 
 impl Example {
-    /// One that ends well.
+    /// Returns an example that exits with 0.
     pub const fn new(what: &'static str, line: &'static str) -> Example {
         Example { what, line, exit: 0 }
     }
 
-    /// One whose answer is no.
+    /// Returns an example that exits with 1.
     pub const fn answers_no(what: &'static str, line: &'static str) -> Example {
         Example { what, line, exit: 1 }
     }
 }
 
-/// What stands behind the options of one command.
+/// The text that follows the options in the help of one command.
 #[derive(Clone, Copy, Debug)]
 pub struct Guide {
-    /// The command.
+    /// The name of the command.
     pub verb: &'static str,
-    /// How it is used.
+    /// Examples of its use.
     pub examples: &'static [Example],
-    /// When it exits with 1, where it does.
+    /// The meaning of exit code 1, if the command uses it.
     pub found: Option<&'static str>,
-    /// Whether it changes files, and may find them busy.
+    /// Whether it changes files, and so may exit with 3 or 4.
     pub writes: bool,
     /// Whether it takes references.
     pub refers: bool,
 }
 
 impl Guide {
-    /// The exit codes of this command.
+    /// Returns the exit codes of this command.
     pub fn exit_codes(&self) -> impl Iterator<Item = Row> {
         let (found, writes) = (self.found, self.writes);
         EXIT_CODES.into_iter().filter_map(move |(code, meaning)| match code {
@@ -248,29 +258,30 @@ impl Guide {
         })
     }
 
-    /// The end of the command's long help.
+    /// Returns the end of the command's long help.
     pub fn help(&self) -> String {
         let mut text = String::from("Examples:\n");
         for example in self.examples {
             text += &format!("  # {}\n  {}\n\n", example.what, folded(example.line, HELP_COLUMNS - 2));
         }
         if self.refers {
-            text += "REF is @ (the leaf), root, :12 (a line), an id or its start, a label, REF^, REF~3 or\n\
-                     REF^{user}: `pisess --help` tells all forms.\n\n";
+            text += "REF is @ (the leaf), root, :12 (a line), an id or its prefix, a label, REF^,\n\
+                     REF~3 or REF^{user}; see `pisess --help` for all forms.\n\n";
         }
         text + "Exit codes:\n" + table(self.exit_codes()).trim_end()
     }
 }
 
-/// The columns of a help text, so that an example is not wrapped where a shell would take it for two.
+/// The width of a help text. Examples are folded here, because a line that clap wraps would be two
+/// commands to a shell.
 const HELP_COLUMNS: usize = 80;
 
-/// Continues a command line on further lines, broken at spaces outside quotes.
+/// Returns a command line folded with backslashes, broken only at spaces outside quotes.
 fn folded(line: &str, columns: usize) -> String {
     let mut folded = String::new();
     let (mut used, mut rest) = (0, line);
     while used + rest.len() > columns {
-        // Room for the mark, and for what a line that continues is set in by.
+        // Leave room for the backslash, and for the indent of a continuation line.
         let room = columns - used - " \\".len();
         let Some(at) = last_space(rest, room) else { break };
         folded += &format!("{} \\\n      ", &rest[..at]);
@@ -279,7 +290,7 @@ fn folded(line: &str, columns: usize) -> String {
     folded + rest
 }
 
-/// The last space among the first bytes that is outside quotes.
+/// Returns the offset of the last space outside quotes among the first `within` bytes.
 fn last_space(line: &str, within: usize) -> Option<usize> {
     let mut quote = None;
     let mut last = None;
@@ -294,18 +305,18 @@ fn last_space(line: &str, within: usize) -> Option<usize> {
     last
 }
 
-/// The end of the long help of `pisess` itself.
+/// Returns the end of the long help of `pisess` itself.
 pub fn help() -> String {
     format!(
-        "Entries are named by references, wherever REF stands:\n{}\n\
-         A session is a path, or - for standard input.\n\n\
+        "REF arguments name an entry in one of these forms:\n{}\n\
+         SESSION is a path, or - for standard input.\n\n\
          Exit codes:\n{}",
         table(REFERENCES),
         table(EXIT_CODES).trim_end()
     )
 }
 
-/// The end of the short help.
+/// Returns the end of the short help.
 pub fn short_help() -> String {
     format!("Exit codes:\n{}", table(EXIT_CODES).trim_end())
 }

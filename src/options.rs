@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Options of every command.
 #[derive(Args, Clone, Debug)]
 pub struct GlobalArgs {
-    /// Colour the output: always, never, or auto: on a terminal unless NO_COLOR is set
+    /// When to colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set)
     #[arg(
         long,
         global = true,
@@ -16,7 +16,7 @@ pub struct GlobalArgs {
         help_heading = "Common options"
     )]
     pub color: ColorChoice,
-    /// Print no notes, only errors
+    /// Suppress notes, but not errors
     #[arg(short, long, global = true, help_heading = "Common options")]
     pub quiet: bool,
 }
@@ -27,12 +27,12 @@ impl Default for GlobalArgs {
     }
 }
 
-/// When to colour.
+/// When to colour the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ColorChoice {
     /// On a terminal, unless NO_COLOR is set.
     Auto,
-    /// In any case.
+    /// Always.
     Always,
     /// Never.
     Never,
@@ -41,10 +41,10 @@ pub enum ColorChoice {
 /// Options of every command that changes a session.
 #[derive(Args, Clone, Debug)]
 pub struct WriteArgs {
-    /// Write the result to PATH (- is standard output), not to the session
+    /// Write the result to PATH instead of the session (- for standard output)
     #[arg(short, long, value_name = "PATH", help_heading = "Writing")]
     pub output: Option<PathBuf>,
-    /// Write nothing, print what would be written
+    /// Print what would be written, and write nothing
     #[arg(short = 'n', long, help_heading = "Writing")]
     pub dry_run: bool,
     /// Override refusals, such as overwriting an existing output
@@ -58,7 +58,7 @@ pub struct WriteArgs {
     pub json: bool,
 }
 
-/// Parses seconds, zero or more.
+/// Parses a number of seconds, zero or more.
 pub fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=1e9).contains(&seconds) => Ok(seconds),

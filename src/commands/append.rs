@@ -1,4 +1,4 @@
-//! `pisess append`: adds entries under the leaf, or elsewhere.
+//! `pisess append`: appends entries under the leaf or another entry.
 
 use super::input::{Input, OpenSession, read_text};
 use super::transaction::Decision;
@@ -18,24 +18,24 @@ use crate::ui::{Exit, Failure, Ui, visible};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// How it is used, behind the options of the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "append",
     examples: &[
         Example::new(
-            "A question, for the agent to go on from",
+            "Append a user message, for the agent to continue from",
             "pisess append session.jsonl --user 'And by bus?'",
         ),
         Example::new(
-            "A question to another model, on a branch",
+            "Ask another model, on a branch",
             "pisess append session.jsonl --at 'cause found' --model anthropic/claude-opus-4-5 --user 'Are you sure?'",
         ),
         Example::new(
-            "A note for programs, which no model sees",
+            "Append a note for programs, which no model sees",
             "pisess append session.jsonl --custom reviewed --data '{\"by\":\"u\"}'",
         ),
         Example::new(
-            "What another program makes; ids, parents and times are filled in",
+            "Append the output of another program; ids, parents and times are filled in",
             "echo '{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"And by bus?\"}}' | pisess append session.jsonl",
         ),
     ],
@@ -44,18 +44,19 @@ pub const GUIDE: Guide = Guide {
     refers: true,
 };
 
-/// Add entries: messages, notes, settings, a name.
+/// Append entries: messages, notes, settings or a session name.
 ///
-/// The entries are told by options, or come as JSON lines on standard input, in the shape that the
-/// file's agent writes. What they leave out of `id`, `parentId` and `timestamp` is filled in: the
-/// first goes under the leaf or `--at REF`, each further one under the one before. What they bring
-/// along stays byte for byte.
+/// Entries are given by options, or read as JSON lines from standard input, in the format that the
+/// file's agent writes. If `id`, `parentId` or `timestamp` is missing, it is filled in: the parent of
+/// the first entry is the leaf or `--at REF`, and that of each further entry is the one before it.
+/// Fields that are present are kept byte for byte.
 ///
-/// All are looked at before any is written: fields that the agent relies on must be there, ids must
-/// be new, and what is named must be in the session. Their ids are printed. The last is the leaf.
+/// All entries are validated before any is written: fields that the agent relies on must be present,
+/// ids must be new, and entries that are referred to must exist in the session. The ids of the new
+/// entries are printed; the last one is the new leaf.
 ///
-/// Several options make several entries, settings before messages. What a message says is read from
-/// standard input when it is `-`.
+/// Several options append several entries, settings before messages. If the text of a message is
+/// `-`, it is read from standard input.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -64,48 +65,48 @@ pub struct Args {
     /// The entry under which to append
     #[arg(long, value_name = "REF", default_value = "@")]
     pub at: String,
-    /// Entries as JSON lines, from a file; - is standard input
+    /// Read entries as JSON lines from FILE (- for standard input)
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
-    /// What to add, in words.
+    /// Entries given by options.
     #[command(flatten)]
     pub words: Words,
-    /// How to write.
+    /// Options for writing.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// Entries in words, in the order in which they are written.
+/// Entries given by options, in the order in which they are written.
 #[derive(clap::Args, Debug)]
 pub struct Words {
-    /// pi: name the session; an empty name takes it off
+    /// Set the name of the session; an empty NAME clears it (pi only)
     #[arg(long, value_name = "NAME", help_heading = "Entries")]
     pub name: Option<String>,
-    /// Another model from here on
+    /// Change the model from here on
     #[arg(long, value_name = "PROVIDER/ID", value_parser = model, help_heading = "Entries")]
     pub model: Option<(String, String)>,
-    /// Another thinking level from here on
+    /// Change the thinking level from here on
     #[arg(long, value_name = "LEVEL", value_parser = LEVELS, help_heading = "Entries")]
     pub thinking: Option<String>,
-    /// A custom entry, which no model sees
+    /// Append a custom entry of this type, which no model sees
     #[arg(long, value_name = "TYPE", help_heading = "Entries")]
     pub custom: Option<String>,
-    /// What the custom entry holds
+    /// The data of the custom entry
     #[arg(long, value_name = "JSON", requires = "custom", help_heading = "Entries")]
     pub data: Option<String>,
-    /// A custom message, which the model sees
+    /// Append a custom message of this type, which the model sees
     #[arg(long, value_name = "TYPE", requires = "text", help_heading = "Entries")]
     pub custom_message: Option<String>,
-    /// What the custom message says
+    /// The text of the custom message
     #[arg(long, requires = "custom_message", help_heading = "Entries")]
     pub text: Option<String>,
-    /// Do not show the custom message to the person
+    /// Hide the custom message from the user
     #[arg(long, requires = "custom_message", help_heading = "Entries")]
     pub hidden: bool,
-    /// A message of the person
+    /// Append a user message
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub user: Option<String>,
-    /// A reply of the model, by the one in force there
+    /// Append an assistant message, attributed to the current model
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub assistant: Option<String>,
 }
@@ -122,11 +123,11 @@ fn model(text: &str) -> Result<(String, String), &'static str> {
     }
 }
 
-/// The entries to be added.
+/// The entries to append.
 enum Given {
-    /// Lines of JSON, and what they are called in messages.
+    /// Lines of JSON, and the name of their source for messages.
     Lines(String, Vec<u8>),
-    /// Words, with texts read.
+    /// Entries given by options, with all texts read.
     Words,
 }
 
@@ -154,7 +155,7 @@ pub fn run(mut args: Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Returns what is to be added, read before anything is locked.
+/// Returns the entries to append, read before anything is locked.
 fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure> {
     if args.words.any() && args.input.is_some() {
         return Err(Failure::cannot("--input: the entries are given by options already")
@@ -185,7 +186,7 @@ fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure
     Ok(Given::Lines("standard input".to_owned(), bytes))
 }
 
-/// Appends lines of JSON, of which the name is for messages.
+/// Appends lines of JSON. The name of their source is for messages.
 fn lines(
     (name, text): (&str, &[u8]),
     open: &OpenSession,
@@ -197,7 +198,7 @@ fn lines(
     append(&open.session, &open.bodies(), place, entries, fresh).map_err(|refused| {
         let line = numbers[refused.number] + 1;
         let failure = Failure::cannot(format_args!("{name}:{line}: {}; nothing was written", refused.what));
-        // Words where JSON should be.
+        // Plain text instead of JSON.
         let is_text = refused.number == 0 && !text.trim_ascii_start().starts_with(b"{");
         let look = || "`pisess path --json` prints entries of the session to go by".to_owned();
         let say = || "--user - appends plain text as a user message".to_owned();
@@ -206,7 +207,7 @@ fn lines(
     })
 }
 
-/// Appends entries in words.
+/// Appends entries given by options.
 fn words(
     words: &Words,
     open: &OpenSession,
@@ -233,7 +234,7 @@ impl Words {
         self.model.is_some() || texts.into_iter().any(Option::is_some)
     }
 
-    /// Reads the text that is given as `-`, and looks at what can be looked at without the session.
+    /// Reads the text that is given as `-`, and validates what can be validated without the session.
     fn read(&mut self, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
         let mut read = false;
         for text in [&mut self.text, &mut self.user, &mut self.assistant].into_iter().flatten() {
@@ -259,11 +260,11 @@ impl Words {
         Ok(())
     }
 
-    /// What they say, in the order of their fields.
+    /// Returns the entries, in the order of the fields.
     fn made<'a>(&'a self, open: &OpenSession, place: Position) -> Result<Vec<Made<'a>>, Failure> {
         let text = |text: &'a String| Text::from(text.as_str());
         let mut made = Vec::new();
-        // Line ends become blanks, as pi makes them.
+        // Replace line breaks by spaces, as pi does.
         let name = self.name.as_ref().map(|name| name.split(['\r', '\n']).filter(|part| !part.is_empty()));
         made.extend(name.map(|name| {
             let name = name.collect::<Vec<_>>().join(" ");
@@ -288,9 +289,9 @@ impl Words {
     }
 }
 
-/// A reply like the last one at or above a place, by the model in force there: the one that is `asked` for,
-/// that of a later model change, or the one that replied. How a model is spoken to goes with its
-/// provider, so that one must be the same.
+/// Returns a copy of the nearest assistant message at or above `place`, attributed to the current model: the
+/// one that is `asked` for, else that of a later model change, else the one that wrote the message. The API
+/// depends on the provider, so the provider must be the same.
 fn reply(open: &OpenSession, place: Position, asked: Option<(Text, Text)>) -> Result<Vec<u8>, Failure> {
     let (session, bodies) = (&open.session, open.bodies());
     let line = |ix: EntryIx| bodies.line(ix).map_err(|error| open.input.unreadable(error));
@@ -326,12 +327,12 @@ fn reply(open: &OpenSession, place: Position, asked: Option<(Text, Text)>) -> Re
     Err(cannot("no reply stands before it".to_owned()))
 }
 
-/// Provider and name of the model that an entry changes to, in the words of either agent.
+/// Returns the provider and id of the model that an entry changes to, in the format of either agent.
 fn changed_model(entry: Raw) -> Option<(Text<'static>, Text<'static>)> {
     if let Some(provider) = entry.get_text("provider") {
         return Some((provider.into_owned(), entry.get_text("modelId")?.into_owned()));
     }
-    // oh-my-pi keeps models for other purposes, too.
+    // oh-my-pi also records models for other roles.
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));
     let whole = entry.get_text("model").filter(|_| is_default)?.to_string();
     let (provider, id) = whole.split_once('/')?;

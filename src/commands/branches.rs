@@ -1,4 +1,4 @@
-//! `pisess branches`: where the conversations of a session end.
+//! `pisess branches`: lists the branches of a session.
 
 use super::amounts::{age, tokens};
 use super::entry_rows::{row_options, tone_style};
@@ -23,33 +23,33 @@ use owo_colors::Style;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// How it is used, behind the options of the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "branches",
     examples: &[
-        Example::new("Which branches there are", "pisess branches session.jsonl"),
-        Example::new("The same for a program", "pisess branches --json session.jsonl"),
+        Example::new("List the branches, newest first", "pisess branches session.jsonl"),
+        Example::new("List the branches as JSON", "pisess branches --json session.jsonl"),
     ],
     found: None,
     writes: false,
     refers: false,
 };
 
-/// List the branches.
+/// List the branches of a session.
 ///
-/// A row for each branch, the newest first: `*` on the one where the conversation stands, the id of
-/// its last entry, the age of that, how many entries it has behind the place where it branches off,
-/// how many tokens its context takes by the agent's estimate, and the last question on it, behind a
-/// label that was given on it.
+/// One row is printed per branch, newest first: `*` if the leaf is on it, the id of its last entry,
+/// the age of that entry, the number of entries after the branch point, the size of its context in
+/// tokens (as the agent estimates it), and the last user message on it, preceded by a label if one
+/// was set on the branch.
 ///
-/// A branch ends where nothing follows but labels and other notes. Where one stands in the middle of
-/// a conversation, that is a branch, too.
+/// A branch ends at an entry that is followed only by labels and other notes. If the leaf is in the
+/// middle of a conversation, it counts as the end of a branch, too.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// Print a JSON object for each branch
+    /// Print one JSON object per branch
     #[arg(long)]
     pub json: bool,
 }
@@ -60,9 +60,9 @@ struct Listing<'a> {
     drawing: Drawing<'a>,
     branches: Vec<Branch<'a>>,
     sizes: HashMap<EntryIx, f64>,
-    /// The tips that are marks of a move: what they say of themselves tells nothing of a branch.
+    /// The tips that are marks of a switch: their own text does not describe the branch.
     marks: Vec<EntryIx>,
-    /// What the user typed to call a skill, by its prompt: the prompt itself is the skill's text.
+    /// The text that the user typed to invoke a skill, by its prompt: the prompt itself is the skill's text.
     typed: HashMap<EntryIx, Text<'static>>,
 }
 

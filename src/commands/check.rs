@@ -1,4 +1,4 @@
-//! `pisess check`: what is wrong with session files, what that means, and its repair.
+//! `pisess check`: finds problems in session files, explains their consequences, and repairs them.
 
 use super::input::Input;
 use super::transaction::{output_or_input, store_options, under_lock};
@@ -14,49 +14,50 @@ use crate::ui::{Exit, Failure, Styles, Ui, visible};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How it is used, behind the options of the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "check",
     examples: &[
-        Example::new("Is all well with a session?", "pisess check session.jsonl"),
-        Example::new("With all sessions below a folder", "pisess check -r sessions"),
-        Example::answers_no("What is wrong, for a program", "pisess check --json broken.jsonl"),
+        Example::new("Check a session", "pisess check session.jsonl"),
+        Example::new("Check all sessions below a directory", "pisess check -r sessions"),
+        Example::answers_no("Print the findings as JSON", "pisess check --json broken.jsonl"),
         Example::new(
-            "What can be repaired, into another file",
+            "Repair a session into another file",
             "pisess check --repair -o mended.jsonl broken.jsonl",
         ),
     ],
-    found: Some("something is wrong: a warning or an error"),
+    found: Some("a warning or an error was found"),
     writes: true,
     refers: false,
 };
 
-/// Tell what is wrong with session files, and repair it.
+/// Check session files, and optionally repair them.
 ///
-/// One finding a line: file, line, severity, what is wrong, what it means for the agent that opens
-/// the session, and whether it can be repaired. An error loses data, hangs an agent or keeps the
-/// session from opening; a warning opens it short or shows it wrong; a note is worth knowing, and
-/// no reason for exit code 1. A folder means its own *.jsonl files.
+/// One finding is printed per line: file, line number, severity, problem, consequence for the agent
+/// that opens the session, and whether it can be repaired. An error loses data, makes an agent hang
+/// or prevents the session from opening; with a warning, the session opens incomplete or is displayed
+/// wrongly; a note is informational and does not affect the exit code. For a directory, the *.jsonl
+/// files directly in it are checked.
 ///
-/// With --repair, what is certain is fixed, into another file with -o, or in place with --backup.
-/// What is taken out is kept beside the file in FILE.rejected. The exit code is then that of a check
-/// of the result.
+/// With --repair, unambiguous repairs are applied, to another file with -o, or in place with
+/// --backup. Bytes that are removed are kept beside the file, in FILE.rejected. The exit code is then
+/// that of a check of the result.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// Session files, folders of them, or - for standard input
+    /// Session files, directories of them, or - for standard input
     #[arg(required = true, value_name = "SESSION")]
     pub sessions: Vec<PathBuf>,
-    /// Look into folders of folders, too
+    /// Recurse into subdirectories
     #[arg(short, long)]
     pub recursive: bool,
-    /// Fix what is certain; needs -o or --backup
+    /// Apply unambiguous repairs; requires -o or --backup
     #[arg(long)]
     pub repair: bool,
-    /// Repair in place, and keep the old file with SUFFIX behind its name
+    /// Repair in place, keeping the old file with SUFFIX appended to its name
     #[arg(long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = ".bak", requires = "repair", conflicts_with = "output", help_heading = "Writing")]
     pub backup: Option<String>,
-    /// How to write.
+    /// Options for writing.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -87,14 +88,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(report.exit)
 }
 
-/// What is to be checked.
+/// A session to check.
 struct Subject {
     path: PathBuf,
-    /// Standard input is open already; what could not be listed has failed already.
+    /// Standard input is already open; a path that could not be listed has already failed.
     input: Result<Option<Input>, Failure>,
 }
 
-/// The sessions that are meant: a folder means its own.
+/// Returns the sessions to check; a directory is replaced by the sessions in it.
 fn listed(args: &Args, ui: &mut Ui) -> Vec<Subject> {
     let mut subjects = Vec::new();
     for path in &args.sessions {
@@ -127,7 +128,7 @@ impl Subject {
     }
 }
 
-/// What was found so far.
+/// The findings so far.
 struct Report<'a> {
     args: &'a Args,
     styles: Styles,
@@ -142,7 +143,7 @@ impl<'a> Report<'a> {
         Report { args, styles: ui.styles, counts: [0; 3], repairable: 0, files: 0, exit: Exit::Done }
     }
 
-    /// One file. What is wrong with reading it does not stop the others; standard output does.
+    /// Reports one file. An error in reading it does not stop the others; an error on standard output does.
     fn session(
         &mut self,
         path: &Path,
@@ -178,7 +179,7 @@ impl<'a> Report<'a> {
         groups.iter().try_for_each(|group| ui.print(&self.line(path, group)))
     }
 
-    /// Takes a finding into account; whether the repair took care of it.
+    /// Counts a finding; returns whether the repair resolves it.
     fn count(&mut self, finding: &Finding) -> bool {
         if self.args.repair && finding.is_repairable() {
             return true;
@@ -226,7 +227,7 @@ impl<'a> Report<'a> {
         )
     }
 
-    /// Prints how much was found.
+    /// Prints the number of findings.
     fn summary(&self, ui: &mut Ui) {
         if self.files == 0 {
             return;
@@ -254,7 +255,7 @@ fn dashed(consequence: &str) -> String {
     if consequence.is_empty() { String::new() } else { format!(" — {consequence}") }
 }
 
-/// Ids and messages can be as long as a line; a person needs their start.
+/// Returns the start of an id or message, which can be as long as a line.
 fn short(text: &Text) -> String {
     let head = text.head_whole(200);
     let mark = if head.utf16_len() < text.utf16_len() { "…" } else { "" };
@@ -310,10 +311,10 @@ fn checked<'a>(input: &'a Input, options: &Options) -> Result<Checkup<'a>, Failu
     check(input.source(), options).map_err(|error| Failure::load(&input.name, error))
 }
 
-/// Writes what goes into a session file.
+/// Writes the content of a session file.
 type Fill<'a> = dyn FnMut(&mut dyn io::Write) -> io::Result<()> + 'a;
 
-/// The repaired session, and what was taken out beside it.
+/// The repaired session, and the file of removed bytes, if any.
 type Written = (Committed, Option<Committed>);
 
 /// The repair of one session.
@@ -354,7 +355,7 @@ impl Repair<'_> {
                 .hint("give a path with -o"));
         }
         checkup.write_repaired(ui.stdout()).map_err(|error| output_or_input(self.input, error))?;
-        // Standard output is taken, so the findings go to standard error.
+        // Standard output carries the session, so the findings go to standard error.
         let mut report = Report::new(self.args, ui);
         for finding in checkup.findings() {
             report.count(finding);
@@ -363,8 +364,8 @@ impl Repair<'_> {
         Ok(report.exit)
     }
 
-    /// Writes the repaired session, and beside it what was taken out: that is on disk before the session
-    /// is in place (rule 6), and is taken back when the session could not be written (rule 7).
+    /// Writes the repaired session, and beside it the removed bytes: these are on disk before the session
+    /// is in place (rule 6), and are deleted again if the session could not be written (rule 7).
     fn write_both(
         &self,
         checkup: &Checkup,
@@ -388,7 +389,7 @@ impl Repair<'_> {
         }
     }
 
-    /// Writes it under the first name that is free.
+    /// Writes the removed bytes to the first file name that is free.
     fn write_rejected(&self, checkup: &Checkup, output: &Path) -> Result<Committed, StoreError> {
         let mut number = 0;
         loop {
@@ -401,7 +402,7 @@ impl Repair<'_> {
         }
     }
 
-    /// Reports what was repaired. What fails here changes nothing about what is written (rule 7).
+    /// Reports the repair. A failure here does not affect what is written (rule 7).
     fn done(&self, findings: &[Finding], written: Option<Written>, ui: &mut Ui) -> Result<Exit, Failure> {
         let Some((committed, rejected)) = written else { return self.report(findings, ui) };
         ui.warn_of(&committed);
@@ -415,8 +416,8 @@ impl Repair<'_> {
         Ok(exit)
     }
 
-    /// Prints what was repaired, or would be, and what is left; the exit code is that of a check of the
-    /// result.
+    /// Prints the findings that were (or would be) repaired, and those that remain; the exit code is that of
+    /// a check of the result.
     fn report(&self, findings: &[Finding], ui: &mut Ui) -> Result<Exit, Failure> {
         let mut report = Report { files: 1, ..Report::new(self.args, ui) };
         report.findings(self.path, findings, ui)?;

@@ -1,4 +1,4 @@
-//! `pisess compact`: replaces the older part of the context by a summary.
+//! `pisess compact`: replaces the older part of the context with a summary.
 
 use super::hook::{Context, Hook, Notification, entries};
 use super::input::OpenSession;
@@ -21,59 +21,61 @@ use crate::ui::{Exit, Failure, Ui};
 use std::io;
 use std::path::PathBuf;
 
-/// How it is used, behind the options of the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "compact",
     examples: &[
         Example::new(
-            "With the built-in summary, which needs no model",
+            "Compact with the built-in summary, which needs no model",
             "pisess compact --keep-recent-tokens 100 session.jsonl",
         ),
         Example::new(
-            "With a model, and only when there are more than 100,000 tokens",
+            "Compact with a model, if the context exceeds 100,000 tokens",
             "pisess compact --if-over 100k --summarizer 'llm -m small' session.jsonl",
         ),
         Example::new(
-            "With a summary of one's own, keeping the last question and what follows",
+            "Supply the summary, keeping the last user message and what follows",
             "pisess compact --first-kept '@^{user}' --summary 'We chose the second design.' session.jsonl",
         ),
         Example::new(
-            "What a summariser would be told",
+            "Print the prompt that a summarizer would receive",
             "pisess compact --keep-recent-tokens 100 --prompt session.jsonl",
         ),
     ],
-    found: Some("there is nothing to compact, the last entry is a compaction, or a hook said cancel"),
+    found: Some(
+        "nothing to compact, the last entry is already a compaction, or a hook cancelled the operation",
+    ),
     writes: true,
     refers: true,
 };
 
-/// Summarise the older part of the conversation and go on from there.
+/// Replace the older part of the context with a summary.
 ///
-/// A compaction is appended under the leaf: from then on a model sees the summary, the newest
-/// entries that are kept, and what follows. Nothing is deleted. Where the kept part begins is
-/// chosen as the file's agent chooses it.
+/// A compaction is appended under the leaf. From then on a model sees the summary, the most recent
+/// entries, which are kept, and whatever follows. Nothing is deleted. The start of the kept part is
+/// chosen as the file's agent would choose it.
 ///
-/// Without a summary option the summary is extracted from the conversation itself, without a model:
-/// what was asked for, what was done in which files, what failed, what is open. The id of the new
-/// entry is printed.
+/// Without a summary option, the summary is extracted from the conversation itself, without a model:
+/// what was requested, what was done in which files, what failed and what remains to be done. The id
+/// of the new entry is printed.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// How much of the newest conversation to keep as it is
+    /// Number of tokens of recent conversation to keep unsummarized
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub keep_recent_tokens: u64,
-    /// Keep from this entry on instead; none keeps nothing
+    /// Keep REF and everything after it instead; `none` keeps nothing
     #[arg(long, value_name = "REF", conflicts_with = "keep_recent_tokens")]
     pub first_kept: Option<String>,
-    /// Do nothing unless the context has more tokens, such as 100k or 1.5M
+    /// Compact only if the context exceeds TOKENS, such as 100k or 1.5M
     #[arg(long, value_name = "TOKENS", value_parser = options::count)]
     pub if_over: Option<f64>,
-    /// Where the summary comes from.
+    /// Options for the summary.
     #[command(flatten)]
     pub summary: SummaryArgs,
-    /// How to write.
+    /// Options for writing.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -93,8 +95,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.verbatim().write_all(&prompts.concat()).map_err(Failure::output)?;
         return Ok(Exit::Done);
     }
-    // The summary may take minutes, so it is made before the session is locked. Where the session
-    // grew meanwhile, what was summarised is still above the new entries.
+    // Summarizing may take minutes, so it is done before the session is locked. If the session grows in
+    // the meantime, the summarized entries are still ancestors of the new ones.
     let hook = args.summary.hook.hook(&open.input, ui);
     let ready = step.ready(hook.as_ref(), ui)?;
     let leaf = open.session.leaf.map(|leaf| open.session.id(leaf));
@@ -112,7 +114,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     })
 }
 
-/// Whether the leaf is at or below the one that was, and nobody has compacted meanwhile.
+/// Whether the leaf is at or below the previous leaf, and the session was not compacted in the meantime.
 fn goes_on(session: &Session, leaf: Option<&Text>) -> bool {
     if session.leaf.map(|leaf| session.id(leaf)).as_ref() == leaf {
         return true;
@@ -125,18 +127,18 @@ fn ends_in_compaction(session: &Session) -> bool {
     session.leaf.is_some_and(|leaf| session.entry(leaf).kind == Kind::Compaction)
 }
 
-/// What both agents leave free for an answer by default; reported to hooks.
+/// The number of tokens that both agents reserve for a reply by default; reported to hooks.
 const RESERVE_TOKENS: f64 = 16_384.0;
 
-/// A compaction that is ready but for its id.
+/// A compaction that lacks only its id.
 struct Ready {
     compaction: Compaction,
     summary: Summary,
 }
 
-/// A compaction being made.
+/// A compaction in progress.
 struct Compact<'a> {
-    /// The options; a hook may change the instructions.
+    /// The options, of which a hook may change the instructions.
     args: Args,
     open: &'a OpenSession,
     bodies: FileBodies<'a>,
@@ -151,7 +153,7 @@ impl Compact<'_> {
         Ok(tokens.map_err(|error| self.open.input.unreadable(error))? > limit)
     }
 
-    /// Returns where `--first-kept` cuts.
+    /// Returns the first entry to keep, if `--first-kept` is given.
     fn first_kept(&self) -> Result<Option<FirstKept>, Failure> {
         let Some(reference) = self.args.first_kept.as_deref() else { return Ok(None) };
         if reference == "none" {
@@ -196,7 +198,7 @@ impl Compact<'_> {
 
     fn ready(&mut self, hook: Option<&Hook>, ui: &mut Ui) -> Result<Ready, Failure> {
         let unreadable = |error: io::Error| self.open.input.unreadable(error);
-        // A summary that is given comes before a hook's, which may still cancel, or choose the cut.
+        // A given summary takes precedence over a hook's, but the hook may still cancel, or choose the cut.
         let given = self.args.summary.given(&self.open.input, ui)?;
         let mut source = given.map(|given| Source::Given(Text::from(given)));
         let mut preparation = self.prepare()?;
@@ -225,7 +227,7 @@ impl Compact<'_> {
         })
     }
 
-    /// Asks the hook; returns its summary. Where it cuts elsewhere, the preparation is made anew.
+    /// Runs the hook and returns its summary. If it moves the cut, the preparation is computed again.
     fn ask(
         &mut self,
         hook: &Hook,
@@ -245,7 +247,7 @@ impl Compact<'_> {
         Ok(answer.summary.map(Source::Hooked))
     }
 
-    /// Returns what a hook is asked before a compaction (`session_before_compact`).
+    /// Returns the event for a hook before a compaction (`session_before_compact`).
     fn event(&self, preparation: &Preparation) -> io::Result<Object> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
@@ -265,7 +267,7 @@ impl Compact<'_> {
         self.args.summary.instructions.as_deref().map(Text::from)
     }
 
-    /// Returns the text of a summarizer, or the built-in summary.
+    /// Returns the output of the summarizer, or the built-in summary.
     fn made(&self, preparation: &Preparation, ui: &Ui) -> Result<Text<'static>, Failure> {
         let (session, summary) = (&self.open.session, &self.args.summary);
         let unreadable = |error: io::Error| self.open.input.unreadable(error);
@@ -321,7 +323,7 @@ fn on_path(session: &Session, id: &Text) -> Option<EntryIx> {
     session.find(id).filter(|ix| session.path(session.leaf).contains(ix))
 }
 
-/// Returns what a hook is notified of once the compaction is written (`session_compact`).
+/// Returns the event for a hook after the compaction is written (`session_compact`).
 fn done(args: &Args, ready: &Ready, change: &Change) -> Object {
     let event = Object::new()
         .str("type", "session_compact")
@@ -331,7 +333,7 @@ fn done(args: &Args, ready: &Ready, change: &Change) -> Object {
     occasion(args, event)
 }
 
-/// Adds why the compaction is made, in pi's words.
+/// Adds the reason for the compaction, as pi names it.
 fn occasion(args: &Args, event: Object) -> Object {
     let reason = if args.if_over.is_some() { "threshold" } else { "manual" };
     event.str("reason", reason).bool("willRetry", false)

@@ -1,4 +1,4 @@
-//! `pisess context`: what the model would see.
+//! `pisess context`: prints the context of a model.
 
 use super::hook::{self, Hook, HookArgs, entries};
 use super::input::OpenSession;
@@ -16,63 +16,63 @@ use clap::ValueEnum;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// How it is used, behind the options of the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "context",
     examples: &[
-        Example::new("What the model sees now, as JSON", "pisess context session.jsonl"),
+        Example::new("Print the model's current context as JSON", "pisess context session.jsonl"),
         Example::new(
-            "How many tokens that is, by the agent's estimate",
+            "Print its size in tokens, as the agent estimates it",
             "pisess context --tokens session.jsonl",
         ),
         Example::new(
-            "What it saw when the last question was asked, in a model's own roles",
+            "Print the context at the last user message, in the roles of a model's API",
             "pisess context --as llm session.jsonl '@^{user}'",
         ),
         Example::new(
-            "The conversation as text, for a pager or another program",
+            "Print the context as text, for a pager or another program",
             "pisess context --as text session.jsonl",
         ),
     ],
-    found: Some("a hook said cancel"),
+    found: Some("a hook cancelled the operation"),
     writes: false,
     refers: true,
 };
 
 /// Print what the model would see at an entry.
 ///
-/// The messages and settings that the file's own agent would build there: what leads to REF, from
-/// the last compaction on, with summaries in place of what they stand for.
+/// The context consists of the messages and settings that the file's own agent would build from the
+/// path to REF, starting at the last compaction, with summaries in place of the entries they replace.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// The entry at which the model would be asked
+    /// The last entry of the context
     #[arg(value_name = "REF", default_value = "@")]
     pub at: String,
-    /// What to print
+    /// Output format
     #[arg(long = "as", value_name = "FORM", default_value = "messages", conflicts_with = "tokens")]
     pub form: Form,
-    /// Print how many tokens that is, by the agent's estimate
+    /// Print the size of the context in tokens, as the agent estimates it
     #[arg(long)]
     pub tokens: bool,
-    /// Who may answer with other messages.
+    /// Options for the hook, which may replace the messages.
     #[command(flatten)]
     pub hook: HookArgs,
-    /// Print JSON (which the context is in any case)
+    /// Print JSON (the context always is)
     #[arg(long, hide = true)]
     pub json: bool,
 }
 
-/// Forms of a context.
+/// Output formats of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Form {
     /// The agent's messages and settings, as JSON
     Messages,
-    /// The messages as a model's API knows them, as JSON
+    /// The messages in the roles of a model's API, as JSON
     Llm,
-    /// The transcript that the agent's summariser reads
+    /// The transcript that the agent's summarizer receives
     Text,
 }
 
@@ -111,8 +111,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What a hook is told of a context: the agents' `context` event, and the entries that it is made from,
-/// which may hold what the hook has to know.
+/// Returns the event for a hook: the agents' `context` event, with the entries that the context is built
+/// from, as the hook may need data that only they contain.
 fn event(context: &Context, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Object> {
     let json = context.messages.iter().map(|message| message.with(bodies, |json| json.bytes().to_vec()));
     let messages = array(json.collect::<io::Result<Vec<_>>>()?);
@@ -120,7 +120,7 @@ fn event(context: &Context, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result
     Ok(event.json("branchEntries", &entries(path, bodies)?))
 }
 
-/// A message of a hook that is none.
+/// Returns the failure for an invalid message of a hook.
 fn unknown(hook: &Hook, refused: Refused) -> Failure {
     let failure = hook.failed(&format!("message {} of its `messages`: {}", refused.number + 1, refused.what));
     match refused.hint {
@@ -129,7 +129,7 @@ fn unknown(hook: &Hook, refused: Refused) -> Failure {
     }
 }
 
-/// A hook's messages in the place of the agent's.
+/// Returns the messages of a hook, in place of the agent's.
 fn answered(before: &[Message], messages: Raw) -> Vec<Message> {
     let entry = |at: usize| before.get(at).or(before.last()).map_or(EntryIx(0), |message| message.entry);
     let message =

@@ -1,4 +1,4 @@
-//! `pisess edit`: what the model sees of an entry.
+//! `pisess edit`: changes what the model sees of an entry.
 
 use super::input::{OpenSession, ids, read_text};
 use crate::core::entry::{EntryIx, Role};
@@ -10,54 +10,54 @@ use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui};
 use std::path::{Path, PathBuf};
 
-/// How it is used, behind the options of the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "edit",
     examples: &[
         Example::new(
-            "A shorter tool result",
+            "Replace a tool result with a shorter one",
             "pisess edit session.jsonl '@^{toolResult}' --replace '(the new test, 40 lines)'",
         ),
         Example::new(
-            "A question and its answer are not seen any more",
+            "Omit a user message and its reply from the context",
             "pisess edit session.jsonl '@^{user}' '@^{assistant}' --omit",
         ),
-        Example::new("As it was", "pisess edit session.jsonl '@^{user}' --undo"),
+        Example::new("Undo the edits of an entry", "pisess edit session.jsonl '@^{user}' --undo"),
     ],
     found: None,
     writes: true,
     refers: true,
 };
 
-/// Change what the model sees of an entry, and leave the entry as it is.
+/// Change what the model sees of an entry, not the entry itself.
 ///
-/// What is appended is pi's `context_edit`: it holds from the leaf on, on this branch, and the last
-/// one of an entry counts. Messages of the person, of the model, of tools and custom messages can be
-/// edited where they are in the context. With --undo the model sees the entry as it is again.
+/// A `context_edit` entry of pi is appended under the leaf. It applies to this branch from there on;
+/// if an entry is edited several times, the last edit applies. User, assistant, tool result and custom
+/// messages can be edited if they are in the context. With --undo the model sees the original again.
 ///
-/// A tool call and its result are one for the model: an edit that would leave one without the other
-/// is refused, unless both are named.
+/// A tool call and its result belong together: an edit that would leave one without the other is
+/// refused, unless both are given.
 ///
-/// oh-my-pi has no such entries. There the way is a branch: `append --at REF^` says it anew.
+/// oh-my-pi has no such entries. Branch instead: append the changed message with `append --at REF^`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 #[command(group = clap::ArgGroup::new("wanted").required(true))]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// The entries
+    /// The entries to edit
     #[arg(value_name = "REF", required = true)]
     pub targets: Vec<String>,
-    /// The model does not see them
+    /// Omit the entries from the context
     #[arg(long, group = "wanted")]
     pub omit: bool,
-    /// The model sees this text instead; - is standard input
+    /// Show the model TEXT instead (- for standard input)
     #[arg(long, value_name = "TEXT", group = "wanted")]
     pub replace: Option<String>,
-    /// The model sees them as they are
+    /// Show the model the original entries again
     #[arg(long, group = "wanted")]
     pub undo: bool,
-    /// How to write.
+    /// Options for writing.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -111,7 +111,7 @@ fn explained(refused: Refused, wanted: Wanted, open: &OpenSession) -> Failure {
                 .hint("pi edits user, assistant and toolResult messages and custom messages")
         }
         Refused::Half(named, others) => {
-            // A result that is replaced while its call is omitted would be seen again, too.
+            // Replacing a result whose call is omitted would make the model see the result again.
             let is_result = |&ix: &EntryIx| session.is_message(ix, Role::ToolResult);
             let wanted = match wanted {
                 Wanted::Replace(_) if named.iter().all(is_result) => Wanted::Undo,

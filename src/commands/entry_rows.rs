@@ -1,4 +1,4 @@
-//! Rows for entries, as several commands list them.
+//! Rows for entries, shared by the commands that list them.
 
 use super::input::OpenSession;
 use crate::core::bodies::Bodies;
@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// The most columns that ids take: a UUID fits. A longer one pushes its own row aside.
+/// The maximum width of the id column: a UUID fits. A longer id shifts the rest of its own row.
 pub const ID_COLUMNS: usize = 36;
 
 /// Returns how sessions are loaded whose rows are printed.
@@ -48,7 +48,7 @@ pub fn edit_mark(edited: Edited) -> &'static str {
     }
 }
 
-/// Prints entries as version 3 stores them, one per line.
+/// Prints entries as stored in version 3, one per line.
 pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
     let (bodies, is_utf8, is_terminal) = (open.bodies(), open.session.is_utf8(), ui.stdout_is_terminal());
     for &ix in entries {

@@ -1,7 +1,7 @@
-//! Commands that are programs: `pisess foo` runs `pisess-foo` from the PATH.
+//! External commands: `pisess foo` runs `pisess-foo` from the PATH.
 //!
-//! Only absolute folders of the PATH count. An empty or relative one means the folder where one
-//! stands, which may be anyone's.
+//! Only absolute directories on the PATH are searched. An empty or relative one depends on the current
+//! directory, which may belong to anyone.
 
 use crate::ui::{Exit, Failure, Ui, visible};
 use std::collections::BTreeMap;
@@ -10,10 +10,10 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Where to look for commands.
+/// The hint that points to the list of commands.
 pub const LOOK: &str = "see `pisess --help`";
 
-/// Words of git, and the commands that do here what those do there.
+/// git commands, and the pisess commands that correspond to them.
 const FROM_GIT: &[(&str, &str)] = &[
     ("branch", "branches"),
     ("checkout", "switch"),
@@ -26,10 +26,10 @@ const FROM_GIT: &[(&str, &str)] = &[
     ("revert", "pop"),
 ];
 
-/// What the programs' names begin with.
+/// The prefix of the programs' names.
 const PREFIX: &str = "pisess-";
 
-/// Runs the program that is the command; the first word is its name.
+/// Runs an external command; the first word is its name.
 pub fn run(words: &[OsString], command: clap::Command, ui: &mut Ui) -> Result<u8, Failure> {
     let Some((name, arguments)) = words.split_first() else {
         return Err(Failure::usage("no command is given").hint(LOOK));
@@ -46,7 +46,7 @@ pub fn run(words: &[OsString], command: clap::Command, ui: &mut Ui) -> Result<u8
     })
 }
 
-/// Lists the commands: what is built in with what it does, then the programs with where they are.
+/// Lists the built-in commands with their summaries, then the external ones with their paths.
 pub fn list(command: clap::Command, ui: &mut Ui) -> Result<Exit, Failure> {
     let about = |verb: &clap::Command| verb.get_about().map(ToString::to_string).unwrap_or_default();
     let command = built_in(command);
@@ -61,9 +61,9 @@ pub fn list(command: clap::Command, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// pisess with its own commands.
+/// Returns the command line of pisess with its built-in commands.
 fn built_in(mut command: clap::Command) -> clap::Command {
-    // So that `help` is there, too.
+    // Adds the `help` command.
     command.build();
     command
 }
@@ -72,7 +72,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// The folders to look into, in their order.
+/// Returns the directories to search, in order.
 fn folders(ui: &Ui) -> Vec<PathBuf> {
     let path = ui.env("PATH").unwrap_or_default();
     split_paths(&path).filter(|folder| folder.is_absolute()).collect()
@@ -83,11 +83,11 @@ fn find(name: &str, ui: &Ui) -> Option<PathBuf> {
     folders(ui).into_iter().map(|folder| folder.join(&file)).find(|path| is_executable(path))
 }
 
-/// All of them by their names, each where it is found first; without those that nothing can call.
+/// Returns the external commands by name, each with the first path found; omits those that cannot be called.
 fn programs(command: &clap::Command, ui: &Ui) -> BTreeMap<String, PathBuf> {
     let mut programs = BTreeMap::new();
     for folder in folders(ui) {
-        // A folder that is not there, or not ours to read, has none.
+        // A directory that is missing or unreadable has no commands.
         for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let file_name = file.file_name();
             let name =
@@ -112,7 +112,7 @@ fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// The commands whose names are nearest to a word.
+/// Returns the commands whose names are most similar to `name`.
 fn alike(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
     let built_in = command.get_subcommands().map(|verb| verb.get_name().to_owned());
     let known = built_in.chain(programs(command, ui).into_keys());
@@ -124,7 +124,7 @@ fn alike(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
     near.into_iter().take(3).map(|(_, known)| known).collect()
 }
 
-/// There is no such command; which ones are meant, perhaps.
+/// Returns the error for an unknown command, suggesting similar ones.
 fn unknown(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
     let near = match FROM_GIT.iter().find(|(word, _)| *word == name) {
         Some((_, command)) => vec![(*command).to_owned()],

@@ -1,4 +1,4 @@
-//! `pisess fork`: a new session from a path of another.
+//! `pisess fork`: copies a path of a session into a new session.
 
 use super::hook::{Context, Hook, HookArgs, Notification};
 use super::ids::Ids;
@@ -19,35 +19,38 @@ use crate::ui::{Exit, Failure, Ui};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How it is used, behind the options of the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "fork",
     examples: &[
-        Example::new("The conversation so far, without its other branches", "pisess fork session.jsonl"),
+        Example::new("Copy the conversation so far, without its other branches", "pisess fork session.jsonl"),
         Example::new(
-            "Up to the last question, whose text is printed to be asked anew",
+            "Copy up to the last user message, and print its text for editing",
             "pisess fork --before session.jsonl '@^{user}'",
         ),
         Example::new(
-            "A place with all that was tried from there",
+            "Copy an entry with its ancestors and all its descendants",
             "pisess fork --subtree session.jsonl '@~9'",
         ),
-        Example::new("Everything, for another project", "pisess fork --all --cwd ~/other session.jsonl"),
-        Example::new("Into a pipe", "pisess fork -o - session.jsonl @^ | pisess context --tokens -"),
+        Example::new("Copy everything, for another project", "pisess fork --all --cwd ~/other session.jsonl"),
+        Example::new(
+            "Write the new session to a pipe",
+            "pisess fork -o - session.jsonl @^ | pisess context --tokens -",
+        ),
     ],
-    found: Some("a hook said cancel"),
+    found: Some("a hook cancelled the operation"),
     writes: true,
     refers: true,
 };
 
 /// Copy the path to an entry, or the whole tree, into a new session.
 ///
-/// The new session holds what leads to REF, in a file of its own beside the session, named as the
-/// agent names files. It has a new id and remembers where it came from. Labels in effect on its
-/// entries come with it. The session itself is not changed. The path of the new file is printed.
+/// The new session is written to a file beside the original, named as the agent names its files. It
+/// has a new id, and records which session it was copied from. Labels in effect on the copied entries
+/// are copied, too. The original is not changed. The path of the new file is printed.
 ///
-/// With --subtree it also holds what hangs below REF. The conversation then stands where it stands in
-/// the session, if that is in there, else at the last entry that is.
+/// With --subtree the descendants of REF are copied, too. The leaf of the new session is then that of
+/// the original if it was copied, else the last entry that was copied.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -56,25 +59,25 @@ pub struct Args {
     /// The last entry to copy
     #[arg(value_name = "REF", default_value = "@", conflicts_with = "all")]
     pub at: String,
-    /// End before REF, a user message, and print its text to be edited
+    /// Stop before REF, which must be a user message, and print its text for editing
     #[arg(long, conflicts_with = "all")]
     pub before: bool,
-    /// Copy what hangs below REF, too, with its branches
+    /// Also copy the descendants of REF, with all their branches
     #[arg(long, conflicts_with_all = ["before", "all"])]
     pub subtree: bool,
     /// Copy every entry and branch
     #[arg(long)]
     pub all: bool,
-    /// The working folder of the new session, when it is to be another
+    /// Set the working directory of the new session to DIR
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
-    /// The folder to put the new file in
+    /// Create the new file in DIR
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub dir: Option<PathBuf>,
-    /// Who is asked before, and told afterwards.
+    /// Options for the hook.
     #[command(flatten)]
     pub hook: HookArgs,
-    /// How to write.
+    /// Options for writing.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -112,7 +115,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     open.create(Creation { new, path, editor_text, notification }, &args.write, ui)
 }
 
-/// Returns what a hook is asked before a fork: pi's `session_before_fork`, and the entry itself.
+/// Returns the event for a hook before a fork: pi's `session_before_fork`, with the entry itself.
 fn event(args: &Args, open: &OpenSession, chosen: Position) -> io::Result<Object> {
     let entry = match chosen {
         Some(ix) => open.bodies().line(ix)?.trim_ascii().to_vec(),
@@ -127,7 +130,7 @@ fn event(args: &Args, open: &OpenSession, chosen: Position) -> io::Result<Object
         .json("entry", &entry))
 }
 
-/// Returns what it is notified of once the new session is there (`session_branch`).
+/// Returns the notification for the hook after the new session is written (`session_branch`).
 fn notification(hook: Hook, open: &OpenSession, new: &NewSession, options: &ForkOptions) -> Notification {
     let old = Context::of(open);
     let cwd = options.cwd.clone().map(Text::into_owned).or(old.cwd);
@@ -138,8 +141,8 @@ fn notification(hook: Hook, open: &OpenSession, new: &NewSession, options: &Fork
     Notification { hook, event, context }
 }
 
-/// Returns the path of the new file: the one that is named, else beside the session. What came by a pipe
-/// goes on by one.
+/// Returns the path of the new file: the one that is given, else one beside the session. A session read
+/// from standard input is forked to standard output.
 fn path(args: &Args, open: &OpenSession, new: &NewSession, ui: &Ui) -> PathBuf {
     let folder = match (&args.write.output, &args.dir, open.input.file()) {
         (Some(path), ..) => return path.clone(),
@@ -153,8 +156,8 @@ fn path(args: &Args, open: &OpenSession, new: &NewSession, ui: &Ui) -> PathBuf {
     folder.join(new.file_name())
 }
 
-/// For another project, the folder beside the session's that the agent keeps for that project, where the
-/// session is in one of its own; else the session's.
+/// Returns the directory for the new file. If the session is in the agent's directory for its project and is
+/// forked for another project, this is the agent's directory for that project; else it is the session's own.
 fn project_folder(args: &Args, open: &OpenSession, beside: &Path, ui: &Ui) -> PathBuf {
     let Some(cwd) = &args.cwd else { return beside.to_owned() };
     let dialect = open.session.dialect;
@@ -167,7 +170,7 @@ fn project_folder(args: &Args, open: &OpenSession, beside: &Path, ui: &Ui) -> Pa
     }
 }
 
-/// The name of the folder in which the agent keeps the sessions of a project.
+/// Returns the name of the directory in which the agent keeps the sessions of a project.
 fn agent_folder(dialect: Dialect, cwd: &str, ui: &Ui) -> String {
     let flat = |path: &str| path.trim_start_matches(['/', '\\']).replace(['/', '\\', ':'], "-");
     let below = |folder: &str| {
@@ -191,7 +194,7 @@ fn agent_folder(dialect: Dialect, cwd: &str, ui: &Ui) -> String {
     format!("--{}--", flat(cwd))
 }
 
-/// The path from the root, without `.` and `..`; the folder need not exist.
+/// Returns an absolute path without `.` and `..`; the directory need not exist.
 fn without_dots(path: &Path) -> String {
     let mut whole = PathBuf::new();
     for component in path.components() {

@@ -1,9 +1,9 @@
-//! `--hook CMD`, or `PISESS_HOOK`: one JSON event on standard input, one JSON answer on standard output.
+//! `--hook CMD`, or `PISESS_HOOK`: one JSON event on standard input, one JSON reply on standard output.
 //!
-//! Events and answers have the fields of the agents' own (`session_before_compact`,
-//! `session_before_tree`, `session_before_fork`, `context`; `session_compact`, `session_tree` and
-//! `session_branch` once it is done). What a handler in the agent gets as its second argument stands
-//! in `ctx`, as far as it is data. No output, `null` and `{}` mean: go on. `docs/hooks.md` tells all.
+//! Events and replies have the fields of the agents' own (`session_before_compact`,
+//! `session_before_tree`, `session_before_fork` and `context` before an operation; `session_compact`,
+//! `session_tree` and `session_branch` after it). `ctx` contains the data of the second argument of a
+//! handler in the agent. No output, `null` and `{}` all mean to continue. See `docs/hooks.md`.
 
 use super::input::{Input, OpenSession};
 use super::shell::{HOOK, Shell, UNTOUCHED};
@@ -19,10 +19,10 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The options of a command that has a hook.
+/// Options of a command that has a hook.
 #[derive(Args, Clone, Debug)]
 pub struct HookArgs {
-    /// Command that receives events as JSON on stdin and may reply; '' is none
+    /// Command that receives events as JSON on stdin and may reply; '' for none
     #[arg(long, value_name = "CMD", help_heading = "Hook")]
     pub hook: Option<String>,
     /// Time limit for hooks and summarizers
@@ -31,7 +31,7 @@ pub struct HookArgs {
 }
 
 impl HookArgs {
-    /// The hook of a session: that of the option, else of the environment. An empty one is none.
+    /// Returns the hook: that of the option, else that of the environment. An empty command is no hook.
     pub fn hook(&self, input: &Input, ui: &Ui) -> Option<Hook> {
         let (option, command) = match &self.hook {
             Some(command) => ("--hook", command.clone()),
@@ -41,13 +41,13 @@ impl HookArgs {
         Some(hook).filter(|hook| !hook.command.trim().is_empty())
     }
 
-    /// How long a command may take.
+    /// Returns the time limit of a command.
     pub fn timeout(&self) -> Duration {
         Duration::from_secs_f64(self.timeout)
     }
 }
 
-/// A hook that is set.
+/// A hook command, and how to run it.
 #[derive(Clone, Debug)]
 pub struct Hook {
     session: String,
@@ -57,7 +57,7 @@ pub struct Hook {
 }
 
 impl Hook {
-    /// Asks it before something happens. Its cancelling is an answer, too: exit 1.
+    /// Runs the hook before an operation and returns its reply. If the hook cancels, fails with exit code 1.
     pub fn ask(&self, event: Object, context: &Context, ui: &Ui) -> Result<Answer, Failure> {
         let _waiting = ui.spinner("waiting for the hook");
         self.answer(event, context)
@@ -82,7 +82,7 @@ impl Hook {
         read(answer).map_err(|what| shell.failed(what))
     }
 
-    /// An answer that cannot be followed.
+    /// Returns the failure for a reply that cannot be used.
     pub fn failed(&self, what: &str) -> Failure {
         self.shell(UNTOUCHED).failed(what)
     }
@@ -99,21 +99,21 @@ impl Hook {
     }
 }
 
-/// Where something happens: what is data of a handler's second argument in the agents.
+/// The `ctx` of an event: the data of the second argument of a handler in the agents.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// The session's file, unless it is a stream.
+    /// The file of the session, unless it is a stream.
     pub file: Option<PathBuf>,
-    /// The session's id.
+    /// The id of the session.
     pub id: Text<'static>,
-    /// The folder it is held in.
+    /// The working directory of the session.
     pub cwd: Option<Text<'static>>,
-    /// The id of its leaf.
+    /// The id of the leaf.
     pub leaf: Option<Text<'static>>,
 }
 
 impl Context {
-    /// In a session as it was read.
+    /// Returns the context of a session as it was read.
     pub fn of(open: &OpenSession) -> Context {
         let session = &open.session;
         Context {
@@ -124,7 +124,7 @@ impl Context {
         }
     }
 
-    /// The bytes of an event that happens here: a line.
+    /// Returns the line for an event in this context.
     fn complete(&self, event: Object) -> Vec<u8> {
         let file = self.file.as_ref().map(|file| Text::from(file.to_string_lossy().into_owned()));
         let ctx = Object::new()
@@ -138,20 +138,19 @@ impl Context {
     }
 }
 
-/// What a hook is notified of once a change is made.
+/// The notification of a hook after a change.
 #[derive(Clone, Debug)]
 pub struct Notification {
     /// The hook.
     pub hook: Hook,
-    /// What happened.
+    /// The event.
     pub event: Object,
-    /// Where: the session as it is then.
+    /// The context: the session after the change.
     pub context: Context,
 }
 
 impl Notification {
-    /// Runs the hook; the change is in `file`, unless it went into a stream. What the hook prints is
-    /// ignored.
+    /// Runs the hook and ignores its output. The change is in `file`, unless it was written to a stream.
     pub fn send(mut self, file: Option<PathBuf>, ui: &Ui) -> Result<(), Failure> {
         self.context.file = file;
         let _waiting = ui.spinner("waiting for the hook");
@@ -159,47 +158,47 @@ impl Notification {
     }
 }
 
-/// Entries as they are stored, or would be after a migration.
+/// Returns entries as they are stored, or would be after a migration.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// Fails if a line cannot be read.
 pub fn entries(entries: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Vec<u8>> {
     let lines = entries.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
     Ok(array(lines.collect::<io::Result<Vec<_>>>()?))
 }
 
-/// What a hook answered.
+/// The reply of a hook.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// A summary.
+    /// The summary.
     pub summary: Option<HookSummary>,
-    /// Where the kept part begins: an entry's id.
+    /// The id of the first entry to keep.
     pub first_kept: Option<Text<'static>>,
-    /// Another figure for the context before.
+    /// The size of the context before, in place of the computed one.
     pub tokens_before: Option<f64>,
-    /// Other instructions for the summary.
+    /// The instructions for the summary.
     pub instructions: Option<String>,
-    /// Whether they stand alone.
+    /// Whether the instructions replace the agent's own.
     pub replace_instructions: Option<bool>,
-    /// A name for the summary.
+    /// A label for the summary.
     pub label: Option<Text<'static>>,
-    /// Other messages, as JSON.
+    /// The messages to use instead, as JSON.
     pub messages: Option<Vec<u8>>,
 }
 
-/// A summary that a hook gives.
+/// A summary from a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookSummary {
-    /// Its text.
+    /// The text.
     pub text: Text<'static>,
-    /// Its `details`, as JSON.
+    /// The `details`, as JSON.
     pub details: Option<Vec<u8>>,
-    /// What it cost, as JSON.
+    /// The `usage`, as JSON.
     pub usage: Option<Vec<u8>>,
 }
 
 fn read(answer: Raw) -> Result<Answer, &'static str> {
-    // pi puts a compaction's answer into `compaction`, a branch's into `summary`.
+    // pi expects the reply for a compaction in `compaction`, and that for a branch in `summary`.
     let parts = answer.get_some("compaction").unwrap_or(answer);
     if !parts.is_object() {
         return Err("its `compaction` is no object");
@@ -278,7 +277,7 @@ fn flag(from: Raw, key: &str) -> Result<Option<bool>, &'static str> {
 mod tests {
     use super::*;
 
-    /// What a hook makes of an event whose JSON it prints again.
+    /// Returns the reply of a hook that prints `json`.
     fn answer(json: &str) -> Result<Answer, String> {
         let timeout = Duration::from_secs(20);
         let command = format!("cat > /dev/null; echo '{json}'");

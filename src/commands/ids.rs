@@ -1,4 +1,4 @@
-//! Ids and times for new entries: from the world, or fixed by `PISESS_NOW` and `PISESS_ID_SEED`.
+//! Ids and times for new entries: random and current, or fixed by `PISESS_NOW` and `PISESS_ID_SEED`.
 
 use crate::core::ops::IdSource;
 use crate::core::time::parse_js_date;
@@ -7,14 +7,14 @@ use uuid::{Builder, Uuid};
 
 /// Ids and times for one command.
 pub struct Ids {
-    /// The time that the environment fixes.
+    /// The time fixed by the environment.
     fixed_ms: Option<i64>,
     seed: Option<String>,
     count: u64,
 }
 
 impl Ids {
-    /// Reads the environment.
+    /// Reads the environment variables.
     pub fn new(ui: &Ui) -> Result<Ids, Failure> {
         let fixed = ui.env("PISESS_NOW").filter(|now| !now.is_empty());
         let read = |now: String| {
@@ -28,13 +28,13 @@ impl Ids {
         Ok(Ids { fixed_ms, seed, count: 0 })
     }
 
-    /// Returns milliseconds since 1970.
+    /// Returns the time to write, in milliseconds since 1970.
     pub fn now_ms(&self, ui: &Ui) -> i64 {
         self.fixed_ms.unwrap_or_else(|| ui.now_ms())
     }
 
-    /// Calls `make` with a source of ids, and the time of this moment: what waited for a lock is not
-    /// older than what came before it.
+    /// Calls `make` with a source of ids and the current time, so that entries that waited for a lock are
+    /// not older than those before them.
     pub fn issue<T>(&mut self, ui: &Ui, make: impl FnOnce(&mut IdSource) -> T) -> T {
         let now_ms = self.now_ms(ui);
         let mut candidates = || {
@@ -44,7 +44,7 @@ impl Ids {
         make(&mut IdSource::new(now_ms, &mut candidates))
     }
 
-    /// Returns the id of a new session: a UUIDv7, as both agents make it.
+    /// Returns the id of a new session: a UUIDv7, as in both agents.
     pub fn session_id(&mut self, ui: &Ui) -> String {
         let bytes = self.bytes(ui);
         let mut random = [0; 10];

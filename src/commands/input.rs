@@ -1,11 +1,11 @@
-//! The session that a command names: opened, and loaded.
+//! Opening and loading the session named on the command line.
 
 use crate::core::bodies::FileBodies;
 use crate::core::entry::EntryIx;
-use crate::core::load::{LoadError, Options, WrongFile, has_header, load};
+use crate::core::load::{LoadError, Options, WrongFile, has_header, load, read_header};
 use crate::core::ops::rows::{Edited, edited};
 use crate::core::reference::{Position, resolve};
-use crate::core::session::{ProblemKind, Session};
+use crate::core::session::{Header, ProblemKind, Session};
 use crate::core::store::{self, Opened, ReadAt, SessionFile, SpoolOptions, Spooled};
 use crate::core::text::Text;
 use crate::ui::{Failure, Ui, visible};
@@ -13,24 +13,24 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::Path;
 
-/// Of a stream 16 MB are kept in memory. More goes to an unlinked private file, if a header is in them: a
-/// device may have no end.
+/// Up to 16 MB of a stream are kept in memory. More goes to an unlinked private file, but only if those
+/// contain a header: a device may be endless.
 const SPOOL: SpoolOptions = SpoolOptions { memory: 16 << 20, is_promising: has_header };
 
-/// A session file, or a stream that holds one.
+/// A session file, or a stream that contains a session.
 pub struct Input {
-    /// For messages.
+    /// The name used in messages.
     pub name: String,
     opened: Opened,
 }
 
-/// A session as a command reads it: its bytes, and what was loaded from them.
+/// A session as a command reads it: its bytes, and the session loaded from them.
 pub struct OpenSession {
     /// Its bytes.
     pub input: Input,
-    /// What was loaded.
+    /// The loaded session.
     pub session: Session,
-    /// How, to load it again when it has grown.
+    /// The options it was loaded with, to load it again if the file has grown.
     options: Options,
 }
 
@@ -48,7 +48,7 @@ impl Input {
         Input::open_path(path, ui.stdout_is())
     }
 
-    /// Opens a path, unless it is standard output.
+    /// Opens a path; refuses one that is standard output.
     pub fn open_path(path: &Path, is_stdout: &dyn Fn(&SessionFile) -> bool) -> Result<Input, Failure> {
         let name = visible(&path.to_string_lossy());
         let opened = store::open(path, SPOOL)?;
@@ -61,12 +61,12 @@ impl Input {
         Ok(Input { name, opened })
     }
 
-    /// The same session in the file as it is now.
+    /// Returns the same input with the file as it is now.
     pub fn reopened(&self, file: SessionFile) -> Input {
         Input { name: self.name.clone(), opened: Opened::File(file) }
     }
 
-    /// Returns where its bytes are.
+    /// Returns the source of its bytes.
     pub fn source(&self) -> &dyn ReadAt {
         match &self.opened {
             Opened::File(file) => file,
@@ -82,32 +82,37 @@ impl Input {
         }
     }
 
-    /// Whether it came by a pipe.
+    /// Whether the input is a stream.
     pub fn is_stream(&self) -> bool {
         self.file().is_none()
     }
 
-    /// Loads it.
+    /// Loads the session.
     pub fn load(&self, options: &Options) -> Result<Session, Failure> {
         load(self.source(), options).map_err(|error| self.failed(error))
     }
 
-    /// An error about this session (exit 2).
+    /// Reads the header; fails if the input is not a session.
+    pub fn header(&self) -> Result<Header, Failure> {
+        read_header(self.source()).map_err(|error| self.failed(error))
+    }
+
+    /// Returns a failure for this session (exit 2).
     pub fn cannot(&self, what: impl Display) -> Failure {
         Failure::cannot(format_args!("{}: {what}", self.name)).path(&self.name)
     }
 
-    /// A negative answer about this session (exit 1).
+    /// Returns a negative answer for this session (exit 1).
     pub fn no(&self, what: impl Display) -> Failure {
         Failure::no(format_args!("{}: {what}", self.name)).path(&self.name)
     }
 
-    /// Another process came between (exit 3).
+    /// Returns a failure because another process interfered (exit 3).
     pub fn busy(&self, what: impl Display) -> Failure {
         Failure::busy(format_args!("{}: {what}", self.name)).path(&self.name).hint("run the command again")
     }
 
-    /// An error about reading this session.
+    /// Returns a failure to read this session.
     pub fn unreadable(&self, error: std::io::Error) -> Failure {
         Failure::reading(&self.name, error)
     }
@@ -123,7 +128,7 @@ impl Input {
 }
 
 impl OpenSession {
-    /// Opens and loads the session that an argument names; notes what is wrong with it.
+    /// Opens and loads the session that an argument names; warns about its problems.
     pub fn open(path: &Path, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
         let input = Input::open(path, ui)?;
         let options = Options { workers: ui.processors(), ..options };
@@ -149,7 +154,7 @@ impl OpenSession {
         FileBodies::new(&self.session, self.input.source())
     }
 
-    /// Returns the place that a reference names.
+    /// Returns the position that a reference names.
     pub fn resolve(&self, reference: &str) -> Result<Position, Failure> {
         resolve(&self.session, reference).map_err(|error| Failure::reference(&self.input.name, &error))
     }
@@ -172,7 +177,7 @@ impl OpenSession {
         references.iter().map(|reference| self.entry(reference)).collect()
     }
 
-    /// Returns the id by which new entries can name a place as their parent, `None` for the root.
+    /// Returns the id by which new entries can name a position as their parent, `None` for the root.
     pub fn new_parent(&self, place: Position) -> Result<Option<Text<'static>>, Failure> {
         let Some(place) = place else { return Ok(None) };
         let (id, line) = (self.session.id(place), self.session.entry(place).line.0);
@@ -187,12 +192,12 @@ impl OpenSession {
             .hint(format!("see `pisess check {name}`")))
     }
 
-    /// What was decided on is no longer how the session goes on.
+    /// Returns the failure for a session whose leaf has moved to another branch since it was read.
     pub fn went_elsewhere(&self) -> Failure {
         self.input.busy("the conversation went elsewhere meanwhile")
     }
 
-    /// Returns one line for all that is wrong with the file.
+    /// Returns one line that lists all problems of the file.
     fn problems(&self) -> Option<String> {
         let mut kinds: Vec<(ProblemKind, u32, u32)> = Vec::new();
         for problem in &self.session.problems {
@@ -215,7 +220,7 @@ impl OpenSession {
     }
 }
 
-/// The text of a file, or of standard input, without the newline at its end.
+/// Returns the text of a file or of standard input, without trailing newlines.
 pub fn read_text(path: &Path, session: &Input, ui: &mut Ui) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
@@ -234,10 +239,10 @@ pub fn read_text(path: &Path, session: &Input, ui: &mut Ui) -> Result<String, Fa
     Ok(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned())
 }
 
-/// The most ids that a message names.
+/// The maximum number of ids in a message.
 const NAMED: usize = 16;
 
-/// Entries by their ids, for a message.
+/// Returns the ids of entries, for a message.
 pub fn ids(session: &Session, entries: &[EntryIx]) -> String {
     let named: Vec<_> = entries.iter().take(NAMED).map(|&ix| session.id(ix).to_string()).collect();
     match entries.len().saturating_sub(NAMED) {

@@ -11,14 +11,14 @@ use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui};
 use std::path::PathBuf;
 
-/// How it is used, behind the options of the help and in the man page.
+/// Usage notes, printed after the options in the help and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "label",
     examples: &[
         Example::new("Label the leaf", "pisess label session.jsonl @ done"),
-        Example::new("Label the last question", "pisess label session.jsonl '@^{user}' asked"),
+        Example::new("Label the last user message", "pisess label session.jsonl '@^{user}' asked"),
         Example::new("Move a label to another entry", "pisess label --move session.jsonl '@^{user}' green"),
-        Example::new("List the labels", "pisess label session.jsonl"),
+        Example::new("List the labels in effect", "pisess label session.jsonl"),
         Example::new("Clear a label", "pisess label --clear session.jsonl label:done"),
     ],
     found: None,
@@ -28,33 +28,33 @@ pub const GUIDE: Guide = Guide {
 
 /// Set, clear or list labels.
 ///
-/// With NAME, labels the entry; REF can be that name from then on. Without NAME lists the labels in
-/// effect: all, or that of REF. The same label again changes nothing.
+/// With NAME, labels REF; other commands then accept the label as a reference. Without NAME, lists
+/// the labels in effect: all of them, or that of REF. If REF has the label already, nothing changes.
 ///
 /// `@` is the nearest entry at or above the leaf that is not a label, a mark or a setting, so that
-/// labelling twice labels the same entry. A name that another entry has is refused unless --move is
-/// given, and so is one that reads like a form of reference.
+/// labelling twice labels the same entry. A label that another entry has is refused unless --move is
+/// given. A label that reads like a reference (`@`, `root`, `:12`, a suffix) is refused.
 ///
-/// A label is an entry of its own under the leaf, as in both agents, so it becomes the leaf. An
-/// entry has one label, the last in the file, whichever branch it is on.
+/// As in both agents, a label is stored as a new entry under the leaf and becomes the leaf. An entry
+/// has one label: the last one set in the file, on whichever branch.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// The entry
+    /// Entry to label
     #[arg(value_name = "REF")]
     pub target: Option<String>,
-    /// The label to set
+    /// Label to set
     #[arg(requires = "target", conflicts_with = "clear")]
     pub name: Option<String>,
-    /// Clear the entry's label
+    /// Clear the label of REF
     #[arg(long, requires = "target")]
     pub clear: bool,
     /// Take the label from the entry that has it
     #[arg(long = "move", requires = "name")]
     pub moves: bool,
-    /// How to write.
+    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }

@@ -1,4 +1,4 @@
-//! The labels in effect, as rows.
+//! Listing the labels in effect.
 
 use super::entry_rows::{row_options, tone_style};
 use super::input::OpenSession;
@@ -21,20 +21,20 @@ use std::path::Path;
 pub struct Listing<'a> {
     /// The session.
     pub session: &'a Path,
-    /// Only the label of this entry.
+    /// The entry to which the list is limited.
     pub target: Option<&'a str>,
-    /// As JSON.
+    /// Whether to print JSON.
     pub json: bool,
 }
 
-/// The labels that are listed, with what they label.
+/// The labels to list, with the entries they label.
 struct Labelled<'a> {
     session: &'a Session,
     drawing: Drawing<'a>,
     changes: Vec<LabelChange>,
 }
 
-/// Lists labels in effect: all, or that of one entry.
+/// Lists the labels in effect: all of them, or that of one entry.
 pub fn list(listing: &Listing, ui: &mut Ui) -> Result<Exit, Failure> {
     let form = if listing.json { Form::Agent } else { Form::Readable };
     let open = OpenSession::open(listing.session, row_options(ui, form), ui)?;

@@ -1,4 +1,4 @@
-//! Labels that can be given to entries.
+//! Validation of label names.
 
 use super::input::OpenSession;
 use crate::core::entry::EntryIx;
@@ -7,7 +7,7 @@ use crate::core::reference::is_form;
 use crate::core::text::Text;
 use crate::ui::Failure;
 
-/// Returns the label that an argument gives, trimmed as the dialogs of both agents do.
+/// Returns the label given by an argument, trimmed as in the dialogs of both agents.
 pub fn label_name(name: &str) -> Result<Text<'_>, Failure> {
     let trimmed = name.trim();
     if trimmed.is_empty() {

@@ -1,4 +1,4 @@
-//! `pisess merge`: brings another branch back as a summary at the leaf.
+//! `pisess merge`: appends a summary of another branch at the leaf.
 
 use super::input::OpenSession;
 use super::label_name::label_is_free;
@@ -17,46 +17,49 @@ use crate::ui::{Exit, Failure, Ui};
 use std::io;
 use std::path::PathBuf;
 
-/// How it is used, behind the options of the help and in the man page.
+/// Usage notes, printed after the options in the help and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "merge",
     examples: &[
-        Example::new("What another branch came to", "pisess merge session.jsonl 5c07d14b"),
+        Example::new("Merge another branch as a summary", "pisess merge session.jsonl 5c07d14b"),
         Example::new(
-            "The same in words of one's own, with a name",
+            "Merge it with your own summary, and label that",
             "pisess merge session.jsonl 5c07d14b --summary 'Adding a day breaks two tests.' --label tried",
         ),
-        Example::new("What would be summarised, as JSON", "pisess merge --prepare session.jsonl 5c07d14b"),
+        Example::new(
+            "Print what would be summarized, as JSON",
+            "pisess merge --prepare session.jsonl 5c07d14b",
+        ),
     ],
-    found: Some("nothing is to be brought back from there, and no summary is given, or a hook said cancel"),
+    found: Some("nothing to merge and no summary is given, or a hook cancelled the operation"),
     writes: true,
     refers: true,
 };
 
-/// Bring another branch back as a summary at the leaf.
+/// Append a summary of another branch at the leaf.
 ///
-/// The conversation stays where it is. What is appended under the leaf is a summary of the entries
-/// from where the way to REF branches off down to REF, so that the model knows what was found there.
-/// The branch itself stays, and may be merged again when it has grown; where REF was brought back
-/// already, nothing is written, unless a summary is given.
+/// The session stays on its current branch. The summary appended under the leaf covers the entries
+/// from the point where the path to REF diverges down to REF, so that the model knows what was found
+/// there. The other branch is kept, and can be merged again once it has grown. If REF has been merged
+/// already, no summary is written unless one is given with --summary or --summary-file.
 ///
-/// Without a summary option the summary is extracted from the conversation itself, without a model.
+/// Without a summary option, the summary is extracted from the conversation itself, without a model.
 /// The id of the new entry is printed.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// The last entry to bring back, most often the end of a branch
+    /// Last entry to summarize, usually the end of a branch
     #[arg(value_name = "REF")]
     pub from: String,
     /// Label the summary
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
-    /// Where the summary comes from.
+    /// Source of the summary.
     #[command(flatten)]
     pub summary: SummaryArgs,
-    /// How to write.
+    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -91,8 +94,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     bring_back(from, step, &args.write, ui)
 }
 
-/// Appends the summary under the leaf. What was appended meanwhile goes before it, if the conversation went
-/// on from the same leaf.
+/// Appends the summary under the leaf. If another process has appended entries under the same leaf in the
+/// meantime, the summary follows them.
 fn bring_back(from: Position, mut step: Move, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
     let leaf = step.landing()?;
     let hook = step.hook(ui);
@@ -114,20 +117,21 @@ fn bring_back(from: Position, mut step: Move, write: &WriteArgs, ui: &mut Ui) ->
     })
 }
 
-/// The summary that has brought the branch back before.
+/// Returns the summary by which the branch was merged before.
 fn already(step: &Move) -> io::Result<Position> {
     let session = &step.open.session;
     let Some(from) = step.navigation.old_leaf.map(|ix| session.id(ix)) else { return Ok(None) };
     brought_back(session, &step.open.bodies(), &from, step.navigation.common_ancestor)
 }
 
-/// From the entry to the leaf, whatever that is: a summary goes behind a question, too.
+/// Returns the move from the entry to the leaf. The summary goes under the leaf even if that is a user
+/// message.
 fn back_from(session: &Session, from: Position) -> Navigation {
     let navigation = navigate(session, from, session.leaf);
     Navigation { new_leaf: session.leaf, edits_target: false, ..navigation }
 }
 
-/// Whether the leaf is at or below a place.
+/// Whether the leaf is at or below `place`.
 fn goes_on(session: &Session, place: Position) -> bool {
     place.is_none_or(|place| session.path(session.leaf).contains(&place))
 }

@@ -1,4 +1,4 @@
-//! `pisess migrate`: brings session files to version 3.
+//! `pisess migrate`: migrates session files to version 3.
 
 use super::input::OpenSession;
 use super::transaction::{output_or_input, store_options};
@@ -16,66 +16,69 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How it is used, behind the options of the help and in the man page.
+/// Usage notes, printed after the options in the help and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "migrate",
     examples: &[
         Example::new(
-            "One file, and the old one stays beside it as old.jsonl.bak",
+            "Migrate one file, keeping the old one as old.jsonl.bak",
             "pisess migrate --backup old.jsonl",
         ),
-        Example::new("Every session below a folder, with a table at the end", "pisess migrate -r sessions"),
+        Example::new(
+            "Migrate every session below a directory, with a table at the end",
+            "pisess migrate -r sessions",
+        ),
         Example::answers_no(
-            "Is there work? Exit 1 says yes, and nothing is changed",
+            "Check whether a file needs migration (exit 1), changing nothing",
             "pisess migrate --check old.jsonl",
         ),
-        Example::new("In a pipe", "pisess migrate - < old.jsonl > new.jsonl"),
+        Example::new("Migrate in a pipe", "pisess migrate - < old.jsonl > new.jsonl"),
     ],
-    found: Some("with --check: there are files to migrate"),
+    found: Some("with --check: some files need migration"),
     writes: true,
     refers: false,
 };
 
-/// Bring old session files to version 3.
+/// Migrate old session files to version 3.
 ///
-/// Version 1, version 2 and the draft of the tree format become version 3, the one that both agents
-/// read. Of a line only what has to change is changed; all others go back byte for byte, and a file
-/// of version 3 stays as it is. Ids that are given to old entries are the same every time.
+/// Version 1, version 2 and the draft of the tree format are converted to version 3, which both
+/// agents read. A line is changed only where it has to be; all other lines are copied byte for byte,
+/// and a version 3 file is left as it is. Old entries get the same ids every time.
 ///
-/// A folder means its own *.jsonl files. Many files are migrated at once, and a table tells at the
-/// end what was done. The other commands read old files without migrating them; a command that
-/// changes one migrates it in the same write.
+/// For a directory, the *.jsonl files directly in it are migrated. Several files are migrated in
+/// parallel, and a table of the results is printed at the end. Other commands read old files without
+/// migrating them; a command that changes an old file migrates it in the same write.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// Session files, folders of them, or - for standard input
+    /// Session files, directories of them, or - for standard input
     #[arg(required = true, value_name = "SESSION")]
     pub sessions: Vec<PathBuf>,
-    /// Change nothing, only tell what is to be migrated (then exit 1)
+    /// Change nothing; report what needs migration, and exit 1 if anything does
     #[arg(long, conflicts_with_all = ["output", "backup"])]
     pub check: bool,
-    /// Keep the old file too, with SUFFIX behind its name
+    /// Keep the old file, with SUFFIX appended to its name
     #[arg(long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = ".bak", help_heading = "Writing")]
     pub backup: Option<String>,
-    /// Look into folders of folders, too
+    /// Recurse into subdirectories
     #[arg(short, long)]
     pub recursive: bool,
-    /// How to write.
+    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// What became of one file.
+/// The result for one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Status {
-    /// It is of the current version.
+    /// The file has the current version.
     Current,
-    /// It is of an older version, and was left so.
+    /// The file has an older version, and was not changed.
     Outdated,
-    /// It was migrated.
+    /// The file was migrated.
     Migrated,
-    /// It could not be read or written.
+    /// The file could not be read or written.
     Failed,
 }
 
@@ -117,7 +120,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     report(&outcomes, args, ui)
 }
 
-/// One session to standard output, or into another file.
+/// Migrates one session to standard output or to another file.
 fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.backup.is_some() {
         return Err(Failure::cannot("--backup: the session itself stays as it is")
@@ -128,7 +131,7 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.dry_run || args.check {
         return report(&[Outcome::of(session, loaded, before(loaded))], args, ui);
     }
-    // A version 3 file passes as it is, to its last byte.
+    // A version 3 file is copied byte for byte.
     let mut fill = |out: &mut dyn std::io::Write| match loaded.format {
         Format::V3 => copy_all(source, out),
         _ => Change::default().write(loaded, source, out),
@@ -142,7 +145,7 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The files that are meant, and what went wrong in finding them.
+/// Returns the files to migrate, and an outcome for each path that could not be listed.
 fn listed(args: &Args) -> Result<(Vec<PathBuf>, Vec<Outcome>), Failure> {
     let mut paths = Vec::new();
     let mut outcomes = Vec::new();
@@ -161,7 +164,7 @@ fn listed(args: &Args) -> Result<(Vec<PathBuf>, Vec<Outcome>), Failure> {
     Ok((paths, outcomes))
 }
 
-/// Migrates many files on all processors; outcomes in the order of the paths.
+/// Migrates many files on all processors; returns the outcomes in the order of the paths.
 fn migrated(paths: &[PathBuf], args: &Args, batch: &Batch, ui: &Ui) -> Vec<Outcome> {
     let progress = ui.progress(paths.len());
     let workers = ui.processors().min(paths.len()).max(1);
@@ -181,8 +184,8 @@ fn migrated(paths: &[PathBuf], args: &Args, batch: &Batch, ui: &Ui) -> Vec<Outco
     done
 }
 
-/// Migrates one file. When another process changes or replaces it meanwhile, as another migration does, it
-/// is opened again, until the wait is over.
+/// Migrates one file. If another process changes or replaces it in the meantime, as another migration does,
+/// the file is opened again, until the wait is over.
 fn one(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Outcome, Failure> {
     let (start, wait) = (Instant::now(), Duration::from_secs_f64(args.write.wait));
     loop {
@@ -212,7 +215,7 @@ fn attempt(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result
     Ok(Outcome { warnings, ..Outcome::of(path, &session, Status::Migrated) })
 }
 
-/// The status of a session that is left as it is.
+/// Returns the status of a session that is not changed.
 fn before(session: &Session) -> Status {
     if session.format == Format::V3 { Status::Current } else { Status::Outdated }
 }
@@ -251,8 +254,8 @@ impl Outcome {
     }
 }
 
-/// Prints what became of the files; the exit code is the worst. What fails here changes nothing about
-/// what is migrated (rule 7 of the store).
+/// Prints the outcomes; returns the worst exit code among them. A failure here does not undo a migration
+/// (rule 7 of the store).
 fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let worst = outcomes.iter().filter_map(|outcome| outcome.exit).max();
     let work = args.check && outcomes.iter().any(|outcome| outcome.status == Status::Outdated);
@@ -298,7 +301,7 @@ fn one_line(outcome: &Outcome) -> String {
     }
 }
 
-/// Returns a table of what was done, by the version that was found.
+/// Returns a table of the results, with a row for each version found.
 fn table(outcomes: &[Outcome], args: &Args) -> String {
     let mut table = Table::new();
     table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);

@@ -1,5 +1,5 @@
-//! The command line: arguments → core → print. One file per command, the last in the list; before them
-//! what they share. A module uses only what is declared above it.
+//! The command line: arguments → core → print. There is one file per command, at the end of the list, after
+//! the modules they share. A module uses only modules declared above it.
 
 mod input;
 
@@ -47,6 +47,7 @@ pub mod migrate;
 pub mod path;
 pub mod pick;
 pub mod pop;
+pub mod redact;
 pub mod show;
 pub mod stats;
 pub mod summarize;
@@ -71,7 +72,7 @@ struct Cli {
     /// Options of every command.
     #[command(flatten)]
     global: GlobalArgs,
-    /// List the commands, with those that programs on the PATH add
+    /// List all commands, including those provided by programs on the PATH
     #[arg(long)]
     list: bool,
     /// The command.
@@ -79,7 +80,7 @@ struct Cli {
     verb: Option<Verb>,
 }
 
-/// The commands. What each does is described at its arguments.
+/// The commands. Each is described at its `Args`.
 #[derive(Debug, Subcommand)]
 enum Verb {
     Migrate(migrate::Args),
@@ -103,13 +104,14 @@ enum Verb {
     Context(context::Args),
     Export(export::Args),
     Check(check::Args),
-    /// A program `pisess-NAME`: the name, then its arguments.
+    Redact(redact::Args),
+    /// A program `pisess-NAME`: the name followed by its arguments.
     #[command(external_subcommand)]
     External(Vec<OsString>),
 }
 
-/// All commands, as `--help` lists them.
-pub const GUIDES: [Guide; 20] = [
+/// The guides of all commands, in the order of `--help`.
+pub const GUIDES: [Guide; 21] = [
     migrate::GUIDE,
     tree::GUIDE,
     path::GUIDE,
@@ -130,6 +132,7 @@ pub const GUIDES: [Guide; 20] = [
     context::GUIDE,
     export::GUIDE,
     check::GUIDE,
+    redact::GUIDE,
 ];
 
 /// Returns the command line as clap knows it, for man pages and completions.
@@ -137,7 +140,7 @@ pub fn command() -> clap::Command {
     <Cli as clap::CommandFactory>::command()
 }
 
-/// Runs one command line; returns its exit code. That of a program that is run for it may be any.
+/// Runs one command line and returns its exit code, which may have any value if it is that of another program.
 pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     let args: Vec<_> = args.into_iter().collect();
     let mut ui = Ui::new(world, wants_json(&args));
@@ -148,7 +151,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     done.unwrap_or_else(|failure| ui.report(&failure).code())
 }
 
-/// Whether errors are to be JSON: known before the command line is, which may be wrong itself.
+/// Whether errors are printed as JSON. Decided before the command line is parsed, as that may fail.
 fn wants_json(args: &[OsString]) -> bool {
     args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json")
 }
@@ -185,14 +188,15 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
         Verb::Context(args) => context::run(&args, ui),
         Verb::Export(args) => export::run(&args, ui),
         Verb::Check(args) => check::run(&args, ui),
+        Verb::Redact(args) => redact::run(&args, ui),
         Verb::External(words) => return external::run(&words, command(), ui),
     }?;
     ui.flush().map(|()| exit.code())
 }
 
-/// Help and version are data; anything else that clap says is an error.
+/// Prints help and version as data, and reports anything else from clap as an error.
 fn usage(error: &clap::Error, ui: &mut Ui) -> Result<u8, Failure> {
-    // `help NAME` of a command that is a program's.
+    // `help NAME`, where NAME is a command provided by a program.
     if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(name))) =
         (error.kind(), error.get(ContextKind::InvalidSubcommand))
     {

@@ -1,7 +1,7 @@
-//! A move to another place, with a summary of what it leaves or without: what such commands share.
+//! Moving to another entry, with or without a summary of the branch left: what these commands share.
 //!
-//! A command says from where to where ([`Move`]); here the options of the summary are answered, the
-//! hook is asked, and the branch summary is made and written, or the mark of a move without one.
+//! A command sets the origin and the target ([`Move`]). This module evaluates the summary options, calls
+//! the hook, and writes the branch summary, or a mark for a move without one.
 
 use super::hook::{Context, Hook, Notification, entries};
 use super::input::OpenSession;
@@ -22,22 +22,22 @@ use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui};
 use std::io;
 
-/// A move about to be made, and the summary that is wanted of it.
+/// A planned move, and the summary requested for it.
 pub struct Move<'a> {
     /// The session.
     pub open: &'a OpenSession,
-    /// From where to where.
+    /// The origin and the target.
     pub navigation: Navigation,
-    /// Where the summary comes from; a hook may change the instructions.
+    /// Source of the summary; a hook may change the instructions.
     pub summary: SummaryArgs,
-    /// A name for the summary; a hook may give another.
+    /// A label for the summary; a hook may replace it.
     pub label: Option<String>,
-    /// Whether a summary is to be left at all.
+    /// Whether a summary is requested.
     pub wants_summary: bool,
 }
 
 impl Move<'_> {
-    /// Answers `--prepare` and `--prompt`; `None` where neither is asked for.
+    /// Prints the output of `--prepare` or `--prompt`; returns `None` if neither is given.
     pub fn shown(&self, ui: &mut Ui) -> Result<Option<Exit>, Failure> {
         if self.summary.prepare {
             ui.print_json(&self.preparation().map_err(|error| self.open.input.unreadable(error))?)?;
@@ -51,8 +51,8 @@ impl Move<'_> {
         Ok(None)
     }
 
-    /// Makes the move, with a summary if one is wanted and there is something to tell; else with a mark.
-    /// Where one stands at a summary that such a move has left, it is not summarised in turn.
+    /// Makes the move, with a summary if one is requested and there is something to summarize, otherwise
+    /// with a mark. If all that is left is the summary of an earlier such move, it is not summarized again.
     pub fn go(self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         if self.wants_summary
             && !self.summary.is_given()
@@ -66,9 +66,9 @@ impl Move<'_> {
         }
     }
 
-    /// Makes the move: appends the summary where one stands after it. One that starts at the leaf
-    /// (`from_leaf`) is not made when the conversation went on meanwhile: what was appended is not in
-    /// the summary and would be lost from sight.
+    /// Makes the move: appends the summary under the new leaf. A move that starts at the leaf
+    /// (`from_leaf`) fails if another process has appended entries in the meantime: they are not in the
+    /// summary, and would be left behind unnoticed.
     pub fn make(mut self, from_leaf: bool, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         let hook = self.hook(ui);
         let new = self.landing()?;
@@ -88,7 +88,7 @@ impl Move<'_> {
         })
     }
 
-    /// The summary that one stands at, if it hangs where one is to go: nothing else is left then.
+    /// Returns the summary at the leaf if its parent is the new leaf: the move then leaves nothing else.
     fn left_already(&self) -> io::Result<Option<EntryIx>> {
         let place = behind_notes(&self.open.session, &self.open.bodies(), self.navigation.old_leaf)?;
         Ok(place.filter(|&ix| {
@@ -97,7 +97,7 @@ impl Move<'_> {
         }))
     }
 
-    /// Leaves all as it is, as there is such a summary already; it gets the name.
+    /// Appends no summary, because there is one already; labels that one if a label is given.
     pub fn stay(self, summary: EntryIx, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         let (draft, name) = (self.draft()?, self.name()?);
         let session = &self.open.session;
@@ -123,7 +123,7 @@ impl Move<'_> {
             return Err(Failure::cannot("--label: root is not an entry")
                 .hint("name another entry, or leave a summary with --summarize"));
         }
-        // As in the agents, the hook is not asked when the leaf is the target already.
+        // As in the agents, the hook is not called if the target is already the leaf.
         let stays = self.navigation.target == self.navigation.old_leaf && !self.navigation.edits_target;
         let hook = self.hook(ui).filter(|_| !stays);
         self.ask(hook.as_ref(), ui)?;
@@ -143,45 +143,45 @@ impl Move<'_> {
         })
     }
 
-    /// The summary, asked for wherever it comes from; what a hook says of the label is taken over.
+    /// Returns the summary, obtained from its source. A label from the hook's reply replaces the given one.
     pub fn ready(&mut self, hook: Option<&Hook>, ui: &mut Ui) -> Result<Summary, Failure> {
         label_is_free(self.open, None, self.name()?.as_ref())?;
         let given = self.summary.given(&self.open.input, ui)?;
         if given.is_none() {
             self.something_left()?;
         }
-        // One that is given stands before a hook's, which may still say no.
+        // A summary given by an option takes precedence over the hook's, but the hook may still cancel.
         let hooked = self.ask(hook, ui)?;
         self.stored(given.map(|text| Source::Given(Text::from(text))).or(hooked), ui)
     }
 
-    /// The text that is given back to be edited again, where the target is one that is.
+    /// Returns the text of the target to be edited again, if the target has one.
     pub fn draft(&self) -> Result<Option<Text<'static>>, Failure> {
         self.draft_text().map_err(|error| self.open.input.unreadable(error))
     }
 
-    /// The name, as it can be given.
+    /// Returns the label, validated.
     pub fn name(&self) -> Result<Option<Text<'static>>, Failure> {
         Ok(self.label.as_deref().map(label_name).transpose()?.map(Text::into_owned))
     }
 
-    /// The id of the entry that the conversation goes on from, `None` for the root.
+    /// Returns the id of the entry that the session continues from, `None` for the root.
     pub fn landing(&self) -> Result<Option<Text<'static>>, Failure> {
         self.open.new_parent(self.navigation.new_leaf)
     }
 
-    /// Whether the branch that is left tells anything: notes alone do not.
+    /// Whether the branch that is left has anything to summarize: notes alone do not count.
     pub fn leaves_something(&self) -> bool {
         self.navigation.abandoned.iter().any(|&ix| !self.open.session.entry(ix).kind.is_note())
     }
 
-    /// The hook, where one is set.
+    /// Returns the hook, if one is set.
     pub fn hook(&self, ui: &Ui) -> Option<Hook> {
         self.summary.hook.hook(&self.open.input, ui)
     }
 
-    /// Asks the hook, where there is one; the summary that it gives, if it does. What it says of the label
-    /// and the instructions is taken over.
+    /// Calls the hook, if there is one; returns the summary in its reply, if any. A label and instructions
+    /// in the reply replace the given ones.
     pub fn ask(&mut self, hook: Option<&Hook>, ui: &Ui) -> Result<Option<Source>, Failure> {
         let Some(hook) = hook else { return Ok(None) };
         let preparation = self.preparation().map_err(|error| self.open.input.unreadable(error))?;
@@ -207,7 +207,7 @@ impl Move<'_> {
             .hint("give a summary with --summary to leave one all the same"))
     }
 
-    /// The summary from its source; without one from the summarizer, else the built-in extract.
+    /// Returns the summary from `source`, or else from the summarizer, or else from the built-in extract.
     fn stored(&self, source: Option<Source>, ui: &Ui) -> Result<Summary, Failure> {
         let (session, bodies) = (&self.open.session, self.open.bodies());
         let unreadable = |error: io::Error| self.open.input.unreadable(error);
@@ -233,7 +233,7 @@ impl Move<'_> {
         Ok(source.stored(details(&files), |text| session.agent().branch_text(&text, &file_ops)))
     }
 
-    /// What a summarizer is told.
+    /// Returns the prompt for a summarizer.
     fn prompt(&self) -> Result<Vec<u8>, Failure> {
         let prompt = || -> io::Result<Vec<u8>> {
             let (session, bodies) = (&self.open.session, self.open.bodies());
@@ -252,7 +252,8 @@ impl Move<'_> {
         prompt().map_err(|error| self.open.input.unreadable(error))
     }
 
-    /// What is known of the move before it is made: `--prepare`, and part of `session_before_tree`.
+    /// Returns the description of the move before it is made: the output of `--prepare`, and part of
+    /// `session_before_tree`.
     fn preparation(&self) -> io::Result<Vec<u8>> {
         let Move { open, navigation, summary, .. } = self;
         let (session, bodies) = (&open.session, open.bodies());
@@ -285,16 +286,16 @@ impl Move<'_> {
     }
 }
 
-/// A move that was made, for a hook.
+/// A completed move, as reported to a hook.
 pub struct Moved<'a> {
     /// The leaf before.
     pub old_leaf: Option<Text<'static>>,
-    /// The summary that was left, the first of the new entries.
+    /// The summary that was appended, the first of the new entries.
     pub summary: Option<&'a Summary>,
 }
 
 impl Moved<'_> {
-    /// Returns the agents' `session_tree`. The last new entry is the leaf.
+    /// Returns the agents' `session_tree` event. The last new entry is the leaf.
     pub fn notification(self, hook: Hook, open: &OpenSession, change: &Change) -> Notification {
         let leaf = change.entries.last().map(|entry| entry.id.clone());
         let context = Context { leaf, ..Context::of(open) };

@@ -9,16 +9,16 @@ use crate::guide::{Example, Guide};
 use crate::ui::{Exit, Failure, Ui, visible};
 use std::path::PathBuf;
 
-/// How it is used, behind the options of the help and in the man page.
+/// Usage notes, printed after the options in the help and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "path",
     examples: &[
-        Example::new("What leads to the leaf", "pisess path session.jsonl"),
+        Example::new("List the path to the leaf", "pisess path session.jsonl"),
         Example::new(
-            "The ids of what leads to the last question",
+            "Print the ids on the path to the last user message",
             "pisess path --ids session.jsonl '@^{user}'",
         ),
-        Example::new("The same entries as they are stored", "pisess path --json session.jsonl '@^{user}'"),
+        Example::new("Print the same entries as stored", "pisess path --json session.jsonl '@^{user}'"),
     ],
     found: None,
     writes: false,
@@ -27,20 +27,20 @@ pub const GUIDE: Guide = Guide {
 
 /// List the entries from the root to an entry.
 ///
-/// Every entry of the path is listed, settings and bookkeeping too: its line in the file, its id,
-/// its time, its label, and what it says.
+/// Every entry on the path is listed, including settings and bookkeeping, with its line number, id,
+/// time, label and text.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// The entry the path leads to
+    /// Entry at which the path ends
     #[arg(value_name = "REF", default_value = "@")]
     pub to: String,
-    /// Print the ids only
+    /// Print only the ids
     #[arg(long, conflicts_with = "json")]
     pub ids: bool,
-    /// Print the entries themselves, as version 3 stores them
+    /// Print the entries as JSON lines, in version 3 form
     #[arg(long)]
     pub json: bool,
 }
@@ -60,7 +60,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let ids = path.iter().map(|&ix| visible(&open.session.id(ix).to_string_lossy()) + "\n");
         ids.into_iter().try_for_each(|id| ui.print(&id))?;
     } else {
-        // Rows read as in the tree, where a tool result is shown as its call.
+        // Rows have the same text as in the tree, where a tool result is shown as its call.
         print_rows(&rows(&open.session, end), &open.edits(end)?, &path, ui)?;
     }
     Ok(Exit::Done)

@@ -1,4 +1,4 @@
-//! `pisess pick`: copies entries to another place.
+//! `pisess pick`: copies entries to the leaf or under another entry.
 
 use super::input::{OpenSession, ids};
 use crate::core::entry::EntryIx;
@@ -9,13 +9,13 @@ use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui};
 use std::path::PathBuf;
 
-/// How it is used, behind the options of the help and in the man page.
+/// Usage notes, printed after the options in the help and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "pick",
     examples: &[
-        Example::new("A finding of another branch", "pisess pick session.jsonl a6d84170"),
+        Example::new("Copy a finding from another branch", "pisess pick session.jsonl a6d84170"),
         Example::new(
-            "A question and what came of it, onto an earlier place",
+            "Copy a user message and its replies under an earlier entry",
             "pisess pick session.jsonl b5d60e41 7a13f8c2 42b8f65a --at 'cause found'",
         ),
     ],
@@ -24,28 +24,29 @@ pub const GUIDE: Guide = Guide {
     refers: true,
 };
 
-/// Copy entries to the leaf, or onto another entry.
+/// Copy entries to the leaf, or under another entry.
 ///
-/// The copies are new entries with ids and times of their own, chained in the order in which the
-/// originals stand in the tree. The originals stay. The ids of the copies are printed; the last entry
-/// is the leaf.
+/// The copies are new entries with their own ids and times, chained in the tree order of the
+/// originals. The originals are kept. The ids of the copies are printed; the last new entry becomes
+/// the leaf.
 ///
-/// A tool call and its results come together: what was not named is taken along, with a note. Labels
-/// stay on the originals, because a name is that of one entry. What names other entries (a compaction,
-/// an edit, a summary) names their copies; where it would have no meaning it is refused. A copy is of
-/// the entry as it is stored: what `edit` made the model see of it does not come along by itself.
+/// A tool call and its results are always copied together: those you did not name are included, with
+/// a note. Labels stay on the originals, because a label names one entry. In a compaction, an edit or a
+/// summary, a reference to a copied entry becomes a reference to the copy; an entry whose
+/// reference would have no meaning is refused. Entries are copied as stored: a change made to one by
+/// `edit` is not copied unless it is picked as well.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// The entries
+    /// Entries to copy
     #[arg(value_name = "REF", required = true)]
     pub entries: Vec<String>,
-    /// The entry under which the copies go
+    /// Entry to append the copies under
     #[arg(long, value_name = "REF", default_value = "@")]
     pub at: String,
-    /// How to write.
+    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }

@@ -1,4 +1,4 @@
-//! `pisess pop`: back to before the last question, with a summary of what came after it.
+//! `pisess pop`: undoes the last user message, leaving a summary of what followed.
 
 use super::input::OpenSession;
 use super::navigation::Move;
@@ -11,50 +11,47 @@ use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui};
 use std::path::PathBuf;
 
-/// How it is used, behind the options of the help and in the man page.
+/// Usage notes, printed after the options in the help and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "pop",
     examples: &[
+        Example::new("Undo the last user message, and print it for editing", "pisess pop session.jsonl"),
         Example::new(
-            "Before the last question, which is printed to be asked again",
-            "pisess pop session.jsonl",
-        ),
-        Example::new(
-            "Two questions back at once, with a summary by a model",
+            "Undo two user messages at once, with a summary by a model",
             "pisess pop --summarizer 'llm -m small' session.jsonl '@^{user}^^{user}'",
         ),
-        Example::new("Back to an entry", "pisess pop session.jsonl '@~4'"),
+        Example::new("Go back to an entry", "pisess pop session.jsonl '@~4'"),
     ],
-    found: Some("no question leads to the leaf, or a hook said cancel"),
+    found: Some("no user message leads to the leaf, or a hook cancelled the operation"),
     writes: true,
     refers: true,
 };
 
-/// Take the last question back, and leave a summary of what came after it.
+/// Undo the last user message, leaving a summary of what followed.
 ///
-/// The conversation goes on from before the last question of the person, or from REF. A summary is
-/// appended there of what is left behind, so that the model knows what was tried. The question is
-/// printed to be edited and asked again. Popping again goes one question further up.
+/// The session continues from before the last user message, or from REF. A summary of the branch you
+/// leave is appended there, so that the model knows what was tried. The user message is printed, to
+/// be edited and sent again. Popping again goes back one more user message.
 ///
-/// Without a summary option the summary is extracted from the conversation itself, without a model.
-/// Where nothing was answered yet, there is nothing to tell, and a mark is appended in its place, as
-/// `pisess switch` does; where such a summary is all that is left, nothing. The id of the new entry is
-/// printed.
+/// Without a summary option, the summary is extracted from the conversation itself, without a model.
+/// If nothing has been answered yet, there is nothing to summarize, and a mark is appended instead, as
+/// by `pisess switch`; if all you leave is such a summary, nothing is appended. The id of the new
+/// entry is printed.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// The entry to go back to, when it is not the last question
+    /// Entry to go back to, instead of the last user message
     #[arg(value_name = "REF")]
     pub to: Option<String>,
-    /// Label the summary; if none is left, label the question
+    /// Label the summary, or the user message if there is no summary
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
-    /// Where the summary comes from.
+    /// Source of the summary.
     #[command(flatten)]
     pub summary: SummaryArgs,
-    /// How to write.
+    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }

@@ -1,7 +1,7 @@
-//! Running a command that a person gave: `sh -c`, text on standard input only.
+//! Running a command given by the user: `sh -c`, with text on standard input only.
 //!
-//! Nothing of a session is ever put into an argument or the environment. Input is written and output
-//! read at the same time; a child that stops reading early is no error.
+//! No part of a session is ever put into an argument or the environment. Input is written and output
+//! read concurrently; a child that stops reading early is not an error.
 
 use super::exchange::{Reply, exchange, pause};
 use super::interrupt::Waiting;
@@ -11,34 +11,34 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The most that a command may answer, in bytes.
+/// The maximum output of a command, in bytes.
 const MOST_OUTPUT: usize = 10 << 20;
 
-/// The environment variable that holds a hook for every command.
+/// The environment variable that sets a hook for every command.
 pub const HOOK: &str = "PISESS_HOOK";
 
 /// A command to run.
 pub struct Shell<'a> {
-    /// What the session is called, for messages.
+    /// The name of the session, for messages.
     pub session: &'a str,
-    /// Who asked for it, in messages: `--summarizer`, `--hook`, `PISESS_HOOK`.
+    /// The option or variable that set it, for messages: `--summarizer`, `--hook`, `PISESS_HOOK`.
     pub option: &'a str,
-    /// What `sh -c` gets.
+    /// The argument of `sh -c`.
     pub command: &'a str,
-    /// How long it may take.
+    /// The time limit.
     pub timeout: Duration,
-    /// What has become of the session when it fails.
+    /// The state of the session if the command fails, for messages.
     pub outcome: &'a str,
-    /// How to see what it is told.
+    /// A hint on how to print its input.
     pub hint: &'a str,
 }
 
-/// The outcome of a command that fails before anything is done.
+/// The outcome if a command fails before anything is written.
 pub const UNTOUCHED: &str = "nothing was written";
 
 impl Shell<'_> {
-    /// Gives it `input` and returns what it prints. A signal that ends pisess meanwhile ends the command and
-    /// all that it started first.
+    /// Runs the command with `input` on standard input and returns its output. If a signal terminates pisess
+    /// in the meantime, the command and its descendants are terminated first.
     pub fn run(&self, input: Vec<u8>) -> Result<Vec<u8>, Failure> {
         let waiting = Waiting::begin();
         let mut child = self.spawn()?;
@@ -59,14 +59,14 @@ impl Shell<'_> {
     fn spawn(&self) -> Result<Child, Failure> {
         let mut command = Command::new("sh");
         command.arg("-c").arg(self.command).stdin(Stdio::piped()).stdout(Stdio::piped());
-        // A hook for all of a shell that calls pisess itself would call itself without an end.
+        // Otherwise a hook that is exported to the environment and runs pisess would recurse endlessly.
         command.env_remove(HOOK);
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.spawn().map_err(|error| self.failed(&error.to_string()))
     }
 
-    /// Waits for the end of a child that has closed its output.
+    /// Waits for a child that has closed its output to exit.
     fn wait(&self, child: &mut Child, deadline: Instant, waiting: &Waiting) -> Result<(), Failure> {
         let mut time = Duration::from_millis(1);
         loop {
@@ -82,7 +82,7 @@ impl Shell<'_> {
         }
     }
 
-    /// Never printed: the signal ends pisess once the command is ended.
+    /// Returns a failure that is never printed: the signal ends pisess once the command has ended.
     fn interrupted(&self) -> Failure {
         self.failed("interrupted")
     }
@@ -92,7 +92,7 @@ impl Shell<'_> {
             .hint("give it longer with --timeout")
     }
 
-    /// An error of the command.
+    /// Returns a failure of the command.
     pub fn failed(&self, what: &str) -> Failure {
         let Shell { session, option, command, outcome, hint, .. } = *self;
         let outcome = if outcome.is_empty() { String::new() } else { format!("; {outcome}") };
@@ -102,16 +102,16 @@ impl Shell<'_> {
     }
 }
 
-/// How long a command and what it started may take to end by itself when a signal asks it to.
+/// The time a command and its descendants have to exit after a signal before they are killed.
 #[cfg(unix)]
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Ends the command and what it started: with the signal that came first, if one did, so that it can put
-/// things in order.
+/// Kills the command and its descendants. If a signal arrived, it is forwarded first, so that they can clean
+/// up.
 fn end_group(child: &mut Child, signal: Option<i32>) {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // Whoever is gone already needs no signal.
+        // A process that has exited already needs no signal, so errors are ignored.
         if let Some(signal) = signal.and_then(Signal::from_named_raw) {
             let _ = kill_process_group(group, signal);
             wait_for_end(child, group);
@@ -124,12 +124,12 @@ fn end_group(child: &mut Child, signal: Option<i32>) {
     let _ = child.wait();
 }
 
-/// Waits until nobody is in the group any more, or the grace is over.
+/// Waits until the process group is empty, or the grace period is over.
 #[cfg(unix)]
 fn wait_for_end(child: &mut Child, group: Pid) {
     let end = Instant::now() + GRACE;
     while Instant::now() < end {
-        // One that was not waited for counts as there. A group's number is free again when nobody is in it.
+        // A child that was not waited for still belongs to its group. The id of an empty group may be reused.
         if matches!(child.try_wait(), Ok(Some(_))) && test_kill_process_group(group).is_err() {
             return;
         }

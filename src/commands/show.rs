@@ -1,4 +1,4 @@
-//! `pisess show`: entries in full.
+//! `pisess show`: prints entries in full.
 
 use super::entry_rows::{Edits, edit_mark, print_rows, print_stored, row_options, tone_style};
 use super::input::OpenSession;
@@ -21,20 +21,14 @@ use crate::ui::{Clock, Exit, Failure, Styles, Ui, styled, visible, visible_lines
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// How it is used, behind the options of the help and in the man page.
+/// Usage notes, printed after the options in the help and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "show",
     examples: &[
-        Example::new(
-            "The last question and what stands at the leaf",
-            "pisess show session.jsonl '@^{user}' @",
-        ),
-        Example::new("An entry as it is stored", "pisess show --json session.jsonl '@^{assistant}'"),
-        Example::new(
-            "Where the conversation can go on from an entry",
-            "pisess show --children session.jsonl '@~4'",
-        ),
-        Example::new("Its beginnings", "pisess show --children session.jsonl root"),
+        Example::new("Show the last user message and the leaf", "pisess show session.jsonl '@^{user}' @"),
+        Example::new("Print an entry as stored", "pisess show --json session.jsonl '@^{assistant}'"),
+        Example::new("List the children of an entry", "pisess show --children session.jsonl '@~4'"),
+        Example::new("List the first entries of the session", "pisess show --children session.jsonl root"),
     ],
     found: None,
     writes: false,
@@ -43,26 +37,26 @@ pub const GUIDE: Guide = Guide {
 
 /// Show entries in full.
 ///
-/// Of each entry a line with its id, type, time, label, line and parent, then the whole of its texts:
-/// messages, thinking, tool calls, results, summaries, and by name what else it holds. Left out are
-/// signatures and the bytes of pictures; --json has them.
+/// For each entry, prints a heading with its id, type, time, label, line number and parent, then its
+/// full text: messages, thinking, tool calls, results, summaries, and any other fields by name.
+/// Signatures and image data are omitted; use --json to get them.
 ///
-/// With --children, a row for each entry that hangs directly under REF.
+/// With --children, prints one row for each child of REF.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// The entries
+    /// Entries to show
     #[arg(value_name = "REF", default_value = "@")]
     pub entries: Vec<String>,
-    /// List the entries directly under each REF instead
+    /// List the children of each REF instead
     #[arg(long)]
     pub children: bool,
-    /// What turns custom entries into Markdown.
+    /// Renderers that turn custom entries into Markdown.
     #[command(flatten)]
     pub renderers: RendererArgs,
-    /// Print the entries themselves, as version 3 stores them
+    /// Print the entries as JSON lines, in version 3 form
     #[arg(long)]
     pub json: bool,
 }
@@ -127,7 +121,7 @@ fn print_whole(
         };
         for (at, part) in parts.iter().enumerate() {
             let is_text = |at: Option<usize>| matches!(at.and_then(|at| parts.get(at)), Some(Part::Body(_)));
-            // A text ends where the next begins.
+            // An empty line separates two texts.
             out += if is_text(Some(at)) && is_text(at.checked_sub(1)) { "\n" } else { "" };
             push_part(part, &look.styles, &mut out);
         }
@@ -136,7 +130,7 @@ fn print_whole(
     Ok(())
 }
 
-/// What headings are made from.
+/// The data and styles that headings are made from.
 struct Look<'a> {
     session: &'a Session,
     labels: Labels<'a>,
@@ -146,7 +140,7 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Appends the heading of an entry: its id, what it is, its time, its label, its line.
+    /// Appends the heading of an entry: its id, type, time, label, line number and parent.
     fn heading(&self, ix: EntryIx, out: &mut String) {
         let Look { session, labels, edits, clock, styles } = self;
         let entry = session.entry(ix);
@@ -173,8 +167,8 @@ impl Look<'_> {
     }
 }
 
-/// Texts are set in further than their names, and names further than headings, so that no text can
-/// look like either.
+/// Appends one part of an entry. Text is indented further than field names, and field names further than
+/// headings, so that no text can be mistaken for either.
 fn push_part(part: &Part, styles: &Styles, out: &mut String) {
     let shown = |text: &Text| visible(&text.to_string_lossy());
     match part {

@@ -1,4 +1,4 @@
-//! `pisess summarize`: leaves a branch for another place, with a summary of what is left.
+//! `pisess summarize`: moves to another entry, summarizing the branch that is left.
 
 use super::input::OpenSession;
 use super::navigation::Move;
@@ -10,55 +10,58 @@ use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui};
 use std::path::PathBuf;
 
-/// How it is used, behind the options of the help and in the man page.
+/// Usage notes, printed after the options in the help and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "summarize",
     examples: &[
         Example::new(
-            "Back to an entry, with the built-in summary of what was tried since",
+            "Go back to an entry, with the built-in summary of what was tried since",
             "pisess summarize session.jsonl '@~4'",
         ),
         Example::new(
-            "Back before the last question, with a summary by a model; the question is printed",
+            "Undo the last user message and print it, with a summary by a model",
             "pisess summarize --summarizer 'llm -m small' session.jsonl '@^{user}'",
         ),
         Example::new(
-            "With a summary and a name of one's own",
+            "Go back with your own summary, and label it",
             "pisess summarize --summary 'The cache made it slower.' --label tried session.jsonl '@~2'",
         ),
-        Example::new("What would be left behind, as JSON", "pisess summarize --prepare session.jsonl '@~4'"),
+        Example::new(
+            "Print what would be summarized, as JSON",
+            "pisess summarize --prepare session.jsonl '@~4'",
+        ),
     ],
-    found: Some("nothing is left behind on the way, and no summary is given, or a hook said cancel"),
+    found: Some("nothing to summarize and no summary is given, or a hook cancelled the operation"),
     writes: true,
     refers: true,
 };
 
-/// Go to another entry and leave a summary of the branch behind.
+/// Move to another entry, summarizing the branch you leave.
 ///
-/// The conversation goes on from REF, where a summary is appended of what is left behind: the
-/// entries from the leaf back to where the way to REF branches off. With a user message as REF the
-/// conversation goes on before it, and its text is printed to be edited and asked again.
+/// The session continues from REF, where a summary of the branch you leave is appended. It covers the
+/// entries from the leaf back to the point where the path to REF diverges. If REF is a user message,
+/// the session continues from before it, and its text is printed, to be edited and sent again.
 ///
-/// Without a summary option the summary is extracted from the conversation itself, without a model.
+/// Without a summary option, the summary is extracted from the conversation itself, without a model.
 /// The id of the new entry is printed.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// The entry to go on from
+    /// Entry to continue from
     #[arg(value_name = "REF")]
     pub to: String,
-    /// The entry to leave, when it is not the leaf
+    /// Entry to leave, if not the leaf
     #[arg(long, value_name = "REF", default_value = "@")]
     pub at: String,
     /// Label the summary
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
-    /// Where the summary comes from.
+    /// Source of the summary.
     #[command(flatten)]
     pub summary: SummaryArgs,
-    /// How to write.
+    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }

@@ -1,4 +1,4 @@
-//! Where the text of a summary comes from: given, a command, or the built-in extract.
+//! The sources of a summary's text: an option, a hook, a command, or the built-in extract.
 
 use super::hook::{Answer, HookArgs, HookSummary};
 use super::input::{Input, read_text};
@@ -13,59 +13,59 @@ use clap::Args;
 use std::io;
 use std::path::PathBuf;
 
-/// The summary options.
+/// Options of a command that writes a summary.
 #[derive(Args, Clone, Debug)]
 pub struct SummaryArgs {
-    /// The summary, stored as it is
+    /// Use TEXT as the summary, unchanged
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["summary_file", "summarizer"], help_heading = "Summary")]
     pub summary: Option<String>,
-    /// A file that holds the summary; - is standard input
+    /// Read the summary from FILE (- for standard input)
     #[arg(long, value_name = "FILE", conflicts_with = "summarizer", help_heading = "Summary")]
     pub summary_file: Option<PathBuf>,
-    /// A shell command that reads the prompt and prints the summary
+    /// Command that reads the prompt on stdin and prints the summary
     #[arg(long, value_name = "CMD", help_heading = "Summary")]
     pub summarizer: Option<String>,
-    /// What the summary should pay attention to
+    /// What the summary should focus on
     #[arg(long, value_name = "TEXT", help_heading = "Summary")]
     pub instructions: Option<String>,
-    /// Tell the summarizer these instructions instead of the agent's
+    /// Replace the agent's own instructions with those of --instructions
     #[arg(long, requires = "instructions", help_heading = "Summary")]
     pub replace_instructions: bool,
-    /// Print what would be summarised, as JSON, and write nothing
+    /// Print what would be summarized, as JSON, and write nothing
     #[arg(long, conflicts_with = "prompt", help_heading = "Summary")]
     pub prepare: bool,
-    /// Print what a summarizer would be told, and write nothing
+    /// Print the prompt for the summarizer, and write nothing
     #[arg(long, help_heading = "Summary")]
     pub prompt: bool,
-    /// Who is asked before, and told afterwards.
+    /// Options for the hook.
     #[command(flatten)]
     pub hook: HookArgs,
 }
 
-/// One summary to be made: its messages, and what goes before.
+/// The input of a summary: its messages, and what precedes them.
 pub struct Wanted<'a> {
-    /// What for.
+    /// The kind of summary.
     pub kind: Kind,
-    /// Messages to summarise.
+    /// The messages to summarize.
     pub messages: &'a [Message],
-    /// The beginning of a turn that is cut.
+    /// The beginning of a turn that is split.
     pub turn_prefix: &'a [Message],
-    /// The summary before this one.
+    /// The previous summary.
     pub previous: Option<&'a Text<'static>>,
 }
 
-/// Text for a summary, and whether it is stored as it is.
+/// The text of a summary, by its source, which decides whether it is stored unchanged.
 pub enum Source {
-    /// From the person: no preamble, no files.
+    /// From an option: stored without preamble and files.
     Given(Text<'static>),
-    /// From a hook: as it is, and the agents note where it is from.
+    /// From a hook: stored unchanged, and marked as such, as the agents do.
     Hooked(HookSummary),
-    /// From a command or the extract: the agent's preamble and files go around it.
+    /// From a command or the extract: stored with the agent's preamble and files.
     Made(Text<'static>),
 }
 
 impl Source {
-    /// The summary to be stored: `details` are the agent's, `around` puts its preamble and files.
+    /// Returns the summary to store: `details` are the agent's, `around` adds its preamble and files.
     pub fn stored(self, details: Vec<u8>, around: impl FnOnce(Text<'static>) -> Text<'static>) -> Summary {
         match self {
             Source::Given(text) => Summary { text, details, usage: None, from_hook: false },
@@ -78,7 +78,7 @@ impl Source {
 }
 
 impl SummaryArgs {
-    /// What is given, if it is. Read before anything is locked.
+    /// Returns the text given by an option, if any. It is read before anything is locked.
     pub fn given(&self, session: &Input, ui: &mut Ui) -> Result<Option<String>, Failure> {
         let text = match (&self.summary, &self.summary_file) {
             (Some(text), _) => text.clone(),
@@ -93,17 +93,17 @@ impl SummaryArgs {
         Ok(Some(text))
     }
 
-    /// Whether its text is given.
+    /// Whether an option gives the text.
     pub fn is_given(&self) -> bool {
         self.summary.is_some() || self.summary_file.is_some()
     }
 
-    /// Whether an option speaks of a summary that none would need who wants none.
+    /// Whether any option implies that a summary is wanted.
     pub fn is_asked_for(&self) -> bool {
         self.is_given() || self.summarizer.is_some() || self.instructions.is_some() || self.prompt
     }
 
-    /// Takes over what a hook says of the instructions.
+    /// Applies the instructions of a hook's reply.
     pub fn follow(&mut self, answer: &Answer) {
         if answer.instructions.is_some() {
             self.instructions.clone_from(&answer.instructions);
@@ -111,12 +111,12 @@ impl SummaryArgs {
         self.replace_instructions = answer.replace_instructions.unwrap_or(self.replace_instructions);
     }
 
-    /// The instructions for a prompt.
+    /// Returns the instructions for a prompt.
     pub fn prompt_of<'a>(&'a self) -> Prompt<'a> {
         Prompt { text: self.instructions.as_deref().map(Text::from), replace: self.replace_instructions }
     }
 
-    /// The summarizer, if one is given.
+    /// Returns the summarizer, if one is given.
     pub fn shell<'a>(&'a self, input: &'a Input) -> Option<Shell<'a>> {
         let command = self.summarizer.as_deref()?;
         let timeout = self.hook.timeout();
@@ -131,7 +131,7 @@ impl SummaryArgs {
         })
     }
 
-    /// Asks the summarizer for one text.
+    /// Runs the summarizer on one prompt and returns its output.
     pub fn ask(&self, shell: &Shell, prompt: Vec<u8>, ui: &Ui) -> Result<Text<'static>, Failure> {
         let _waiting = ui.spinner("waiting for the summarizer");
         let answer = shell.run(prompt)?;
@@ -143,10 +143,10 @@ impl SummaryArgs {
     }
 }
 
-/// The built-in extract.
+/// Returns the built-in extract.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// Fails if a line cannot be read.
 pub fn extract(
     wanted: &Wanted,
     instructions: Option<&str>,

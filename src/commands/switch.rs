@@ -1,4 +1,4 @@
-//! `pisess switch`: the conversation goes on from another place.
+//! `pisess switch`: moves the leaf to another entry.
 
 use super::input::OpenSession;
 use super::navigation::Move;
@@ -10,53 +10,56 @@ use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui};
 use std::path::PathBuf;
 
-/// How it is used, behind the options of the help and in the man page.
+/// Usage notes, printed after the options in the help and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "switch",
     examples: &[
-        Example::new("To another branch, or an earlier place", "pisess switch session.jsonl label:green"),
         Example::new(
-            "Back before the last question, which is printed to be asked in another way",
+            "Switch to another branch, or to an earlier entry",
+            "pisess switch session.jsonl label:green",
+        ),
+        Example::new(
+            "Undo the last user message, and print it for editing",
             "pisess switch session.jsonl '@^{user}'",
         ),
-        Example::new("Start anew in the same session", "pisess switch session.jsonl root"),
+        Example::new("Start over in the same session", "pisess switch session.jsonl root"),
         Example::new(
-            "Back, with a summary of what was tried since",
+            "Go back, with a summary of what was tried since",
             "pisess switch --summarize session.jsonl '@~4'",
         ),
     ],
-    found: Some("a hook said cancel; with --prepare or --prompt: nothing is left behind on the way"),
+    found: Some("a hook cancelled the operation; with --prepare or --prompt: nothing to summarize"),
     writes: true,
     refers: true,
 };
 
-/// Go on from another entry.
+/// Switch to another branch or entry.
 ///
-/// The agents go on from the last entry of the file, so a mark is appended at REF: an entry that no
-/// model sees. With a user message as REF the conversation goes on before it, and its text is
-/// printed to be edited and asked again. Where one stands already, nothing is written.
+/// The agents continue from the last entry of the file, so a mark is appended under REF: an entry that
+/// no model sees. If REF is a user message, the session continues from before it, and its text is
+/// printed, to be edited and sent again. If REF is already the leaf, nothing is written.
 ///
-/// With --summarize, or one of the summary options, a summary of what is left behind is appended
-/// instead, as `pisess summarize` does; where nothing is left behind, the mark all the same, and where
-/// such a summary is all that is left, nothing. The id of the new entry is printed.
+/// With --summarize, or one of the summary options, a summary of the branch you leave is appended
+/// instead, as by `pisess summarize`. If there is nothing to summarize, the mark is appended all the
+/// same; if all you leave is such a summary, nothing is. The id of the new entry is printed.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, or - for standard input
     pub session: PathBuf,
-    /// The entry to go on from
+    /// Entry to continue from
     #[arg(value_name = "REF")]
     pub to: String,
-    /// Leave a summary of what is left behind
+    /// Append a summary of the branch you leave
     #[arg(long)]
     pub summarize: bool,
-    /// Label the summary; if none is left, label REF
+    /// Label the summary, or REF if there is no summary
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
-    /// Where the summary comes from.
+    /// Source of the summary.
     #[command(flatten)]
     pub summary: SummaryArgs,
-    /// How to write.
+    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }

@@ -1,8 +1,9 @@
-//! Changing a session: one way from a decision to the disk and to the report of it.
+//! Changing a session: a single code path from a decision to the commit and its report.
 //!
-//! A command hands over how to decide; everything else is here. The decision is made on what is in the file
-//! under its lock, and made again when the file grew before the commit, until `--wait` is over (rule 4 of the
-//! store). So what takes long, or can be read only once (a summarizer, a hook, standard input), comes before.
+//! A command supplies the function that decides; everything else is here. The decision is based on the
+//! contents of the file under its lock, and repeated if the file grew before the commit, until `--wait` is
+//! over (rule 4 of the store). Anything slow, and anything that can be read only once (a summarizer, a hook,
+//! standard input), therefore comes before.
 //!
 //! ```text
 //!   OpenSession::change ── lock ──> decide ──> commit ──> report ──> hook
@@ -10,7 +11,7 @@
 //!                           └────── reopen ──────┘
 //! ```
 //!
-//! A plan that is only printed (`-n`) and one that goes elsewhere (`-o`, a pipe) take the same way without
+//! A plan that is only printed (`-n`) or written elsewhere (`-o`, a pipe) takes the same code path without
 //! the lock.
 
 use super::hook::Notification;
@@ -29,16 +30,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What a command decided to do.
+/// A command's decision.
 #[derive(Debug, Default)]
 pub struct Decision {
     /// The change.
     pub change: Change,
-    /// How many of its entries are reported by their ids; labels on them come after.
+    /// The number of new entries whose ids are reported; labels on them come after.
     pub reported: usize,
     /// Text to be edited again.
     pub editor_text: Option<Text<'static>>,
-    /// What a hook is notified of.
+    /// The notification for a hook.
     pub notification: Option<Notification>,
 }
 
@@ -56,25 +57,25 @@ pub struct Creation {
     pub path: PathBuf,
     /// Text to be edited again.
     pub editor_text: Option<Text<'static>>,
-    /// What a hook is notified of.
+    /// The notification for a hook.
     pub notification: Option<Notification>,
 }
 
 /// Writes a whole session.
 type Fill<'a> = dyn FnMut(&mut dyn io::Write) -> io::Result<()> + 'a;
 
-/// Where the result goes.
+/// The destination of the result.
 #[derive(Debug)]
 enum Target {
-    /// Into the session itself.
+    /// The session itself.
     Session(PathBuf),
-    /// To standard output.
+    /// Standard output.
     Stdout,
-    /// Into another file.
+    /// Another file.
     File {
         /// Its path.
         path: PathBuf,
-        /// Whether it may be there already.
+        /// Whether an existing file may be overwritten.
         force: bool,
     },
 }
@@ -96,7 +97,7 @@ impl Target {
         }
     }
 
-    /// Refuses two kinds of data on standard output.
+    /// Refuses a JSON report when standard output carries the session.
     fn can_report(self, write: &WriteArgs) -> Result<Target, Failure> {
         match self {
             Target::Stdout if write.json && !write.dry_run => {
@@ -116,8 +117,8 @@ impl Target {
 }
 
 impl OpenSession {
-    /// Changes the session as `decide` says, on what is in the file at the time of the commit. A change
-    /// without an entry leaves the session as it is.
+    /// Changes the session as `decide` returns, based on the contents of the file at the time of the commit.
+    /// A change without an entry leaves the session unchanged.
     pub fn change(
         &self,
         write: &WriteArgs,
@@ -145,7 +146,7 @@ impl OpenSession {
         if write.dry_run {
             return outcome.plan(write, ui);
         }
-        // With nothing to do, the session is passed on as it is, so that pipes go on.
+        // If there is nothing to do, the session is copied unchanged, so that pipelines still work.
         let mut fill = |out: &mut dyn io::Write| match decision.change.is_empty() {
             true => copy_all(self.input.source(), out),
             false => decision.change.write(&self.session, self.input.source(), out),
@@ -154,7 +155,7 @@ impl OpenSession {
         outcome.report(write, decision.notification, ui)
     }
 
-    /// Makes a new session file from this session.
+    /// Creates a new session file from this session.
     pub fn create(&self, creation: Creation, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         let target = Target::elsewhere(&creation.path, write).can_report(write)?;
         let mut fill = |out: &mut dyn io::Write| creation.new.write(&self.session, self.input.source(), out);
@@ -191,7 +192,7 @@ impl OpenSession {
         Ok(Some(attempt?))
     }
 
-    /// Writes a whole session to standard output, or into a new file.
+    /// Writes a whole session to standard output or to a new file.
     fn write_elsewhere(&self, target: &Target, fill: &mut Fill, ui: &mut Ui) -> Result<(), Failure> {
         match target {
             Target::File { path, force } => {
@@ -206,16 +207,16 @@ impl OpenSession {
     }
 }
 
-/// What an attempt to change a session gives: its commit, unless there was nothing to do, and what the
-/// command wants to know of it.
+/// The result of an attempt to change a session: its commit, unless there was nothing to do, and a value
+/// for the command.
 pub type Attempted<T> = Result<(Option<Attempt>, T), Failure>;
 
-/// Calls `attempt` with the session under its lock, and with what is in the file now if it has grown since
-/// it was read. Again, if it grew before the commit, until the wait is over. Every change of a session in
-/// place is made through this function.
+/// Calls `attempt` with the locked session, and with the current contents of the file if it has grown since
+/// it was read. Repeats this if the file grew before the commit, until the wait is over. Every in-place
+/// change of a session is made through this function.
 ///
 /// # Errors
-/// Where the lock cannot be had, or an attempt fails.
+/// If the lock cannot be acquired, or an attempt fails.
 pub fn under_lock<T>(
     input: &Input,
     options: &store::WriteOptions,
@@ -247,7 +248,7 @@ pub fn store_options(write: &WriteArgs, session: &Session) -> store::WriteOption
     }
 }
 
-/// An error while copying: of the one side or the other.
+/// Returns the failure for an error while copying: of the input or of the output.
 pub fn output_or_input(input: &Input, error: io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => input.unreadable(error),
@@ -255,7 +256,7 @@ pub fn output_or_input(input: &Input, error: io::Error) -> Failure {
     }
 }
 
-/// What was done, or with `-n` would be.
+/// The result of the command, or with `-n` its plan.
 struct Outcome {
     action: Action,
     /// The file, `-` for standard output.
@@ -288,7 +289,7 @@ impl Outcome {
         }
     }
 
-    /// Prints what would be done.
+    /// Prints the plan.
     fn plan(&self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         match write.json {
             true => ui.print_json(&self.json(write))?,
@@ -297,8 +298,8 @@ impl Outcome {
         Ok(Exit::Done)
     }
 
-    /// Reports what was done: to the user, then to the hook. The one need not listen for the other to be
-    /// notified. What fails here changes nothing about what is written (rule 7).
+    /// Reports the result to the user, then to the hook. The hook is notified even if printing fails. A
+    /// failure here does not undo the write (rule 7).
     fn report(
         self,
         write: &WriteArgs,
@@ -319,7 +320,7 @@ impl Outcome {
         notified.and(printed).map(|()| Exit::Done)
     }
 
-    /// Prints names and text on standard output, or on standard error where that carries the session.
+    /// Prints names and text on standard output, or on standard error if standard output carries the session.
     fn print(&self, write: &WriteArgs, ui: &mut Ui) -> Result<(), Failure> {
         let is_aside = self.path == Path::new("-");
         if write.json && !is_aside {

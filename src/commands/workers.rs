@@ -1,15 +1,15 @@
-//! Many files at once, their results in order.
+//! Parallel work on many files, with results in order.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Results that may wait for an earlier one, for each worker: enough that one long item does not stop
-/// the others, few enough that memory does not grow with the number of items.
+/// The number of results per worker that may wait for an earlier one: enough that one slow item does not
+/// block the others, few enough that memory does not grow with the number of items.
 const AHEAD: usize = 16;
 
-/// Does `work` on each item, on this many threads, and hands the results to `take` in the order of the
-/// items, each as soon as all before it are done. When `take` fails, no further item is begun.
+/// Calls `work` on each item, on `workers` threads, and passes the results to `take` in the order of the
+/// items, each as soon as all before it are done. If `take` fails, no further item is started.
 pub fn in_order<I: Send, T: Send, E>(
     items: Vec<I>,
     workers: usize,
@@ -30,12 +30,12 @@ pub fn in_order<I: Send, T: Send, E>(
             while let Some((at, item)) = queue.next() {
                 queue.finish(at, work(item));
             }
-            // Only a panic stops the others.
+            // Only a panic stops the other workers.
             std::mem::forget(whole);
         };
         let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, work_off).is_ok();
         if (0..workers).take_while(start).count() == 0 {
-            // No thread can be started: this one does it all.
+            // If no thread can be started, this one does all the work.
             return std::iter::from_fn(|| queue.next()).try_for_each(|(at, item)| {
                 queue.finish(at, work(item));
                 queue.take().map_or(Ok(()), &mut take)
@@ -59,7 +59,7 @@ struct State<I, T> {
     items: I,
     total: usize,
     taken: usize,
-    /// The items behind those taken that were begun: their results, where they are there.
+    /// The items that were started after the last one taken: their results, if finished.
     begun: VecDeque<Option<T>>,
     is_over: bool,
 }
@@ -73,7 +73,7 @@ impl<I: Iterator, T> Queue<I, T> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next item with its number, once it is not too far ahead.
+    /// Returns the next item with its number, once it is not too far ahead.
     fn next(&self) -> Option<(usize, I::Item)> {
         let mut state = self.lock();
         while !state.is_over && state.begun.len() >= self.ahead {
@@ -97,7 +97,7 @@ impl<I: Iterator, T> Queue<I, T> {
         }
     }
 
-    /// The next result in order; `None` behind the last.
+    /// Returns the next result in order; `None` after the last.
     fn take(&self) -> Option<T> {
         let mut state = self.lock();
         while !state.is_over && state.taken < state.total {
@@ -113,7 +113,7 @@ impl<I: Iterator, T> Queue<I, T> {
     }
 }
 
-/// Ends the work when it goes: nobody takes any more, or a worker is lost.
+/// Stops the work when dropped: results are no longer taken, or a worker has panicked.
 struct Stop<'a, I: Iterator, T>(&'a Queue<I, T>);
 
 impl<I: Iterator, T> Drop for Stop<'_, I, T> {
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(taken, 4);
     }
 
-    /// The first item ends when as many others as may be are done; were there no limit, all would be.
+    /// The first item finishes once as many others as allowed are done; without a limit, all would be.
     #[test]
     fn few_results_wait() {
         let done = AtomicUsize::new(0);

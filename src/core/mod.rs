@@ -47,6 +47,8 @@ pub mod summary;
 
 pub mod plan;
 
+pub mod redact;
+
 pub mod ops;
 
 pub mod export;

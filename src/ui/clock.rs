@@ -1,4 +1,4 @@
-//! Times for people: date and minute in the zone of their machine.
+//! Human-readable times: date and minute in the local time zone.
 
 use super::Ui;
 use jiff::Timestamp;
@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// The machine's time zone, looked up with the first time that is shown.
+/// The local time zone, looked up when the first time is shown.
 #[derive(Clone, Debug)]
 pub struct Clock {
     zone: OnceCell<TimeZone>,
 }
 
 impl Clock {
-    /// UTC where the environment says so, else the system's zone.
+    /// Returns a clock in UTC if `TZ` sets it, otherwise in the system's zone.
     pub fn new(ui: &Ui) -> Clock {
         let utc = ui.env("TZ").is_some_and(|zone| zone == "UTC" || has_no_end(&zone, ui));
         Clock { zone: if utc { OnceCell::from(TimeZone::UTC) } else { OnceCell::new() } }
     }
 
-    /// Appends a time as `2026-01-31 12:00`; what is no time is a `?` of the same width.
+    /// Appends a time as `2026-01-31 12:00`, or a `?` padded to the same width if it is not a valid time.
     pub fn push(&self, out: &mut String, time_ms: i64) {
         let written = match Timestamp::from_millisecond(time_ms) {
             Ok(time) => write!(out, "{}", time.to_zoned(self.zone().clone()).strftime("%Y-%m-%d %H:%M")),
@@ -38,7 +38,7 @@ impl Clock {
         Some((time_ms + ahead).div_euclid(DAY_MS))
     }
 
-    /// Returns when a day begins here: its first moment, where the clocks leave midnight out.
+    /// Returns the start of a local day: its first moment, if the clocks skip midnight.
     pub fn day_start(&self, day: i64) -> i64 {
         let utc = day.saturating_mul(DAY_MS);
         let midnight = Timestamp::from_millisecond(utc).map(|time| TimeZone::UTC.to_datetime(time));
@@ -50,7 +50,7 @@ impl Clock {
         self.zone.get_or_init(TimeZone::system)
     }
 
-    /// Returns the same as a text of its own.
+    /// Returns the time as [`push`](Clock::push) formats it.
     pub fn text(&self, time_ms: i64) -> String {
         let mut out = String::with_capacity(16);
         self.push(&mut out, time_ms);
@@ -58,8 +58,8 @@ impl Clock {
     }
 }
 
-/// Whether `TZ` names a device or FIFO, which would be read for ever. Any other zone that is none means UTC,
-/// too.
+/// Whether `TZ` names a device or FIFO, which would be read forever. Any other invalid zone means UTC as
+/// well.
 fn has_no_end(zone: &str, ui: &Ui) -> bool {
     let zone = Path::new(zone.strip_prefix(':').unwrap_or(zone));
     let folders = [Some(ui.folder().to_owned()), ui.env("TZDIR").map(PathBuf::from)];
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_day_begins_at_its_first_moment() {
-        // The last one leaves midnight out in spring and repeats the hour before it in autumn.
+        // The last zone skips midnight in spring and repeats the hour before it in autumn.
         for zone in ["UTC0", "CET-1CEST,M3.5.0,M10.5.0/3", "<+0545>-5:45", "EET-2EEST,M4.5.5/0,M10.5.4/24"] {
             let clock = Clock { zone: TimeZone::posix(zone).unwrap().into() };
             for day in 20_000..21_000 {

@@ -1,4 +1,4 @@
-//! One error type, one table of exit codes.
+//! The error type and the table of exit codes.
 
 use super::visible::visible;
 use crate::core::load::LoadError;
@@ -8,14 +8,14 @@ use serde::Serialize;
 use std::fmt::Display;
 use std::io;
 
-/// How a command ended, from the best to the worst: a batch ends as the worst of its parts.
+/// How a command ended, from best to worst: a batch ends as the worst of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     /// Success, or nothing to do.
     Done,
     /// A negative answer, or something was found.
     Found,
-    /// Another process is in the way; nothing was changed.
+    /// The session is locked or was changed by another process; nothing was changed.
     Busy,
     /// A failure; nothing was changed.
     Cannot,
@@ -49,23 +49,23 @@ pub struct Failure {
     is_missing: bool,
 }
 
-/// What went wrong, for programs.
+/// The kind of failure, for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
-    /// The command line is wrong.
+    /// The command line is invalid.
     Usage,
-    /// The answer is no.
+    /// The answer is negative.
     Negative,
     /// An argument or input cannot be used.
     Invalid,
-    /// A reference names no entry, or several.
+    /// A reference is unknown or ambiguous.
     Reference,
     /// A file is not a session.
     Session,
-    /// The system refuses to read or write.
+    /// Reading or writing failed.
     Io,
-    /// Another process is in the way.
+    /// The session is locked or was changed by another process.
     Busy,
     /// A summarizer or a hook failed.
     Command,
@@ -93,43 +93,43 @@ impl Failure {
         Failure { exit, kind, error, path: None, line: None, hint: None, is_change: false, is_missing: false }
     }
 
-    /// Something cannot be done (exit 2).
+    /// Returns a failure for an unusable argument or input (exit 2).
     pub fn cannot(message: impl Display) -> Self {
         Failure::new(Exit::Cannot, Kind::Invalid, message)
     }
 
-    /// The command line is wrong (exit 2).
+    /// Returns a failure for an invalid command line (exit 2).
     pub fn usage(message: impl Display) -> Self {
         Failure::new(Exit::Cannot, Kind::Usage, message)
     }
 
-    /// A summarizer or a hook failed (exit 2).
+    /// Returns a failure of a summarizer or a hook (exit 2).
     pub fn command(message: impl Display) -> Self {
         Failure::new(Exit::Cannot, Kind::Command, message)
     }
 
-    /// The answer is no (exit 1).
+    /// Returns a negative answer (exit 1).
     pub fn no(message: impl Display) -> Self {
         Failure::new(Exit::Found, Kind::Negative, message)
     }
 
-    /// Another process is in the way (exit 3).
+    /// Returns a failure because another process locks or changed the session (exit 3).
     pub fn busy(message: impl Display) -> Self {
         Failure::new(Exit::Busy, Kind::Busy, message)
     }
 
-    /// Standard output cannot be written (exit 2). A reader that went away is success.
+    /// Returns a failure to write standard output (exit 2). A closed pipe is success.
     pub fn output(error: io::Error) -> Self {
         let exit = if error.kind() == io::ErrorKind::BrokenPipe { Exit::Done } else { Exit::Cannot };
         Failure::new(exit, Kind::Io, format_args!("write standard output: {}", Plain(&error)))
     }
 
-    /// Reading a session failed.
+    /// Returns a failure to read a session.
     pub fn reading(name: &str, error: io::Error) -> Self {
         Failure::new(Exit::Cannot, Kind::Io, format_args!("read {name}: {}", Plain(&error))).path(name)
     }
 
-    /// A file is not a session, or cannot be read.
+    /// Returns a failure to load a session: the file is not one, or cannot be read.
     pub fn load(name: &str, error: LoadError) -> Self {
         match error {
             LoadError::NotASession { line, what } => {
@@ -143,33 +143,33 @@ impl Failure {
         }
     }
 
-    /// A reference names no entry, or several.
+    /// Returns a failure to resolve a reference: it is unknown or ambiguous.
     pub fn reference(name: &str, error: &ReferenceError) -> Self {
         Failure::new(Exit::Cannot, Kind::Reference, format_args!("{name}: {error}"))
             .path(name)
             .hint(error.hint())
     }
 
-    /// With what to try.
+    /// Returns the failure with a hint on what to try.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// With the file that it is about.
+    /// Returns the failure with the path of the file it concerns.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self
     }
 
-    /// With the line of that file.
+    /// Returns the failure with a line number in that file.
     pub fn on_line(mut self, line: u32) -> Self {
         self.line = Some(line);
         self
     }
 
-    /// Makes it the failure of a later step (exit 4): this is written already. A reader of standard output
-    /// that went away is still success.
+    /// Returns the failure as that of a later step (exit 4), after `what` was written. A closed pipe on
+    /// standard output is still success.
     pub fn after_writing(self, what: &str) -> Self {
         if self.is_silent() {
             return self;
@@ -183,12 +183,12 @@ impl Failure {
         self.is_change
     }
 
-    /// Whether there is no file at the path to be read.
+    /// Whether the file to be read does not exist.
     pub fn is_missing(&self) -> bool {
         self.is_missing
     }
 
-    /// Whether the reader of standard output went away.
+    /// Whether the failure is a closed pipe on standard output.
     pub fn is_silent(&self) -> bool {
         self.exit == Exit::Done
     }
@@ -199,7 +199,7 @@ impl Failure {
         visible(&format!("{:#}{hint}", self.error))
     }
 
-    /// Returns it as JSON, on one line.
+    /// Returns the failure as JSON, on one line.
     pub fn json(&self) -> String {
         let error = Error {
             kind: self.kind,
@@ -212,7 +212,7 @@ impl Failure {
         serde_json::to_string(&Report { error }).expect("strings and numbers can be written")
     }
 
-    /// Returns the exit it leads to.
+    /// Returns how the command ends.
     pub fn exit(&self) -> Exit {
         self.exit
     }
@@ -225,7 +225,7 @@ impl From<StoreError> for Failure {
             () if error.is_busy() => (Exit::Busy, Kind::Busy),
             () => (Exit::Cannot, Kind::Io),
         };
-        // The message repeats the system's; as the cause it would be printed twice.
+        // The message includes the system's; with the error as its cause that would be printed twice.
         let failure = Failure::new(exit, kind, &error);
         Failure {
             path: error.path().map(|path| path.to_string_lossy().into_owned()),

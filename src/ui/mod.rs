@@ -1,4 +1,4 @@
-//! What commands read from and print to: the [`World`] and the options of every command as one value.
+//! The input and output of commands: the [`World`] and the global options as one value.
 //!
 //! Data goes to standard output, diagnostics to standard error. Every `pisess:` line is printed here.
 
@@ -28,53 +28,53 @@ use std::path::{Path, PathBuf};
 pub struct Ui<'w> {
     world: World<'w>,
     is_quiet: bool,
-    /// Whether errors are JSON.
+    /// Whether errors are printed as JSON.
     json: bool,
-    /// Colours for standard output.
+    /// Styles for standard output.
     pub styles: Styles,
 }
 
 impl<'w> Ui<'w> {
-    /// Returns one without options; `json` decides how errors are printed.
+    /// Returns a user interface without options; `json` sets whether errors are printed as JSON.
     pub fn new(world: World<'w>, json: bool) -> Self {
         Ui { world, is_quiet: false, json, styles: Styles::default() }
     }
 
-    /// Applies the options of every command.
+    /// Applies the global options.
     pub fn configure(&mut self, global: &GlobalArgs) {
         self.is_quiet = global.quiet;
         self.styles = Styles::new(global.color, self.wants_colour());
     }
 
-    /// Whether standard output is a terminal on which nothing speaks against colour.
+    /// Whether standard output is a terminal and the environment does not disable colour.
     pub fn wants_colour(&self) -> bool {
         let no_color = self.env("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_dumb = self.env("TERM").is_some_and(|term| term == "dumb");
         self.world.terminals.stdout && !no_color && !is_dumb
     }
 
-    /// Returns an environment variable, where it is set and is text.
+    /// Returns an environment variable, if it is set and is valid text.
     pub fn env(&self, name: &str) -> Option<String> {
         (self.world.env)(name)
     }
 
-    /// Returns the user's home folder.
+    /// Returns the user's home directory.
     pub fn home(&self) -> Option<String> {
         self.world.home()
     }
 
-    /// Returns the folder that relative paths start from.
+    /// Returns the directory that relative paths start from.
     pub fn folder(&self) -> &Path {
         &self.world.folder
     }
 
-    /// Returns the path from the root without symbolic links, as far as it exists.
+    /// Returns the absolute path, with symbolic links resolved as far as the path exists.
     pub fn absolute(&self, path: &Path) -> PathBuf {
         let path = self.world.folder.join(path);
         path.canonicalize().unwrap_or(path)
     }
 
-    /// Returns milliseconds since 1970.
+    /// Returns the current time in milliseconds since 1970.
     pub fn now_ms(&self) -> i64 {
         (self.world.now_ms)()
     }
@@ -84,17 +84,17 @@ impl<'w> Ui<'w> {
         (self.world.random)()
     }
 
-    /// Returns how many processors to use.
+    /// Returns the number of processors to use.
     pub fn processors(&self) -> usize {
         self.world.processors
     }
 
-    /// Returns a function that decides whether a file is standard output.
+    /// Returns a function that checks whether a file is standard output.
     pub fn stdout_is(&self) -> &'w (dyn Fn(&SessionFile) -> bool + Sync) {
         self.world.stdout_is
     }
 
-    /// Runs a program in the place of pisess, where that is possible; its exit code.
+    /// Runs a program, replacing the pisess process if possible; returns its exit code.
     pub fn run_program(&mut self, program: &Path, arguments: &[OsString]) -> io::Result<u8> {
         (self.world.run_program)(program, arguments)
     }
@@ -114,20 +114,20 @@ impl<'w> Ui<'w> {
         self.world.terminals.stdout
     }
 
-    /// Returns how many columns rows may take: `COLUMNS`, else those of the terminal. Without either,
-    /// rows are whole.
+    /// Returns the maximum width of rows: `COLUMNS`, otherwise the width of the terminal. Without either,
+    /// rows are not cut.
     pub fn width(&self) -> Option<usize> {
         let named =
             self.env("COLUMNS").and_then(|columns| columns.parse().ok()).filter(|&columns| columns > 0);
         named.or(self.world.terminals.width.filter(|_| self.world.terminals.stdout))
     }
 
-    /// Returns standard output, for text that is made visible already.
+    /// Returns standard output, for text that is already escaped.
     pub fn stdout(&mut self) -> &mut dyn Write {
         self.world.stdout
     }
 
-    /// Returns standard output for verbatim data: raw in a pipe, visible on a terminal.
+    /// Returns standard output for verbatim data: raw in a pipe, escaped on a terminal.
     pub fn verbatim(&mut self) -> Box<dyn Write + '_> {
         match self.world.terminals.stdout {
             true => Box::new(visible::Shown::new(self.world.stdout)),
@@ -135,7 +135,7 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Prints text that is made visible already.
+    /// Prints text that is already escaped.
     pub fn print(&mut self, text: &str) -> Result<(), Failure> {
         self.world.stdout.write_all(text.as_bytes()).map_err(Failure::output)
     }
@@ -146,17 +146,17 @@ impl<'w> Ui<'w> {
         out.write_all(json).and_then(|()| out.write_all(b"\n")).map_err(Failure::output)
     }
 
-    /// Sends on what was printed.
+    /// Flushes standard output.
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.world.stdout.flush().map_err(Failure::output)
     }
 
-    /// Prints a note on standard error, unless `-q` is given: the command goes on all the same.
+    /// Prints a warning on standard error, unless `-q` is given; the command continues.
     pub fn warn(&mut self, what: &str) {
         self.status(&format!("note: {what}"));
     }
 
-    /// Prints what went wrong after a commit; the commit stands.
+    /// Prints warnings about problems after a commit, which is not undone.
     pub fn warn_of(&mut self, committed: &Committed) {
         for warning in &committed.troubles {
             self.warn(&warning.to_string());
@@ -166,24 +166,24 @@ impl<'w> Ui<'w> {
     /// Prints a line on standard error, unless `-q` is given.
     pub fn status(&mut self, what: &str) {
         if !self.is_quiet {
-            // There is nowhere to report that this failed.
+            // A failure to write standard error cannot be reported anywhere.
             let _ = writeln!(self.world.stderr, "pisess: {}", visible(what));
         }
     }
 
-    /// Prints a line on standard error, also with `-q`.
+    /// Prints a line on standard error, even with `-q`.
     pub fn error(&mut self, what: &str) {
         let _ = writeln!(self.world.stderr, "pisess: {}", visible(what));
     }
 
-    /// Prints text on standard error, unless `-q` is given: results, where standard output carries a session.
+    /// Prints results on standard error, unless `-q` is given, for when standard output carries a session.
     pub fn print_aside(&mut self, text: &str) {
         if !self.is_quiet {
             let _ = self.world.stderr.write_all(text.as_bytes());
         }
     }
 
-    /// Prints an error on standard error, also with `-q`; returns the exit it leads to.
+    /// Prints an error on standard error, even with `-q`; returns how the command ends.
     pub fn report(&mut self, failure: &Failure) -> Exit {
         if !failure.is_silent() {
             let line = if self.json { failure.json() } else { format!("pisess: {}", failure.line()) };
@@ -192,12 +192,12 @@ impl<'w> Ui<'w> {
         failure.exit()
     }
 
-    /// Shows on a terminal how many of these files are done.
+    /// Returns a progress bar for `files` files, shown on a terminal.
     pub fn progress(&self, files: usize) -> Progress {
         Progress::of_files(files, self.shows_progress())
     }
 
-    /// Shows on a terminal that a command runs, and for how long.
+    /// Returns a spinner with the elapsed time of a running command, shown on a terminal.
     pub fn spinner(&self, what: &str) -> Progress {
         Progress::of_command(what, self.shows_progress())
     }

@@ -1,19 +1,19 @@
-//! Progress on a terminal: a bar for files, a spinner with seconds for a command that runs.
+//! Progress on a terminal: a bar for files, a spinner with the elapsed time for a running command.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// What takes less is not shown.
+/// The delay before a spinner is shown.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How often the spinner turns.
+/// The interval between two frames of the spinner.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Progress that is shown until it is dropped.
+/// A progress indicator, shown until it is dropped.
 pub struct Progress {
     bar: ProgressBar,
-    /// Dropped, it ends the wait for the spinner.
+    /// Ends the spinner's thread when dropped.
     _patience: Option<Sender<()>>,
 }
 
@@ -36,7 +36,7 @@ impl Progress {
         let waiting = bar.clone();
         let spin = move || {
             let mut pause = PATIENCE;
-            // Until the command has ended.
+            // The sender is dropped when the command has ended.
             while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 if pause == PATIENCE {
                     waiting.set_draw_target(ProgressDrawTarget::stderr());
@@ -46,12 +46,12 @@ impl Progress {
             }
             waiting.finish_and_clear();
         };
-        // Where no thread can be started, nothing is shown.
+        // If no thread can be started, nothing is shown.
         let _ = std::thread::Builder::new().spawn(spin);
         Progress { bar, _patience: Some(patience) }
     }
 
-    /// One more file is done.
+    /// Counts one more finished file.
     pub fn advance(&self) {
         self.bar.inc(1);
     }

@@ -1,4 +1,4 @@
-//! How rows for people look: colour, width, marks.
+//! The appearance of human-readable rows: colours, width, glyphs.
 
 use super::clock::Clock;
 use super::visible::is_plain;
@@ -11,18 +11,18 @@ use std::thread;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Colours; all plain unless they are wanted.
+/// Styles for text; all plain by default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Styles {
-    /// Ids, times, connectors.
+    /// Ids, times and connectors.
     pub dim: Style,
-    /// The marks of the active path and the leaf.
+    /// The glyphs for the active path and the leaf.
     pub active: Style,
     /// Labels.
     pub label: Style,
-    /// What the person said.
+    /// User messages.
     pub user: Style,
-    /// What the model said.
+    /// Messages of the model.
     pub assistant: Style,
     /// Errors.
     pub error: Style,
@@ -37,7 +37,7 @@ pub struct Styles {
 }
 
 impl Styles {
-    /// For `--color` and a stream that wants colour or not.
+    /// Returns the styles for `--color` and for whether the stream should be coloured.
     pub fn new(color: ColorChoice, wants_colour: bool) -> Styles {
         match color {
             ColorChoice::Always => Styles::coloured(),
@@ -65,15 +65,15 @@ impl Styles {
 /// The characters rows are drawn with.
 #[derive(Clone, Copy, Debug)]
 pub struct Glyphs {
-    /// Leads to a sibling that has others below it.
+    /// Connects a sibling that is not the last.
     pub tee: &'static str,
-    /// Leads to the last sibling.
+    /// Connects the last sibling.
     pub corner: &'static str,
-    /// Passes by.
+    /// Continues a connector past other rows.
     pub bar: &'static str,
-    /// Stands on the active path.
+    /// Marks entries on the active path.
     pub bullet: &'static str,
-    /// Stands behind the leaf.
+    /// Follows the leaf.
     pub leaf: &'static str,
     /// Stands behind the row above the leaf, where that is not shown.
     pub hidden_leaf: &'static str,
@@ -112,28 +112,28 @@ impl Glyphs {
     };
 }
 
-/// Rows being drawn, one behind the other.
+/// A buffer in which rows are drawn, one after the other.
 #[derive(Clone, Debug)]
 pub struct Rows {
-    /// What they say so far.
+    /// The text drawn so far.
     pub text: String,
-    /// Columns of the terminal, where there is one.
+    /// The width of the terminal, if there is one.
     pub width: Option<usize>,
-    /// Columns that are free in the row being drawn; without a terminal the row is whole.
+    /// The columns left in the row being drawn; `None` if rows are not cut.
     pub left: Option<usize>,
-    /// Stands for what was cut off.
+    /// Replaces text that was cut off.
     pub ellipsis: &'static str,
     start: usize,
-    /// Room to make the parts of a row in, used again and again.
+    /// A reusable buffer for the parts of a row.
     pub part: String,
-    /// Tells the times of the rows, where they have any.
+    /// Formats the times of the rows, if they have any.
     pub clock: Option<Clock>,
     /// The date of the row before, which is not repeated.
     date: String,
 }
 
 impl Rows {
-    /// None yet.
+    /// Returns an empty buffer.
     pub fn new(width: Option<usize>, ellipsis: &'static str, clock: Option<Clock>) -> Rows {
         let (text, part, date) = (String::new(), String::new(), String::new());
         Rows { text, width, left: width, ellipsis, start: 0, part, clock, date }
@@ -167,14 +167,14 @@ impl Rows {
         self.left = self.width;
     }
 
-    /// Ends the row, without spaces at its end.
+    /// Ends the row, trimming trailing spaces.
     pub fn end(&mut self) {
         let row = &self.text[self.start..];
         self.text.truncate(self.start + row.trim_end_matches(' ').len());
         self.text.push('\n');
     }
 
-    /// Appends the part, as far as it fits, and makes room for the next.
+    /// Appends the part as far as it fits, and clears it for the next.
     pub fn put_part(&mut self, style: Style) {
         let part = std::mem::take(&mut self.part);
         self.put(&part, style);
@@ -182,7 +182,7 @@ impl Rows {
         self.part.clear();
     }
 
-    /// Appends what fits of the text.
+    /// Appends the text as far as it fits.
     pub fn put(&mut self, text: &str, style: Style) {
         match self.left {
             None => push_styled(&mut self.text, text, style),
@@ -194,13 +194,13 @@ impl Rows {
     }
 }
 
-/// Rows that one thread draws at a time.
+/// The number of rows that a thread draws at a time.
 pub const STRETCH: usize = 8192;
 
 /// Draws stretches of `count` rows on as many threads as there are `pens`, and writes them in order.
 ///
 /// # Errors
-/// Where writing fails.
+/// If writing fails.
 pub fn draw_stretches(
     pens: &mut [Rows],
     count: usize,
@@ -219,7 +219,7 @@ pub fn draw_stretches(
             }
         };
         thread::scope(|scope| {
-            // This thread draws, too, and draws it all where no further one can be started.
+            // This thread draws as well, and draws everything if no other thread can be started.
             let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, work).is_ok();
             (1..threads).take_while(start).for_each(drop);
             work();
@@ -232,7 +232,7 @@ pub fn draw_stretches(
     Ok(())
 }
 
-/// A pen for each processor, one where there is little to draw.
+/// Returns a pen for each processor, or one pen if there is little to draw.
 pub fn pens(pen: Rows, count: usize, processors: usize) -> Vec<Rows> {
     vec![pen; if count > STRETCH { processors.max(1) } else { 1 }]
 }
@@ -250,7 +250,7 @@ fn push_styled(out: &mut String, text: &str, style: Style) {
     }
 }
 
-/// The text in its colour.
+/// Returns the text with its style applied.
 pub fn styled(text: &str, style: Style) -> String {
     match text.is_empty() || style == Style::default() {
         true => text.to_owned(),
@@ -258,7 +258,7 @@ pub fn styled(text: &str, style: Style) -> String {
     }
 }
 
-/// How many columns the text takes.
+/// Returns the number of columns that the text occupies.
 pub fn columns(text: &str) -> usize {
     if is_plain(text) { text.len() } else { text.width() }
 }

@@ -1,21 +1,21 @@
-//! Other people's text for people's eyes.
+//! Escaping of untrusted text for display.
 //!
-//! A session can come from anyone. Nothing of it reaches a terminal, or a pager behind a pipe, as a
+//! A session can come from anyone. No part of it reaches a terminal, or a pager after a pipe, as a
 //! control character, an escape sequence or a change of writing direction.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// The text with every character that would act instead of being shown made visible: control
-/// characters as their pictures (`␛`), the others by number (`<U+202E>`).
+/// Returns the text with every character that would act on a terminal escaped: control characters as
+/// their pictures (`␛`), the others by number (`<U+202E>`).
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     push_visible(&mut out, text);
     out
 }
 
-/// Appends the text made [`visible`]. Most of what is shown needs no change and is copied as it is.
+/// Appends the text, escaped as by [`visible`]. Most text needs no change and is copied as it is.
 pub fn push_visible(out: &mut String, text: &str) {
     if is_plain(text) {
         out.push_str(text);
@@ -30,13 +30,13 @@ pub fn push_visible(out: &mut String, text: &str) {
     out.push_str(&text[copied..]);
 }
 
-/// Whether all of the text is printable ASCII: then each byte is a column, too.
+/// Whether all of the text is printable ASCII, so that each byte takes one column.
 pub fn is_plain(text: &str) -> bool {
-    // Without an early end, so that many bytes are compared at once.
+    // There is no early return, so that many bytes are compared at once.
     text.bytes().fold(true, |plain, byte| plain & (byte.wrapping_sub(b' ') < 0x5f))
 }
 
-/// The same, but newlines and tabs stay: for text of several lines on a terminal.
+/// Returns the text escaped as by [`visible`] except for newlines and tabs: for text of several lines.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|c| acts(c) && !matches!(c, '\n' | '\t')) {
         return Cow::Borrowed(text);
@@ -64,8 +64,8 @@ fn push(out: &mut String, c: char) {
     }
 }
 
-/// Control characters, line and paragraph separators, bidi marks, embeddings, overrides, isolates,
-/// and the characters that only hide or tag others.
+/// Whether the character acts on a terminal: control characters, line and paragraph separators, bidi marks,
+/// embeddings, overrides, isolates, and the characters that only hide or tag others.
 fn acts(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -75,7 +75,7 @@ fn acts(c: char) -> bool {
         )
 }
 
-/// Makes what would act on a terminal visible.
+/// A writer that escapes characters that would act on a terminal.
 pub(super) struct Shown<'a> {
     out: &'a mut dyn Write,
     line: Vec<u8>,
@@ -90,7 +90,7 @@ impl<'a> Shown<'a> {
 impl Write for Shown<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.line.extend_from_slice(bytes);
-        // Up to the last whole character.
+        // Escape up to the last complete character.
         let end = match std::str::from_utf8(&self.line) {
             Ok(_) => self.line.len(),
             Err(error) if error.error_len().is_none() => error.valid_up_to(),

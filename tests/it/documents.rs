@@ -52,6 +52,7 @@ impl Desk {
         ] {
             fs::copy(fixtures.join(from).with_extension("jsonl"), desk.path(to)).unwrap();
         }
+        fs::write(desk.path(".env"), "API_KEY='correct horse 42'\n").unwrap();
         desk.script("llm", "cat > /dev/null; echo 'The waiting times are right across midnight now.'");
         desk
     }

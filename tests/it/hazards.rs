@@ -44,7 +44,7 @@ fn every_command_reads_each_of_them_and_ends() {
 /// An entry that cannot be edited, or none: one line, with a hint.
 fn is_refused(done: &Done) -> bool {
     let told: Vec<_> = done.stderr.lines().filter(|line| !line.starts_with("pisess: note:")).collect();
-    done.code == 2 && matches!(told[..], [line] if line.contains("(hint: "))
+    done.code == 2 && matches!(told[..], [line] if line.contains("(hint: ") || line.contains("\"hint\":\""))
 }
 
 /// What was there stays, byte for byte; what is new comes behind it, and is read again. Where nothing is

@@ -17,6 +17,7 @@ mod migrate;
 mod path;
 mod pick;
 mod pop;
+mod redact;
 mod show;
 mod summarize;
 mod switch;

@@ -12,6 +12,8 @@
 
 pub mod scan;
 
+pub mod strings;
+
 pub mod raw;
 pub mod string;
 

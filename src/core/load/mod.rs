@@ -14,7 +14,7 @@ use super::dialect::Dialect;
 use super::entry::LineNo;
 use super::row::RowOptions;
 use super::search::Words;
-use super::session::Session;
+use super::session::{Header, Session};
 use super::store::{ReadAt, resize};
 use header::Preamble;
 use part::{Part, Progress, Reading, Window};
@@ -114,6 +114,14 @@ impl WrongFile {
             }
         }
     }
+}
+
+/// Reads the header of a session, and no more.
+///
+/// # Errors
+/// Where the source is no session, or cannot be read.
+pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
+    header::read(source).map(|preamble| preamble.header)
 }
 
 /// Loads a session.

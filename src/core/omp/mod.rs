@@ -28,3 +28,4 @@ pub mod prompt;
 
 pub mod message;
 mod template;
+pub mod title;

@@ -13,6 +13,7 @@ use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::Raw;
 use crate::core::json::write::Object;
 use crate::core::labels::Labels;
+use crate::core::omp::title::title_line;
 use crate::core::plan::{Entries, NewSession, Piece};
 use crate::core::reference::Position;
 use crate::core::session::Session;
@@ -235,47 +236,6 @@ fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8
             header.raw("additionalDirectories", folders)
         })
         .finish();
-    let line = has_title.then(|| title_line(title, source, timestamp));
+    let line = has_title.then(|| title_line(title, source, &Text::from(timestamp)));
     line.into_iter().chain([header]).collect()
-}
-
-/// Bytes of oh-my-pi's title line, its newline among them. Another width makes the agent overwrite
-/// the header at the next renaming.
-const TITLE_LINE: usize = 256;
-
-/// A title line, padded to its width; a title that does not fit is cut.
-fn title_line(title: Option<Raw>, source: Option<Raw>, timestamp: &str) -> Vec<u8> {
-    let title = title.and_then(Raw::text).unwrap_or_default();
-    let line = |title: &Text, pad: usize| {
-        Object::new()
-            .str("type", "title")
-            .number("v", 1.0)
-            .text("title", title)
-            .with(source, |line, source| line.raw("source", source))
-            .str("updatedAt", timestamp)
-            .str("pad", &" ".repeat(pad))
-            .finish()
-    };
-    let fits = |title: &Text| line(title, 0).len() < TITLE_LINE;
-    let mut units = title.utf16_len();
-    while units > 0 && !fits(&title.head_whole(units)) {
-        units -= 1;
-    }
-    let title = title.head_whole(units);
-    line(&title, (TITLE_LINE - 1).saturating_sub(line(&title, 0).len()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_title_line_keeps_its_width() {
-        for title in ["", "short", &"é".repeat(300), &"\\u0001".repeat(80)] {
-            let json = format!("\"{title}\"");
-            let line = title_line(Some(Raw::checked(json.as_bytes())), None, "2026-01-01T00:00:00.000Z");
-            assert_eq!(line.len(), 255, "{title}");
-            assert!(Raw::parse(&line).is_ok());
-        }
-    }
 }

@@ -10,6 +10,7 @@ pub mod heading;
 pub mod label;
 pub mod navigate;
 pub mod pick;
+pub mod redact;
 pub mod rows;
 pub mod show;
 pub mod stats;

@@ -91,7 +91,7 @@ pub use find::{Finding, FoundFile, Trouble, find, modified};
 pub use lock::{Found, Locked, WriteOptions, lock};
 pub use look::OnDisk;
 pub(crate) use read::resize;
-pub use read::{ReadAt, SpoolOptions, Spooled, spool};
+pub use read::{ReadAt, SpoolOptions, Spooled, spool, spool_written};
 pub use session_file::{Opened, SessionFile, open};
 pub use walk::{Listing, list_sessions};
 

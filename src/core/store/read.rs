@@ -113,6 +113,46 @@ pub fn spool(reader: &mut dyn Read, options: SpoolOptions) -> Result<Spooled, St
     spool_named(reader, options, Path::new("standard input"))
 }
 
+/// Keeps what `write` writes: in memory, or, where it is large, in a private temporary file that has no
+/// name (rule 6).
+pub fn spool_written(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<Spooled, StoreError> {
+    let unspooled = |error| StoreError::io("spool to a temporary file", Path::new("the copy"), error);
+    let mut out = Spilling { memory: Vec::new(), file: None };
+    write(&mut out).map_err(unspooled)?;
+    let Spilling { memory, file } = out;
+    let Some(file) = file else { return Ok(Spooled(Spool::Memory(memory))) };
+    let size = file.metadata().map_err(unspooled)?.len();
+    Ok(Spooled(Spool::File { file, size }))
+}
+
+/// Bytes of a copy that are kept in memory.
+const SPILLS: usize = 16 << 20;
+
+/// Memory until it is too much, then a file.
+struct Spilling {
+    memory: Vec<u8>,
+    file: Option<File>,
+}
+
+impl Write for Spilling {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.file.is_none() && self.memory.len() + bytes.len() > SPILLS {
+            let mut file = tempfile::tempfile()?;
+            file.write_all(&std::mem::take(&mut self.memory))?;
+            self.file = Some(file);
+        }
+        match &mut self.file {
+            Some(file) => file.write_all(bytes)?,
+            None => self.memory.extend_from_slice(bytes),
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 pub(super) fn spool_named(
     reader: &mut dyn Read,
     SpoolOptions { memory, is_promising }: SpoolOptions,

@@ -1,0 +1,223 @@
+//! Every string of a value, keys included, with the way to it.
+//!
+//! For readers that must miss nothing, whatever the shape: redaction, above all. No recursion, however
+//! deep the value.
+
+use super::scan::{Malformed, RawString, Scanner};
+use super::string;
+use std::fmt::Write;
+use std::ops::Range;
+
+/// Walks over the strings of one value, in file order.
+#[derive(Debug)]
+pub struct Strings<'a> {
+    scanner: Scanner<'a>,
+    open: Vec<Level<'a>>,
+    next: Next,
+}
+
+/// A container that the walk is in.
+#[derive(Debug)]
+enum Level<'a> {
+    /// An object, at this key.
+    Object(&'a [u8]),
+    /// An array, at this index.
+    Array(usize),
+}
+
+#[derive(Debug)]
+enum Next {
+    Key,
+    Value,
+    Behind,
+}
+
+/// A string that the walk came to.
+#[derive(Clone, Debug)]
+pub struct Found<'a> {
+    /// The bytes between its quotes, as they are spelled.
+    pub raw: RawString<'a>,
+    /// Where those bytes are, counted from the start of what is walked over.
+    pub range: Range<usize>,
+    /// Whether it is a key.
+    pub is_key: bool,
+}
+
+impl<'a> Strings<'a> {
+    /// Over a line that holds one value. White space around it is skipped, newlines included.
+    pub fn new(line: &'a [u8]) -> Self {
+        Strings { scanner: Scanner::document(line), open: Vec::new(), next: Next::Value }
+    }
+
+    /// The next string; `None` at the end of the value.
+    ///
+    /// # Errors
+    /// [`Malformed`] where the bytes are not one JSON value to their end.
+    pub fn advance(&mut self) -> Result<Option<Found<'a>>, Malformed> {
+        loop {
+            match self.next {
+                Next::Key => return self.key().map(Some),
+                Next::Value => {
+                    if let Some(found) = self.value()? {
+                        return Ok(Some(found));
+                    }
+                }
+                Next::Behind => {
+                    if !self.go_on()? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The key of the member that holds the string last returned, as it is spelled; empty at the top
+    /// and for what only arrays hold.
+    pub fn nearest_key(&self) -> &'a [u8] {
+        let key = |level: &Level<'a>| match level {
+            Level::Object(key) => Some(*key),
+            Level::Array(_) => None,
+        };
+        self.open.iter().rev().find_map(key).unwrap_or_default()
+    }
+
+    /// The way to the string last returned, as JavaScript would write it: `message.content[0].text`.
+    pub fn path(&self) -> String {
+        let mut path = String::new();
+        for level in &self.open {
+            match level {
+                Level::Object(key) if path.is_empty() => path += &string::decode(key).to_string_lossy(),
+                Level::Object(key) => {
+                    path.push('.');
+                    path += &string::decode(key).to_string_lossy();
+                }
+                Level::Array(index) => {
+                    write!(path, "[{index}]").expect("writing to a string does not fail");
+                }
+            }
+        }
+        path
+    }
+
+    fn key(&mut self) -> Result<Found<'a>, Malformed> {
+        let found = self.string(true)?;
+        if let Some(level) = self.open.last_mut() {
+            *level = Level::Object(found.raw.bytes);
+        }
+        self.take(b':')?;
+        self.next = Next::Value;
+        Ok(found)
+    }
+
+    /// Walks over a value that is no container, or into one that is; a string is returned.
+    fn value(&mut self) -> Result<Option<Found<'a>>, Malformed> {
+        let (level, close, next) = match self.scanner.peek() {
+            b'{' => (Level::Object(b""), b'}', Next::Key),
+            b'[' => (Level::Array(0), b']', Next::Value),
+            b'"' => {
+                self.next = Next::Behind;
+                return self.string(false).map(Some);
+            }
+            _ => {
+                self.next = Next::Behind;
+                return self.scanner.value().map(|_| None);
+            }
+        };
+        self.step();
+        if self.scanner.peek() == close {
+            self.step();
+            self.next = Next::Behind;
+        } else {
+            self.open.push(level);
+            self.next = next;
+        }
+        Ok(None)
+    }
+
+    /// Behind a value: closes what ends here or goes to the next. Whether there is more to walk over.
+    fn go_on(&mut self) -> Result<bool, Malformed> {
+        match (self.scanner.peek(), self.open.last_mut()) {
+            (_, None) if self.scanner.at_end() => return Ok(false),
+            (b',', Some(Level::Object(_))) => self.next = Next::Key,
+            (b',', Some(Level::Array(index))) => {
+                *index += 1;
+                self.next = Next::Value;
+            }
+            (b'}', Some(Level::Object(_))) | (b']', Some(Level::Array(_))) => {
+                self.open.pop();
+            }
+            _ => return Err(Malformed { at: self.scanner.pos() }),
+        }
+        self.step();
+        Ok(true)
+    }
+
+    fn string(&mut self, is_key: bool) -> Result<Found<'a>, Malformed> {
+        let raw = self.scanner.string()?;
+        let end = self.scanner.pos() - 1;
+        Ok(Found { raw, range: end - raw.bytes.len()..end, is_key })
+    }
+
+    fn take(&mut self, byte: u8) -> Result<(), Malformed> {
+        if self.scanner.peek() != byte {
+            return Err(Malformed { at: self.scanner.pos() });
+        }
+        self.step();
+        Ok(())
+    }
+
+    fn step(&mut self) {
+        self.scanner.seek(self.scanner.pos() + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn walked(line: &str) -> Result<Vec<String>, Malformed> {
+        let mut strings = Strings::new(line.as_bytes());
+        let mut seen = Vec::new();
+        while let Some(found) = strings.advance()? {
+            let spelled = &line[found.range.clone()];
+            assert_eq!(spelled.as_bytes(), found.raw.bytes);
+            seen.push(format!("{}{}={spelled}", if found.is_key { "key " } else { "" }, strings.path()));
+        }
+        Ok(seen)
+    }
+
+    #[test]
+    fn keys_and_values_have_their_paths() {
+        let seen = walked(r#" {"a":"1","b":[["x"],{"c":"\n"},[],{}],"d":null,"":{"e":"2"}} "#).unwrap();
+        let wanted = [
+            "key a=a",
+            "a=1",
+            "key b=b",
+            "b[0][0]=x",
+            "key b[1].c=c",
+            r"b[1].c=\n",
+            "key d=d",
+            "key =",
+            "key e=e",
+            "e=2",
+        ];
+        assert_eq!(seen, wanted.map(str::to_owned));
+        assert_eq!(walked(r#""alone""#).unwrap(), ["=alone"]);
+        assert_eq!(walked("7").unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_no_single_value_is_an_error() {
+        for line in ["", "{", r#"{"a"}"#, r#"{"a":1}{"b":2}"#, "[1,]", r#"["a" "b"]"#, "]", r#"{"a":"b"]"#] {
+            assert!(walked(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn depth_does_not_overflow_the_stack() {
+        let deep = "[".repeat(200_000) + "\"x\"" + &"]".repeat(200_000);
+        let mut strings = Strings::new(deep.as_bytes());
+        assert!(strings.advance().unwrap().is_some());
+        assert!(strings.advance().unwrap().is_none());
+    }
+}

@@ -1,0 +1,58 @@
+//! oh-my-pi's title line, the first of its files: always 256 bytes, since the agent overwrites it in place.
+
+use crate::core::json::Raw;
+use crate::core::json::write::Object;
+use crate::core::text::Text;
+
+/// Bytes of the title line, its newline among them. Another width makes the agent overwrite the header at
+/// the next renaming.
+const TITLE_LINE: usize = 256;
+
+/// Returns a title line without its newline, padded to its width; a title that does not fit is cut.
+pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) -> Vec<u8> {
+    let title = title.and_then(Raw::text).unwrap_or_default();
+    let line = |title: &Text, pad: usize| {
+        Object::new()
+            .str("type", "title")
+            .number("v", 1.0)
+            .text("title", title)
+            .with(source, |line, source| line.raw("source", source))
+            .text("updatedAt", updated_at)
+            .str("pad", &" ".repeat(pad))
+            .finish()
+    };
+    let fits = |title: &Text| line(title, 0).len() < TITLE_LINE;
+    let mut units = title.utf16_len();
+    while units > 0 && !fits(&title.head_whole(units)) {
+        units -= 1;
+    }
+    let title = title.head_whole(units);
+    line(&title, (TITLE_LINE - 1).saturating_sub(line(&title, 0).len()))
+}
+
+/// Returns a title line that was changed with its old width.
+pub fn repadded(line: &[u8]) -> Vec<u8> {
+    let slot = Raw::checked(line.trim_ascii());
+    let updated_at = slot.get_text("updatedAt").unwrap_or_default();
+    title_line(slot.get("title"), slot.get("source"), &updated_at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_title_line_keeps_its_width() {
+        for title in ["", "short", &"é".repeat(300), &"\\u0001".repeat(80)] {
+            let json = format!("\"{title}\"");
+            let line = title_line(
+                Some(Raw::checked(json.as_bytes())),
+                None,
+                &Text::from("2026-01-01T00:00:00.000Z"),
+            );
+            assert_eq!(line.len(), 255, "{title}");
+            assert!(Raw::parse(&line).is_ok());
+            assert_eq!(repadded(&line), line);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Home folders and user names: `~` and `user` in their place.
+
+use super::unescape::Spoken;
+use super::{Splice, overlap};
+use crate::core::json::strings::Strings;
+use regex::bytes::{Regex, RegexBuilder};
+use std::collections::BTreeSet;
+
+/// Whose folders and names are replaced.
+#[derive(Debug)]
+pub struct People {
+    /// A home folder, wherever it is written out, with the separators of any system.
+    home: Regex,
+    /// The names of users, as whole words; `None` where none is known.
+    names: Option<Regex>,
+    needles: Vec<Vec<u8>>,
+}
+
+/// Users that are on every machine: no name of a person.
+const COMMON: [&str; 12] =
+    ["root", "user", "users", "home", "ubuntu", "debian", "admin", "runner", "node", "app", "work", "shared"];
+
+impl People {
+    /// For the users whose home folders these are. Home folders of others (`/home/NAME`, `/Users/NAME`,
+    /// `C:\Users\NAME`) are replaced as well; their names elsewhere are not known to be names.
+    pub fn new<'a>(homes: impl IntoIterator<Item = &'a str>) -> People {
+        let homes: BTreeSet<&str> =
+            homes.into_iter().map(|home| home.trim_end_matches(['/', '\\'])).collect();
+        let names: BTreeSet<&str> = homes.iter().filter_map(|home| user_of(home)).collect();
+        let special: Vec<_> = homes
+            .iter()
+            .filter(|home| home.len() > 1 && user_of(home).is_none() && home.contains(['/', '\\']))
+            .map(|home| regex::escape(home))
+            .collect();
+        let own = special.iter().map(|home| format!("|{home}")).collect::<String>();
+        let home =
+            format!(r"(?:(?:[A-Za-z]:)?[/\\](?:home|Users)[/\\][A-Za-z0-9._-]*[A-Za-z0-9_-]{own})(?-u:\b)");
+        let words: Vec<_> = names.iter().map(|name| regex::escape(name)).collect();
+        let names_expression =
+            (!words.is_empty()).then(|| format!(r"(?-u:\b)(?:{})(?-u:\b)", words.join("|")));
+        let build = |expression: &str| {
+            RegexBuilder::new(expression)
+                .unicode(false)
+                .build()
+                .expect("names are escaped, so it is an expression")
+        };
+        let needles =
+            ["/home", "/Users", "\\Users", "\\/Users", "\\/home"].map(|needle| needle.as_bytes().to_vec());
+        let own = names.iter().chain(&homes).map(|text| text.as_bytes().to_vec());
+        People {
+            home: build(&home),
+            names: names_expression.as_deref().map(build),
+            needles: needles.into_iter().chain(own.filter(|needle| needle.len() >= 3)).collect(),
+        }
+    }
+
+    /// Literals of which one stands in every line that holds a home folder or a name.
+    pub fn needles(&self) -> impl Iterator<Item = &[u8]> {
+        self.needles.iter().map(Vec::as_slice)
+    }
+
+    /// Replacements for the home folders and names in a line of JSON.
+    pub(super) fn splices(&self, line: &[u8]) -> Vec<Splice> {
+        let mut splices: Vec<Splice> = Vec::new();
+        let mut strings = Strings::new(line);
+        while let Ok(Some(found)) = strings.advance() {
+            // A folder first, on every level of escapes: the name in it goes with it.
+            for (expression, by) in [(Some(&self.home), "~"), (self.names.as_ref(), "user")] {
+                let Some(expression) = expression else { continue };
+                each_hit(expression, found.raw.bytes, &mut |hit| {
+                    let range = hit.start + found.range.start..hit.end + found.range.start;
+                    if !splices.iter().any(|splice| overlap(&splice.range, &range)) {
+                        splices.push(Splice { range, by: by.as_bytes().to_vec() });
+                    }
+                });
+            }
+        }
+        splices
+    }
+}
+
+/// Calls `hit` with the bytes of a string in which the expression matches on any level of escapes.
+fn each_hit(expression: &Regex, raw: &[u8], hit: &mut dyn FnMut(std::ops::Range<usize>)) {
+    let mut spoken = Spoken::plain(raw);
+    for _ in 0..super::LEVELS {
+        expression.find_iter(&spoken.text).for_each(|found| hit(spoken.source(found.range())));
+        match spoken.unescaped() {
+            Some(next) => spoken = next,
+            None => break,
+        }
+    }
+}
+
+/// The name of the user whose home folder it is; `None` for one that says nothing of a person.
+fn user_of(home: &str) -> Option<&str> {
+    let mut parts = home.rsplit(['/', '\\']);
+    let name = parts.next()?;
+    let above = parts.next()?;
+    let is_name = name.len() >= 3 && !COMMON.iter().any(|common| name.eq_ignore_ascii_case(common));
+    (is_name && matches!(above, "home" | "Users")).then_some(name)
+}
+
+/// The home folder that a session's folder is in, where its path says so.
+pub fn home_of(cwd: &str) -> Option<&str> {
+    let separators = |c: char| matches!(c, '/' | '\\');
+    let mut ends = cwd.match_indices(separators).map(|(at, _)| at);
+    let (first, second) = (ends.next()?, ends.next()?);
+    let third = ends.next().unwrap_or(cwd.len());
+    matches!(&cwd[first + 1..second], "home" | "Users").then(|| &cwd[..third])
+}

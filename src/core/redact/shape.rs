@@ -1,0 +1,194 @@
+//! Whether what matched an expression is a secret or only looks like one.
+//!
+//! False alarms cost trust: people stop reading. Code that names secrets (`token === expected`,
+//! `API_KEY=$KEY`, `sk-ant-...`) must pass.
+
+/// Whether it has the randomness of a key: digits and letters, many different ones.
+pub fn random(secret: &[u8]) -> bool {
+    let has = |is: fn(&u8) -> bool| secret.iter().any(is);
+    has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) && mixed(secret)
+}
+
+/// Whether its characters vary: no run of one letter, no row of `x`, no alphabet.
+pub fn mixed(secret: &[u8]) -> bool {
+    let mut seen = [false; 256];
+    secret.iter().for_each(|&byte| seen[usize::from(byte)] = true);
+    let kinds = seen.iter().filter(|&&seen| seen).count();
+    let longest_row = secret.chunk_by(|a, b| b == a || b.wrapping_sub(*a) == 1).map(<[u8]>::len).max();
+    kinds >= (secret.len() / 4).clamp(6, 12)
+        && longest_row.is_none_or(|row| row < 8)
+        && !is_placeholder(secret)
+}
+
+/// Whether a token of GitHub's classic form is one. Its last six characters are a checksum, which is
+/// worth a kind of certainty but never lets one pass: forks of GitHub count differently.
+pub fn classic_github(secret: &[u8]) -> bool {
+    has_checksum(secret) || mixed(secret)
+}
+
+/// Whether the last six of the 36 characters behind the prefix are the CRC-32 of the 30 before, in
+/// base 62 (GitHub's and npm's form).
+fn has_checksum(token: &[u8]) -> bool {
+    const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let Some((random, digits)) = token.get(4..40).and_then(|rest| rest.split_at_checked(30)) else {
+        return false;
+    };
+    let mut left = crc32fast::hash(random);
+    digits.iter().rev().all(|&digit| {
+        let expected = DIGITS[(left % 62) as usize];
+        left /= 62;
+        digit == expected
+    })
+}
+
+/// Whether there is a key between the lines that enclose one: examples in documents have dots there.
+pub fn pem(secret: &[u8]) -> bool {
+    let base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    let inside = secret.splitn(3, |&byte| byte == b'\n').last().unwrap_or(secret);
+    inside.chunk_by(|a, b| base64(a) && base64(b)).any(|run| run.len() >= 24 && mixed(run))
+}
+
+/// Whether it is a password rather than the word for one.
+pub fn password(secret: &[u8]) -> bool {
+    !is_placeholder(secret) && !is_reference(secret) && secret.iter().any(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Whether the value that a name such as `API_KEY` gets is a secret: no variable, no placeholder, no
+/// ordinary word or identifier.
+pub fn assigned(secret: &[u8]) -> bool {
+    if is_placeholder(secret) || is_reference(secret) {
+        return false;
+    }
+    let digits = secret.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let letters = secret.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    // A path, a version, a list of names: what people put there that is none.
+    let words = secret.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| word.len() > 2).count();
+    digits >= 2 && letters >= 2 && words <= 3 && mixed(secret)
+}
+
+/// Whether the value of a variable in a dotenv file is a setting that everybody has: taking `production`
+/// out of a conversation would hide nothing and hurt much.
+pub fn is_common_setting(value: &[u8]) -> bool {
+    const SETTINGS: [&str; 9] = [
+        "production",
+        "development",
+        "staging",
+        "default",
+        "enabled",
+        "disabled",
+        "localhost",
+        "127.0.0.1",
+        "0.0.0.0",
+    ];
+    SETTINGS.iter().any(|setting| value.eq_ignore_ascii_case(setting.as_bytes())) || is_reference(value)
+}
+
+/// Whether it refers to a value that is elsewhere.
+fn is_reference(secret: &[u8]) -> bool {
+    let starts = [
+        &b"$"[..],
+        b"%",
+        b"{",
+        b"#{",
+        b"process.",
+        b"os.",
+        b"env.",
+        b"import.",
+        b"self.",
+        b"this.",
+        b"./",
+        b"../",
+        b"~/",
+    ];
+    starts.iter().any(|start| secret.starts_with(start)) || memchr::memmem::find(secret, b"${").is_some()
+}
+
+/// Whether it stands for a secret in an example. Whole words only: a real one may hold `foobar`.
+fn is_placeholder(secret: &[u8]) -> bool {
+    const WORDS: [&str; 25] = [
+        "password",
+        "api",
+        "passwd",
+        "pass",
+        "secret",
+        "token",
+        "key",
+        "apikey",
+        "changeme",
+        "change",
+        "example",
+        "placeholder",
+        "redacted",
+        "dummy",
+        "sample",
+        "your",
+        "my",
+        "the",
+        "here",
+        "insert",
+        "todo",
+        "none",
+        "null",
+        "undefined",
+        "user",
+    ];
+    if secret.starts_with(b"[REDACTED:") || memchr::memmem::find(secret, b"...").is_some() {
+        return true;
+    }
+    let first = secret.first().copied().unwrap_or(0);
+    if secret.iter().all(|&byte| byte == first)
+        || secret.iter().all(|byte| matches!(byte, b'x' | b'X' | b'*' | b'-' | b'.'))
+    {
+        return true;
+    }
+    let mut words = secret.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.all(|word| WORDS.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_for_secrets_are_none() {
+        for text in [
+            "password",
+            "your-api-key-here",
+            "$API_KEY",
+            "${token}",
+            "xxxxxxxxxxxx",
+            "***",
+            "process.env.KEY",
+            "sk-ant-...",
+            "[REDACTED:env#1]",
+        ] {
+            assert!(!password(text.as_bytes()), "{text}");
+            assert!(!assigned(text.as_bytes()), "{text}");
+        }
+        for text in ["userToken", "expectedValue", "max_tokens_per_request_2024_v1_a", "1234567890"] {
+            assert!(!assigned(text.as_bytes()), "{text}");
+        }
+        assert!(password(b"prod-foobar-secret"));
+        assert!(password(b"hunter2"));
+        assert!(assigned(b"prod-foobar-secret-42"));
+        assert!(assigned(b"9f8e7d6c5b4a3921"));
+    }
+
+    #[test]
+    fn checksums_of_github() {
+        // Made for this test: thirty characters and their checksum.
+        let random = "aB3dE5fG7hI9jK1lM2nO4pQ6rS8tU0";
+        let mut left = crc32fast::hash(random.as_bytes());
+        let mut digits = Vec::new();
+        for _ in 0..6 {
+            digits.push(
+                b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[(left % 62) as usize],
+            );
+            left /= 62;
+        }
+        digits.reverse();
+        let token = format!("ghp_{random}{}", String::from_utf8(digits).unwrap());
+        assert!(has_checksum(token.as_bytes()));
+        assert!(!has_checksum(format!("ghp_{random}000000").as_bytes()));
+    }
+}

@@ -1,0 +1,220 @@
+use super::*;
+use crate::core::json::Raw;
+
+fn redactor(values: &[&str]) -> Redactor {
+    let values = values.iter().map(|value| Value { kind: "secret", bytes: value.as_bytes().to_vec() });
+    Redactor::new(values.collect(), Options::default())
+}
+
+fn redacted(line: &str) -> (String, Vec<Finding>) {
+    let mut redactor = redactor(&[]);
+    let mut may = false;
+    redactor.each_candidate(line.as_bytes(), &mut |_| may = true);
+    let done = redactor.line(line.as_bytes());
+    assert!(may || done == Redacted::default(), "needles pass over {line}");
+    (String::from_utf8(done.line.unwrap_or_else(|| line.as_bytes().to_vec())).unwrap(), done.findings)
+}
+
+/// A letter from each position of an alphabet, so that it looks like what a generator makes.
+fn made(length: usize, alphabet: &str, seed: u32) -> String {
+    let mut state = seed.wrapping_mul(2_654_435_761) | 1;
+    let letters: Vec<char> = alphabet.chars().collect();
+    (0..length)
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            letters[(state >> 16) as usize % letters.len()]
+        })
+        .collect()
+}
+
+const WORD: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const HEX: &str = "0123456789abcdef";
+
+/// A secret for each shape the table knows. Built here, so that no scanner takes this file for a leak.
+fn samples() -> Vec<(&'static str, String)> {
+    let w = |n, seed| made(n, WORD, seed);
+    let h = |n, seed| made(n, HEX, seed);
+    vec![
+        (
+            "private-key",
+            format!(
+                "-----BEGIN RSA {}-----\n{}\n{}\n-----END RSA {}-----",
+                "PRIVATE KEY",
+                w(64, 1),
+                w(64, 2),
+                "PRIVATE KEY"
+            ),
+        ),
+        ("private-key", format!("-----BEGIN OPENSSH {}-----\n{}\n{}", "PRIVATE KEY", w(70, 3), w(70, 4))),
+        ("anthropic-key", format!("sk-ant-api03-{}AA", w(93, 5))),
+        ("openrouter-key", format!("sk-or-v1-{}", h(64, 6))),
+        ("openai-key", format!("sk-proj-{}T3BlbkFJ{}", w(74, 7), w(74, 8))),
+        ("openai-key", format!("sk-svcacct-{}", w(60, 9))),
+        ("model-key", format!("sk-{}", h(32, 10))),
+        ("google-api-key", format!("AIza{}", w(35, 11))),
+        ("google-oauth-secret", format!("GOCSPX-{}", w(28, 12))),
+        ("google-oauth-token", format!("ya29.{}", w(60, 13))),
+        ("huggingface-token", format!("hf_{}", made(34, &WORD[..52], 14))),
+        ("replicate-token", format!("r8_{}", w(37, 15))),
+        ("groq-key", format!("gsk_{}", w(52, 16))),
+        ("github-pat", format!("ghp_{}", w(36, 17))),
+        ("github-pat", format!("github_pat_{}_{}", w(22, 18), w(59, 19))),
+        ("github-app-token", format!("ghs_12345_eyJ{}.{}.{}", w(30, 20), w(80, 21), w(40, 22))),
+        ("gitlab-token", format!("glpat-{}", w(20, 23))),
+        ("npm-token", format!("npm_{}", w(36, 24))),
+        ("pypi-token", format!("pypi-AgEIcHlwaS5vcmc{}", w(80, 25))),
+        ("aws-access-key", format!("AKIA{}", made(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 26))),
+        ("aws-secret-key", format!("aws_secret_access_key = {}", w(40, 27))),
+        ("azure-storage-key", format!("AccountKey={}==", w(86, 28))),
+        ("digitalocean-token", format!("dop_v1_{}", h(64, 29))),
+        ("slack-token", format!("xoxb-123456789012-{}", w(24, 30))),
+        (
+            "slack-webhook",
+            format!("https://hooks.slack.com/services/T0{}/B0{}/{}", w(8, 31), w(8, 32), w(24, 33)),
+        ),
+        ("telegram-token", format!("6123857094:AA{}", w(33, 34))),
+        ("stripe-key", format!("sk_live_{}", w(24, 35))),
+        ("sendgrid-key", format!("SG.{}.{}", w(22, 36), w(43, 37))),
+        ("jwt", format!("eyJ{}.eyJ{}.{}", w(20, 38), w(40, 39), w(43, 40))),
+        ("authorization", format!("Authorization: Bearer {}", w(40, 41))),
+        ("authorization", format!("x-api-key: {}", w(32, 42))),
+        ("url-password", format!("postgres://app:{}@db.internal:5432/main", w(14, 43))),
+        ("connection-password", format!("Server=db;User Id=sa;Password={};", w(12, 44))),
+        ("assigned-secret", format!("MY_SERVICE_TOKEN={}", w(24, 45))),
+        ("assigned-secret", format!("\"client_secret\": \"{}\"", w(24, 46))),
+    ]
+}
+
+fn json(text: &str) -> String {
+    let mut out = Vec::new();
+    crate::core::json::string::encode(&crate::core::text::Text::from(text), &mut out);
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn every_kind_is_found_in_plain_text_and_escaped() {
+    for (kind, secret) in samples() {
+        let text = format!("before {secret} after");
+        let line = format!(r#"{{"type":"message","message":{{"role":"user","content":{}}}}}"#, json(&text));
+        let (once, findings) = redacted(&line);
+        assert_eq!(findings.len(), 1, "{kind} {secret}: {findings:?}");
+        assert_eq!(findings[0].kind, kind, "{secret}");
+        assert_eq!(findings[0].field, "message.content");
+        assert!(Raw::parse(once.as_bytes()).is_ok());
+        assert_eq!(redacted(&once), (once.clone(), vec![]), "a second run changes nothing");
+        // JSON in a string, twice over: quotes and backslashes get escapes of their own.
+        let nested = json(&json(&text));
+        let (_, findings) = redacted(&format!(r#"{{"type":"x","arguments":{nested}}}"#));
+        assert_eq!(findings.len(), 1, "{kind} nested");
+    }
+}
+
+#[test]
+fn escapes_hide_nothing() {
+    let secret = format!("ghp_{}", made(36, WORD, 50));
+    let spelled: String = secret.bytes().map(|byte| format!("\\u{byte:04x}")).collect();
+    let inner = spelled.replace('\\', "\\\\");
+    for text in [&spelled, &inner, &secret.replace("gh", "\\u0067h")] {
+        let (line, findings) = redacted(&format!(r#"{{"a":"x {text} y"}}"#));
+        assert_eq!(line, r#"{"a":"x [REDACTED:github-pat#1] y"}"#);
+        assert_eq!(findings[0].length, text.len());
+    }
+}
+
+#[test]
+fn keys_labels_malformed_lines_and_names_are_searched() {
+    let secret = format!("npm_{}", made(36, WORD, 51));
+    for line in [
+        format!(r#"{{"{secret}":1}}"#),
+        format!(r#"{{"type":"label","label":"{secret}"}}"#),
+        format!(r#"{{"type":"session","cwd":"/srv/{secret}/x"}}"#),
+        format!(r#"{{"type":"message","text":"{secret}"#),
+        format!(r#"{{"data":[[{{"deep":["{secret}"]}}]]}}"#),
+    ] {
+        let (line, findings) = redacted(&line);
+        assert!(line.contains("[REDACTED:npm-token#1]") && !line.contains(&secret), "{line}");
+        assert_eq!(findings.len(), 1);
+    }
+}
+
+#[test]
+fn the_same_secret_has_the_same_number_and_numbers_are_not_used_twice() {
+    let (one, two) = (format!("npm_{}", made(36, WORD, 52)), format!("npm_{}", made(36, WORD, 53)));
+    let mut redactor = redactor(&[]);
+    let earlier = r#"{"a":"[REDACTED:npm-token#4]"}"#;
+    redactor.notice_placeholders(earlier.as_bytes());
+    let line = format!(r#"["{one}","{two}","{one}"]"#);
+    let done = redactor.line(line.as_bytes()).line.unwrap();
+    let wanted = r#"["[REDACTED:npm-token#5]","[REDACTED:npm-token#6]","[REDACTED:npm-token#5]"]"#;
+    assert_eq!(String::from_utf8(done).unwrap(), wanted);
+}
+
+#[test]
+fn exact_values_are_found_in_any_spelling_and_in_names() {
+    let mut redactor = redactor(&["tr0ub4dor&3", "päss\"wörd"]);
+    for line in [
+        r#"{"id":"tr0ub4dor&3"}"#,
+        r#"{"a":"tr0ub4dor\u00263"}"#,
+        r#"{"a":"https://x/?p=tr0ub4dor%263"}"#,
+        r#"{"a":"päss\"wörd"}"#,
+        r#"{"a":"{\"b\":\"p\\u00e4ss\\\"w\\u00f6rd\"}"}"#,
+    ] {
+        let mut may = false;
+        redactor.each_candidate(line.as_bytes(), &mut |_| may = true);
+        assert!(may, "{line}");
+        let done = redactor.line(line.as_bytes());
+        assert_eq!(done.findings.len(), 1, "{line}");
+    }
+    assert_eq!(redactor.found().len(), 2);
+}
+
+#[test]
+fn code_that_names_secrets_is_left_alone() {
+    for text in [
+        "if (apiKey === \"\" || token === undefined) throw new Error('no key');",
+        "const API_KEY = process.env.API_KEY;",
+        "export API_KEY=$KEY; curl -H \"Authorization: Bearer $TOKEN\"",
+        "Authorization: Bearer <your-token>",
+        "sk-ant-... and sk-proj-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "postgres://user:password@localhost/db and https://example.com/a:b@c",
+        "git@github.com:owner/repo.git, ssh://git@host:22/x",
+        "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+        "commit 9c4e78a1b2c3d4e5f60718293a4b5c6d7e8f9012 sha512-abc/def==",
+        "maxTokens: \"unlimited_for_now\", tokenType: \"BearerTokenAuthentication\"",
+        "task-manager risk-free disk-usage-of-a-very-long-name-indeed-1234567890abcdef",
+        "const password = 'your-password-here'; SECRET=changeme",
+        "toolCallId: toolu_01ABCDEFGHIJKLMNOPQRSTUV, call_abcdefghijklmnopqrstuvwx",
+    ] {
+        let line = format!(r#"{{"a":{}}}"#, json(text));
+        assert_eq!(redacted(&line).1, vec![], "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_taken_out() {
+    let line = r#"{"type":"message","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","thinkingSignature":"EqQB+"},{"type":"thinking","thinking":"[x]","thinkingSignature":"ZW5j","redacted":true},{"type":"toolCall","id":"c","name":"n","arguments":{},"thoughtSignature":"AA"},{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
+    let (line, findings) = redacted(line);
+    assert_eq!(
+        line,
+        r#"{"type":"message","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","thinkingSignature":""},{"type":"thinking","thinking":"[x]","thinkingSignature":""},{"type":"toolCall","id":"c","name":"n","arguments":{},"thoughtSignature":""},{"type":"text","text":"[image removed: image/png, 6 bytes]"}]}}"#
+    );
+    assert!(findings.is_empty());
+    let mut keeping = Redactor::new(Vec::new(), Options { keep_images: true, people: None });
+    let image = r#"{"message":{"content":[{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
+    assert_eq!(keeping.line(image.as_bytes()), Redacted::default());
+}
+
+#[test]
+fn home_folders_and_names_become_neutral() {
+    let people = People::new(["/home/margarethe"]);
+    let mut redactor = Redactor::new(Vec::new(), Options { keep_images: false, people: Some(people) });
+    let line = r#"{"cwd":"/home/margarethe/proj","a":"see /Users/otto/x and C:\\Users\\otto\\y, margarethe wrote; /home/ alone","b":"{\"p\":\"\\/home\\/margarethe\\/z\"}"}"#;
+    let done = String::from_utf8(redactor.line(line.as_bytes()).line.unwrap()).unwrap();
+    assert_eq!(
+        done,
+        r#"{"cwd":"~/proj","a":"see ~/x and ~\\y, user wrote; /home/ alone","b":"{\"p\":\"~\\/z\"}"}"#
+    );
+    assert_eq!(people::home_of("/home/margarethe/proj"), Some("/home/margarethe"));
+    assert_eq!(people::home_of("C:\\Users\\otto"), Some("C:\\Users\\otto"));
+    assert_eq!(people::home_of("/srv/x"), None);
+}

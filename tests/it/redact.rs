@@ -1,0 +1,223 @@
+//! `pisess redact`: a copy without secrets.
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+use std::fmt::Write;
+
+/// Letters as a generator of keys makes them, the same in every run. Built here, so that no scanner takes
+/// this file for a leak.
+fn letters(length: usize, alphabet: &str, seed: usize) -> String {
+    let mut state = (seed as u32).wrapping_mul(2_654_435_761) | 1;
+    let letters: Vec<char> = alphabet.chars().collect();
+    let next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        letters[(state >> 16) as usize % letters.len()]
+    };
+    std::iter::repeat_with(next).take(length).collect()
+}
+
+const WORD: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const HEX: &str = "0123456789abcdef";
+
+/// A secret of the kind `seed`, different for each seed.
+fn secret(seed: usize) -> String {
+    let word = |length| letters(length, WORD, seed);
+    match seed % 8 {
+        0 => format!("ghp_{}", word(36)),
+        1 => format!("sk-ant-api03-{}AA", word(93)),
+        2 => format!("AKIA{}", letters(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", seed)),
+        3 => format!("xoxb-{}-{}", letters(12, "123456789", seed), word(24)),
+        4 => format!("sk_live_{}", word(24)),
+        5 => format!("npm_{}", word(36)),
+        6 => format!("sk-or-v1-{}", letters(64, HEX, seed)),
+        _ => format!("eyJ{}.eyJ{}.{}", word(20), letters(40, WORD, seed + 1), letters(43, WORD, seed + 2)),
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut out, byte| {
+        write!(out, "\\u{byte:04x}").unwrap();
+        out
+    })
+}
+
+/// Forty kinds of places in a session; `<S>` is the secret, `<E>` the secret in escapes, `I` and `P` the ids.
+const PLACES: [&str; 40] = [
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"user","content":"use <S> now"}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"user","content":[{"type":"text","text":"<S>"}]}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"user","content":"<E>"}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"assistant","content":[{"type":"text","text":"got <S>"}],"stopReason":"stop"}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"assistant","content":[{"type":"thinking","thinking":"<S>?"}]}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"curl -H 'Authorization: Bearer <S>'"}}]}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"bash","arguments":{"<S>":true}}]}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"x","arguments":{"json":"{\"key\":\"<S>\"}"}}]}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"x","partialJson":"{\"key\":\"<S>","arguments":{}}]}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"assistant","content":[],"stopReason":"error","errorMessage":"401 for <S>"}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"toolResult","toolCallId":"c","toolName":"bash","content":[{"type":"text","text":"TOKEN=<S>\nok"}],"isError":false}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"toolResult","toolCallId":"c","toolName":"read","content":[],"details":{"diff":"+key = <S>"}}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"toolResult","toolCallId":"c","toolName":"read","content":[],"details":{"a":[[{"b":"<S>"}]]}}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"bashExecution","command":"echo <S>","output":"","exitCode":0}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"bashExecution","command":"env","output":"A=1\nB=<S>","exitCode":0}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"bashExecution","command":"env","output":"","exitCode":0,"fullOutputPath":"/tmp/<S>.log"}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"custom","customType":"x","content":"<S>","display":true}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"fileMention","files":[{"path":".env","content":"<S>"}]}}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"system","content":"key <S>","sections":["<S>"]}}"#,
+    r#"{"type":"custom","customType":"x","data":{"token":"<S>"},"id":"I","parentId":"P"}"#,
+    r#"{"type":"custom","customType":"<S>","id":"I","parentId":"P"}"#,
+    r#"{"type":"custom_message","customType":"x","content":"<S>","display":true,"id":"I","parentId":"P"}"#,
+    r#"{"type":"custom_message","customType":"x","content":[{"type":"text","text":"<S>"}],"details":{"k":"<S>"},"display":true,"id":"I","parentId":"P"}"#,
+    r#"{"type":"compaction","id":"I","parentId":"P","summary":"we used <S>","firstKeptEntryId":"I","tokensBefore":1}"#,
+    r#"{"type":"compaction","id":"I","parentId":"P","summary":"x","firstKeptEntryId":"I","tokensBefore":1,"details":{"readFiles":["/x/<S>"],"modifiedFiles":[]}}"#,
+    r#"{"type":"branch_summary","id":"I","parentId":"P","fromId":"root","summary":"<S>"}"#,
+    r#"{"type":"label","id":"I","parentId":"P","targetId":"root","label":"<S>"}"#,
+    r#"{"type":"session_info","id":"I","parentId":"P","name":"about <S>"}"#,
+    r#"{"type":"context_edit","id":"I","parentId":"P","targetId":"root","replacement":{"content":"<S>"}}"#,
+    r#"{"type":"model_change","id":"I","parentId":"P","provider":"p","modelId":"m?key=<S>"}"#,
+    r#"{"type":"thinking_level_change","id":"I","parentId":"P","thinkingLevel":"<S>"}"#,
+    r#"{"type":"mode_change","id":"I","parentId":"P","mode":"plan","data":{"planFilePath":"/<S>"}}"#,
+    r#"{"type":"session_init","id":"I","parentId":"P","systemPrompt":"<S>","task":"t"}"#,
+    r#"{"type":"title_change","id":"I","parentId":"P","title":"<S>","previousTitle":"<S>"}"#,
+    r#"{"type":"never_seen","id":"I","parentId":"P","<S>":{"<S>":["<S>"]}}"#,
+    r#"{"type":"never_seen","id":"I","parentId":"P","nested":"{\"a\":\"{\\\"b\\\":\\\"<S>\\\"}\"}"}"#,
+    r#"{"type":"never_seen","id":"I","parentId":"P","url":"https://user:x@host/<S>?token=<S>"}"#,
+    r#"{"type":"never_seen","id":"I","parentId":"P","a":"<S>","a":"<S>"}"#,
+    r#"{"type":"message","id":"I","parentId":"P","message":{"role":"user","content":"torn <S>"#,
+    r#"not JSON at all: <S>"#,
+];
+
+/// A session with each of the secrets in some place.
+fn planted(secrets: &[String]) -> String {
+    let mut file = format!(
+        "{{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/srv/{}\"}}\n",
+        secrets[0]
+    );
+    for (at, secret) in secrets.iter().enumerate() {
+        let line = PLACES[at % PLACES.len()].replace("\"I\"", &format!("\"{at:08x}\""));
+        let parent = if at == 0 { "null".to_owned() } else { format!("\"{:08x}\"", at - 1) };
+        let line = line.replace("\"P\"", &parent).replace("<E>", &escaped(secret));
+        file += &line.replace("<S>", secret);
+        file.push('\n');
+    }
+    file
+}
+
+#[test]
+fn three_hundred_secrets_in_forty_places_leave_none() {
+    let secrets: Vec<String> = (0..320).map(secret).collect();
+    let s = Sandbox::new();
+    let places = planted(&secrets);
+    s.put("s.jsonl", &places);
+    let done = s.pisess("redact ./s.jsonl -o ./copy.jsonl").done();
+    assert_eq!((done.code, done.text().as_str()), (0, "./copy.jsonl\n"), "{}", done.stderr);
+    let copy = s.text("copy.jsonl");
+    for secret in &secrets {
+        assert!(!copy.contains(secret.as_str()), "{secret} is left");
+        assert!(!copy.contains(&escaped(secret)), "{secret} is left in escapes");
+    }
+    assert_eq!(copy.lines().count(), places.lines().count());
+    let found = s.run("redact -q --check --json ./copy.jsonl");
+    assert_eq!(found, "", "a second look finds nothing");
+    // The tree is the same.
+    let ids = |name: &str| s.pisess(&format!("path ./{name} --ids")).done().stdout;
+    assert_eq!(ids("s.jsonl"), ids("copy.jsonl"));
+}
+
+#[test]
+fn what_holds_no_secret_is_copied_byte_for_byte() {
+    for name in ["tour.jsonl", "v1.jsonl", "v2.jsonl", "draft-tree.jsonl", "omp-no-slot.jsonl"] {
+        let s = Sandbox::with(&[name]);
+        s.run(&format!("redact -q ./{name} -o ./copy --keep-images"));
+        let (old, new) = (fixture(name), s.bytes("copy"));
+        let changed =
+            old.split(|&b| b == b'\n').zip(new.split(|&b| b == b'\n')).filter(|(old, new)| old != new);
+        for (old, new) in changed {
+            let signed = String::from_utf8_lossy(old).contains("ignature");
+            assert!(signed, "{name}: {}", String::from_utf8_lossy(new));
+        }
+    }
+}
+
+#[test]
+fn values_of_files_are_taken_out() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.put(".env", "PAPER=\"light, washi\"\nSHORT=kite\n");
+    s.put("list", "bamboo spar\n\n");
+    let done =
+        s.pisess("redact ./two-branches.jsonl --env-file ./.env --secret-file ./list -o ./copy").done();
+    assert_eq!(
+        done.stderr,
+        "pisess: note: 1 value shorter than 6 characters is not searched for: such text occurs by chance\n\
+         pisess: ./two-branches.jsonl: 1 env, 1 secret\n"
+    );
+    let copy = s.text("copy");
+    assert!(copy.contains("is [REDACTED:env#1] is strong"), "{copy}");
+    assert!(copy.contains("with a [REDACTED:secret#1]."), "{copy}");
+}
+
+#[test]
+fn a_check_reports_and_writes_nothing() {
+    let s = Sandbox::new();
+    let token = secret(0);
+    let header =
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
+    let line = format!(
+        r#"{{"type":"message","id":"aaaa0001","parentId":null,"message":{{"role":"user","content":"a {token} b"}}}}"#
+    );
+    s.put("s.jsonl", format!("{header}\n{line}\n"));
+    let done = s.unchanged("redact --check ./s.jsonl");
+    assert_eq!(done.code, 1);
+    assert_snapshot!(done.text(), @"./s.jsonl:2: aaaa0001 [REDACTED:github-pat#1] in message.content, 40 bytes");
+    assert!(!done.stderr.contains(&token));
+    let done = s.unchanged("redact --check --json ./s.jsonl");
+    assert_snapshot!(done.text(), @r#"{"id":"aaaa0001","line":2,"field":"message.content","kind":"github-pat","placeholder":"[REDACTED:github-pat#1]","length":40}"#);
+    let piped = s.pisess("redact - -o -").stdin(s.bytes("s.jsonl")).done();
+    assert_eq!(piped.code, 0);
+    assert_eq!(
+        String::from_utf8(piped.stdout).unwrap(),
+        format!("{header}\n{}\n", line.replace(&token, "[REDACTED:github-pat#1]"))
+    );
+}
+
+#[test]
+fn home_folders_and_user_names_become_neutral() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", concat!(
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/home/margarethe/proj"}"#, "\n",
+        r#"{"type":"message","id":"aaaa0001","parentId":null,"message":{"role":"user","content":"ask margarethe, see /home/margarethe/x and /Users/otto/y"}}"#, "\n",
+    ));
+    s.run("redact -q --paths ./s.jsonl -o ./copy");
+    assert_snapshot!(s.text("copy"), @r#"
+    {"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"~/proj"}
+    {"type":"message","id":"aaaa0001","parentId":null,"message":{"role":"user","content":"ask user, see ~/x and ~/y"}}
+    "#);
+}
+
+#[test]
+fn the_title_line_of_oh_my_pi_keeps_its_width() {
+    let s = Sandbox::new();
+    let token = secret(8);
+    let mut slot = format!(
+        r#"{{"type":"title","v":1,"title":"about {token}","updatedAt":"2026-01-01T00:00:00.000Z","pad":""#
+    );
+    while slot.len() < 253 {
+        slot.push(' ');
+    }
+    let rest = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
+    s.put("s.jsonl", format!("{slot}\"}}\n{rest}\n"));
+    s.run("redact -q ./s.jsonl -o ./copy");
+    let copy = s.text("copy");
+    assert_eq!(copy.find('\n'), Some(255));
+    assert!(copy.contains(r#""title":"about [REDACTED:github-pat#1]""#), "{copy}");
+}
+
+#[test]
+fn a_copy_is_asked_for() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let needs = s.pisess("redact ./two-branches.jsonl").done().fails(2);
+    assert!(needs.starts_with("redact needs -o COPY"), "{needs}");
+    let missing = s.pisess("redact ./two-branches.jsonl --env-file ./none -o ./c").done().fails(2);
+    assert!(missing.contains("none"), "{missing}");
+    let onto_itself = s.pisess("redact ./two-branches.jsonl -o ./two-branches.jsonl --force").done().fails(2);
+    assert!(onto_itself.contains("two-branches.jsonl"), "{onto_itself}");
+    assert_eq!(s.names(), ["two-branches.jsonl"]);
+}
