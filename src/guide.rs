@@ -36,13 +36,21 @@ error (exit 2), and the message lists the candidates. In a shell, quote a refere
 begins with a tilde.";
 
 /// The environment variables that are read.
-pub const ENVIRONMENT: [Row; 8] = [
+pub const ENVIRONMENT: [Row; 10] = [
     ("NO_COLOR", "if not empty, `--color auto` does not use colour"),
     ("TERM", "if `dumb`, `--color auto` does not use colour"),
     ("TZ", "time zone in which times are displayed; files always contain UTC"),
     (
         "HOME",
         "displayed as `~` in paths of tool calls; with `fork --cwd`, also used to derive oh-my-pi's directory names (as is TMPDIR)",
+    ),
+    (
+        "PI_CODING_AGENT_SESSION_DIR",
+        "directory of the sessions of both agents, for all projects; replaces the stores below the home directory",
+    ),
+    (
+        "PI_CODING_AGENT_DIR",
+        "directory of both agents' own files, with `sessions` in it; see SESSIONS for the agents' other variables",
     ),
     ("PATH", "directories searched for the programs of further commands; only absolute ones are used"),
     ("PISESS_HOOK", "default for `--hook` in every command that has the option; ignored if empty"),
@@ -77,7 +85,17 @@ pub const SESSIONS: Section = Section {
          writes. Older files (version 1, version 2 and the draft of the tree format) are read as if they had \
          been migrated, and the ids displayed are those they keep after a migration. Files of pi's other \
          tools (version 4) are refused.",
-        "A SESSION argument of `-` means standard input.",
+        "A SESSION argument is a path, `-` for standard input, or a name. `last` is the most recently changed \
+         session of the current directory in the stores of both agents, `last~1` the one before. A session can \
+         also be named by the start or end of its id (4 characters or more), or by the exact name that the user \
+         gave it. Sessions of the current directory are looked up first, then all others. An existing path \
+         always wins. If a name fits several sessions, the command fails and lists them. A command that changes \
+         a session found by name reports its path on standard error.",
+        "The stores are where the agents keep their sessions: `PI_CODING_AGENT_SESSION_DIR`; else, for pi, \
+         `sessionDir` in `.pi/settings.json` or in the `settings.json` of its own directory; else the directory \
+         of the project below `~/.pi/agent/sessions` (`PI_CODING_AGENT_DIR` replaces `~/.pi/agent`) and below \
+         `~/.omp/agent/sessions` (`PI_CODING_AGENT_DIR`, `OMP_PROFILE`, `PI_PROFILE`, `PI_CONFIG_DIR` and \
+         `XDG_DATA_HOME` as oh-my-pi reads them).",
     ],
 };
 

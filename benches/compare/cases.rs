@@ -30,7 +30,7 @@ const WIDE: [(&str, Shape, u32); 4] = [
     ("labels", Shape::Labels, 20_000),
     ("line", Shape::Line, 200),
 ];
-const OTHERS: [&str; 4] = ["append", "folder", "v1", "start"];
+const OTHERS: [&str; 6] = ["append", "folder", "v1", "list", "complete", "start"];
 /// What reads a session, and is timed.
 const SHOWN: [&str; 5] = ["tree", "path", "path --json", "label", "context"];
 
@@ -78,6 +78,8 @@ impl Plan {
                 "append" => bench.append(1000 * self.percent)?,
                 "folder" => bench.migrate(name, thousand, 330)?,
                 "v1" => bench.migrate(name, 1, 1000 * self.percent)?,
+                "list" => bench.list(thousand)?,
+                "complete" => bench.complete(1000 * self.percent)?,
                 _ => bench.start()?,
             }
         }
@@ -294,6 +296,53 @@ impl Bench<'_> {
         std::fs::remove_dir_all(&source).map_err(failed)
     }
 
+    /// Sessions of 0.9 MB in a folder, listed.
+    fn list(&self, files: u32) -> Result<(), String> {
+        let failed = |error: std::io::Error| error.to_string();
+        let folder = self.folder.join("listed");
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        let made: Vec<_> = (0..files)
+            .map(|at| {
+                self.make(
+                    &format!("listed/{at:05}.jsonl"),
+                    Shape::Turns { percent: 100 },
+                    290,
+                    7 + u64::from(at),
+                )
+            })
+            .collect::<Result<_, String>>()?;
+        let place = folder.display().to_string();
+        let listed = self.tools.pisess("", &["list", "--json", &place]).output()?;
+        check_listed(&String::from_utf8_lossy(&listed), &made)?;
+        let mut words = vec!["wc", "-l"];
+        words.extend(made.iter().map(|(path, _)| &**path));
+        let mut rows =
+            self.rows(&[Run::new("wc -l", &words), self.tools.pisess("list", &["list", &place])])?;
+        if let Some(run) = self.tools.pi_list(&place) {
+            let (took, sessions, _) = pi_told(&run.output()?)?;
+            expect("pi's sessions", sessions, u64::from(files))?;
+            let took = Duration::from_secs_f64(took / 1e3);
+            rows.push(Row { name: run.name.clone(), took, peak: run.peak(self.folder) });
+        }
+        let bytes: u64 = made.iter().map(|(_, facts)| facts.bytes).sum();
+        println!("\nlist: {files} sessions, {} MB", bytes / 1_000_000);
+        print(&rows);
+        std::fs::remove_dir_all(&folder).map_err(failed)
+    }
+
+    /// Labels and ids of a large session, as a shell asks for them.
+    fn complete(&self, entries: u32) -> Result<(), String> {
+        let (session, facts) = self.make("complete.jsonl", Shape::Turns { percent: 100 }, entries, 5)?;
+        let words = ["completions", "fish", "--at", "3", "--", "pisess", "show", &session, &facts.leaf];
+        let run = self.tools.pisess("completions", &words);
+        let offered = run.output()?;
+        let first = String::from_utf8_lossy(&offered).split('\t').next().map(str::to_owned);
+        expect("the id that is offered", first, Some(facts.leaf))?;
+        println!("\ncomplete: the id of an entry of {} MB", facts.bytes / 1_000_000);
+        print(&self.rows(&[Run::new("wc -l", &["wc", "-l", &session]), run])?);
+        std::fs::remove_file(session).map_err(|error| error.to_string())
+    }
+
     /// A session of 2 KB: what the start of the process costs.
     fn start(&self) -> Result<(), String> {
         let (session, facts) = self.make("start.jsonl", Shape::Chain, 14, 9)?;
@@ -309,6 +358,22 @@ impl Bench<'_> {
         print(&rows);
         Ok(())
     }
+}
+
+/// Every row against what the generator knows.
+fn check_listed(listed: &str, made: &[(String, Facts)]) -> Result<(), String> {
+    expect("sessions", listed.lines().count(), made.len())?;
+    for (path, facts) in made {
+        let row = listed.lines().find(|row| row.contains(&format!("\"path\":\"{path}\"")));
+        let row: serde_json::Value = serde_json::from_str(row.ok_or("a session is not listed")?)
+            .map_err(|error| format!("{path}: {error}"))?;
+        let numbers = ["entryCount", "messageCount", "branchCount"].map(|key| row[key].as_u64());
+        expect("counts", numbers, [facts.lines - 1, facts.lines - 1, facts.branches].map(Some))?;
+        expect("input", row["tokens"]["input"].as_f64(), Some(facts.input as f64))?;
+        let cost = row["cost"].as_f64().unwrap_or_default();
+        expect("cost", (cost - facts.answers as f64 * 0.004_623).abs() < 1e-9, true)?;
+    }
+    Ok(())
 }
 
 /// Each line holds its entry's id behind the one before, and all else is as it was.

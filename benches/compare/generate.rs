@@ -69,6 +69,11 @@ pub struct Facts {
     pub context: Hash,
     /// Labels in effect.
     pub labels: u64,
+    /// Assistant messages, and the input tokens they were billed.
+    pub answers: u64,
+    pub input: u64,
+    /// Branches, of [`Shape::Turns`].
+    pub branches: u64,
 }
 
 /// FNV-1a, eight bytes at a time: enough to tell answers apart.
@@ -239,6 +244,7 @@ impl<'a> Maker<'a> {
     }
 
     fn finish(mut self) -> io::Result<Facts> {
+        self.facts.branches = self.left.len() as u64 + 1;
         for turn in std::mem::take(&mut self.left).iter().rev() {
             turn.iter().for_each(|id| self.row(id));
         }
@@ -399,6 +405,8 @@ impl Maker<'_> {
         }
         let reason = if with_call { "toolUse" } else { "stop" };
         let tokens = self.random.below(100_000);
+        self.facts.answers += 1;
+        self.facts.input += u64::from(tokens);
         format!(
             "{{\"role\":\"assistant\",\"content\":[{}],\"api\":\"anthropic-messages\",\"provider\":\"anthropic\",\"model\":\"{MODEL}\",\"usage\":{{\"input\":{tokens},\"output\":{},\"cacheRead\":0,\"cacheWrite\":0,\"cost\":{{\"input\":0.000123,\"output\":0.0045,\"cacheRead\":0,\"cacheWrite\":0,\"total\":0.004623}}}},\"stopReason\":\"{reason}\",\"timestamp\":{}}}",
             blocks.join(","),

@@ -1,4 +1,5 @@
 // pi's own loader: `pi.mjs <package folder> <session>...` opens each session and builds its tree.
+// `pi.mjs <package folder> --list <folder>` lists the sessions of a folder.
 // Prints its milliseconds without the start of Node, all entries, and the leaf of the last.
 
 import { mkdtempSync } from "node:fs";
@@ -9,6 +10,13 @@ import { pathToFileURL } from "node:url";
 const [folder, ...files] = process.argv.slice(2);
 process.env.PI_CODING_AGENT_DIR = mkdtempSync(join(tmpdir(), "pisess-bench-"));
 const { SessionManager } = await import(pathToFileURL(resolve(folder, "dist/core/session-manager.js")).href);
+
+if (files[0] === "--list") {
+  const begin = performance.now();
+  const sessions = await SessionManager.listAll(files[1]);
+  console.log(performance.now() - begin, sessions.length, sessions[0].id);
+  process.exit(0);
+}
 
 const start = performance.now();
 let entries = 0;

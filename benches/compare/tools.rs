@@ -87,6 +87,15 @@ impl Tools {
     }
 }
 
+impl Tools {
+    /// pi listing the sessions of a folder.
+    pub fn pi_list(&self, folder: &str) -> Option<Run> {
+        let [node, pi] = self.pi.as_ref()?;
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/compare/pi.mjs");
+        Some(Run::new("pi: SessionManager.list", &[node, script, pi, "--list", folder]))
+    }
+}
+
 /// What pi's loader printed.
 pub fn pi_told(output: &[u8]) -> Result<PiTold, String> {
     let text = String::from_utf8_lossy(output);

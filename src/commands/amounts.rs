@@ -1,18 +1,4 @@
-//! Ages, tokens and prices for people.
-
-use crate::core::entry::Entry;
-
-/// How long ago, in the largest unit of which that is at least one.
-pub fn age(now_ms: i64, time_ms: i64) -> String {
-    if time_ms == Entry::NO_TIME {
-        return "?".to_owned();
-    }
-    let seconds = now_ms.saturating_sub(time_ms).max(0) / 1000;
-    let units =
-        [("y", 31_557_600), ("mo", 2_629_800), ("w", 604_800), ("d", 86_400), ("h", 3_600), ("min", 60)];
-    let found = units.iter().find(|&&(_, length)| seconds >= length);
-    found.map_or("now".to_owned(), |(unit, length)| format!("{} {unit}", seconds / length))
-}
+//! Tokens, prices and counts for people.
 
 /// A number of tokens: `950`, `12.3k`, `4.5M`.
 pub fn tokens(count: f64) -> String {
@@ -41,17 +27,6 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ages_are_in_one_unit() {
-        let ago = |seconds: i64| age(seconds * 1000, 0);
-        let ages = [-5, 0, 59, 60, 3_599, 3_600, 86_400, 604_799, 604_800, 2_629_800, 400 * 86_400];
-        assert_eq!(
-            ages.map(ago),
-            ["now", "now", "now", "1 min", "59 min", "1 h", "1 d", "6 d", "1 w", "1 mo", "1 y"]
-        );
-        assert_eq!(age(0, Entry::NO_TIME), "?");
-    }
 
     #[test]
     fn amounts_are_short() {

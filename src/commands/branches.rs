@@ -1,6 +1,7 @@
 //! `pisess branches`: lists the branches of a session.
 
-use super::amounts::{age, tokens};
+use super::age::age;
+use super::amounts::tokens;
 use super::entry_rows::{row_options, tone_style};
 use super::ids::Ids;
 use super::input::OpenSession;

@@ -1,6 +1,7 @@
 //! `pisess check`: finds problems in session files, explains their consequences, and repairs them.
 
 use super::input::Input;
+use super::places::named;
 use super::transaction::{output_or_input, store_options, under_lock};
 use super::workers::in_order;
 use crate::core::json::write::Object;
@@ -104,7 +105,14 @@ fn listed(args: &Args, ui: &mut Ui) -> Vec<Subject> {
             subjects.push(Subject { path: path.clone(), input: Input::open(path, ui).map(Some) });
             continue;
         }
-        match store::list_sessions(path, args.recursive) {
+        let named = match named(path, ui) {
+            Ok(named) => named.path,
+            Err(failure) => {
+                subjects.push(Subject { path: path.clone(), input: Err(failure) });
+                continue;
+            }
+        };
+        match store::list_sessions(&named, args.recursive) {
             Ok(listing) => {
                 let found = listing.sessions.into_iter().map(|path| Subject { path, input: Ok(None) });
                 subjects.extend(listing.problems.into_iter().map(failed).chain(found));

@@ -1,5 +1,6 @@
 //! Opening and loading the session named on the command line.
 
+use super::places::{Named, named};
 use crate::core::bodies::FileBodies;
 use crate::core::entry::EntryIx;
 use crate::core::load::{LoadError, Options, WrongFile, has_header, load, read_header};
@@ -22,6 +23,8 @@ pub struct Input {
     /// The name used in messages.
     pub name: String,
     opened: Opened,
+    /// Whether it was found by a name, so that its path is news.
+    pub by_name: bool,
 }
 
 /// A session as a command reads it: its bytes, and the session loaded from them.
@@ -35,7 +38,7 @@ pub struct OpenSession {
 }
 
 impl Input {
-    /// Opens a path, or standard input for `-`. Every command names its session through this function.
+    /// Opens a path, standard input for `-`, or a session by its name. Every command names its session through this function.
     pub fn open(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
         if path == Path::new("-") {
             if ui.stdin_is_terminal() {
@@ -43,9 +46,11 @@ impl Input {
                     .hint("give the path of a session, or pipe one in"));
             }
             let spooled = store::spool(ui.stdin(), SPOOL)?;
-            return Ok(Input { name: "standard input".to_owned(), opened: Opened::Stream(spooled) });
+            let name = "standard input".to_owned();
+            return Ok(Input { name, opened: Opened::Stream(spooled), by_name: false });
         }
-        Input::open_path(path, ui.stdout_is())
+        let Named { path, by_name } = named(path, ui)?;
+        Ok(Input { by_name, ..Input::open_path(&path, ui.stdout_is())? })
     }
 
     /// Opens a path; refuses one that is standard output.
@@ -58,12 +63,12 @@ impl Input {
             return Err(Failure::cannot(format_args!("{name}: standard output is the session itself"))
                 .hint("leave the redirection out to change the session, or write elsewhere with -o"));
         }
-        Ok(Input { name, opened })
+        Ok(Input { name, opened, by_name: false })
     }
 
     /// Returns the same input with the file as it is now.
     pub fn reopened(&self, file: SessionFile) -> Input {
-        Input { name: self.name.clone(), opened: Opened::File(file) }
+        Input { name: self.name.clone(), opened: Opened::File(file), by_name: self.by_name }
     }
 
     /// Returns the source of its bytes.
@@ -79,6 +84,13 @@ impl Input {
         match &self.opened {
             Opened::File(file) => Some(file),
             Opened::Stream(_) => None,
+        }
+    }
+
+    /// Reports the path of a changed session that was found by its name.
+    pub fn report_path(&self, ui: &mut Ui) {
+        if self.by_name {
+            ui.status(&format!("changed {}", self.name));
         }
     }
 

@@ -1,6 +1,7 @@
 //! `pisess migrate`: migrates session files to version 3.
 
 use super::input::OpenSession;
+use super::places::named;
 use super::transaction::{output_or_input, store_options};
 use super::workers::in_order;
 use crate::core::load::{Options, load};
@@ -111,7 +112,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.output.is_some() {
         return Err(Failure::cannot("-o takes one session").hint("without -o each file is migrated in place"));
     }
-    let (paths, mut outcomes) = listed(args)?;
+    let (paths, mut outcomes) = listed(args, ui)?;
     let batch = Batch::new();
     outcomes.extend(migrated(&paths, args, &batch, ui));
     for warning in batch.finish() {
@@ -146,11 +147,19 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Returns the files to migrate, and an outcome for each path that could not be listed.
-fn listed(args: &Args) -> Result<(Vec<PathBuf>, Vec<Outcome>), Failure> {
+fn listed(args: &Args, ui: &Ui) -> Result<(Vec<PathBuf>, Vec<Outcome>), Failure> {
     let mut paths = Vec::new();
     let mut outcomes = Vec::new();
     for path in &args.sessions {
-        match store::list_sessions(path, args.recursive) {
+        let named = match named(path, ui) {
+            Ok(named) => named,
+            Err(failure) if args.sessions.len() == 1 => return Err(failure),
+            Err(failure) => {
+                outcomes.push(Outcome::failed(path, &failure));
+                continue;
+            }
+        };
+        match store::list_sessions(&named.path, args.recursive) {
             Ok(listing) => {
                 paths.extend(listing.sessions);
                 outcomes.extend(

@@ -1,6 +1,8 @@
 //! The command line: arguments → core → print. There is one file per command, at the end of the list, after
 //! the modules they share. A module uses only modules declared above it.
 
+mod places;
+
 mod input;
 
 mod interrupt;
@@ -12,17 +14,20 @@ mod hook;
 mod summary;
 
 mod ids;
+mod since;
 mod transaction;
 
 mod label_name;
 mod navigation;
 mod renderer;
 
+mod age;
 mod amounts;
 mod entry_rows;
 mod tables;
 
 mod label_list;
+mod list_rows;
 mod since;
 mod tree_rows;
 mod workers;
@@ -36,12 +41,14 @@ pub mod append;
 pub mod branches;
 pub mod check;
 pub mod compact;
+pub mod completions;
 pub mod context;
 pub mod edit;
 pub mod export;
 pub mod fork;
 pub mod grep;
 pub mod label;
+pub mod list;
 pub mod merge;
 pub mod migrate;
 pub mod path;
@@ -104,6 +111,8 @@ enum Verb {
     Context(context::Args),
     Export(export::Args),
     Check(check::Args),
+    List(list::Args),
+    Completions(completions::Args),
     Redact(redact::Args),
     /// A program `pisess-NAME`: the name followed by its arguments.
     #[command(external_subcommand)]
@@ -111,7 +120,7 @@ enum Verb {
 }
 
 /// The guides of all commands, in the order of `--help`.
-pub const GUIDES: [Guide; 21] = [
+pub const GUIDES: [Guide; 23] = [
     migrate::GUIDE,
     tree::GUIDE,
     path::GUIDE,
@@ -132,12 +141,19 @@ pub const GUIDES: [Guide; 21] = [
     context::GUIDE,
     export::GUIDE,
     check::GUIDE,
+    list::GUIDE,
+    completions::GUIDE,
     redact::GUIDE,
 ];
 
 /// Returns the command line as clap knows it, for man pages and completions.
 pub fn command() -> clap::Command {
     <Cli as clap::CommandFactory>::command()
+}
+
+/// Returns the completion script of each shell, by the name of the file in which a package installs it.
+pub fn completion_scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
+    completions::Shell::ALL.into_iter().map(|shell| (shell.file_name(), shell.script()))
 }
 
 /// Runs one command line and returns its exit code, which may have any value if it is that of another program.
@@ -188,6 +204,8 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
         Verb::Context(args) => context::run(&args, ui),
         Verb::Export(args) => export::run(&args, ui),
         Verb::Check(args) => check::run(&args, ui),
+        Verb::List(args) => list::run(&args, ui),
+        Verb::Completions(args) => completions::run(&args, ui),
         Verb::Redact(args) => redact::run(&args, ui),
         Verb::External(words) => return external::run(&words, command(), ui),
     }?;

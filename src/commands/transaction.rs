@@ -138,7 +138,10 @@ impl OpenSession {
             };
             let (committed, (notification, outcome)) =
                 under_lock(&self.input, &store_options(write, &self.session), &mut attempt)?;
-            committed.iter().for_each(|committed| ui.warn_of(committed));
+            if let Some(committed) = &committed {
+                ui.warn_of(committed);
+                self.input.report_path(ui);
+            }
             return outcome.report(write, notification, ui);
         }
         let decision = ids.issue(ui, |fresh| decide(self, fresh))?;

@@ -1,6 +1,7 @@
 //! The rows of the tree, as people see them.
 
-use super::amounts::{age, counted, dollars, tokens};
+use super::age::age;
+use super::amounts::{counted, dollars, tokens};
 use super::entry_rows::{Edits, ID_COLUMNS, Look};
 use super::ids::Ids;
 use crate::core::entry::{EntryIx, Flags};

@@ -18,6 +18,8 @@ pub mod fields;
 pub mod search;
 
 pub mod index;
+
+pub mod digest;
 pub mod session;
 
 pub mod lines;
@@ -42,6 +44,10 @@ pub mod row;
 
 pub mod agent;
 pub mod load;
+
+pub mod peek;
+
+pub mod names;
 
 pub mod summary;
 

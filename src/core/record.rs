@@ -29,6 +29,10 @@ pub struct Record<'a> {
     pub label: Option<Raw<'a>>,
     pub model: Option<Raw<'a>>,
     pub provider: Option<Raw<'a>>,
+    /// `name` of a `session_info`.
+    pub name: Option<Raw<'a>>,
+    /// What a summary, or a request outside the conversation, was billed.
+    pub usage: Option<Raw<'a>>,
 }
 
 /// What the walk over a message found.
@@ -39,6 +43,12 @@ pub struct MessageFacts<'a> {
     pub bytes: &'a [u8],
     pub role: Option<RawString<'a>>,
     pub content: Content<'a>,
+    /// Whether there is a `content`, of whatever type.
+    pub has_content: bool,
+    pub timestamp: Option<Raw<'a>>,
+    pub provider: Option<Raw<'a>>,
+    pub model: Option<Raw<'a>>,
+    pub usage: Option<Raw<'a>>,
     pub stop_reason: Option<Raw<'a>>,
     pub error_message: Option<Raw<'a>>,
     pub command: Option<Raw<'a>>,
@@ -116,6 +126,8 @@ fn member<'a>(
         b"label" => record.label = Some(value(scanner)?),
         b"model" => record.model = Some(value(scanner)?),
         b"provider" => record.provider = Some(value(scanner)?),
+        b"name" => record.name = Some(value(scanner)?),
+        b"usage" => record.usage = Some(value(scanner)?),
         _ => scanner.skip_value()?,
     }
     Ok(())
@@ -135,7 +147,14 @@ fn message<'a>(
     scanner.object(|scanner, key| {
         match plain_key(key, &mut [0; 16]) {
             b"role" => facts.role = string(scanner)?,
-            b"content" => facts.content = content(scanner, blocks)?,
+            b"content" => {
+                facts.has_content = true;
+                facts.content = content(scanner, blocks)?;
+            }
+            b"timestamp" => facts.timestamp = Some(value(scanner)?),
+            b"provider" => facts.provider = Some(value(scanner)?),
+            b"model" => facts.model = Some(value(scanner)?),
+            b"usage" => facts.usage = Some(value(scanner)?),
             b"stopReason" => facts.stop_reason = Some(value(scanner)?),
             b"errorMessage" => facts.error_message = Some(value(scanner)?),
             b"command" => facts.command = Some(value(scanner)?),

@@ -5,6 +5,7 @@
 //! as if migrated: every entry has its id and its parent.
 
 use super::dialect::Dialect;
+use super::digest::Digest;
 use super::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
 use super::index::IdIndex;
 use super::search::Found;
@@ -177,6 +178,8 @@ pub struct Session {
     pub found: Vec<(EntryIx, Found)>,
     /// Where each entry's `message` stands in its line, where asked for.
     pub messages: Vec<InLine>,
+    /// What a list of sessions shows of it, where asked for.
+    pub digest: Digest,
     /// The length of the file in bytes.
     pub len: u64,
     /// Whether the last line has its newline.

@@ -34,6 +34,21 @@ pub struct Surroundings<'a> {
     pub folder: &'a Path,
 }
 
+/// What paths are relative to.
+#[derive(Clone, Copy, Debug)]
+pub struct Here<'a> {
+    /// The home folder, where there is one.
+    pub home: Option<&'a Path>,
+    /// The current folder, absolute.
+    pub folder: &'a Path,
+}
+
+impl<'a> From<Surroundings<'a>> for Here<'a> {
+    fn from(surroundings: Surroundings<'a>) -> Here<'a> {
+        Here { home: surroundings.home, folder: surroundings.folder }
+    }
+}
+
 /// What must be looked up on the disk.
 pub trait Look {
     /// The content of a small file, where it can be read.
@@ -89,19 +104,20 @@ pub fn stores(surroundings: Surroundings, look: &dyn Look) -> Vec<Store> {
 
 /// Whether the `cwd` of a header is the folder (pi's comparison: both made absolute, without looking
 /// at links).
-pub fn is_cwd(cwd: &str, surroundings: Surroundings) -> bool {
-    !cwd.is_empty() && absolute(cwd, surroundings) == lexical(surroundings.folder)
+pub fn is_cwd<'a>(cwd: &str, here: impl Into<Here<'a>>) -> bool {
+    let here = here.into();
+    !cwd.is_empty() && absolute(cwd, here) == lexical(here.folder)
 }
 
 /// The folder that `PI_CODING_AGENT_SESSION_DIR` names, to both agents.
 fn flat_folder(surroundings: Surroundings) -> Option<PathBuf> {
     let named = variable(surroundings, "PI_CODING_AGENT_SESSION_DIR")?;
-    Some(absolute(&named, surroundings))
+    Some(absolute(&named, surroundings.into()))
 }
 
 fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look) -> Option<Store> {
     let agent_folder = match variable(surroundings, "PI_CODING_AGENT_DIR") {
-        Some(named) => Some(absolute(&named, surroundings)),
+        Some(named) => Some(absolute(&named, surroundings.into())),
         None => surroundings.home.map(|home| home.join(".pi/agent")),
     };
     let setting = || {
@@ -109,11 +125,11 @@ fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look) 
         let own = agent_folder.as_ref().map(|folder| folder.join("settings.json"));
         let set = [Some(project), own].into_iter().flatten().find_map(|path| session_setting(&path, look))?;
         // An empty one of the project takes back that of the user.
-        (!set.is_empty()).then(|| absolute(&set, surroundings))
+        (!set.is_empty()).then(|| absolute(&set, surroundings.into()))
     };
     let flat = flat.or_else(setting);
     let nested = agent_folder.map(|folder| folder.join("sessions"));
-    let project = nested.as_ref().map(|root| root.join(encoded("--", surroundings.folder, "--")));
+    let project = nested.as_ref().map(|root| root.join(encoded("--", &lexical(surroundings.folder), "--")));
     let agent = Dialect::Pi;
     match (flat, nested, project) {
         // The default, by its own name.
@@ -144,7 +160,7 @@ fn omp_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look)
     let root = omp_root(surroundings, look)?;
     let real = look.real(surroundings.folder);
     let current = root.join(omp_project(surroundings, &real, look));
-    let older = root.join(encoded("--", surroundings.folder, "--"));
+    let older = root.join(encoded("--", &lexical(surroundings.folder), "--"));
     let folders = if older == current { vec![current] } else { vec![current, older] };
     Some(Store { agent, root, layout: Layout::Nested(folders) })
 }
@@ -164,7 +180,7 @@ fn omp_root(surroundings: Surroundings, look: &dyn Look) -> Option<PathBuf> {
     let derived = fallback.and_then(|profile| Some(config(Some(&profile))?.join("agent")));
     let agent_folder = own.filter(|own| Some(own) != derived.as_ref()).or_else(|| default.clone())?;
     if Some(&agent_folder) == default.as_ref() && !cfg!(windows) {
-        let data = variable(surroundings, "XDG_DATA_HOME").map(|data| absolute(&data, surroundings));
+        let data = variable(surroundings, "XDG_DATA_HOME").map(|data| absolute(&data, surroundings.into()));
         let data = data.map(|data| data.join("omp"));
         let data = data.map(|data| profile.iter().fold(data, |at, name| at.join("profiles").join(name)));
         if let Some(data) = data.filter(|data| look.exists(data)) {
@@ -226,16 +242,16 @@ fn variable(surroundings: Surroundings, name: &str) -> Option<String> {
 
 /// A path as pi takes it from people: `~` is the home folder, `file://` is left off, what is relative
 /// starts from the current folder.
-fn absolute(path: &str, surroundings: Surroundings) -> PathBuf {
+fn absolute(path: &str, here: Here) -> PathBuf {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let below_home = match path.strip_prefix('~') {
-        Some(rest) if rest.is_empty() || rest.starts_with('/') => surroundings.home.map(|home| {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => here.home.map(|home| {
             let rest = rest.trim_start_matches('/');
             if rest.is_empty() { home.to_owned() } else { home.join(rest) }
         }),
         _ => None,
     };
-    lexical(&below_home.unwrap_or_else(|| surroundings.folder.join(path)))
+    lexical(&below_home.unwrap_or_else(|| here.folder.join(path)))
 }
 
 /// The path without `.`, `..` and a separator at its end, links not looked at.
@@ -301,7 +317,8 @@ mod tests {
 
         fn surroundings<T>(&self, see: impl FnOnce(Surroundings) -> T) -> T {
             let env = |name: &str| self.env.get(name).map(|&value| value.to_owned());
-            see(Surroundings { env: &env, home: Some(Path::new("/var/hh")), folder: Path::new(self.folder) })
+            let home = Some(Path::new("/var/hh"));
+            see(Surroundings { env: &env, home, folder: Path::new(self.folder) })
         }
 
         /// Folders of the project, of pi and of oh-my-pi; a flat one with a star.

@@ -3,7 +3,6 @@
 
 mod man;
 
-use clap_complete::Shell;
 use std::path::{Path, PathBuf};
 
 /// Every generated file, by its path from the root of the project.
@@ -12,14 +11,8 @@ fn files() -> Vec<(PathBuf, String)> {
     for (name, page) in man::pages() {
         files.push((Path::new("man").join(name), page));
     }
-    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::PowerShell, Shell::Elvish] {
-        let mut script = Vec::new();
-        clap_complete::generate(shell, &mut pisess::command(), "pisess", &mut script);
-        let name = clap_complete::Generator::file_name(&shell, "pisess");
-        let script = String::from_utf8(script).unwrap();
-        // Some shells' scripts end lines with blanks, which editors and git take ill.
-        let lines: String = script.lines().map(|line| format!("{}\n", line.trim_end())).collect();
-        files.push((Path::new("completions").join(name), lines));
+    for (name, script) in pisess::completion_scripts() {
+        files.push((Path::new("completions").join(name), script.to_owned()));
     }
     files
 }

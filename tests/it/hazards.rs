@@ -1,6 +1,6 @@
 //! Broken and odd files: read past, carried through byte for byte, noted once.
 
-use crate::every::{self, CHANGES, MAKES, READS};
+use crate::every::{self, CHANGES, MAKES, READS, SEARCHES};
 use crate::sandbox::{Done, Sandbox, fixture, hazards};
 use insta::assert_snapshot;
 
@@ -32,7 +32,7 @@ fn tree(name: &str) -> Done {
 fn every_command_reads_each_of_them_and_ends() {
     for name in sessions() {
         let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
-        for line in READS {
+        for line in READS.iter().chain(SEARCHES) {
             let done = s.unchanged(&every::of(line, &format!("./{name}.jsonl")));
             assert!(done.code <= 1 || is_refused(&done), "{name} {line}: {done}");
             let notes = done.stderr.lines().filter(|line| line.starts_with("pisess: note:")).count();
@@ -97,7 +97,7 @@ fn every_change_keeps_every_byte() {
 fn what_is_no_session_is_refused_by_every_command() {
     for name in NO_SESSION {
         let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
-        for line in READS.iter().chain(CHANGES).chain(MAKES) {
+        for line in READS.iter().chain(SEARCHES).chain(CHANGES).chain(MAKES) {
             // The doctor mends line ends.
             if name == "cr-only" && line.starts_with("check") {
                 continue;

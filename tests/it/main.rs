@@ -7,11 +7,13 @@ mod append;
 mod branches;
 mod check;
 mod compact;
+mod completions;
 mod context;
 mod edit;
 mod export;
 mod fork;
 mod label;
+mod list;
 mod merge;
 mod migrate;
 mod path;
@@ -26,6 +28,7 @@ mod tree;
 #[cfg(unix)]
 mod external;
 mod hook;
+mod names;
 mod references;
 
 mod errors;

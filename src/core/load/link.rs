@@ -44,6 +44,7 @@ pub fn link(
         found: part.found,
         usage: part.usage,
         messages: part.messages,
+        digest: part.digest,
         len: source.len(),
         ends_with_newline: ends_with_newline(source)?,
         ids: IdIndex::with_capacity(part.entries.len()),

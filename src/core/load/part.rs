@@ -4,6 +4,7 @@ use super::Options;
 use super::header::Version;
 use crate::core::agent::Agent;
 use crate::core::dialect::Dialect;
+use crate::core::digest::{Digest, Digesting};
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
 use crate::core::json::scan::RawString;
 use crate::core::json::string::{decode, is_utf8};
@@ -40,6 +41,8 @@ pub struct Part {
     pub numbered_targets: Vec<(EntryIx, f64)>,
     /// The last `leaf` record: its entry and the id it names.
     pub leaf_record: Option<(EntryIx, Slice)>,
+    /// What a list shows, where asked for.
+    pub digest: Digest,
     /// Whether an entry of the draft tree was seen.
     pub draft: bool,
     /// The first sign of an agent.
@@ -173,9 +176,16 @@ impl Part {
             let found = reading.options.search.look(Raw::checked(record.bytes), kind, role);
             self.found.extend(found.map(|found| (entry, found)));
         }
+        let time = parse_js_date(timestamp.as_bytes());
+        if let Some(digesting) = reading.options.digest {
+            self.digest.take_in(entry, kind, role, record, blocks, time);
+            if digesting == Digesting::Entries {
+                self.digest.identify(kind, role, record, &timestamp);
+            }
+        }
         self.entries.push(Entry {
             span,
-            time_ms: parse_js_date(timestamp.as_bytes()).unwrap_or(Entry::NO_TIME),
+            time_ms: time.unwrap_or(Entry::NO_TIME),
             id,
             parent_id,
             row,
@@ -376,6 +386,7 @@ impl Part {
             slice(&mut target);
             self.leaf_record = Some((entry, target));
         }
+        self.digest.append(std::mem::take(&mut next.digest), first);
         self.entries.append(&mut next.entries);
         self.arena.append(&mut next.arena);
         self.labels.append(&mut next.labels);

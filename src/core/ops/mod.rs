@@ -8,6 +8,7 @@ pub mod fork;
 pub mod grep;
 pub mod heading;
 pub mod label;
+pub mod list;
 pub mod navigate;
 pub mod pick;
 pub mod redact;

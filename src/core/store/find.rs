@@ -59,6 +59,13 @@ pub enum Trouble {
 }
 
 impl Trouble {
+    /// Makes it one of a path that nobody asked for.
+    pub fn unnamed(&mut self) {
+        if let Trouble::Unreadable { named, .. } = self {
+            *named = false;
+        }
+    }
+
     /// Whether something that was asked for by its path cannot be read.
     pub fn is_failure(&self) -> bool {
         matches!(self, Trouble::Unreadable { named: true, .. })
@@ -218,13 +225,13 @@ impl Search {
 
 /// What is in a folder: names of session files, and of folders with whether they are links.
 #[derive(Default)]
-struct Content {
-    files: Vec<OsString>,
+pub(super) struct Content {
+    pub files: Vec<OsString>,
     folders: Vec<(OsString, bool)>,
 }
 
 impl Content {
-    fn read(&mut self, folder: &Path) -> std::io::Result<()> {
+    pub fn read(&mut self, folder: &Path) -> std::io::Result<()> {
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
             let name = entry.file_name();

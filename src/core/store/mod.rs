@@ -80,6 +80,7 @@ mod publish_lock;
 mod error;
 mod files;
 mod find;
+mod glance;
 mod look;
 mod walk;
 
@@ -88,6 +89,7 @@ pub use batch::Batch;
 pub use create::{create, same_file, take_back};
 pub use error::{Change, LiveSign, Plain, StoreError};
 pub use find::{Finding, FoundFile, Trouble, find, modified};
+pub use glance::{Glance, in_folder};
 pub use lock::{Found, Locked, WriteOptions, lock};
 pub use look::OnDisk;
 pub(crate) use read::resize;

@@ -68,7 +68,7 @@ impl SessionFile {
     }
 }
 
-fn refuse_irregular(path: &Path, kind: Kind) -> Result<(), StoreError> {
+pub(super) fn refuse_irregular(path: &Path, kind: Kind) -> Result<(), StoreError> {
     let (doing, path) = ("read", path.to_owned());
     match kind {
         Kind::Regular => Ok(()),

@@ -9,6 +9,7 @@ import { agree } from "./agents.mjs";
 import { Peer } from "./peer.mjs";
 import { checks, session } from "./plan.mjs";
 import { Pisess, commandLine, findBinary } from "./pisess.mjs";
+import { compareListed } from "./listed.mjs";
 import { compareRepaired } from "./repaired.mjs";
 import { shrink } from "./shrink.mjs";
 import { HOME } from "./words.mjs";
@@ -108,6 +109,7 @@ async function compareAll(peers, numbers) {
   };
   await Promise.all([worker(), worker()]);
   if (!options.session && isWanted({ kind: "repaired" })) await repaired(tools);
+  if (!options.session && isWanted({ kind: "list" })) await listed(tools, numbers);
 }
 
 async function repaired(tools) {
@@ -119,6 +121,19 @@ async function repaired(tools) {
     console.log(`  agent:  ${show(found.expected)}`);
     console.log(`  pisess: ${show(found.actual)}`);
     for (const args of commands.slice(0, 1)) console.log(`  ${commandLine(args)}`);
+  });
+}
+
+async function listed(tools, numbers) {
+  const sessions = numbers.map((n) => session(options.seed, n)).filter(({ dialect }) => dialect === "pi");
+  await compareListed(tools, sessions, (name, found, commands) => {
+    count("list", !found);
+    if (!found) return;
+    console.log(`FAIL ${name}`);
+    console.log(`  at ${found.pointer}`);
+    console.log(`  agent:  ${show(found.expected)}`);
+    console.log(`  pisess: ${show(found.actual)}`);
+    for (const args of commands) console.log(`  ${commandLine(args)}`);
   });
 }
 

@@ -26,12 +26,12 @@ export class Pisess {
   }
 
   /** `{code, stdout, stderr}`; a run of more than half a minute is ended and gives no code. */
-  run(args, input) {
+  run(args, input, { cwd, env } = {}) {
     return new Promise((done) => {
       const child = execFile(
         this.binary,
         args,
-        { env: this.env, maxBuffer: 1 << 28, timeout: 30_000 },
+        { cwd, env: { ...this.env, ...env }, maxBuffer: 1 << 28, timeout: 30_000 },
         (error, stdout, stderr) => done({ args, code: error ? (error.signal ?? error.code) : 0, stdout, stderr }),
       );
       child.stdin.on("error", () => {});

@@ -153,6 +153,19 @@ const ANSWERS = {
 await serve({
   hello: () => ({ node: process.versions.node }),
 
+  /** Sessions as pi lists them, or the one that it goes on with. `agent` is its own folder. */
+  async list({ agent, cwd, dir, all, newest }) {
+    const own = process.env.PI_CODING_AGENT_DIR;
+    process.env.PI_CODING_AGENT_DIR = agent;
+    try {
+      if (newest) return SessionManager.continueRecent(cwd, dir).getSessionFile();
+      const sessions = await (all ? SessionManager.listAll(dir) : SessionManager.list(cwd, dir));
+      return sessions.map(({ allMessagesText, ...session }) => session);
+    } finally {
+      process.env.PI_CODING_AGENT_DIR = own;
+    }
+  },
+
   ask({ file, questions }) {
     const session = open(file);
     return questions.map((question) => part(() => ANSWERS[question.kind](session, question, file)));

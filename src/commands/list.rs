@@ -1,0 +1,295 @@
+//! `pisess list`: sessions to choose from.
+
+use super::ids::Ids;
+use super::input::Input;
+use super::list_rows::{Look, print};
+use super::places::{Places, Scope, files_of, report};
+use super::since::since_ms;
+use super::workers::in_order;
+use crate::core::dialect::Dialect;
+use crate::core::digest::{Digesting, Usage};
+use crate::core::json::js;
+use crate::core::json::write::{Object, texts};
+use crate::core::load::{LoadError, Options};
+use crate::core::ops::list::{
+    Listed, Listing, Nesting, Order, Own, Reading, Row, families, first_message, read, rows, sort,
+};
+use crate::core::store::{self, FoundFile, Glance};
+use crate::core::time::iso_string;
+use crate::guide::{Example, Guide};
+use crate::ui::{Exit, Failure, Ui};
+use clap::ValueEnum;
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// How it is used, behind the options of the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "list",
+    examples: &[
+        Example::new("The sessions of this folder", "pisess list"),
+        Example::new("Those of all projects in the last two weeks", "pisess list --all --since 2w"),
+        Example::new("Those below a folder, the most expensive first", "pisess list sessions --sort cost"),
+        Example::new("Which session was forked from which", "pisess list --forks sessions"),
+    ],
+    found: None,
+    writes: false,
+    refers: false,
+};
+
+/// List sessions, newest first.
+///
+/// Without PATH, the sessions of the current folder are listed, from the stores of both agents. A
+/// folder means all sessions below it, hidden folders included.
+///
+/// The columns are the age of the last question or answer, the end of the id, the project, messages,
+/// branches, tokens of the context at the leaf, the cost, and the name or first question. `*` marks the
+/// session that `last` names. Sub-agents and advisors are listed below their session.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
+pub struct Args {
+    /// Session files, or folders of them
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// List the sessions of all projects
+    #[arg(long, conflicts_with = "paths")]
+    pub all: bool,
+    /// Only sessions with a question or answer since then: 7d, 2w, a date, a time
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Sort by KEY: modified, created, name, project, messages, context, tokens or cost
+    #[arg(long, value_name = "KEY", default_value = "modified", hide_possible_values = true)]
+    pub sort: SortKey,
+    /// List at most COUNT sessions
+    #[arg(long, value_name = "COUNT")]
+    pub limit: Option<usize>,
+    /// List forks below the session they come from, and count only what each adds
+    #[arg(long)]
+    pub forks: bool,
+    /// Print a JSON object per session
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What sessions are sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SortKey {
+    /// The newest question or answer first.
+    Modified,
+    /// The last one started first.
+    Created,
+    /// By name or first question.
+    Name,
+    /// By folder.
+    Project,
+    /// The most messages first.
+    Messages,
+    /// The largest context first.
+    Context,
+    /// The most tokens first.
+    Tokens,
+    /// The most expensive first.
+    Cost,
+}
+
+impl SortKey {
+    fn order(self) -> Order {
+        match self {
+            SortKey::Modified => Order::Modified,
+            SortKey::Created => Order::Created,
+            SortKey::Name => Order::Name,
+            SortKey::Project => Order::Project,
+            SortKey::Messages => Order::Messages,
+            SortKey::Context => Order::Context,
+            SortKey::Tokens => Order::Tokens,
+            SortKey::Cost => Order::Cost,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let since = args.since.as_deref().map(|since| since_ms(since, ui)).transpose()?;
+    let places = Places::of(ui);
+    let mut list: Vec<Listed> = piped(&args.paths, ui)?.into_iter().collect();
+    let (paths, mut failed) = files_of(&args.paths, ui);
+    let scope = if args.paths.is_empty() { Scope::of(&[], args.all) } else { Scope::Paths(&paths) };
+    let finding = places.find(scope);
+    failed |= report(finding.troubles, ui);
+    let (found, unread) = readings(finding.files, args.forks, ui);
+    list.extend(found);
+    for (file, failure) in unread {
+        failed |= file.named;
+        report_unread(&file, failure, ui);
+    }
+    list.retain(|session| since.is_none_or(|since| session.modified >= since));
+    sort(&mut list, args.sort.order());
+    let nesting = if args.forks { Nesting::Forks } else { Nesting::Agents };
+    let rows = limited(rows(&list, nesting), args.limit);
+    let last = places.names().newest().next();
+    match args.json {
+        true => print_json(&list, &rows, last.as_deref(), ui)?,
+        false => {
+            let now = Ids::new(ui)?.now_ms(ui);
+            print(&list, &rows, &Look { now, last: last.as_deref() }, ui)?;
+        }
+    }
+    Ok(if failed { Exit::Cannot } else { Exit::Done })
+}
+
+/// The session on standard input, where one of the paths is `-`.
+fn piped(paths: &[PathBuf], ui: &mut Ui) -> Result<Option<Listed>, Failure> {
+    let Some(path) = paths.iter().find(|path| *path == Path::new("-")) else { return Ok(None) };
+    let input = Input::open(path, ui)?;
+    let listing = Listing { path, source: input.source(), modified: Ids::new(ui)?.now_ms(ui) };
+    let options = Options { workers: ui.processors(), digest: Some(Digesting::Sums), ..Options::default() };
+    let reading = read(listing, &options).map_err(|error| Failure::load(&input.name, error))?;
+    let mut listed = reading.listed;
+    // It cannot be read again later.
+    let whole =
+        first_message(&listed, input.source()).map_err(|error| Failure::reading(&input.name, error))?;
+    if let Some(question) = &mut listed.question {
+        (question.text, question.is_whole) = (whole, true);
+    }
+    Ok(Some(listed))
+}
+
+/// As many of the sessions that stand below no other as are wanted, with what stands below them.
+fn limited(mut rows: Vec<Row>, limit: Option<usize>) -> Vec<Row> {
+    let Some(limit) = limit else { return rows };
+    let mut heads = 0;
+    let end = rows.iter().position(|row| {
+        heads += usize::from(row.depth == 0);
+        heads > limit
+    });
+    rows.truncate(end.unwrap_or(rows.len()));
+    rows
+}
+
+/// A file that is not in the list, and why.
+type Unread = (FoundFile, Failure);
+
+/// Reads all files, on all processors.
+fn readings(files: Vec<FoundFile>, forks: bool, ui: &Ui) -> (Vec<Listed>, Vec<Unread>) {
+    // An entry belongs to the session that was started first.
+    let files = if forks { families(files) } else { files.into_iter().map(|file| (file, false)).collect() };
+    let progress = ui.progress(files.len());
+    let workers = ui.processors().min(files.len()).max(1);
+    let inner = ui.processors() / workers;
+    let work = |(file, is_fork): (FoundFile, bool)| {
+        let digest = if is_fork { Digesting::Entries } else { Digesting::Sums };
+        let options = Options { workers: inner, digest: Some(digest), ..Options::default() };
+        let reading = one(&file, &options);
+        progress.advance();
+        (file, reading)
+    };
+    let (mut list, mut unread, mut own) = (Vec::new(), Vec::new(), Own::default());
+    let take = |(file, reading): (FoundFile, Result<Option<Reading>, Failure>)| {
+        match reading {
+            Ok(Some(reading)) => list.push(own.take(reading)),
+            Ok(None) => {}
+            Err(failure) => unread.push((file, failure)),
+        }
+        Ok::<(), Infallible>(())
+    };
+    let Ok(()) = in_order(files, workers, work, take);
+    (list, unread)
+}
+
+/// Reads one file; `None` for one that nobody asked for and that is no session.
+fn one(file: &FoundFile, options: &Options) -> Result<Option<Reading>, Failure> {
+    let reading = match file.named {
+        // It may be a FIFO.
+        true => {
+            let input = Input::open_path(&file.path, &|_| false)?;
+            let modified = store::modified(&file.path).unwrap_or(UNIX_EPOCH);
+            read(
+                Listing { path: &file.path, source: input.source(), modified: milliseconds(modified) },
+                options,
+            )
+        }
+        false => {
+            let source = Glance::open(&file.path)?;
+            let modified = milliseconds(source.modified());
+            read(Listing { path: &file.path, source: &source, modified }, options)
+        }
+    };
+    match reading {
+        Ok(mut reading) => {
+            reading.listed.owner.clone_from(&file.owner);
+            Ok(Some(reading))
+        }
+        Err(LoadError::NotASession { .. }) if !file.named => Ok(None),
+        Err(error) => Err(Failure::load(&crate::ui::visible(&file.path.to_string_lossy()), error)),
+    }
+}
+
+fn milliseconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn report_unread(file: &FoundFile, failure: Failure, ui: &mut Ui) {
+    match file.named {
+        true => {
+            ui.report(&failure);
+        }
+        false => ui.warn(&failure.line()),
+    }
+}
+
+fn print_json(list: &[Listed], rows: &[Row], last: Option<&Path>, ui: &mut Ui) -> Result<(), Failure> {
+    for row in rows {
+        let session = &list[row.at];
+        ui.print_json(&json(session, row, last == Some(&session.path)))?;
+    }
+    Ok(())
+}
+
+fn json(session: &Listed, row: &Row, is_last: bool) -> Vec<u8> {
+    let path = |path: &Path| path.to_string_lossy().into_owned();
+    let time = |time: Option<i64>| time.map_or("null".to_owned(), |time| format!("\"{}\"", iso_string(time)));
+    let agent = match session.agent {
+        Dialect::Pi => "pi",
+        Dialect::OhMyPi => "oh-my-pi",
+    };
+    // A file that changed meanwhile still has the start of its question here.
+    let source = Glance::open(&session.path).ok();
+    let question = source.and_then(|source| first_message(session, &source).ok());
+    let kept = || session.question.as_ref().map(|question| question.text.clone()).unwrap_or_default();
+    let context = session.context.map_or("null".to_owned(), js::number);
+    Object::new()
+        .str("path", &path(&session.path))
+        .text("id", &session.id)
+        .str("agent", agent)
+        .number("version", session.version)
+        .text_or_null("name", session.name.as_ref())
+        .text("cwd", &session.cwd)
+        .text_or_null("parentSessionPath", session.parent.as_ref())
+        .json("created", time(session.created).as_bytes())
+        .json("modified", time(Some(session.modified)).as_bytes())
+        .number("messageCount", f64::from(session.messages))
+        .number("entryCount", f64::from(session.entries))
+        .number("branchCount", f64::from(session.branches))
+        .text("firstMessage", &question.unwrap_or_else(kept))
+        .json("models", &texts(session.models.iter()))
+        .json("tokens", &tokens(&session.usage))
+        .number("cost", session.usage.cost)
+        .number("unpriced", f64::from(session.usage.unpriced))
+        .json("contextTokens", context.as_bytes())
+        .json("labels", &texts(session.labels.iter()))
+        .with(session.owner.as_deref(), |object, owner| object.str("owner", &path(owner)))
+        .number("depth", row.depth as f64)
+        .bool("last", is_last)
+        .finish()
+}
+
+fn tokens(usage: &Usage) -> Vec<u8> {
+    Object::new()
+        .number("input", usage.input)
+        .number("output", usage.output)
+        .number("cacheRead", usage.cache_read)
+        .number("cacheWrite", usage.cache_write)
+        .number("total", usage.total())
+        .finish()
+}

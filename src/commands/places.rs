@@ -1,0 +1,166 @@
+//! Which sessions a command is about: paths, this folder's, all; and sessions by name.
+
+use crate::core::names::{NameError, Names, is_of};
+use crate::core::peek::Head;
+use crate::core::store::{self, Finding, Glance, OnDisk, Trouble};
+use crate::core::stores::{Here, Store, Surroundings, stores};
+use crate::ui::{Failure, Ui};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// Which sessions a command that takes many reads.
+#[derive(Clone, Copy, Debug)]
+pub enum Scope<'a> {
+    /// These, and those below these folders.
+    Paths(&'a [PathBuf]),
+    /// Those of the current folder, in the stores of both agents.
+    Here,
+    /// Those of all projects.
+    All,
+}
+
+impl<'a> Scope<'a> {
+    /// What PATHs and `--all` mean together.
+    pub fn of(paths: &'a [PathBuf], all: bool) -> Scope<'a> {
+        match (paths, all) {
+            (_, true) => Scope::All,
+            ([], false) => Scope::Here,
+            (paths, false) => Scope::Paths(paths),
+        }
+    }
+}
+
+/// Where sessions are, for one run.
+pub struct Places {
+    home: Option<PathBuf>,
+    folder: PathBuf,
+    stores: Vec<Store>,
+    workers: usize,
+}
+
+impl Places {
+    /// Looks up the stores of both agents.
+    pub fn of(ui: &Ui) -> Places {
+        let (home, folder) = (ui.home().map(PathBuf::from), ui.folder().to_owned());
+        let env = |name: &str| ui.env(name);
+        let stores = stores(Surroundings { env: &env, home: home.as_deref(), folder: &folder }, &OnDisk);
+        Places { home, folder, stores, workers: ui.processors() }
+    }
+
+    fn here(&self) -> Here<'_> {
+        Here { home: self.home.as_deref(), folder: &self.folder }
+    }
+
+    /// Sessions by name.
+    pub fn names(&self) -> Names<'_> {
+        Names { stores: &self.stores, here: self.here(), workers: self.workers }
+    }
+
+    /// The files that a scope means.
+    pub fn find(&self, scope: Scope) -> Finding {
+        match scope {
+            Scope::Paths(paths) => store::find(paths),
+            Scope::All => unnamed(self.stores.iter().map(|store| store.root.clone())),
+            Scope::Here => self.find_here(),
+        }
+    }
+
+    fn find_here(&self) -> Finding {
+        let folders = self.stores.iter().flat_map(|store| store.project_folders().iter().cloned());
+        let mut finding = unnamed(folders);
+        let flat: HashSet<_> =
+            self.stores.iter().filter(|store| store.is_flat()).map(|store| &store.root).collect();
+        if !flat.is_empty() {
+            let mut known: HashMap<PathBuf, bool> = HashMap::new();
+            finding.files.retain(|file| {
+                // A sub-agent may work elsewhere; its session decides.
+                let decides = file.owner.as_deref().unwrap_or(&file.path);
+                let is_flat = decides.parent().is_some_and(|folder| flat.contains(&folder.to_owned()));
+                !is_flat || *known.entry(decides.to_owned()).or_insert_with(|| self.is_of_project(decides))
+            });
+        }
+        finding
+    }
+
+    fn is_of_project(&self, path: &Path) -> bool {
+        let head = Glance::open(path).ok().and_then(|file| Head::read(&file).ok());
+        head.is_some_and(|head| is_of(&head, self.here()))
+    }
+}
+
+/// The files below folders that nobody asked for by name: those that are not there are left out.
+fn unnamed(folders: impl Iterator<Item = PathBuf>) -> Finding {
+    let folders: Vec<_> = folders.filter(|folder| folder.exists()).collect();
+    let mut finding = store::find(&folders);
+    finding.troubles.iter_mut().for_each(Trouble::unnamed);
+    finding
+}
+
+/// Resolves PATHs, which may be sessions by name; `-` is left out. Returns whether one of them is a name
+/// that fits no session, which is reported.
+pub fn files_of(paths: &[PathBuf], ui: &mut Ui) -> (Vec<PathBuf>, bool) {
+    let mut failed = false;
+    let mut found = Vec::new();
+    for path in paths.iter().filter(|path| *path != Path::new("-")) {
+        match named(path, ui) {
+            Ok(named) => found.push(named.path),
+            Err(failure) => {
+                failed = true;
+                ui.report(&failure);
+            }
+        }
+    }
+    (found, failed)
+}
+
+/// Reports what a search could not read; returns whether something that was asked for by its path is
+/// among it.
+pub fn report(troubles: Vec<Trouble>, ui: &mut Ui) -> bool {
+    let mut failed = false;
+    for trouble in troubles {
+        match trouble {
+            Trouble::Unreadable { error, named: true } => {
+                failed = true;
+                ui.report(&Failure::from(error));
+            }
+            trouble => ui.warn(&trouble.to_string()),
+        }
+    }
+    failed
+}
+
+/// The session that an argument names.
+#[derive(Debug)]
+pub struct Named {
+    /// Its path.
+    pub path: PathBuf,
+    /// Whether it was not given as a path, but found by its name.
+    pub by_name: bool,
+}
+
+/// What a session argument means: `-`, a path that exists, else a name. What is spelled as a path is
+/// looked up only on the disk.
+///
+/// # Errors
+/// Where it is a name that fits no session, or several.
+pub fn named(argument: &Path, ui: &Ui) -> Result<Named, Failure> {
+    let as_path = || Named { path: argument.to_owned(), by_name: false };
+    let Some(name) = argument.to_str().filter(|name| !is_spelled_as_path(name)) else {
+        return Ok(as_path());
+    };
+    if argument.symlink_metadata().is_ok() {
+        return Ok(as_path());
+    }
+    let found = Places::of(ui).names().find(name);
+    found.map(|path| Named { path, by_name: true }).map_err(unknown)
+}
+
+fn is_spelled_as_path(name: &str) -> bool {
+    let starts = ["/", "./", "../", "~/", "\\"].iter().any(|start| name.starts_with(start));
+    matches!(name, "" | "-" | "." | "..") || starts || name.ends_with(".jsonl")
+}
+
+fn unknown(error: NameError) -> Failure {
+    let hint = error.hint();
+    Failure::cannot(error).hint(hint)
+}

@@ -1,0 +1,138 @@
+//! Taking entries into a digest, with the one pass.
+
+use crate::core::digest::{Digest, EntryKey, PREVIEW, Question, Usage};
+use crate::core::entry::{EntryIx, Kind, Role};
+use crate::core::json::Raw;
+use crate::core::json::string::{decode, decode_head};
+use crate::core::record::{Block, Content, MessageFacts, Record};
+use crate::core::text::Text;
+use foldhash::quality::FixedState;
+use std::hash::BuildHasher;
+
+impl Digest {
+    /// Takes in one entry.
+    pub fn take_in(
+        &mut self,
+        entry: EntryIx,
+        kind: Kind,
+        role: Role,
+        record: &Record,
+        blocks: &[Block],
+        time: Option<i64>,
+    ) {
+        if kind == Kind::SessionInfo {
+            self.name = Some(trimmed(record.name.and_then(Raw::text)));
+        }
+        let usage = billed(kind, role, record).map(Usage::of);
+        if let Some(usage) = &usage {
+            self.usage.add(usage);
+        }
+        if kind != Kind::Message {
+            return;
+        }
+        self.messages += 1;
+        let Some(message) = &record.message else { return };
+        if !matches!(role, Role::User | Role::Assistant) || !message.has_content {
+            return;
+        }
+        let told = message.timestamp.and_then(Raw::number);
+        let active = told.or(time.map(|time| time as f64));
+        self.activity = [self.activity, active].into_iter().flatten().reduce(f64::max);
+        match role {
+            Role::Assistant => self.model(message),
+            _ if self.question.is_none() => self.question = question(entry, message, blocks),
+            _ => {}
+        }
+    }
+
+    /// Notes what tells an entry from others.
+    pub fn identify(&mut self, kind: Kind, role: Role, record: &Record, timestamp: &Text) {
+        let id = record.id.map(|id| decode(id.bytes)).unwrap_or_default();
+        // Without an id nothing can be a copy.
+        let part = |seed| FixedState::with_seed(seed).hash_one((id.as_bytes(), timestamp.as_bytes()));
+        self.entries.push(EntryKey {
+            key: if id.is_empty() { EntryKey::NONE } else { u128::from(part(1)) << 64 | u128::from(part(2)) },
+            is_message: kind == Kind::Message,
+            usage: billed(kind, role, record).map(Usage::of).unwrap_or_default(),
+        });
+    }
+
+    fn model(&mut self, message: &MessageFacts) {
+        let (Some(provider), Some(model)) = (message.provider, message.model) else { return };
+        let (Some(provider), Some(model)) = (provider.text(), model.text()) else { return };
+        let is_last = |known: &Text| {
+            let rest = known.as_bytes().strip_prefix(provider.as_bytes());
+            rest.and_then(|rest| rest.strip_prefix(b"/")) == Some(model.as_bytes())
+        };
+        if !self.models.iter().rev().any(is_last) {
+            let mut name = provider.into_owned();
+            name.push_str("/");
+            name.push(&model);
+            self.models.push(name);
+        }
+    }
+
+    /// Joins that of the part that follows in the file, whose entries are numbered from `first` on.
+    pub fn append(&mut self, mut next: Digest, first: u32) {
+        self.messages += next.messages;
+        self.activity = [self.activity, next.activity].into_iter().flatten().reduce(f64::max);
+        if self.question.is_none() {
+            self.question = next.question.take();
+            self.question.iter_mut().for_each(|question| question.entry.0 += first);
+        }
+        self.name = next.name.take().or(self.name.take());
+        for model in next.models {
+            if !self.models.contains(&model) {
+                self.models.push(model);
+            }
+        }
+        self.usage.add(&next.usage);
+        self.entries.append(&mut next.entries);
+    }
+}
+
+/// The `usage` that an entry was billed: of answers, tools that asked a model, and summaries.
+fn billed<'a>(kind: Kind, role: Role, record: &Record<'a>) -> Option<Raw<'a>> {
+    let usage = match (kind, role) {
+        (Kind::Message, Role::Assistant | Role::ToolResult) => record.message?.usage,
+        (Kind::Usage | Kind::ModelUsage | Kind::Compaction | Kind::BranchSummary, _) => record.usage,
+        _ => None,
+    };
+    usage.filter(|usage| usage.is_object())
+}
+
+/// The text of a user message as pi joins it: the string, or the text blocks with spaces between.
+fn question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<Question> {
+    let mut text = Vec::new();
+    let is_whole = match message.content {
+        Content::Text(string) => is_all(string.bytes, &mut text),
+        Content::Blocks => {
+            let texts = blocks.iter().filter(|block| block.kind.is_some_and(|kind| kind.is("text")));
+            let mut is_whole = true;
+            for (at, block) in texts.enumerate() {
+                if at > 0 {
+                    text.push(b' ');
+                }
+                let string = block.text.and_then(Raw::raw_string).unwrap_or_default();
+                is_whole = is_whole && is_all(string, &mut text);
+            }
+            is_whole
+        }
+        Content::None | Content::Odd => return None,
+    };
+    let text = Text::from_wtf8(text);
+    let cut = text.utf16_len() > PREVIEW;
+    let text = if cut { text.head(PREVIEW).into_owned() } else { text };
+    (!text.is_empty()).then_some(Question { entry, text, is_whole: is_whole && !cut })
+}
+
+/// Appends the start of a string; whether that is all of it.
+fn is_all(string: &[u8], out: &mut Vec<u8>) -> bool {
+    // One unit more than is kept shows whether there is more.
+    decode_head(string, PREVIEW + 1, out) > 0
+}
+
+/// A name as pi shows it; an empty one is none.
+pub fn trimmed(name: Option<Text>) -> Option<Text<'static>> {
+    name.map(|name| name.trim().into_owned()).filter(|name| !name.is_empty())
+}

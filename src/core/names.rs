@@ -1,0 +1,276 @@
+//! Sessions by name: `last`, the start or end of an id, a name that a person gave.
+//!
+//! The stores of both agents are looked through, this project first, then all of it, as pi does. File
+//! names hold the ids, so that of thousands of files only those are opened whose name fits; names that
+//! people gave stand in the files and are looked for when no id fits.
+
+use super::load::{LoadError, WrongFile};
+use super::peek::{self, Head};
+use super::store::{self, Glance};
+use super::stores::{Here, Store, is_cwd};
+use std::collections::HashSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The fewest characters of an id that name a session.
+const LEAST: usize = 4;
+/// The most candidates that a message names.
+const CANDIDATES: usize = 8;
+/// The most names that are near enough to be meant.
+const NEAR: usize = 3;
+
+/// A name that names no session, or several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NameError {
+    /// There are fewer sessions of this folder.
+    NoLast {
+        /// How many before the newest one.
+        back: usize,
+        /// How many there are.
+        sessions: usize,
+    },
+    /// No id and no name fits.
+    Unknown {
+        /// The name.
+        name: String,
+        /// What is spelled nearly like it.
+        near: Vec<String>,
+    },
+    /// Several fit.
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The ids and paths of some.
+        candidates: Vec<String>,
+        /// How many there are.
+        sessions: usize,
+    },
+}
+
+impl NameError {
+    /// What the person may try.
+    pub fn hint(&self) -> String {
+        match self {
+            NameError::NoLast { .. } => "pisess list shows the sessions of this folder".to_owned(),
+            NameError::Unknown { near, .. } if !near.is_empty() => {
+                format!("did you mean {}?", near.join(" or "))
+            }
+            NameError::Unknown { .. } => "pisess list --all shows all sessions".to_owned(),
+            NameError::Ambiguous { .. } => "give more of the id, or the path".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NameError::NoLast { sessions: 0, .. } => write!(f, "no session of this folder"),
+            NameError::NoLast { back, sessions } => {
+                write!(f, "last~{back}: only {sessions} sessions of this folder")
+            }
+            NameError::Unknown { name, .. } => {
+                write!(f, "{name}: no such file, and no session with that id or name")
+            }
+            NameError::Ambiguous { name, candidates, sessions } => {
+                write!(f, "{name} fits {sessions} sessions: {}", candidates.join(", "))?;
+                match sessions.saturating_sub(candidates.len()) {
+                    0 => Ok(()),
+                    more => write!(f, " and {more} more"),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for NameError {}
+
+/// Where names are looked up.
+#[derive(Clone, Copy)]
+pub struct Names<'a> {
+    /// The stores of both agents.
+    pub stores: &'a [Store],
+    /// The current folder.
+    pub here: Here<'a>,
+    /// Threads that may read.
+    pub workers: usize,
+}
+
+/// A session and its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Known {
+    path: PathBuf,
+    id: String,
+    name: Option<String>,
+}
+
+impl Names<'_> {
+    /// The session that a name names.
+    ///
+    /// # Errors
+    /// Where it names none or several.
+    pub fn find(&self, name: &str) -> Result<PathBuf, NameError> {
+        if let Some(back) = steps_back(name) {
+            return self.last(back);
+        }
+        let places: [&dyn Fn() -> Vec<PathBuf>; 2] = [&|| self.of_project(), &|| self.everywhere()];
+        for files in places {
+            if let Some(found) = unique(name, with_id(name, &files()))? {
+                return Ok(found);
+            }
+        }
+        let mut known = Vec::new();
+        for files in places {
+            known = named(&files(), self.workers);
+            let fits = known.iter().filter(|session| session.name.as_deref() == Some(name)).cloned();
+            if let Some(found) = unique(name, fits.collect())? {
+                return Ok(found);
+            }
+        }
+        Err(NameError::Unknown { name: name.to_owned(), near: near(name, &known) })
+    }
+
+    /// Sessions of the current project, the one that was changed last first: among those of pi the
+    /// one that `pi -c` opens.
+    pub fn newest(&self) -> impl Iterator<Item = PathBuf> {
+        let mut folders = HashSet::new();
+        let mut files = Vec::new();
+        for store in self.stores {
+            for folder in store.project_folders().iter().filter(|folder| folders.insert(*folder)) {
+                let found = store::in_folder(folder).into_iter();
+                files.extend(found.map(|(path, modified)| (modified, path, store.is_flat())));
+            }
+        }
+        files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.as_os_str().cmp(a.1.as_os_str())));
+        let here = self.here;
+        files.into_iter().filter_map(move |(_, path, is_flat)| {
+            let is_of_project = match head(&path)? {
+                // What is too new for us is what was used last all the same.
+                None => true,
+                Some(head) => !is_flat || is_of(&head, here),
+            };
+            is_of_project.then_some(path)
+        })
+    }
+
+    fn last(&self, back: usize) -> Result<PathBuf, NameError> {
+        let mut sessions = 0;
+        for path in self.newest() {
+            if sessions == back {
+                return Ok(path);
+            }
+            sessions += 1;
+        }
+        Err(NameError::NoLast { back, sessions })
+    }
+
+    fn of_project(&self) -> Vec<PathBuf> {
+        self.newest().collect()
+    }
+
+    /// All files of all stores, those of sub-agents too.
+    fn everywhere(&self) -> Vec<PathBuf> {
+        let roots: Vec<_> = self.stores.iter().map(|store| store.root.clone()).collect();
+        store::find(&roots).files.into_iter().map(|file| file.path).collect()
+    }
+}
+
+/// Whether a session is one of the current project by its own word.
+pub fn is_of(head: &Head, here: Here) -> bool {
+    head.header.cwd.as_ref().is_some_and(|cwd| is_cwd(&cwd.to_string_lossy(), here))
+}
+
+/// `last` is 0, `last~2` is 2.
+fn steps_back(name: &str) -> Option<usize> {
+    match name.strip_prefix("last")? {
+        "" => Some(0),
+        "~" => Some(1),
+        steps => steps.strip_prefix('~')?.parse().ok(),
+    }
+}
+
+/// The start of a file; `Some(None)` where it is a session of a format that is too new.
+fn head(path: &Path) -> Option<Option<Head>> {
+    match Head::read(&Glance::open(path).ok()?) {
+        Ok(head) => Some(Some(head)),
+        Err(LoadError::NotASession { what: WrongFile::Newer(_), .. }) => Some(None),
+        Err(_) => None,
+    }
+}
+
+/// The sessions with this id; without one those whose id starts or ends so.
+fn with_id(wanted: &str, files: &[PathBuf]) -> Vec<Known> {
+    let long_enough = wanted.chars().count() >= LEAST;
+    let fits = |id: &str| id == wanted || long_enough && (id.starts_with(wanted) || id.ends_with(wanted));
+    let mut found = Vec::new();
+    for path in files.iter().filter(|path| id_in_name(path).is_none_or(fits)) {
+        let Some(Some(head)) = head(path) else { continue };
+        let id = head.header.id.to_string_lossy().into_owned();
+        if fits(&id) {
+            found.push(Known { path: path.clone(), id, name: None });
+        }
+    }
+    if found.iter().any(|session| session.id == wanted) {
+        found.retain(|session| session.id == wanted);
+    }
+    found
+}
+
+/// The id in the name of a file that an agent named: `2026-01-31T10-00-00-000Z_ID.jsonl`.
+fn id_in_name(path: &Path) -> Option<&str> {
+    let (time, id) = path.file_stem()?.to_str()?.split_once('_')?;
+    let is_time = time.len() == 24 && time.ends_with('Z') && time.as_bytes()[10] == b'T';
+    is_time.then_some(id)
+}
+
+/// Ids and names of all the files that are sessions.
+fn named(files: &[PathBuf], workers: usize) -> Vec<Known> {
+    let share = files.len().div_ceil(workers.max(1)).max(1);
+    let read = |files: &[PathBuf]| files.iter().filter_map(|path| known(path)).collect::<Vec<_>>();
+    std::thread::scope(|scope| {
+        let shares: Vec<_> = files.chunks(share).map(|files| scope.spawn(move || read(files))).collect();
+        let joined = shares.into_iter().map(std::thread::ScopedJoinHandle::join);
+        joined.flat_map(|share| share.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+}
+
+fn known(path: &Path) -> Option<Known> {
+    let file = Glance::open(path).ok()?;
+    let head = Head::read(&file).ok()?;
+    let name = peek::name(&head, &file).ok()?;
+    Some(Known {
+        path: path.to_owned(),
+        id: head.header.id.to_string_lossy().into_owned(),
+        name: name.map(|name| name.to_string_lossy().into_owned()),
+    })
+}
+
+/// The one that fits, if any does.
+fn unique(name: &str, mut fits: Vec<Known>) -> Result<Option<PathBuf>, NameError> {
+    if fits.len() < 2 {
+        return Ok(fits.pop().map(|session| session.path));
+    }
+    let candidates = fits.iter().take(CANDIDATES);
+    let candidates = candidates.map(|session| format!("{} ({})", session.id, session.path.display()));
+    Err(NameError::Ambiguous {
+        name: name.to_owned(),
+        candidates: candidates.collect(),
+        sessions: fits.len(),
+    })
+}
+
+/// Names and ids that are spelled nearly so, the nearest first.
+fn near(wanted: &str, known: &[Known]) -> Vec<String> {
+    let length = wanted.chars().count();
+    let most = 1 + length / 4;
+    let names = known.iter().filter_map(|session| session.name.as_deref());
+    let names = names.map(|name| (strsim::osa_distance(wanted, name), name));
+    // Of an id as much as was given.
+    let starts = known.iter().filter_map(|session| Some((session.id.get(..length)?, &*session.id)));
+    let ids = starts.filter(|_| length >= LEAST);
+    let ids = ids.map(|(start, id)| (strsim::osa_distance(wanted, start), id));
+    let ids = ids.filter(|&(distance, _)| distance <= 1 + length / 8);
+    let mut near: Vec<_> = names.filter(|&(distance, _)| distance <= most).chain(ids).collect();
+    near.sort_unstable();
+    near.dedup();
+    near.into_iter().take(NEAR).map(|(_, name)| name.to_owned()).collect()
+}

@@ -1,0 +1,226 @@
+//! What the ends of a session file say, without reading what is between.
+
+use super::digest::Digesting;
+use super::json::Raw;
+use super::load::digest::trimmed;
+use super::load::header::{self, Version};
+use super::load::{LoadError, Options, load};
+use super::session::Header;
+use super::store::ReadAt;
+use super::text::Text;
+use memchr::memmem;
+use std::io;
+
+/// Bytes that are searched at a time, from the end backwards.
+const STEP: usize = 1 << 20;
+/// The longest line that can hold a name; what is longer only mentions one.
+const NAME_LINE: u64 = 64 * 1024;
+const NEEDLE: &[u8] = b"session_info";
+
+/// The first lines of a session.
+#[derive(Debug)]
+pub struct Head {
+    /// The header.
+    pub header: Header,
+    /// oh-my-pi's title line.
+    pub title_slot: Option<Vec<u8>>,
+}
+
+impl Head {
+    /// Reads up to the header.
+    ///
+    /// # Errors
+    /// Where the source is no session, or cannot be read.
+    pub fn read(source: &dyn ReadAt) -> Result<Head, LoadError> {
+        let preamble = header::read(source)?;
+        Ok(Head { header: preamble.header, title_slot: preamble.title_slot })
+    }
+
+    /// The name that is decided at the start of the file: oh-my-pi's title line has the last word.
+    pub fn title(&self) -> Title {
+        let title = |json: &[u8]| {
+            let title = Raw::checked(json).get_text("title").map(Text::into_owned);
+            title.filter(|title| !title.is_empty())
+        };
+        match &self.title_slot {
+            Some(slot) => Title::Decided(title(slot.trim_ascii())),
+            None => Title::UnlessNamed(title(&self.header.bytes)),
+        }
+    }
+}
+
+/// What the start of a file says of its name.
+#[derive(Debug)]
+pub enum Title {
+    /// This is it, or it has none.
+    Decided(Option<Text<'static>>),
+    /// This is it, where no `session_info` follows.
+    UnlessNamed(Option<Text<'static>>),
+}
+
+/// The name of a session: oh-my-pi's title, or what the last `session_info` of pi says.
+///
+/// # Errors
+/// Where the source cannot be read.
+pub fn name(head: &Head, source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
+    name_near_end(head, source, u64::MAX)
+}
+
+/// The same, where at most so many bytes at the end are searched.
+///
+/// # Errors
+/// Where the source cannot be read.
+pub fn name_near_end(head: &Head, source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<'static>>> {
+    match head.title() {
+        Title::Decided(name) => Ok(name),
+        Title::UnlessNamed(title) => Ok(last_session_info(source, bytes)?.unwrap_or(title)),
+    }
+}
+
+/// The header and the last whole lines of a session, at most so many bytes of them: a session of its
+/// own. One of version 1 whose lines are not all there is left without them, because its entries are
+/// known by their number.
+///
+/// # Errors
+/// Where the source is no session, or cannot be read.
+pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
+    let preamble = header::read(source)?;
+    let mut ends = vec![0; preamble.end as usize];
+    source.read_exact_at(&mut ends, 0)?;
+    let start = source.len().saturating_sub(bytes).max(preamble.end);
+    let is_whole = start == preamble.end;
+    if !is_whole && preamble.version == Version::One {
+        return Ok(ends);
+    }
+    let mut tail = vec![0; (source.len() - start) as usize];
+    source.read_exact_at(&mut tail, start)?;
+    // The line that is cut is left out.
+    let first = if is_whole { Some(0) } else { memchr::memchr(b'\n', &tail).map(|newline| newline + 1) };
+    ends.extend_from_slice(&tail[first.unwrap_or(tail.len())..]);
+    Ok(ends)
+}
+
+/// The start of the first question, where it is in so many bytes at the start; else nothing.
+pub fn first_question(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
+    let mut start = vec![0; usize::try_from(source.len().min(bytes)).unwrap_or_default()];
+    if source.read_exact_at(&mut start, 0).is_err() {
+        return Text::default();
+    }
+    let options = Options { digest: Some(Digesting::Sums), ..Options::default() };
+    // A question that is cut by the end is no line.
+    let question = load(&start, &options).ok().and_then(|session| session.digest.question);
+    question.map(|question| question.text).unwrap_or_default()
+}
+
+/// The name in the last `session_info`; `Some(None)` where that takes it away. Most files have none, and
+/// are searched to their start for the bytes of the word, a good deal faster than parsed.
+fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Option<Text<'static>>>> {
+    let finder = memmem::FinderRev::new(NEEDLE);
+    let mut buffer = vec![0; STEP.min(usize::try_from(source.len()).unwrap_or(STEP))];
+    // A word across the border of two steps is in both.
+    let overlap = NEEDLE.len() as u64 - 1;
+    let mut end = source.len();
+    let least = end.saturating_sub(bytes);
+    while end > least {
+        let start = end.saturating_sub(buffer.len() as u64).max(least);
+        let bytes = &mut buffer[..(end - start) as usize];
+        source.read_exact_at(bytes, start)?;
+        let mut searched = &bytes[..];
+        while let Some(at) = finder.rfind(searched) {
+            match line_around(source, start + at as u64)? {
+                Around::Name(name) => return Ok(Some(name)),
+                // No other word of this line counts, either.
+                Around::Other { start: line } => {
+                    searched = &searched[..usize::try_from(line.saturating_sub(start)).unwrap_or(0).min(at)];
+                }
+            }
+        }
+        end = if start == least { least } else { start + overlap };
+    }
+    Ok(None)
+}
+
+/// What the line around a place is.
+enum Around {
+    /// A `session_info`, and the name it sets.
+    Name(Option<Text<'static>>),
+    /// Something else, from here on or from before.
+    Other { start: u64 },
+}
+
+fn line_around(source: &dyn ReadAt, at: u64) -> io::Result<Around> {
+    let start = at.saturating_sub(NAME_LINE);
+    let len = (source.len() - start).min(2 * NAME_LINE) as usize;
+    let mut bytes = vec![0; len];
+    source.read_exact_at(&mut bytes, start)?;
+    let place = (at - start) as usize;
+    let from = match memchr::memrchr(b'\n', &bytes[..place]) {
+        Some(newline) => newline + 1,
+        None if start == 0 => 0,
+        None => return Ok(Around::Other { start }),
+    };
+    let to = memchr::memchr(b'\n', &bytes[place..]).map_or(bytes.len(), |newline| place + newline);
+    let other = Around::Other { start: start + from as u64 };
+    let Ok(entry) = Raw::parse(&bytes[from..to]) else { return Ok(other) };
+    match entry.get("type") {
+        Some(kind) if kind.is("session_info") => Ok(Around::Name(trimmed(entry.get_text("name")))),
+        _ => Ok(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(lines: &[String]) -> Vec<u8> {
+        let header = r#"{"type":"session","version":3,"id":"s","cwd":"/","title":"of the header"}"#;
+        std::iter::once(header)
+            .chain(lines.iter().map(|line| &**line))
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+            .into_bytes()
+    }
+
+    fn info(name: &str) -> String {
+        format!(r#"{{"type":"session_info","id":"a","name":"{name}"}}"#)
+    }
+
+    fn named(lines: &[String]) -> Option<String> {
+        let source = session(lines);
+        let head = Head::read(&source).unwrap();
+        name(&head, &source).unwrap().map(|name| name.to_string())
+    }
+
+    #[test]
+    fn the_last_session_info_names_it() {
+        assert_eq!(named(&[]).as_deref(), Some("of the header"));
+        assert_eq!(named(&[info("one"), info(" two ")]).as_deref(), Some("two"));
+        assert_eq!(named(&[info("one"), info("")]), None);
+        // Mentions of it, in lines of every length.
+        let mention =
+            |count: usize| format!(r#"{{"type":"custom","data":"{}"}}"#, "session_info ".repeat(count));
+        for count in [1, 10, 5_000, 50_000, 500_000] {
+            let lines = [info("one"), mention(count), info("two"), mention(count), mention(1)];
+            assert_eq!(named(&lines).as_deref(), Some("two"), "{count}");
+        }
+    }
+
+    #[test]
+    fn a_word_across_two_steps_is_found() {
+        for back in 0..40 {
+            let filler = "x".repeat(STEP - back);
+            let lines = [info("one"), format!(r#"{{"type":"custom","data":"{filler}"}}"#)];
+            assert_eq!(named(&lines).as_deref(), Some("one"), "{back}");
+        }
+    }
+
+    #[test]
+    fn ends_are_whole_lines() {
+        let lines: Vec<_> = (0..100).map(|at| info(&format!("{at}"))).collect();
+        let source = session(&lines);
+        let ends = String::from_utf8(ends(&source, 100).unwrap()).unwrap();
+        assert_eq!(ends.lines().count(), 3, "{ends}");
+        assert!(ends.starts_with("{\"type\":\"session\"") && ends.ends_with("\"99\"}\n"));
+        assert_eq!(super::ends(&source, u64::MAX).unwrap(), source);
+    }
+}

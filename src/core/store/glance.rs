@@ -1,0 +1,61 @@
+//! A session file opened for one look, which nothing is decided on.
+
+use super::error::StoreError;
+use super::files::{self, DISK, Files};
+use super::find::{Content, modified};
+use super::read::ReadAt;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A regular file opened for reading, without the snapshot that a later write would compare (rule 4).
+#[derive(Debug)]
+pub struct Glance {
+    file: File,
+    size: u64,
+    modified: SystemTime,
+}
+
+impl Glance {
+    /// Opens it, symbolic links followed.
+    ///
+    /// # Errors
+    /// Where there is no regular file that can be read.
+    pub fn open(path: &Path) -> Result<Glance, StoreError> {
+        let failed = |error| StoreError::io("read", path, error);
+        // Looked at before it is opened, because opening a FIFO waits for someone to write to it.
+        super::session_file::refuse_irregular(path, DISK.facts_at(path).map_err(failed)?.kind)?;
+        let file = File::open(path).map_err(failed)?;
+        let facts = DISK.facts(&file).map_err(failed)?;
+        super::session_file::refuse_irregular(path, facts.kind)?;
+        Ok(Glance { file, size: facts.size, modified: facts.modified })
+    }
+
+    /// When its content was last changed.
+    pub fn modified(&self) -> SystemTime {
+        self.modified
+    }
+}
+
+impl ReadAt for Glance {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let wanted = buf.len().min(left);
+        files::read_at(&self.file, &mut buf[..wanted], offset)
+    }
+
+    fn len(&self) -> u64 {
+        self.size
+    }
+}
+
+/// The session files that are in a folder itself, hidden ones too, with the time of the last change of
+/// each; none where the folder cannot be read.
+pub fn in_folder(folder: &Path) -> Vec<(PathBuf, SystemTime)> {
+    let mut content = Content::default();
+    // What was read before an error counts.
+    let _ = content.read(folder);
+    let paths = content.files.into_iter().map(|name| folder.join(name));
+    paths.filter_map(|path| Some((path.clone(), modified(&path)?))).collect()
+}

@@ -1,0 +1,105 @@
+//! `pisess completions`: what shells are told.
+
+#[cfg(target_os = "linux")]
+mod shells;
+
+use crate::names::{Desk, time};
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+use serde_json::json;
+
+/// Candidates for the last of the words, with what they mean.
+fn offered(d: &Desk, words: &[&str]) -> Vec<String> {
+    let quoted: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
+    let line = format!("completions fish --at {} -- pisess {}", words.len(), quoted.join(" "));
+    d.pisess(&line).done().quiet().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn every_shell_has_a_script() {
+    let s = Sandbox::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = s.run(&format!("completions {shell}"));
+        assert!(
+            script.contains("Completion of pisess for ") && script.contains(&format!("completions {shell} "))
+        );
+    }
+    assert_eq!(s.run("completions pwsh"), s.run("completions powershell"));
+    s.pisess("completions tcsh").done().fails(2);
+}
+
+#[test]
+fn commands_and_options() {
+    let d = Desk::new();
+    assert_eq!(offered(&d, &["tre"]), ["tree\tDraw the conversation as a tree"]);
+    assert_eq!(offered(&d, &["tree", "--filter", "no"]), ["no-tools\tWithout tool results, too"]);
+    assert!(offered(&d, &["tree", "--fil"])[0].starts_with("--filter\t"));
+    assert!(
+        offered(&d, &["tree", ""]).iter().all(|word| !word.starts_with('-')),
+        "options when one is begun"
+    );
+}
+
+#[test]
+fn sessions_by_name_newest_first() {
+    let d = Desk::new();
+    d.pi("0199aaaa-1111-7777-8888-00000000abcd", 1, &[]);
+    let name = json!({"type": "session_info", "id": "bbbb0001", "parentId": "aaaa0001", "timestamp": time(1), "name": "ferry times"});
+    d.pi("0199bbbb-1111-7777-8888-00000000bcde", 2, &[name]);
+    d.omp("0199cccc-1111-7777-8888-00000000cdef", 3, &[]);
+    assert_eq!(
+        offered(&d, &["tree", ""]),
+        [
+            "last\tquestion of 0199cccc-1111-7777-8888-00000000cdef",
+            "0000cdef\tquestion of 0199cccc-1111-7777-8888-00000000cdef",
+            "ferry times\tquestion of 0199bbbb-1111-7777-8888-00000000bcde",
+            "0000abcd\tquestion of 0199aaaa-1111-7777-8888-00000000abcd",
+            "home/",
+        ]
+    );
+    assert_eq!(
+        offered(&d, &["tree", "fe"]),
+        ["ferry times\tquestion of 0199bbbb-1111-7777-8888-00000000bcde"]
+    );
+    assert_eq!(
+        offered(&d, &["show", "0199b"]),
+        ["0199bbbb-1111-7777-8888-00000000bcde\tquestion of 0199bbbb-1111-7777-8888-00000000bcde"]
+    );
+}
+
+#[test]
+fn labels_and_ids_of_the_session_with_their_rows() {
+    let d = Desk::new();
+    d.s.put("tour.jsonl", fixture("tour.jsonl"));
+    let session = d.s.path("tour.jsonl").to_str().unwrap().to_owned();
+    assert_snapshot!(offered(&d, &["show", &session, "g"]).join("\n"), @"green	assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.");
+    assert_snapshot!(offered(&d, &["label", &session, ""])[..6].join("\n"), @r#"
+    @	assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
+    cause found	assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    green	assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    2f5dc03e	assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
+    86e2a1fb	user: Now a line for the changelog, for people who don't read code.
+    dc705e93	[compaction: 12k tokens]
+    "#);
+    assert_eq!(offered(&d, &["show", &session, "root"]).len(), 0);
+    assert_eq!(offered(&d, &["switch", &session, "4f1c0"]), ["4f1c02a9\t[model: claude-sonnet-4-5]"]);
+    // Several references of one session.
+    assert_eq!(offered(&d, &["show", &session, "@", "4f1c0"]).len(), 1);
+    assert!(offered(&d, &["show", "/nothing", ""]).is_empty());
+}
+
+/// What bash took for words is put together again: it cuts at colons.
+#[test]
+fn lines_of_bash() {
+    let d = Desk::new();
+    let name = json!({"type": "session_info", "id": "bbbb0001", "parentId": "aaaa0001", "timestamp": time(1), "name": "a: b"});
+    d.pi("0199aaaa", 1, &[name]);
+    let bash = |line: &str, word: &str| {
+        d.pisess(&format!("completions bash --line '{line}' --word '{word}'")).done().quiet()
+    };
+    assert_eq!(bash("pisess tree a", "a"), "a:\\ b\n");
+    assert_eq!(bash("pisess tree a:", ""), "\\ b\n");
+    assert_eq!(bash("pisess tree a:\\ b", "b"), "b\n");
+    assert!(bash("pisess tree --", "--").lines().any(|word| word == "--filter"));
+    assert_eq!(bash("pisess tr", "tr"), "tree\n");
+}

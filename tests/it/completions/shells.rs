@@ -1,0 +1,193 @@
+//! Completion in the shells themselves, on a terminal. `tests/shells/run` sees to the shells and starts
+//! these.
+
+use crate::names::{Desk, time};
+use serde_json::json;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// What is seen before something is typed.
+const PROMPT: &str = "READY>";
+/// What a slow machine is given for an answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A shell, how it is started, and how it comes to its completions.
+struct Shell {
+    name: &'static str,
+    start: &'static str,
+    load: &'static str,
+}
+
+const BASH: Shell = Shell {
+    name: "bash",
+    start: "bash --norc --noprofile -i",
+    load: "PS1=RE''ADY'> '; bind 'set bell-style none'; source <(pisess completions bash)",
+};
+const ZSH: Shell = Shell {
+    name: "zsh",
+    start: "zsh -f -i",
+    load: "PS1=RE''ADY'> '; unsetopt beep; autoload -U compinit; compinit -u -D; source <(pisess completions zsh)",
+};
+const FISH: Shell = Shell {
+    name: "fish",
+    start: "fish --no-config --interactive",
+    load: "set -g fish_autosuggestion_enabled 0; function fish_prompt; echo -n RE''ADY'> '; end; pisess completions fish | source",
+};
+
+/// A desk with sessions that have names, questions and labels.
+fn desk() -> Desk {
+    let d = Desk::new();
+    let entry = |kind: &str, id: &str, parent: &str, more: serde_json::Value| {
+        let mut entry = json!({"type": kind, "id": id, "parentId": parent, "timestamp": time(1)});
+        entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        entry
+    };
+    let more = [
+        entry("session_info", "bbbb0001", "aaaa0001", json!({"name": "ferry times"})),
+        entry("label", "cccc0001", "bbbb0001", json!({"targetId": "aaaa0001", "label": "cause: it's found"})),
+        entry("label", "cccc0002", "cccc0001", json!({"targetId": "bbbb0001", "label": "green"})),
+    ];
+    d.pi("0199aaaa-1111-7777-8888-00000000abcd", 5, &more);
+    d.omp("0199bbbb-1111-7777-8888-00000000bcde", 3, &[]);
+    d.put("stored.jsonl", "here", 1, &[]);
+    d
+}
+
+/// A shell on a terminal of its own.
+struct Session {
+    child: std::process::Child,
+    seen: Receiver<Vec<u8>>,
+    screen: String,
+    name: &'static str,
+}
+
+impl Session {
+    fn start(shell: &Shell, d: &Desk) -> Session {
+        let pisess = Path::new(env!("CARGO_BIN_EXE_pisess")).parent().unwrap();
+        let path = format!("{}:{}", pisess.display(), std::env::var("PATH").unwrap_or_default());
+        let folder = d.s.path("");
+        // It gives the shell a terminal, and copies what is written to it and what it shows.
+        let mut child = Command::new("script")
+            .args(["--quiet", "--flush", "--command", shell.start, "/dev/null"])
+            .current_dir(&folder)
+            .env_clear()
+            .envs([("PATH", path.as_str()), ("TERM", "xterm"), ("LANG", "C.UTF-8"), ("TZ", "UTC")])
+            .env("HOME", d.s.path("home"))
+            .env("TMPDIR", folder.parent().unwrap())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("`script` of bsdutils is installed");
+        let mut out = child.stdout.take().unwrap();
+        let (sender, seen) = channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(read @ 1..) = out.read(&mut buffer) {
+                if sender.send(buffer[..read].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut session = Session { child, seen, screen: String::new(), name: shell.name };
+        session.keys(&format!("{}\n", shell.load));
+        session.until(PROMPT);
+        session
+    }
+
+    fn keys(&mut self, keys: &str) {
+        self.child.stdin.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// What is shown from now on until this is.
+    fn until(&mut self, text: &str) -> String {
+        let start = Instant::now();
+        loop {
+            if let Some(at) = self.screen.find(text) {
+                let rest = self.screen.split_off(at + text.len());
+                return std::mem::replace(&mut self.screen, rest);
+            }
+            let left = PATIENCE.saturating_sub(start.elapsed());
+            match self.seen.recv_timeout(left) {
+                Ok(bytes) => self.screen += &String::from_utf8_lossy(&bytes),
+                Err(error) => panic!("{}: {text:?} is not shown ({error}): {:?}", self.name, self.screen),
+            }
+        }
+    }
+
+    /// The line that becomes of these keys, as the shell reads it.
+    fn completed(&mut self, keys: &str) -> String {
+        // Once it is complete, the line is made the arguments of `echo`. The marks are quoted, so that they
+        // are told from what is typed.
+        self.keys(&format!("{keys}\t\u{1}echo @'@' \u{5} +'+'\n"));
+        self.until("@@ ");
+        let line = self.until("++");
+        self.until(PROMPT);
+        line.trim_end_matches("++").split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn completes(shell: &Shell) {
+    let d = desk();
+    let mut session = Session::start(shell, &d);
+    for (keys, line) in [
+        ("pisess tre", "pisess tree"),
+        ("pisess tree --fil", "pisess tree --filter"),
+        ("pisess tree --filter user", "pisess tree --filter user-only"),
+        ("pisess tree fer", "pisess tree ferry times"),
+        ("pisess tree las", "pisess tree last"),
+        ("pisess tree 0199a", "pisess tree 0199aaaa-1111-7777-8888-00000000abcd"),
+        ("pisess tree stor", "pisess tree stored.jsonl"),
+        ("pisess show last gre", "pisess show last green"),
+        ("pisess show last cau", "pisess show last cause: it's found"),
+        ("pisess show 'ferry times' gre", "pisess show ferry times green"),
+        ("pisess show ferry\\ times cccc0001", "pisess show ferry times cccc0001"),
+    ] {
+        assert_eq!(session.completed(keys), line, "{}: {keys}", shell.name);
+    }
+}
+
+/// Sessions are shown with their first questions, labels with their rows.
+fn describes(shell: &Shell) {
+    let d = desk();
+    let mut session = Session::start(shell, &d);
+    session.keys("pisess tree 0\t\t");
+    session.until("question of");
+    session.keys("\u{3}");
+    session.until(PROMPT);
+    session.keys("pisess show last c\t\t");
+    session.until("user: question");
+}
+
+#[test]
+#[ignore = "tests/shells/run starts it"]
+fn bash() {
+    completes(&BASH);
+    let d = desk();
+    let mut session = Session::start(&BASH, &d);
+    // Bash cuts words at colons.
+    assert_eq!(session.completed("pisess show last cause:"), "pisess show last cause: it's found");
+}
+
+#[test]
+#[ignore = "tests/shells/run starts it"]
+fn zsh() {
+    completes(&ZSH);
+    describes(&ZSH);
+}
+
+#[test]
+#[ignore = "tests/shells/run starts it"]
+fn fish() {
+    completes(&FISH);
+    describes(&FISH);
+}

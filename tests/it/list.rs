@@ -1,0 +1,221 @@
+//! `pisess list`: sessions to choose from.
+
+use crate::names::{Desk, time};
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+fn answer(id: &str, parent: &str, minute: u64, tokens: u64, cost: f64) -> Value {
+    json!({"type": "message", "id": id, "parentId": parent, "timestamp": time(minute),
+        "message": {"role": "assistant", "provider": "p", "model": "m", "stopReason": "stop", "content": [],
+            "usage": {"input": tokens, "output": 10, "cacheRead": 0, "cacheWrite": 0,
+                "totalTokens": tokens + 10, "cost": {"total": cost}}}})
+}
+
+fn rows(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn sessions_newest_first() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl", "omp.jsonl", "v1.jsonl", "v2.jsonl"]);
+    assert_snapshot!(s.unchanged("list ."), @r#"
+    age  time              id        project       msgs  br  context   cost  name or first question
+    1mo  2026-03-14 09:43  6e8a4d70  ~/code/ferry    25   2     1.5k  $0.04  The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    1mo  2026-03-14 09:28  8a1b7e90  ~/garden         7   1      940  $0.01  When should I sow carrots?
+    1mo  2026-03-14 09:27  456789ab  ~/photos         7   1      10k  $0.03  Photos by year
+    1mo  2026-03-14 09:27  00000002  ~/garden         4   2      940  $0.01  When should I sow carrots?
+    4mo  2026-01-01 00:00  0000babe  ~/kites          6   2       31      -  Which paper for a kite?
+    "#);
+    assert_snapshot!(s.pisess("list . --color never").terminal(80).done(), @"
+    age  id        project  msgs  br  context   cost  name or first question
+    1mo  6e8a4d70  ferry      25   2     1.5k  $0.04  The 00:10 ferry shows up as…
+    1mo  8a1b7e90  garden      7   1      940  $0.01  When should I sow carrots?
+    1mo  456789ab  photos      7   1      10k  $0.03  Photos by year
+    1mo  00000002  garden      4   2      940  $0.01  When should I sow carrots?
+    4mo  0000babe  kites       6   2       31      -  Which paper for a kite?
+    ");
+    assert_snapshot!(s.pisess("list . --limit 2 --sort cost --color never").terminal(120).done(), @"
+    age  time              id        project       msgs  br  context   cost  name or first question
+    1mo  2026-03-14 09:43  6e8a4d70  ~/code/ferry    25   2     1.5k  $0.04  The 00:10 ferry shows up as \"left 23 h ago\"…
+    1mo  2026-03-14 09:27  456789ab  ~/photos         7   1      10k  $0.03  Photos by year
+    ");
+    assert_snapshot!(s.run("list ./tour.jsonl --json"), @r#"{"path":"./tour.jsonl","id":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","agent":"pi","version":3,"name":null,"cwd":"/home/u/code/ferry","parentSessionPath":null,"created":"2026-03-14T09:26:45.589Z","modified":"2026-03-14T09:43:54.589Z","messageCount":25,"entryCount":31,"branchCount":2,"firstMessage":"The 00:10 ferry shows up as \"left 23 h ago\" when I ask at 23:50. Can you find out why?","models":["anthropic/claude-sonnet-4-5"],"tokens":{"input":6020,"output":1159,"cacheRead":27170,"cacheWrite":0,"total":34349},"cost":0.035445000000000004,"unpriced":0,"contextTokens":1541,"labels":["cause found","green"],"depth":0,"last":false}"#);
+    assert_snapshot!(s.run("list ./omp.jsonl --json"), @r#"{"path":"./omp.jsonl","id":"019ceb84-2b7d-7000-8f3a-0123456789ab","agent":"oh-my-pi","version":3,"name":"Photos by year","cwd":"/home/u/photos","parentSessionPath":null,"created":"2026-03-14T09:26:53.589Z","modified":"2026-03-14T09:27:20.589Z","messageCount":7,"entryCount":14,"branchCount":1,"firstMessage":"Sort the photos by year","models":["anthropic/claude-sonnet-4-5"],"tokens":{"input":4800,"output":720,"cacheRead":36000,"cacheWrite":0,"total":41520},"cost":0.0252,"unpriced":0,"contextTokens":10380,"labels":[],"depth":0,"last":false}"#);
+}
+
+#[test]
+fn this_folder_all_and_since() {
+    let d = Desk::new();
+    d.pi("0199aaaa-1111", 5, &[answer("aaaa0002", "aaaa0001", 6, 1200, 0.25)]);
+    d.omp("0199bbbb-2222", 7, &[]);
+    d.put("home/.pi/agent/sessions/--elsewhere--/x.jsonl", "0199cccc-3333", 90, &[]);
+    let ids = |line: &str| -> Vec<String> {
+        let listed = d.pisess(&format!("{line} --json")).done().quiet();
+        rows(&listed).iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids("list"), ["0199bbbb-2222", "0199aaaa-1111"]);
+    assert_eq!(ids("list --all"), ["0199cccc-3333", "0199bbbb-2222", "0199aaaa-1111"]);
+    assert_eq!(ids("list --all --since 2026-02-02T03:00:00Z"), ["0199cccc-3333"]);
+    assert_eq!(ids("list --all --since 2026-02-02").len(), 3);
+    assert_eq!(ids("list --all --since 1d").len(), 0);
+    assert_eq!(ids("list --all --since 20w").len(), 3);
+    assert_eq!(ids("list --all --sort tokens")[0], "0199aaaa-1111");
+    assert_eq!(ids("list --all --limit 1"), ["0199cccc-3333"]);
+    assert_snapshot!(d.pisess("list --color never").terminal(80).done(), @"
+      age  id        msgs  br  context   cost  name or first question
+    * 3mo  bbb-2222     1   1        7      -  question of 0199bbbb-2222
+      3mo  aaa-1111     2   1     1.2k  $0.25  question of 0199aaaa-1111
+    ");
+}
+
+/// A fork's copied entries are not counted twice.
+#[test]
+fn forks_stand_below_what_they_come_from() {
+    let s = Sandbox::new();
+    let header = |id: &str, minute: u64, parent: Option<&str>| {
+        let mut header =
+            json!({"type": "session", "version": 3, "id": id, "timestamp": time(minute), "cwd": "/p"});
+        if let Some(parent) = parent {
+            header["parentSession"] = parent.into();
+        }
+        header
+    };
+    let question = |id: &str, parent: Option<&str>, minute: u64| {
+        json!({"type": "message", "id": id, "parentId": parent, "timestamp": time(minute),
+            "message": {"role": "user", "content": format!("question {id}")}})
+    };
+    let base = [question("a1", None, 1), answer("a2", "a1", 2, 1000, 1.0)];
+    let put = |name: &str, header: Value, more: &[Value]| {
+        let lines = std::iter::once(&header).chain(&base).chain(more);
+        s.put(name, lines.map(|line| format!("{line}\n")).collect::<String>());
+    };
+    let path = |name: &str| s.path(name).to_str().unwrap().to_owned();
+    // The names sort the other way round than the times.
+    put(
+        "c.jsonl",
+        header("root", 0, None),
+        &[question("b1", Some("a2"), 5), answer("b2", "b1", 6, 2000, 2.0)],
+    );
+    put("b.jsonl", header("fork", 10, Some(&path("c.jsonl"))), &[answer("c1", "a2", 20, 3000, 4.0)]);
+    put(
+        "a.jsonl",
+        header("forkfork", 11, Some("fork")),
+        &[answer("c1", "a2", 20, 3000, 4.0), answer("d1", "c1", 30, 1, 8.0)],
+    );
+    put("d.jsonl", header("orphan", 12, Some("/gone.jsonl")), &[]);
+    let listed = rows(&s.run("list --forks . --json"));
+    let of = |key: &str| listed.iter().map(|row| row[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("id"), ["root", "fork", "forkfork", "orphan"]);
+    assert_eq!(of("depth"), [0, 1, 2, 0]);
+    assert_eq!(of("cost"), [3.0, 4.0, 8.0, 0.0]);
+    assert_eq!(of("entryCount"), [4, 1, 1, 0]);
+    let total: f64 = rows(&s.run("list . --json")).iter().map(|row| row["cost"].as_f64().unwrap()).sum();
+    assert_eq!(total, 3.0 + 5.0 + 13.0 + 1.0, "without --forks each file counts for itself");
+    assert_snapshot!(s.run("list --forks ."), @"
+    age  time              id        msgs  br  context   cost  name or first question
+    3mo  2026-02-02 02:46  root         4   1     2.0k  $3.00  question a1
+    3mo  2026-02-02 03:00  fork         1   1     3.0k  $4.00  └─ question a1
+    3mo  2026-02-02 03:10  forkfork     1   1       11  $8.00     └─ question a1
+    3mo  2026-02-02 02:42  orphan       0   1     1.0k      -  question a1
+    ");
+    // One that names itself, and two that name one another, are there all the same.
+    put("x.jsonl", header("x", 1, Some("y")), &[]);
+    put("y.jsonl", header("y", 2, Some("x")), &[]);
+    put("z.jsonl", header("z", 3, Some("z")), &[]);
+    assert_eq!(rows(&s.run("list --forks . --json")).len(), 7);
+}
+
+#[test]
+fn sub_agents_are_listed_below_their_session() {
+    let d = Desk::new();
+    let path = d.omp("0199aaaa-1111", 5, &[]);
+    let folder = path.strip_suffix(".jsonl").unwrap();
+    d.put(&format!("{folder}/Scout.jsonl"), "0199bbbb-2222", 9, &[]);
+    d.put(&format!("{folder}/Scout/Inner.jsonl"), "0199bbbb-3333", 8, &[]);
+    d.put(&format!("{folder}/__advisor.jsonl"), "0199cccc-3333", 7, &[]);
+    d.omp("0199dddd-4444", 6, &[]);
+    assert_snapshot!(d.pisess("list --color never").terminal(80).done(), @"
+      age  id        msgs  br  context  cost  name or first question
+    * 3mo  ddd-4444     1   1        7     -  question of 0199dddd-4444
+      3mo  aaa-1111     1   1        7     -  question of 0199aaaa-1111
+      3mo  bbb-2222     1   1        7     -  ├─ Scout: question of 0199bbbb-2222
+      3mo  bbb-3333     1   1        7     -  ├─ Inner: question of 0199bbbb-3333
+      3mo  ccc-3333     1   1        7     -  └─ advisor: question of 0199cccc-3333
+    ");
+    let listed = rows(&d.pisess("list --json").done().quiet());
+    assert_eq!(listed[1]["owner"], Value::Null);
+    assert!(
+        listed
+            .iter()
+            .filter(|row| row["depth"] == 1)
+            .all(|row| row["owner"].as_str().unwrap().ends_with(&path))
+    );
+    // The newest is none of them.
+    assert_eq!(d.id("last"), "0199dddd-4444");
+    // Asked for alone, they have rows of their own.
+    assert_eq!(rows(&d.pisess(&format!("list --json ./{folder}")).done().quiet()).len(), 3);
+}
+
+#[test]
+fn what_cannot_be_read_is_noted_and_the_rest_is_listed() {
+    let s = Sandbox::with(&["tour.jsonl", "v4.jsonl"]);
+    s.put("empty.jsonl", "");
+    s.put("data.jsonl", "{\"a\":1}\n");
+    assert_eq!(rows(&s.run("list --json .")).len(), 1, "what is no session is left out");
+    let done = s.pisess("list --json ./gone ./empty.jsonl ./v4.jsonl ./tour.jsonl").done();
+    assert_eq!(done.code, 2);
+    assert_snapshot!(done.stderr, @r#"
+    {"error":{"kind":"io","message":"cannot read ./gone: no such file or folder","path":"./gone","line":null,"hint":"look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions","exit":2}}
+    {"error":{"kind":"session","message":"./empty.jsonl: the file is empty","path":"./empty.jsonl","line":null,"hint":"an agent writes the header with the first message","exit":2}}
+    {"error":{"kind":"session","message":"./v4.jsonl:1: the session has the newer format v4, which pisess does not know","path":"./v4.jsonl","line":1,"hint":"nothing was written; use a newer pisess for it","exit":2}}
+    "#);
+    assert_eq!(rows(&done.text()).len(), 1);
+    assert_eq!(s.run("list . --since 1h"), "");
+    s.pisess("list --since yesterday").done().fails(2);
+    s.pisess("list --all .").done().fails(2);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_pipes_are_no_traps() {
+    use std::os::unix::fs::symlink;
+    let s = Sandbox::with(&["tour.jsonl"]);
+    symlink(s.path("gone"), s.path("gone.jsonl")).unwrap();
+    symlink(s.path(""), s.path("loop")).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, s.path("fifo.jsonl"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
+        .unwrap();
+    let done = s.pisess("list --json .").done();
+    assert_eq!(rows(&done.text()).len(), 1);
+    assert_eq!(done.code, 0);
+    assert_snapshot!(done.stderr, @"
+    pisess: note: ./loop: a symbolic link to a folder above it, not followed
+    pisess: note: cannot read ./gone.jsonl: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
+    ");
+}
+
+#[test]
+fn other_peoples_text_is_made_visible() {
+    let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
+    for width in [10, 40, 80, 200] {
+        let shown = s.pisess("list . --color never").terminal(width).done().text();
+        assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
+        assert!(shown.lines().all(|line| unicode_width::UnicodeWidthStr::width(line) <= width), "{shown}");
+    }
+}
+
+#[test]
+fn the_first_question_is_whole_in_json() {
+    let s = Sandbox::new();
+    let long = "é😀 ".repeat(5000);
+    let header = json!({"type": "session", "version": 3, "id": "s", "timestamp": time(0), "cwd": "/"});
+    let blank = json!({"type": "message", "id": "a0", "parentId": null, "timestamp": time(0),
+        "message": {"role": "user", "content": [{"type": "image", "data": ""}]}});
+    let question = json!({"type": "message", "id": "a1", "parentId": null, "timestamp": time(1),
+        "message": {"role": "user", "content": [{"type": "text", "text": long}, {"type": "text", "text": "end"}]}});
+    s.put("s.jsonl", format!("{header}\n{blank}\n{question}\n"));
+    assert_eq!(rows(&s.run("list . --json"))[0]["firstMessage"], format!("{long} end"));
+    s.put("s.jsonl", format!("{header}\n"));
+    assert_eq!(rows(&s.run("list . --json"))[0]["firstMessage"], "(no messages)");
+    drop(fixture("tour.jsonl"));
+}

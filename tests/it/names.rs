@@ -1,0 +1,210 @@
+//! Sessions by name: `last`, ids, names; in the stores of both agents.
+
+use crate::sandbox::{Call, Sandbox};
+use serde_json::json;
+use std::time::{Duration, SystemTime};
+
+/// A sandbox with the stores of both agents in it, below its own home folder.
+pub struct Desk {
+    pub s: Sandbox,
+}
+
+/// The last change of a session: so many minutes after some time.
+fn touch(s: &Sandbox, name: &str, minute: u64) {
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_770_000_000 + 60 * minute);
+    std::fs::File::options().append(true).open(s.path(name)).unwrap().set_modified(time).unwrap();
+}
+
+impl Desk {
+    pub fn new() -> Desk {
+        Desk { s: Sandbox::new() }
+    }
+
+    /// The folder of this project in pi's store, and in oh-my-pi's.
+    pub fn folders(&self) -> [String; 2] {
+        let path = self.s.path("");
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let path = path.to_str().unwrap().trim_matches('/').replace('/', "-");
+        [format!("home/.pi/agent/sessions/--{path}--"), format!("home/.omp/agent/sessions/-tmp-{name}")]
+    }
+
+    /// A session of this project in pi's store, changed at a minute; its path.
+    pub fn pi(&self, id: &str, minute: u64, more: &[serde_json::Value]) -> String {
+        let path = format!("{}/2026-02-02T02-40-00-000Z_{id}.jsonl", self.folders()[0]);
+        self.put(&path, id, minute, more);
+        path
+    }
+
+    /// The same in oh-my-pi's store.
+    pub fn omp(&self, id: &str, minute: u64, more: &[serde_json::Value]) -> String {
+        let path = format!("{}/2026-02-02T02-40-00-000Z_{id}.jsonl", self.folders()[1]);
+        self.put(&path, id, minute, more);
+        path
+    }
+
+    /// A session anywhere.
+    pub fn put(&self, path: &str, id: &str, minute: u64, more: &[serde_json::Value]) {
+        let cwd = self.s.path("").to_str().unwrap().trim_end_matches('/').to_owned();
+        let header = json!({"type": "session", "version": 3, "id": id, "timestamp": "2026-02-02T02:40:00.000Z", "cwd": cwd});
+        let question = json!({"type": "message", "id": "aaaa0001", "parentId": null, "timestamp": time(minute),
+            "message": {"role": "user", "content": format!("question of {id}")}});
+        let lines = [header, question].into_iter().chain(more.iter().cloned());
+        self.s.put(path, lines.map(|line| format!("{line}\n")).collect::<String>());
+        touch(&self.s, path, minute);
+    }
+
+    /// A run with the sandbox's own home folder.
+    pub fn pisess(&self, line: &str) -> Call<'_> {
+        let folder = self.s.path("");
+        let temporary = folder.parent().unwrap().to_str().unwrap();
+        self.s.pisess(line).env("HOME", self.s.path("home").to_str().unwrap()).env("TMPDIR", temporary)
+    }
+
+    /// The id of the session that a name names.
+    pub fn id(&self, name: &str) -> String {
+        let listed = self.pisess(&format!("path --json {name}")).done().quiet();
+        let question = listed.split("question of ").nth(1).unwrap_or_else(|| panic!("{name}: {listed}"));
+        question.split('"').next().unwrap().to_owned()
+    }
+}
+
+/// A time as entries have it.
+pub fn time(minute: u64) -> String {
+    format!("2026-02-02T{:02}:{:02}:00.000Z", 2 + (40 + minute) / 60, (40 + minute) % 60)
+}
+
+fn name(name: &str) -> serde_json::Value {
+    json!({"type": "session_info", "id": format!("bbbb{:04x}", name.len()), "parentId": "aaaa0001", "timestamp": time(1), "name": name})
+}
+
+#[test]
+fn last_is_the_newest_of_both_stores() {
+    let d = Desk::new();
+    d.pi("0199aaaa-1111", 5, &[]);
+    d.omp("0199bbbb-2222", 7, &[]);
+    d.pi("0199cccc-3333", 3, &[]);
+    // Not of this folder, and no session.
+    d.put("home/.pi/agent/sessions/--elsewhere--/x.jsonl", "0199dddd-4444", 9, &[]);
+    d.s.put(&format!("{}/notes.jsonl", d.folders()[0]), "{\"type\":\"note\"}\n");
+    assert_eq!(
+        ["last", "last~0", "last~", "last~1", "last~2"].map(|name| d.id(name)),
+        ["0199bbbb-2222", "0199bbbb-2222", "0199aaaa-1111", "0199aaaa-1111", "0199cccc-3333"]
+    );
+    assert_eq!(
+        d.pisess("tree last~3").done().fails(2),
+        "last~3: only 3 sessions of this folder (hint: pisess list shows the sessions of this folder)"
+    );
+    let d = Desk::new();
+    assert_eq!(
+        d.pisess("tree last").done().fails(2),
+        "no session of this folder (hint: pisess list shows the sessions of this folder)"
+    );
+}
+
+/// Flat folders hold sessions of all projects; `pi -c` takes those of this one.
+#[test]
+fn a_flat_folder_is_told_apart_by_cwd() {
+    let d = Desk::new();
+    d.put("flat/a.jsonl", "0199aaaa-1111", 1, &[]);
+    d.s.put(
+        "flat/b.jsonl",
+        "{\"type\":\"session\",\"version\":3,\"id\":\"0199bbbb\",\"cwd\":\"/elsewhere\"}\n",
+    );
+    touch(&d.s, "flat/b.jsonl", 2);
+    let flat = d.s.path("flat");
+    let id = |call: Call| {
+        let listed = call.env("PISESS_NOW", "2026-02-02T12:00:00Z").done().quiet();
+        listed.contains("question of 0199aaaa-1111")
+    };
+    assert!(id(d.pisess("path --json last").env("PI_CODING_AGENT_SESSION_DIR", flat.to_str().unwrap())));
+    d.s.put(".pi/settings.json", "{\"sessionDir\":\"flat\"}");
+    assert!(id(d.pisess("path --json last")));
+}
+
+#[test]
+fn ids_are_named_by_their_start_or_end() {
+    let d = Desk::new();
+    let path = d.pi("0199aaaa-1111-7777-8888-00000000abcd", 1, &[]);
+    d.omp("0199aaaa-2222-7777-8888-00000000dcba", 2, &[]);
+    d.put(
+        "home/.pi/agent/sessions/--elsewhere--/renamed.jsonl",
+        "0199eeee-0000-7777-8888-0000000000ff",
+        9,
+        &[],
+    );
+    for (name, id) in [
+        ("0199aaaa-1", "0199aaaa-1111-7777-8888-00000000abcd"),
+        ("abcd", "0199aaaa-1111-7777-8888-00000000abcd"),
+        ("0199aaaa-2222-7777-8888-00000000dcba", "0199aaaa-2222-7777-8888-00000000dcba"),
+        ("0199eeee", "0199eeee-0000-7777-8888-0000000000ff"),
+    ] {
+        assert_eq!(d.id(name), id, "{name}");
+    }
+    let several = d.pisess("tree 0199aaaa").done().fails(2);
+    assert!(
+        several.starts_with("0199aaaa fits 2 sessions: 0199aaaa-2222-7777-8888-00000000dcba ("),
+        "{several}"
+    );
+    assert!(
+        several.contains(&path) && several.ends_with("(hint: give more of the id, or the path)"),
+        "{several}"
+    );
+    assert_eq!(
+        d.pisess("tree abc").done().fails(2),
+        "abc: no such file, and no session with that id or name (hint: pisess list --all shows all sessions)"
+    );
+    assert_eq!(
+        d.pisess("tree 0199aaab-1").done().fails(2),
+        "0199aaab-1: no such file, and no session with that id or name (hint: did you mean \
+         0199aaaa-1111-7777-8888-00000000abcd or 0199aaaa-2222-7777-8888-00000000dcba?)"
+    );
+}
+
+#[test]
+fn names_are_the_ones_in_force() {
+    let d = Desk::new();
+    let filler = json!({"type": "custom", "id": "cccc0001", "parentId": "aaaa0001", "customType": "x", "data": "session_info ".repeat(20_000)});
+    d.pi("0199aaaa-1111", 1, &[name("first try"), name(" ferry times "), filler]);
+    d.pi("0199bbbb-2222", 2, &[name("cleared"), name("")]);
+    let titled = json!({"type": "title", "v": 1, "title": "photos", "updatedAt": "2026-02-02T02:40:00.000Z", "pad": ""});
+    let path = d.omp("0199cccc-3333", 3, &[]);
+    d.s.put(&path, format!("{titled}\n{}", d.s.text(&path)));
+    assert_eq!(d.id("'ferry times'"), "0199aaaa-1111");
+    assert_eq!(d.id("photos"), "0199cccc-3333");
+    for (wrong, hint) in [
+        ("'first try'", "pisess list --all shows all sessions"),
+        ("cleared", "pisess list --all shows all sessions"),
+        ("'fery times'", "did you mean ferry times?"),
+    ] {
+        let error = d.pisess(&format!("tree {wrong}")).done().fails(2);
+        assert!(error.ends_with(&format!("(hint: {hint})")), "{error}");
+    }
+    d.pi("0199dddd-4444", 4, &[name("photos")]);
+    assert!(d.pisess("tree photos").done().fails(2).starts_with("photos fits 2 sessions: "));
+}
+
+#[test]
+fn an_existing_path_wins() {
+    let d = Desk::new();
+    d.pi("0199aaaa-1111", 1, &[]);
+    // The process's own folder is not the sandbox: the real binary has it.
+    d.put("last", "here", 1, &[]);
+    let listed = d.pisess("path --json last").real().quiet();
+    assert!(listed.contains("question of here"), "{listed}");
+    let gone = d.pisess("tree ./gone.jsonl").done().fails(2);
+    assert!(gone.starts_with("cannot read ./gone.jsonl: no such file or folder (hint: "), "{gone}");
+}
+
+#[test]
+fn a_change_of_a_session_by_name_reports_its_path() {
+    let d = Desk::new();
+    let path = d.pi("0199aaaa-1111", 1, &[]);
+    let done = d.pisess("label last aaaa0001 here --force").done();
+    assert_eq!((done.code, done.stderr.as_str()), (0, &*format!("pisess: changed ./{path}\n")));
+    assert!(d.s.text(&path).contains("\"label\":\"here\""));
+    let done = d.pisess("label last aaaa0001 here --force").done();
+    assert_eq!((done.code, done.stderr.as_str()), (0, ""), "nothing to do");
+    assert_eq!(d.pisess("label last").done().stderr, "");
+    let quiet = d.pisess("label last aaaa0001 there -q --force").done();
+    assert_eq!((quiet.code, quiet.stderr.as_str()), (0, ""));
+}
