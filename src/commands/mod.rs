@@ -28,7 +28,6 @@ mod tables;
 
 mod label_list;
 mod list_rows;
-mod since;
 mod tree_rows;
 mod workers;
 

@@ -61,7 +61,6 @@ pub struct MessageFacts<'a> {
     pub is_error: Option<Raw<'a>>,
     pub exit_code: Option<Raw<'a>>,
     pub cancelled: Option<Raw<'a>>,
-    pub usage: Option<Raw<'a>>,
 }
 
 /// `message.content`.
@@ -165,7 +164,6 @@ fn message<'a>(
             b"isError" => facts.is_error = Some(value(scanner)?),
             b"exitCode" => facts.exit_code = Some(value(scanner)?),
             b"cancelled" => facts.cancelled = Some(value(scanner)?),
-            b"usage" => facts.usage = Some(value(scanner)?),
             _ => scanner.skip_value()?,
         }
         Ok(())
