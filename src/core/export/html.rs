@@ -238,6 +238,7 @@ pub const IMAGE_TYPES: [&str; 5] = ["image/png", "image/jpeg", "image/gif", "ima
 pub fn is_base64(data: &str) -> bool {
     let digits = data.trim_end_matches('=');
     data.len() - digits.len() <= 2
+        && digits.len() % 4 != 1
         && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
@@ -381,6 +382,8 @@ mod tests {
 
     #[test]
     fn images_are_data_of_known_types() {
+        assert!(is_base64("AAAA") && is_base64("AAA=") && is_base64("AA"));
+        assert!(!is_base64("index") && !is_base64("A===") && !is_base64("AA\nA"));
         let image = |value: &str| written(|m| m.element_with(Tag::Image, value, |_| ()));
         assert!(image("image/png good").contains("src=\"data:image/png;base64,AAAA\""));
         for bad in ["image/svg+xml good", "text/html good", "image/png bad", "image/png\" good"] {

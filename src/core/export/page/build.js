@@ -244,7 +244,8 @@ function dressSections(element) {
   button("later", to < sections.length ? laterLabel(element) : "", () => showSection(element, to));
   if (element.gutter) {
     const before = element.markup.slice(sections[0][0], sections[from][0]).split("\n").length - 1;
-    const count = element.inner.textContent.split("\n").length;
+    const lines = element.inner.textContent.split("\n");
+    const count = lines.length - (lines.at(-1) === "" && lines.length > 1 ? 1 : 0);
     const first = element.firstLine + before;
     element.gutter.textContent = Array.from({ length: count }, (_, line) => first + line).join("\n");
   }
@@ -265,7 +266,12 @@ function showImage(figure, value, view) {
     figure.append(make("span", "note", "An image that is still being read"));
     return;
   }
-  const bytes = Uint8Array.from(atob(piece.textContent), (c) => c.charCodeAt(0));
+  let bytes;
+  try {
+    bytes = Uint8Array.from(atob(piece.textContent), (c) => c.charCodeAt(0));
+  } catch {
+    return figure.append(make("span", "note", "An image that cannot be decoded"));
+  }
   const image = make("img");
   image.alt = `Image in ${view.title}`;
   image.src = URL.createObjectURL(new Blob([bytes], { type }));

@@ -112,9 +112,9 @@ const scale = () => Math.min(1, HIGHEST / Math.max(1, text.heights.total));
 
 /** Where the view is: an article, and how far its top is below that of the view. */
 function anchorOf(scroller) {
-  const top = scroller.scrollTop, list = $("list");
+  const top = scroller.scrollTop;
   for (let at = text.first; text.shown.has(at); at++) {
-    const article = text.shown.get(at), start = list.offsetTop + article.offsetTop - list.offsetTop;
+    const article = text.shown.get(at), start = article.offsetTop;
     if (start + article.offsetHeight > top && start < top + scroller.clientHeight) return { at, delta: start - top };
   }
   const at = text.heights.at(top / scale());
@@ -129,6 +129,15 @@ function drawText(anchor = null) {
   if (drawing || text.whole) return;
   if (!text.path.length) return void dressEnds(0, 0);
   drawing = true;
+  try {
+    drawRange(scroller, anchor);
+  } finally {
+    drawing = false;
+  }
+  where();
+}
+
+function drawRange(scroller, anchor) {
   const from = anchor ?? anchorOf(scroller);
   const [first, last] = range(from, scroller.clientHeight);
   for (const at of [...text.shown.keys()]) if (at < first || at >= last) drop(at);
@@ -151,13 +160,11 @@ function drawText(anchor = null) {
   const article = text.shown.get(from.at);
   const wanted = Math.round(article.offsetTop - from.delta);
   if (Math.abs(scroller.scrollTop - wanted) > 1) scroller.scrollTop = wanted;
-  drawing = false;
   // Estimates were wrong: what is in view now may reach further than what was drawn.
   const end = text.shown.get(last - 1);
   if (last < text.path.length && !end.waits && end.offsetTop + end.offsetHeight < scroller.scrollTop + scroller.clientHeight && last - first < MOST_ARTICLES) {
     requestAnimationFrame(() => drawText());
   }
-  where();
 }
 
 function dressEnds(first, last) {

@@ -47,6 +47,7 @@ function finishSearch(run, done) {
   $("count").textContent = !search.words.length
     ? `${tree.rows.length.toLocaleString("en")} rows`
     : `${at >= 0 ? `${(at + 1).toLocaleString("en")} of ` : ""}${count} ${count === "1" ? "entry" : "entries"}${done ? "" : " …"}`;
+  if (done) document.body.dataset.searched = search.words.join(" ");
   for (const id of ["before", "after"]) $(id).hidden = !search.words.length;
 }
 
