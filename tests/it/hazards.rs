@@ -193,9 +193,9 @@ fn cycles_are_drawn_with_a_root() {
 fn duplicate_ids() {
     assert_snapshot!(tree("duplicate-id"), @"
     dddd0001  • user: root
-    dddd0002  ├─ • user: the second of the name  ← active
-    dddd0003  │     assistant: child
-    dddd0002  └─ user: the first of the name
+    dddd0002  ├─ • user: the second of the name  ← active  (2 entries, 4 mo)
+    dddd0003  │  assistant: child
+    dddd0002  └─ user: the first of the name  (1 entry, 4 mo)
     2> pisess: note: ./duplicate-id.jsonl: duplicate id on line 5; read past (hint: pisess check ./duplicate-id.jsonl)
     ");
 }
@@ -223,7 +223,7 @@ fn parents_that_are_not_there_or_stand_below() {
     assert_snapshot!(tree("label-as-parent"), @"
     u0000001  • [start] user: one
     a0000002  • assistant: two
-    l0000001  • [label: start]
+    l0000001  • label: start
     u0000003  • user: below the label
     a0000004  • assistant: four  ← active
     ");
@@ -238,7 +238,7 @@ fn malformed_torn_and_fused_lines() {
     2> pisess: note: ./malformed-v3.jsonl: malformed line on line 3, missing parent on line 4; read past (hint: pisess check ./malformed-v3.jsonl)
     ");
     assert_snapshot!(tree("malformed-v2"), @"
-    u0000003  • [custom]  ← active
+    u0000003  • custom  ← active
     u0000001  user: one
     2> pisess: note: ./malformed-v2.jsonl: malformed line on line 3, missing parent on line 4; read past (hint: pisess check ./malformed-v2.jsonl)
     ");
@@ -268,7 +268,7 @@ fn values_that_are_no_entries() {
     a0000002     • assistant: two
     u0000003     • user: three
     a0000004     • assistant: four  ← active
-              [no type]
+              no type
     2> pisess: note: ./null-and-scalars.jsonl: 4 × value that is no entry from line 4, entry without id on line 8; read past (hint: pisess check ./null-and-scalars.jsonl)
     ");
     assert_snapshot!(tree("missing-id"), @"
@@ -390,7 +390,7 @@ fn odd_labels_and_times() {
     assert_snapshot!(tree("label-on-nothing"), @"
     u0000001  • user: one
     a0000002  • assistant: two
-    l0000001  • [label: ghost]  ← active
+    l0000001  • label: ghost  ← active
     ");
     assert_snapshot!(tree("label-cleared"), @"
     u0000001  • user: one
