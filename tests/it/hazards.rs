@@ -274,9 +274,9 @@ fn values_that_are_no_entries() {
     assert_snapshot!(tree("missing-id"), @"
     u0000001  • user: one
     a0000002  • assistant: two
-    u0000003  ├─ • user: three
-    a0000004  │     • assistant: four  ← active
-              └─ user: no id
+    u0000003  ├─ • user: three  (2 entries, 4 mo)
+    a0000004  │  • assistant: four  ← active
+              └─ user: no id  (1 entry, 4 mo)
     2> pisess: note: ./missing-id.jsonl: entry without id on line 4; read past (hint: pisess check ./missing-id.jsonl)
     ");
     assert_snapshot!(tree("missing-id-last"), @"
@@ -395,10 +395,10 @@ fn odd_labels_and_times() {
     assert_snapshot!(tree("label-cleared"), @"
     u0000001  • user: one
     a0000002  • assistant: two
-    l0000001  • [label: start]
-    l0000002  • [label: ]
-    l0000003  • [label: kept]
-    l0000004  • [label: (cleared)]  ← active
+    l0000001  • label: start
+    l0000002  • label
+    l0000003  • label: kept
+    l0000004  • label: (cleared)  ← active
     ");
     assert_snapshot!(tree("same-timestamps"), @"
     u0000001  • user: one
