@@ -34,7 +34,7 @@ fn made(shape: Shape, entries: u32) -> Vec<u8> {
 }
 
 fn with_rows() -> Options {
-    Options { rows: Some(RowOptions { home: None, searchable: false }), ..Options::default() }
+    Options { rows: Some(RowOptions::default()), ..Options::default() }
 }
 
 fn loaded(bytes: &dyn ReadAt, options: &Options) -> Session {

@@ -1,21 +1,26 @@
 //! `pisess branches`: lists the branches of a session.
 
 use super::age::age;
-use super::entry_rows::row_options;
+use super::amounts::tokens;
+use super::entry_rows::{row_options, tone_style};
 use super::ids::Ids;
 use super::input::OpenSession;
+use super::tables::{Cell, SmallTable};
 use crate::core::entry::{EntryIx, Flags};
 use crate::core::json::js;
 use crate::core::json::write::Object;
+use crate::core::load::Options;
 use crate::core::ops::branches::{Branch, branches};
 use crate::core::ops::switch::is_mark;
 use crate::core::ops::tree::{Drawing, rows};
+use crate::core::reference::Position;
+use crate::core::row::{Form, ROW_UNITS};
 use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
 use crate::guide::{Example, Guide};
-use crate::ui::{Exit, Failure, Ui, fitted, visible};
-use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
+use crate::ui::{Exit, Failure, Styles, Ui, visible};
+use owo_colors::Style;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -50,10 +55,7 @@ pub struct Args {
     pub json: bool,
 }
 
-/// The maximum length of a row's text.
-const ROW_UNITS: usize = 200;
-
-/// The branches, and the data for their rows.
+/// The branches with what is told of them.
 struct Listing<'a> {
     session: &'a Session,
     drawing: Drawing<'a>,
@@ -67,7 +69,7 @@ struct Listing<'a> {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, row_options(ui, false, args.json), ui)?;
+    let open = OpenSession::open(&args.session, options(args, ui), ui)?;
     let session = &open.session;
     let tree = Tree::new(session);
     let branches = branches(session, &tree);
@@ -85,7 +87,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_skill = |ix: &EntryIx| session.entry(*ix).flags.has(Flags::SKILL_PROMPT);
     for request in branches.iter().filter_map(|branch| branch.request).filter(is_skill) {
         let text = session.agent().draft_text(session, &bodies, request).map_err(unreadable)?;
-        typed.insert(request, row_text(&text));
+        typed.insert(request, on_one_line(&text));
     }
     let drawing = rows(session, session.leaf);
     let listing = Listing { session, drawing, branches, sizes, marks, typed };
@@ -96,33 +98,44 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+fn options(args: &Args, ui: &Ui) -> Options {
+    Options { timestamps: args.json, ..row_options(ui, Form::Readable) }
+}
+
 impl Listing<'_> {
     fn size(&self, branch: &Branch) -> Option<f64> {
         self.sizes.get(&branch.tip).copied()
     }
 
-    /// Returns the text of the last user message; without one, that of the tip, unless the tip is a mark.
-    fn text(&self, branch: &Branch) -> Text<'_> {
+    /// The entry that says what the branch is for: the last question, without one its tip, unless that is
+    /// a mark.
+    fn question(&self, branch: &Branch) -> Position {
         match branch.request {
-            None if self.marks.contains(&branch.tip) => Text::from(""),
-            Some(request) if self.typed.contains_key(&request) => self.typed[&request].borrowed(),
-            request => self.drawing.text(request.unwrap_or(branch.tip)),
+            None if self.marks.contains(&branch.tip) => None,
+            request => request.or(Some(branch.tip)),
         }
     }
 
     fn json(&self, branch: &Branch) -> Vec<u8> {
         let (tip, session) = (branch.tip, self.session);
         let id = |ix: EntryIx| Some(session.id(ix)).filter(|id| !id.is_empty());
+        let question = branch.request.map(|ix| {
+            Object::new()
+                .text_or_null("id", id(ix).as_ref())
+                .text_or_null("label", self.drawing.label(ix).as_ref())
+                .text("text", &self.asked(ix))
+                .finish()
+        });
         Object::new()
             .text_or_null("id", id(tip).as_ref())
+            .number("line", f64::from(session.entry(tip).line.0))
+            .text_or_null("timestamp", session.timestamp(tip).as_ref())
             .text_or_null("label", branch.label.as_ref())
-            .text("text", &self.text(branch))
             .number("entries", f64::from(branch.entries))
             .text_or_null("branchPoint", branch.branch_point.and_then(id).as_ref())
-            .text_or_null("timestamp", session.timestamp(tip).as_ref())
             .json("tokens", self.size(branch).map_or("null".to_owned(), js::number).as_bytes())
             .bool("active", branch.active)
-            .number("line", f64::from(session.entry(tip).line.0))
+            .json("question", question.as_deref().unwrap_or(b"null"))
             .finish()
     }
 
@@ -131,35 +144,49 @@ impl Listing<'_> {
             return Ok(());
         }
         let now = Ids::new(ui)?.now_ms(ui);
-        let width = ui.width();
-        let mut table = Table::new();
-        table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
-        table.set_header(["", "id", "age", "entries", "tokens", "last question"]);
+        let styles = ui.styles;
+        let cell = |text: String, style: Style| vec![(text, style)];
+        let mut table = SmallTable::new();
+        let head = ["", "id", "age", "entries", "tokens", "last question"];
+        table.row(head.map(|title| cell(title.to_owned(), styles.dim)).into());
         for branch in &self.branches {
-            let label = branch.label.as_ref().map(|label| format!("[{label}] ")).unwrap_or_default();
-            table.add_row([
-                (if branch.active { "*" } else { "" }).to_owned(),
-                visible(&self.session.id(branch.tip).to_string_lossy()),
-                age(now, self.session.entry(branch.tip).time_ms),
-                branch.entries.to_string(),
-                self.size(branch).map_or("?".to_owned(), js::number),
-                visible(&format!("{label}{}", self.text(branch))),
+            table.row(vec![
+                cell((if branch.active { "*" } else { "" }).to_owned(), styles.active),
+                cell(visible(&self.session.id(branch.tip).to_string_lossy()), styles.dim),
+                cell(age(now, self.session.entry(branch.tip).time_ms), styles.dim),
+                cell(branch.entries.to_string(), Style::new()),
+                cell(self.size(branch).map_or("?".to_owned(), tokens), Style::new()),
+                self.said(branch, &styles),
             ]);
         }
-        for column in table.column_iter_mut().skip(2).take(3) {
-            column.set_cell_alignment(CellAlignment::Right);
+        table.align_right(2..5);
+        table.print(ui)
+    }
+
+    /// What a question says: of a skill what the user typed to call it.
+    fn asked(&self, ix: EntryIx) -> Text<'_> {
+        self.typed.get(&ix).map_or_else(|| self.drawing.row(ix).body, Text::borrowed)
+    }
+
+    /// The label of the branch and its question.
+    fn said(&self, branch: &Branch, styles: &Styles) -> Cell {
+        let label = branch.label.as_ref().map(|label| visible(&format!("[{label}] ")));
+        let mut said: Cell = label.map(|label| (label, styles.label)).into_iter().collect();
+        if let Some(ix) = self.question(branch) {
+            let row = self.drawing.row(ix);
+            // A question needs no word for whose it is.
+            if branch.request.is_none() {
+                let colon = if row.body.is_empty() { "" } else { ": " };
+                said.push((visible(&format!("{}{colon}", row.role)), tone_style(row.tone, styles)));
+            }
+            said.push((visible(&self.asked(ix).to_string_lossy()), Style::new()));
         }
-        for line in table.lines() {
-            // The first column is kept even if no row is marked.
-            let line = fitted(line.get(1..).unwrap_or_default().trim_end(), width.unwrap_or(usize::MAX), "…");
-            ui.print(&format!("{line}\n"))?;
-        }
-        Ok(())
+        said
     }
 }
 
-/// Returns the text that a user typed to invoke a skill, as the text of a row.
-fn row_text(typed: &Text) -> Text<'static> {
+/// Returns what a user typed to call a skill, on one line.
+fn on_one_line(typed: &Text) -> Text<'static> {
     let words = typed.to_string_lossy().split_whitespace().collect::<Vec<_>>().join(" ");
-    Text::from(format!("[skill-prompt]: {words}")).head_whole(ROW_UNITS).into_owned()
+    Text::from(words).head_whole(ROW_UNITS).into_owned()
 }

@@ -6,7 +6,7 @@ use super::transaction::{output_or_input, store_options, under_lock};
 use super::workers::in_order;
 use crate::core::json::write::Object;
 use crate::core::load::Options;
-use crate::core::ops::check::{Checkup, Finding, Severity, check};
+use crate::core::ops::check::{Checkup, Finding, Group, Severity, check, grouped};
 use crate::core::store::{self, Attempt, Committed, SessionFile, StoreError};
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
@@ -176,11 +176,15 @@ impl<'a> Report<'a> {
             if self.args.write.json {
                 let repaired = self.args.repair.then_some(is_done && !self.args.write.dry_run);
                 ui.print_json(&row(path, finding, repaired))?;
-            } else {
-                ui.print(&self.line(path, finding, is_done))?;
             }
         }
-        Ok(())
+        let groups = match (self.args.write.json, self.args.repair) {
+            (true, _) => Vec::new(),
+            // What is done about each entry is a line of its own.
+            (false, true) => findings.iter().map(Group::of).collect(),
+            (false, false) => grouped(findings),
+        };
+        groups.iter().try_for_each(|group| ui.print(&self.line(path, group)))
     }
 
     /// Counts a finding; returns whether the repair resolves it.
@@ -197,7 +201,9 @@ impl<'a> Report<'a> {
     }
 
     /// `file:line: severity: what (entry id) — consequence [repairable]`
-    fn line(&self, path: &Path, finding: &Finding, is_done: bool) -> String {
+    fn line(&self, path: &Path, group: &Group) -> String {
+        let finding = group.first();
+        let is_done = self.args.repair && finding.is_repairable();
         let style = match finding.severity {
             _ if is_done => self.styles.assistant,
             Severity::Error => self.styles.error,
@@ -209,9 +215,10 @@ impl<'a> Report<'a> {
             (true, true) => "to repair",
             (false, _) => finding.severity.name(),
         };
-        let entry = match &finding.entry {
-            Some(id) => format!(" (entry {})", visible(&short(id))),
-            None => String::new(),
+        let entry = match (group.lines(), &finding.entry) {
+            (Some(lines), _) => format!(" ({lines})"),
+            (None, Some(id)) => format!(" (entry {})", visible(&short(id))),
+            (None, None) => String::new(),
         };
         let rest = match &finding.fix {
             Some(fix) if is_done => format!(" — {fix}"),
@@ -267,7 +274,7 @@ fn row(path: &Path, finding: &Finding, repaired: Option<bool>) -> Vec<u8> {
     Object::new()
         .str("path", &path.to_string_lossy())
         .number("line", f64::from(finding.line.0))
-        .text_or_null("entry", finding.entry.as_ref())
+        .text_or_null("id", finding.entry.as_ref())
         .str("severity", finding.severity.name())
         .str("kind", finding.kind.name())
         .str("message", &finding.message)
@@ -359,8 +366,8 @@ impl Repair<'_> {
         // Standard output carries the session, so the findings go to standard error.
         let mut report = Report::new(self.args, ui);
         for finding in checkup.findings() {
-            let is_done = report.count(finding);
-            ui.print_aside(&report.line(self.path, finding, is_done));
+            report.count(finding);
+            ui.print_aside(&report.line(self.path, &Group::of(finding)));
         }
         Ok(report.exit)
     }

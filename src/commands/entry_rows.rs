@@ -2,38 +2,49 @@
 
 use super::input::OpenSession;
 use crate::core::bodies::Bodies;
-use crate::core::entry::{EntryIx, Kind, Role};
+use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::write::write_valid;
 use crate::core::load::Options;
+use crate::core::ops::rows::{Edited, Ending, Row, Tone};
 use crate::core::ops::tree::Drawing;
-use crate::core::row::RowOptions;
-use crate::core::session::Session;
+use crate::core::row::{Form, RowOptions};
+use crate::core::search::Hit;
 use crate::core::text::Text;
 use crate::ui::{
-    Clock, Failure, Glyphs, Rows, Styles, Ui, columns, draw_stretches, pens, push_visible, visible_lines,
+    Clock, Failure, Glyphs, Rows, Styles, Ui, columns, draw_stretches, fitted, fitted_path, is_plain, pens,
+    push_visible, visible, visible_lines,
 };
 use owo_colors::Style;
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
 /// The maximum width of the id column: a UUID fits. A longer id shifts the rest of its own row.
 pub const ID_COLUMNS: usize = 36;
 
-/// Returns the load options for a session whose rows are printed.
-pub fn row_options(ui: &Ui, searchable: bool, timestamps: bool) -> Options {
+/// Returns how sessions are loaded whose rows are printed.
+pub fn row_options(ui: &Ui, form: Form) -> Options {
     let home = ui.home().map(Text::from);
-    Options { rows: Some(RowOptions { home, searchable }), timestamps, ..Options::default() }
+    Options { rows: Some(RowOptions { home, form, ..RowOptions::default() }), ..Options::default() }
 }
 
-/// Returns the style of an entry's row.
-pub fn row_style(session: &Session, ix: EntryIx, styles: &Styles) -> Style {
-    let entry = session.entry(ix);
-    match (entry.kind, entry.role) {
-        (_, Role::User) => styles.user,
-        (_, Role::Assistant) => styles.assistant,
-        (Kind::Compaction | Kind::BranchSummary, _) => styles.summary,
-        (Kind::CustomMessage, _) => Style::new(),
-        _ => styles.dim,
+/// Returns the style of the word that a row begins with.
+pub fn tone_style(tone: Tone, styles: &Styles) -> Style {
+    match tone {
+        Tone::User => styles.user,
+        Tone::Assistant => styles.assistant,
+        Tone::Tool => styles.tool,
+        Tone::Summary => styles.summary,
+        Tone::Note => styles.dim,
+    }
+}
+
+/// Returns the mark of an entry that the model sees otherwise than it is.
+pub fn edit_mark(edited: Edited) -> &'static str {
+    match edited {
+        Edited::Replaced => "[edited]",
+        Edited::Omitted => "[omitted]",
     }
 }
 
@@ -56,13 +67,15 @@ pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Res
     Ok(())
 }
 
-/// Prints a row for each entry: its line number, id, time, label and text.
-pub fn print_rows(drawing: &Drawing, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
-    let (session, styles) = (drawing.session, ui.styles);
+/// Prints a row for each entry: its line, its id, its time, its label, and its text.
+pub fn print_rows(drawing: &Drawing, edits: &Edits, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
+    let session = drawing.session;
+    let look = Look { drawing, edits, styles: ui.styles, glyphs: Glyphs::UNICODE };
     let line_width = session.entries.last().map_or(1, |last| last.line.0.to_string().len());
     let id_width =
         entries.iter().map(|&ix| session.entry(ix).id.len as usize).max().unwrap_or(0).min(ID_COLUMNS);
     let draw = |rows: &mut Rows, stretch: Range<usize>| {
+        rows.follow(stretch.start.checked_sub(1).map(|before| session.entry(entries[before]).time_ms));
         for &ix in &entries[stretch] {
             let entry = session.entry(ix);
             rows.begin();
@@ -71,23 +84,152 @@ pub fn print_rows(drawing: &Drawing, entries: &[EntryIx], ui: &mut Ui) -> Result
             push_visible(&mut rows.part, &session.id(ix).to_string_lossy());
             let pad = (line_width + 2 + id_width).saturating_sub(columns(&rows.part)) + 2;
             rows.part.extend(std::iter::repeat_n(' ', pad));
-            if let Some(clock) = &rows.clock {
-                clock.push(&mut rows.part, entry.time_ms);
-            }
+            rows.push_time(entry.time_ms);
             rows.part.push_str("  ");
-            rows.put_part(styles.dim);
-            if let Some(label) = drawing.label(ix) {
-                rows.part.push('[');
-                push_visible(&mut rows.part, &label.to_string_lossy());
-                rows.part.push_str("] ");
-                rows.put_part(styles.label);
-            }
-            push_visible(&mut rows.part, &drawing.text(ix).to_string_lossy());
-            rows.put_part(row_style(session, ix, &styles));
+            rows.put_part(look.styles.dim);
+            look.put(rows, ix, false);
             rows.end();
         }
     };
     let pen = Rows::new(ui.width(), Glyphs::UNICODE.ellipsis, Some(Clock::new(ui)));
     let mut pens = pens(pen, entries.len(), ui.processors());
     draw_stretches(&mut pens, entries.len(), &draw, ui.stdout()).map_err(Failure::output)
+}
+
+/// Which entries the model sees otherwise than they are.
+pub type Edits = HashMap<EntryIx, Edited>;
+
+/// How rows look.
+pub struct Look<'a> {
+    /// What they are of.
+    pub drawing: &'a Drawing<'a>,
+    /// Which entries are marked as edited.
+    pub edits: &'a Edits,
+    /// Their colours.
+    pub styles: Styles,
+    /// Their characters.
+    pub glyphs: Glyphs,
+}
+
+impl Look<'_> {
+    /// Draws the label, the role, the marks and the body of an entry into what is left of its row.
+    pub fn put(&self, rows: &mut Rows, ix: EntryIx, is_dim: bool) {
+        if let Some(label) = self.drawing.label(ix) {
+            rows.part.push('[');
+            push_visible(&mut rows.part, &label.to_string_lossy());
+            rows.part.push_str("] ");
+            rows.put_part(self.styles.label);
+        }
+        let row = self.drawing.row(ix);
+        let edited = self.edits.get(&ix);
+        push_visible(&mut rows.part, &row.role.to_string_lossy());
+        let has_more = !row.body.is_empty() || row.ending.is_some() || edited.is_some();
+        rows.part.push_str(if has_more { ": " } else { "" });
+        rows.put_part(if is_dim { self.styles.dim } else { tone_style(row.tone, &self.styles) });
+        let ending = row.ending.map(|ending| match ending {
+            Ending::Failed => ("[failed]", self.styles.error),
+            Ending::Aborted => ("[aborted]", self.styles.error),
+        });
+        let edit = edited.map(|&edited| (edit_mark(edited), self.styles.summary));
+        for (mark, style) in ending.into_iter().chain(edit) {
+            rows.put(mark, style);
+            rows.put(" ", Style::new());
+        }
+        let is_dim = is_dim || row.tone == Tone::Note || edited == Some(&Edited::Omitted);
+        self.body(rows, ix, &row, if is_dim { self.styles.dim } else { Style::new() });
+    }
+
+    fn body(&self, rows: &mut Rows, ix: EntryIx, row: &Row, style: Style) {
+        let text = row.body.to_string_lossy();
+        let body = squeezed(&text);
+        if !self.drawing.words().is_empty() {
+            return self.found(rows, ix, row, &body, style);
+        }
+        match rows.left {
+            // What was made visible has other places.
+            Some(left) if !row.path.is_empty() && body == text => {
+                rows.put(&fitted_path(&body, row.path.clone(), left, self.glyphs.ellipsis), style);
+            }
+            _ => rows.put(&body, style),
+        }
+    }
+
+    /// The body with what was searched for; where that is not in sight, the beginning of the body and what is
+    /// around the match.
+    fn found(&self, rows: &mut Rows, ix: EntryIx, row: &Row, body: &str, style: Style) {
+        let shown =
+            rows.left.map_or(Cow::Borrowed(body), |left| fitted(body, left, self.glyphs.ellipsis).into());
+        let is_elsewhere = |hit: &Hit| !matches!(&*hit.field, "message.role" | "type");
+        let hit = self.drawing.hit(ix).filter(|hit| is_elsewhere(hit));
+        match hit.filter(|_| self.drawing.words().all(&shown).is_empty()) {
+            None => self.highlighted(rows, &shown, style),
+            Some(hit) if hit.field == "label" && self.drawing.session.entry(ix).kind != Kind::Label => {
+                rows.put(&shown, style);
+            }
+            Some(hit) => self.snippet(rows, row, body, &hit, style),
+        }
+    }
+
+    /// What is around a match. The beginning of the body comes first where it is another text.
+    fn snippet(&self, rows: &mut Rows, row: &Row, body: &str, hit: &Hit, style: Style) {
+        let field = field_name(&hit.field);
+        let is_own = field.is_none() && row.tone != Tone::Tool;
+        if !is_own {
+            let room = rows.left.map_or(MOST_HEAD, |left| left / 3).min(MOST_HEAD);
+            rows.put(&fitted(body, room, self.glyphs.ellipsis), style);
+            let field = field.map(|name| format!("{name}: ")).unwrap_or_default();
+            rows.put(&format!(" {}{field}", self.glyphs.fold), self.styles.dim);
+        }
+        let text = visible(&hit.snippet.text);
+        let first = self.drawing.words().all(&text).first().map_or(0..0, Clone::clone);
+        let room = rows.left.unwrap_or(usize::MAX);
+        if columns(&text[..first.end]) < room {
+            return self.highlighted(rows, &text, style);
+        }
+        // Less of what is before the match, so that it is in sight.
+        let mut start = first.start;
+        for (at, _) in text[..first.start].char_indices().rev() {
+            if columns(&text[at..first.start]) > room / 3 {
+                break;
+            }
+            start = at;
+        }
+        rows.put(self.glyphs.ellipsis, style);
+        self.highlighted(rows, text[start..].trim_start(), style);
+    }
+
+    fn highlighted(&self, rows: &mut Rows, text: &str, style: Style) {
+        let mut done = 0;
+        for place in self.drawing.words().all(text) {
+            rows.put(&text[done..place.start], style);
+            rows.put(&text[place.clone()], self.styles.hit);
+            done = place.end;
+        }
+        rows.put(&text[done..], style);
+    }
+}
+
+/// The most columns of a body before the match in it.
+const MOST_HEAD: usize = 40;
+
+/// The name of a field for people; none for that of ordinary text.
+fn field_name(path: &str) -> Option<&str> {
+    let name = path.rsplit('.').next()?;
+    let name = name.split('[').next().filter(|name| !name.is_empty())?;
+    (!matches!(name, "text" | "content" | "summary" | "label" | "name")).then_some(name)
+}
+
+/// A text on one line, made visible, with one space for several.
+fn squeezed(text: &str) -> Cow<'_, str> {
+    let is_even = is_plain(text) && memchr::memmem::find(text.as_bytes(), b"  ").is_none();
+    if is_even {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in visible(text).chars() {
+        if c != ' ' || !out.ends_with(' ') {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
 }

@@ -8,6 +8,7 @@ use crate::core::export::page::page;
 use crate::core::export::paper::paper;
 use crate::core::export::source::Contents;
 use crate::core::json::write::Object;
+use crate::core::row::Form;
 use crate::core::store;
 use crate::guide::{Example, Guide};
 use crate::ui::{Exit, Failure, Ui, visible};
@@ -81,7 +82,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.is_static && args.format == Format::Markdown {
         return Err(Failure::usage("--static is a form of HTML").hint("leave out --static or --as markdown"));
     }
-    let open = OpenSession::open(&args.session, row_options(ui, false, false), ui)?;
+    let open = OpenSession::open(&args.session, row_options(ui, Form::Agent), ui)?;
     let end = match &args.at {
         Some(reference) => open.resolve(reference)?,
         None => open.session.leaf,

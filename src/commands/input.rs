@@ -4,11 +4,13 @@ use super::places::{Named, named};
 use crate::core::bodies::FileBodies;
 use crate::core::entry::EntryIx;
 use crate::core::load::{LoadError, Options, WrongFile, has_header, load, read_header};
+use crate::core::ops::rows::{Edited, edited};
 use crate::core::reference::{Position, resolve};
 use crate::core::session::{Header, ProblemKind, Session};
 use crate::core::store::{self, Opened, ReadAt, SessionFile, SpoolOptions, Spooled};
 use crate::core::text::Text;
 use crate::ui::{Failure, Ui, visible};
+use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::Path;
 
@@ -167,6 +169,11 @@ impl OpenSession {
     /// Returns the position that a reference names.
     pub fn resolve(&self, reference: &str) -> Result<Position, Failure> {
         resolve(&self.session, reference).map_err(|error| Failure::reference(&self.input.name, &error))
+    }
+
+    /// Returns which entries the model sees otherwise than they are, with the leaf at a place.
+    pub fn edits(&self, leaf: Position) -> Result<HashMap<EntryIx, Edited>, Failure> {
+        edited(&self.session, &self.bodies(), leaf).map_err(|error| self.input.unreadable(error))
     }
 
     /// Returns the entry that a reference names.

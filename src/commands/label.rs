@@ -2,9 +2,10 @@
 
 use super::input::OpenSession;
 use super::label_list::{Listing, list};
-use super::label_name::label_name;
+use super::label_name::{label_name, refused};
+use crate::core::entry::EntryIx;
 use crate::core::load::Options;
-use crate::core::ops::label::label;
+use crate::core::ops::label::{label, labelled_at_leaf, move_label};
 use crate::guide::{Example, Guide};
 use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui};
@@ -16,6 +17,7 @@ pub const GUIDE: Guide = Guide {
     examples: &[
         Example::new("Label the leaf", "pisess label session.jsonl @ done"),
         Example::new("Label the last user message", "pisess label session.jsonl '@^{user}' asked"),
+        Example::new("Move a label to another entry", "pisess label --move session.jsonl '@^{user}' green"),
         Example::new("List the labels in effect", "pisess label session.jsonl"),
         Example::new("Clear a label", "pisess label --clear session.jsonl label:done"),
     ],
@@ -28,6 +30,10 @@ pub const GUIDE: Guide = Guide {
 ///
 /// With NAME, labels REF; other commands then accept the label as a reference. Without NAME, lists
 /// the labels in effect: all of them, or that of REF. If REF has the label already, nothing changes.
+///
+/// `@` is the nearest entry at or above the leaf that is not a label, a mark or a setting, so that
+/// labelling twice labels the same entry. A label that another entry has is refused unless --move is
+/// given. A label that reads like a reference (`@`, `root`, `:12`, a suffix) is refused.
 ///
 /// As in both agents, a label is stored as a new entry under the leaf and becomes the leaf. An entry
 /// has one label: the last one set in the file, on whichever branch.
@@ -45,6 +51,9 @@ pub struct Args {
     /// Clear the label of REF
     #[arg(long, requires = "target")]
     pub clear: bool,
+    /// Take the label from the entry that has it
+    #[arg(long = "move", requires = "name")]
+    pub moves: bool,
     /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -59,7 +68,19 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let name = args.name.as_deref().map(label_name).transpose()?;
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     open.change(&args.write, ui, |now, fresh| {
-        let target = now.entry(args.target.as_deref().unwrap_or("@"))?;
-        Ok(label(&now.session, target, name.as_ref(), fresh).into())
+        let target = target(now, args.target.as_deref().unwrap_or("@"))?;
+        let change = match &name {
+            Some(name) if args.moves => move_label(&now.session, target, name, fresh),
+            name => label(&now.session, target, name.as_ref(), fresh),
+        };
+        Ok(change.map_err(|error| refused(now, &error))?.into())
     })
+}
+
+/// The entry that is labelled: for the leaf what is at or above it.
+fn target(now: &OpenSession, reference: &str) -> Result<EntryIx, Failure> {
+    match labelled_at_leaf(&now.session).filter(|_| reference == "@") {
+        Some(ix) => Ok(ix),
+        None => now.entry(reference),
+    }
 }

@@ -1,15 +1,20 @@
 //! Listing the labels in effect.
 
-use super::entry_rows::row_options;
+use super::entry_rows::{row_options, tone_style};
 use super::input::OpenSession;
+use super::tables::{Cell, SmallTable};
+use crate::core::entry::{Entry, EntryIx};
 use crate::core::json::write::Object;
 use crate::core::labels::Labels;
+use crate::core::ops::label::labelled_at_leaf;
 use crate::core::ops::tree::{Drawing, rows};
+use crate::core::reference::Position;
+use crate::core::row::Form;
 use crate::core::session::{LabelChange, Session};
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
-use crate::ui::{Clock, Exit, Failure, Ui, fitted, visible};
-use comfy_table::{ContentArrangement, Table, TableStyle};
+use crate::ui::{Clock, Exit, Failure, Styles, Ui, visible};
+use owo_colors::Style;
 use std::path::Path;
 
 /// What to list.
@@ -31,9 +36,14 @@ struct Labelled<'a> {
 
 /// Lists the labels in effect: all of them, or that of one entry.
 pub fn list(listing: &Listing, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(listing.session, row_options(ui, false, false), ui)?;
+    let form = if listing.json { Form::Agent } else { Form::Readable };
+    let open = OpenSession::open(listing.session, row_options(ui, form), ui)?;
     let session = &open.session;
-    let only = listing.target.map(|reference| open.resolve(reference)).transpose()?;
+    let meant = |reference| match reference {
+        "@" => Ok(labelled_at_leaf(session)),
+        other => open.resolve(other),
+    };
+    let only = listing.target.map(meant).transpose()?;
     let labels = Labels::new(session);
     let of = |change: &LabelChange| session.find(&session.text(change.target));
     let is_meant = |change: &&LabelChange| only.is_none_or(|only| only.is_some() && only == of(change));
@@ -47,42 +57,45 @@ pub fn list(listing: &Listing, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Labelled<'_> {
-    /// Returns the text of the labelled entry; empty if the entry is not in the file.
-    fn text(&self, change: &LabelChange) -> Text<'_> {
-        let target = self.session.find(&self.session.text(change.target));
-        target.map_or_else(Text::default, |target| self.drawing.text(target))
+    /// Returns the entry that is labelled, which need not be in the file.
+    fn target(&self, change: &LabelChange) -> Position {
+        self.session.find(&self.session.text(change.target))
     }
 
     fn json(&self, change: &LabelChange) -> Vec<u8> {
+        let text = self.target(change).map_or_else(Text::default, |target| self.drawing.text(target));
         Object::new()
             .text("id", &self.session.text(change.target))
             .text("label", &self.session.text(change.name))
             .text("timestamp", &self.session.text(change.timestamp))
-            .text("text", &self.text(change))
+            .text("text", &text)
             .finish()
     }
 
     fn print(&self, ui: &mut Ui) -> Result<(), Failure> {
-        let clock = Clock::new(ui);
-        let mut table = Table::new();
-        table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
-        let width = ui.width();
-        for change in &self.changes {
-            let time = parse_js_date(self.session.text(change.timestamp).as_bytes());
-            let room = width.map_or(usize::MAX, |width| width.saturating_sub(48).max(16));
-            table.add_row([
-                visible(&self.session.text(change.name).to_string_lossy()),
-                visible(&self.session.text(change.target).to_string_lossy()),
-                clock.text(time.unwrap_or(i64::MIN)),
-                fitted(&visible(&self.text(change).to_string_lossy()), room, "…"),
-            ]);
-        }
         if self.changes.is_empty() {
             return Ok(());
         }
-        for line in table.lines() {
-            ui.print(&format!("{}\n", fitted(line.trim(), width.unwrap_or(usize::MAX), "…")))?;
+        let (clock, styles) = (Clock::new(ui), ui.styles);
+        let shown = |slice| visible(&self.session.text(slice).to_string_lossy());
+        let mut table = SmallTable::new();
+        for change in &self.changes {
+            let time = parse_js_date(self.session.text(change.timestamp).as_bytes());
+            table.row(vec![
+                vec![(shown(change.name), styles.label)],
+                vec![(shown(change.target), styles.dim)],
+                vec![(clock.text(time.unwrap_or(Entry::NO_TIME)), styles.dim)],
+                self.target(change).map(|target| self.said(target, &styles)).unwrap_or_default(),
+            ]);
         }
-        Ok(())
+        table.print(ui)
+    }
+
+    /// What an entry says.
+    fn said(&self, ix: EntryIx, styles: &Styles) -> Cell {
+        let row = self.drawing.row(ix);
+        let colon = if row.body.is_empty() { "" } else { ": " };
+        let role = visible(&format!("{}{colon}", row.role));
+        vec![(role, tone_style(row.tone, styles)), (visible(&row.body.to_string_lossy()), Style::new())]
     }
 }

@@ -1,5 +1,9 @@
 //! Validation of label names.
 
+use super::input::OpenSession;
+use crate::core::entry::EntryIx;
+use crate::core::ops::label::{NameError, check_name};
+use crate::core::reference::is_form;
 use crate::core::text::Text;
 use crate::ui::Failure;
 
@@ -12,5 +16,19 @@ pub fn label_name(name: &str) -> Result<Text<'_>, Failure> {
     if trimmed.chars().any(char::is_control) {
         return Err(Failure::cannot("the label holds a control character").hint("give it on one line"));
     }
+    if is_form(trimmed) {
+        let error = NameError::Form { name: trimmed.to_owned() };
+        return Err(Failure::cannot(&error).hint(error.hint()));
+    }
     Ok(Text::from(trimmed))
+}
+
+/// Fails where another entry than `target` has the label; `None` is an entry that is yet to be written.
+pub fn label_is_free(now: &OpenSession, target: Option<EntryIx>, name: Option<&Text>) -> Result<(), Failure> {
+    name.map_or(Ok(()), |name| check_name(&now.session, target, name)).map_err(|error| refused(now, &error))
+}
+
+/// Returns the failure for a label that an entry cannot have.
+pub fn refused(now: &OpenSession, error: &NameError) -> Failure {
+    now.input.cannot(error).hint(error.hint())
 }

@@ -22,9 +22,13 @@ mod navigation;
 mod renderer;
 
 mod age;
+mod amounts;
 mod entry_rows;
+mod tables;
+
 mod label_list;
 mod list_rows;
+mod tree_rows;
 mod workers;
 
 mod sessions;

@@ -4,6 +4,7 @@ use super::entry_rows::{print_rows, print_stored, row_options};
 use super::input::OpenSession;
 use crate::core::load::Options;
 use crate::core::ops::tree::rows;
+use crate::core::row::Form;
 use crate::guide::{Example, Guide};
 use crate::ui::{Exit, Failure, Ui, visible};
 use std::path::PathBuf;
@@ -48,7 +49,7 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = match args.json || args.ids {
         true => Options::default(),
-        false => row_options(ui, false, false),
+        false => row_options(ui, Form::Readable),
     };
     let open = OpenSession::open(&args.session, options, ui)?;
     let end = open.resolve(&args.to)?;
@@ -60,7 +61,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ids.into_iter().try_for_each(|id| ui.print(&id))?;
     } else {
         // Rows have the same text as in the tree, where a tool result is shown as its call.
-        print_rows(&rows(&open.session, end), &path, ui)?;
+        print_rows(&rows(&open.session, end), &open.edits(end)?, &path, ui)?;
     }
     Ok(Exit::Done)
 }

@@ -1,7 +1,6 @@
 //! `pisess pick`: copies entries to the leaf or under another entry.
 
 use super::input::{OpenSession, ids};
-use super::transaction::Decision;
 use crate::core::entry::EntryIx;
 use crate::core::load::Options;
 use crate::core::ops::pick::{Refused, pick};
@@ -32,8 +31,8 @@ pub const GUIDE: Guide = Guide {
 /// the leaf.
 ///
 /// A tool call and its results are always copied together: those you did not name are included, with
-/// a note. Labels are copied too, so that two entries then have the same label. In a compaction, an
-/// edit or a summary, a reference to a copied entry becomes a reference to the copy; an entry whose
+/// a note. Labels stay on the originals, because a label names one entry. In a compaction, an edit or a
+/// summary, a reference to a copied entry becomes a reference to the copy; an entry whose
 /// reference would have no meaning is refused. Entries are copied as stored: a change made to one by
 /// `edit` is not copied unless it is picked as well.
 #[derive(Debug, clap::Args)]
@@ -63,7 +62,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let picked = pick(&now.session, &now.bodies(), &chosen, at, fresh)
             .map_err(|refused| explained(refused, now))?;
         along = ids(&now.session, &picked.along);
-        Ok(Decision { change: picked.change, reported: picked.copies, ..Decision::default() })
+        Ok(picked.change.into())
     })?;
     if !along.is_empty() {
         ui.warn(&format!("{along} came along: a tool call and its results belong together"));
@@ -83,7 +82,7 @@ fn explained(refused: Refused, open: &OpenSession) -> Failure {
                 .hint("pick one of them")
         }
         Refused::LabelAlone(ix) => cannot(format!("{} is the label of an entry that is not picked", id(ix)))
-            .hint("pick the entry; its label comes along"),
+            .hint("labels are not copied; name the copy with `pisess label`"),
         Refused::KeptMissing(ix, kept) => {
             cannot(format!("the compaction {} keeps from {} on, which is not picked", id(ix), id(kept)))
                 .hint("pick what it keeps, too; or bring the branch back as a summary with pisess merge")

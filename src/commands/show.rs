@@ -1,6 +1,6 @@
 //! `pisess show`: prints entries in full.
 
-use super::entry_rows::{print_rows, print_stored, row_options, row_style};
+use super::entry_rows::{Edits, edit_mark, print_rows, print_stored, row_options, tone_style};
 use super::input::OpenSession;
 use super::renderer::RendererArgs;
 use crate::core::bodies::Bodies;
@@ -8,9 +8,11 @@ use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::Raw;
 use crate::core::labels::Labels;
 use crate::core::load::Options;
+use crate::core::ops::rows::tone;
 use crate::core::ops::show::{Part, parts};
 use crate::core::ops::tree::rows;
 use crate::core::reference::Position;
+use crate::core::row::Form;
 use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
@@ -62,14 +64,17 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = match args.children && !args.json {
-        true => row_options(ui, false, false),
+        true => row_options(ui, Form::Readable),
         false => Options::default(),
     };
     let open = OpenSession::open(&args.session, options, ui)?;
     let entries = chosen(args, &open)?;
     match (args.json, args.children) {
         (true, _) => print_stored(&open, &entries, ui)?,
-        (false, true) => print_rows(&rows(&open.session, open.session.leaf), &entries, ui)?,
+        (false, true) => {
+            let leaf = open.session.leaf;
+            print_rows(&rows(&open.session, leaf), &open.edits(leaf)?, &entries, ui)?;
+        }
         (false, false) => {
             let rendered = args.renderers.render(&open, &entries, ui)?;
             print_whole(&open, &entries, &rendered, ui)?;
@@ -103,7 +108,9 @@ fn print_whole(
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let (session, bodies) = (&open.session, open.bodies());
-    let look = Look { session, labels: Labels::new(session), clock: Clock::new(ui), styles: ui.styles };
+    let edits = open.edits(session.leaf)?;
+    let look =
+        Look { session, labels: Labels::new(session), edits, clock: Clock::new(ui), styles: ui.styles };
     for (at, &ix) in entries.iter().enumerate() {
         let mut out = String::from(if at == 0 { "" } else { "\n" });
         look.heading(ix, &mut out);
@@ -127,6 +134,7 @@ fn print_whole(
 struct Look<'a> {
     session: &'a Session,
     labels: Labels<'a>,
+    edits: Edits,
     clock: Clock,
     styles: Styles,
 }
@@ -134,7 +142,7 @@ struct Look<'a> {
 impl Look<'_> {
     /// Appends the heading of an entry: its id, type, time, label, line number and parent.
     fn heading(&self, ix: EntryIx, out: &mut String) {
-        let Look { session, labels, clock, styles } = self;
+        let Look { session, labels, edits, clock, styles } = self;
         let entry = session.entry(ix);
         let shown = |text: &Text| visible(&text.to_string_lossy());
         let id = if entry.id.is_empty() { "(no id)".to_owned() } else { shown(&session.id(ix)) };
@@ -146,10 +154,13 @@ impl Look<'_> {
         let parent =
             session.parent_id(ix).map_or("no parent".to_owned(), |id| format!("parent {}", shown(&id)));
         *out += &styled(&id, styles.dim);
-        *out += &format!("  {}", styled(&what, row_style(session, ix, styles)));
+        *out += &format!("  {}", styled(&what, tone_style(tone(entry.kind, entry.role), styles)));
         *out += &styled(&format!("  {}", clock.text(entry.time_ms)), styles.dim);
         if let Some(label) = labels.name(ix) {
             *out += &format!("  {}", styled(&format!("[{}]", shown(&label)), styles.label));
+        }
+        if let Some(&edited) = edits.get(&ix) {
+            *out += &format!("  {}", styled(edit_mark(edited), styles.summary));
         }
         *out += &styled(&format!("  line {}, {parent}", entry.line.0), styles.dim);
         out.push('\n');

@@ -1,19 +1,20 @@
 //! `pisess tree`: draws the tree.
 
-use super::entry_rows::{ID_COLUMNS, row_options, row_style};
+use super::entry_rows::row_options;
 use super::input::OpenSession;
-use crate::core::entry::Flags;
+use super::tree_rows::{Drawn, Painter, print_heading};
+use crate::core::entry::EntryIx;
 use crate::core::json::write::Object;
+use crate::core::load::Options;
+use crate::core::ops::heading::heading;
 use crate::core::ops::tree::{Drawing, Filter, draw};
-use crate::core::reference::Position;
+use crate::core::row::Form;
+use crate::core::search::Words;
 use crate::core::session::Session;
 use crate::core::tree::Place;
 use crate::guide::{Example, Guide};
-use crate::ui::{
-    Clock, Exit, Failure, Glyphs, Rows, STRETCH, Styles, Ui, columns, draw_stretches, pens, push_visible,
-};
+use crate::ui::{Exit, Failure, Glyphs, Ui};
 use clap::ValueEnum;
-use std::ops::Range;
 use std::path::PathBuf;
 
 /// How it is used, behind the options of the help and in the man page.
@@ -21,18 +22,13 @@ pub const GUIDE: Guide = Guide {
     verb: "tree",
     examples: &[
         Example::new("The conversation, the branch with the leaf first", "pisess tree session.jsonl"),
+        Example::new("Every tool call by itself", "pisess tree --unfold session.jsonl"),
+        Example::new("What the user said, and when", "pisess tree --filter user-only --times session.jsonl"),
         Example::new(
-            "What the person said, and when",
-            "pisess tree --filter user-only --times session.jsonl",
-        ),
-        Example::new(
-            "Where something was talked about, in entries of every type",
+            "Where a word occurs, in entries of every type",
             "pisess tree --filter all --search midnight session.jsonl",
         ),
-        Example::new(
-            "As it would be drawn with the conversation at an earlier place",
-            "pisess tree --at '@~3' session.jsonl",
-        ),
+        Example::new("The tree as if an earlier entry were the leaf", "pisess tree --at '@~3' session.jsonl"),
         Example::new("Rows for a script", "pisess tree --json session.jsonl"),
     ],
     found: Some("a search found nothing"),
@@ -42,11 +38,16 @@ pub const GUIDE: Guide = Guide {
 
 /// Draw the conversation as a tree.
 ///
-/// A row is an entry: its id, a dot where it lies on the path to the leaf, its label in brackets,
-/// and what it says. Rows are indented only where the conversation branches. The branch with the
-/// leaf comes first, the others by age.
+/// A row is an entry: its id, a dot where it lies on the path to the leaf, its label in brackets, its
+/// role, and what it says. Rows are indented only where the conversation branches. The branch with the
+/// leaf comes first, the others by age; each begins with its size and the age of its newest entry.
 ///
-/// Which entries are shown and how they read follows the agent whose file it is.
+/// Paths are shown from the session's folder on. Three or more tool rows in a row become one, with the id
+/// of the last. What failed, was aborted or edited is marked, and what is above the last compaction is
+/// dimmed. On a terminal the session is named above the tree.
+///
+/// Which entries are shown follows the agent whose file it is. With --json each entry is a row of its
+/// own with the agent's text.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -55,12 +56,15 @@ pub struct Args {
     /// Which entries to show: their kind
     #[arg(long, value_name = "MODE", default_value = "default")]
     pub filter: Mode,
-    /// Which entries to show: those that hold all these words
+    /// Which entries to show: those with all these words in their text, arguments or results
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub search: String,
     /// Draw as if this entry were the leaf
     #[arg(long, value_name = "REF", default_value = "@")]
     pub at: String,
+    /// Show each tool row, however many follow each other
+    #[arg(long)]
+    pub unfold: bool,
     /// Draw with ASCII characters only
     #[arg(long)]
     pub ascii: bool,
@@ -70,9 +74,21 @@ pub struct Args {
     /// Show when each entry was written, in local time
     #[arg(long)]
     pub times: bool,
-    /// Print a JSON object a row
+    /// Print one JSON object per row
     #[arg(long)]
     pub json: bool,
+}
+
+impl Args {
+    fn drawn(&self) -> Drawn {
+        Drawn {
+            glyphs: if self.ascii { Glyphs::ASCII } else { Glyphs::UNICODE },
+            // Not where each row was asked for.
+            folds: !self.unfold && self.filter != Mode::All && self.search.trim().is_empty(),
+            ids: !self.no_ids,
+            times: self.times,
+        }
+    }
 }
 
 /// The agents' filter modes.
@@ -102,30 +118,43 @@ impl From<Mode> for Filter {
     }
 }
 
-/// Levels of indent that a row shows at most.
-const MOST_LEVELS: usize = 24;
-
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let options = row_options(ui, !args.search.trim().is_empty(), args.json || args.times);
-    let open = OpenSession::open(&args.session, options, ui)?;
-    let session = &open.session;
-    let drawing = draw(session, open.resolve(&args.at)?, args.filter.into(), &args.search);
+    let open = OpenSession::open(&args.session, options(args, ui), ui)?;
+    let drawing = draw(&open.session, open.resolve(&args.at)?, args.filter.into(), &args.search);
     if args.json {
         for place in &drawing.places {
-            ui.print_json(&json_row(session, &drawing, place))?;
+            ui.print_json(&json_row(&open.session, &drawing, place))?;
         }
     } else {
-        let clock = args.times.then(|| Clock::new(ui));
-        Painter::new(args, ui, &drawing).paint(clock, ui)?;
+        let edits = open.edits(drawing.leaf())?;
+        if ui.stdout_is_terminal() {
+            let heading = heading(&open.session, &open.bodies());
+            let heading = heading.map_err(|error| open.input.unreadable(error))?;
+            print_heading(&heading, args.drawn().glyphs, ui)?;
+        }
+        Painter::new(args.drawn(), &drawing, &edits, ui)?.paint(ui)?;
     }
     let found_none = drawing.places.is_empty() && !args.search.trim().is_empty();
     Ok(if found_none { Exit::Found } else { Exit::Done })
 }
 
+fn options(args: &Args, ui: &Ui) -> Options {
+    let form = if args.json { Form::Agent } else { Form::Readable };
+    let mut options = row_options(ui, form);
+    options.search = Words::new(&args.search);
+    if let Some(rows) = &mut options.rows {
+        rows.searchable = !options.search.is_empty();
+    }
+    options.timestamps = args.json;
+    options.usage = !args.json && ui.stdout_is_terminal();
+    options
+}
+
 fn json_row(session: &Session, drawing: &Drawing, place: &Place) -> Vec<u8> {
     let ix = place.entry;
     let entry = session.entry(ix);
+    let searched = !drawing.words().is_empty();
     Object::new()
         .text_or_null("id", (!entry.id.is_empty()).then(|| session.id(ix)).as_ref())
         .text_or_null("parentId", session.parent_id(ix).as_ref())
@@ -138,151 +167,17 @@ fn json_row(session: &Session, drawing: &Drawing, place: &Place) -> Vec<u8> {
         .bool("active", drawing.is_active(ix))
         .bool("leaf", drawing.is_leaf(ix))
         .text("text", &drawing.text(ix))
+        .with(searched.then(|| hit_json(drawing, ix)), |row, hit| row.json("match", &hit))
         .finish()
 }
 
-/// Whether a bar passes at each of the levels above the row being drawn, of which only the first
-/// [`MOST_LEVELS`] are ever shown.
-#[derive(Clone, Copy, Default)]
-struct Bars(u32);
-
-impl Bars {
-    fn pass(self, level: usize) -> bool {
-        self.0 >> level & 1 == 1
-    }
-
-    /// What stood deeper than the row has ended.
-    fn enter(&mut self, place: &Place) {
-        let levels = place.depth as usize - usize::from(place.connector);
-        self.0 &= !u32::MAX.checked_shl(levels as u32).unwrap_or(0);
-    }
-
-    /// Siblings that follow are led to past the rows between.
-    fn leave(&mut self, place: &Place) {
-        if place.connector && !place.last {
-            self.0 |= 1_u32.checked_shl(place.depth - 1).unwrap_or(0);
-        }
-    }
-}
-
-/// Draws rows, one after the other.
-struct Painter<'a> {
-    session: &'a Session,
-    drawing: &'a Drawing<'a>,
-    styles: Styles,
-    glyphs: Glyphs,
-    /// Columns of the terminal; rows are whole without one.
-    width: Option<usize>,
-    most_levels: usize,
-    id_width: usize,
-    show_ids: bool,
-    marked: Position,
-}
-
-impl<'a> Painter<'a> {
-    fn new(args: &Args, ui: &Ui, drawing: &'a Drawing<'a>) -> Self {
-        let (session, width) = (drawing.session, ui.width());
-        // Half of a narrow terminal stays for the text, as in oh-my-pi.
-        let levels = |width: usize| (width.saturating_sub((width / 2).max(24) + 4) / 3).max(1);
-        let ids = drawing.places.iter().map(|place| session.entry(place.entry).id.len as usize);
-        Painter {
-            session,
-            drawing,
-            styles: ui.styles,
-            glyphs: if args.ascii { Glyphs::ASCII } else { Glyphs::UNICODE },
-            width,
-            most_levels: width.map_or(MOST_LEVELS, levels).min(MOST_LEVELS),
-            id_width: ids.max().unwrap_or(0).min(ID_COLUMNS),
-            show_ids: !args.no_ids,
-            marked: drawing.marked(),
-        }
-    }
-
-    fn paint(&self, times: Option<Clock>, ui: &mut Ui) -> Result<(), Failure> {
-        let places = &self.drawing.places;
-        // Each stretch of rows is drawn by itself, so the bars at its start must be known.
-        let mut bars = Bars::default();
-        let mut starts = Vec::new();
-        for (at, place) in places.iter().enumerate() {
-            if at % STRETCH == 0 {
-                starts.push(bars);
-            }
-            bars.enter(place);
-            bars.leave(place);
-        }
-        let draw = |rows: &mut Rows, stretch: Range<usize>| {
-            let mut bars = starts[stretch.start / STRETCH];
-            for place in &places[stretch] {
-                bars.enter(place);
-                self.row(place, bars, rows);
-                bars.leave(place);
-            }
-        };
-        let pen = Rows::new(self.width, self.glyphs.ellipsis, times);
-        let mut pens = pens(pen, places.len(), ui.processors());
-        draw_stretches(&mut pens, places.len(), &draw, ui.stdout()).map_err(Failure::output)
-    }
-
-    fn row(&self, place: &Place, bars: Bars, rows: &mut Rows) {
-        let ix = place.entry;
-        let dim = self.styles.dim;
-        rows.begin();
-        if self.show_ids {
-            push_visible(&mut rows.part, &self.session.id(ix).to_string_lossy());
-            let pad = self.id_width.saturating_sub(columns(&rows.part)) + 2;
-            rows.part.extend(std::iter::repeat_n(' ', pad));
-            rows.put_part(dim);
-        }
-        if let Some(clock) = &rows.clock {
-            clock.push(&mut rows.part, self.session.entry(ix).time_ms);
-            rows.part.push_str("  ");
-            rows.put_part(dim);
-        }
-        self.prefix(place, bars, &mut rows.part);
-        rows.put_part(dim);
-        if self.drawing.is_active(ix) {
-            rows.put(self.glyphs.bullet, self.styles.active);
-        }
-        if let Some(label) = self.drawing.label(ix) {
-            rows.part.push('[');
-            push_visible(&mut rows.part, &label.to_string_lossy());
-            rows.part.push_str("] ");
-            rows.put_part(self.styles.label);
-        }
-        let mark = if self.marked == Some(ix) { format!("  {}", self.glyphs.leaf) } else { String::new() };
-        let cycle =
-            if self.session.entry(ix).flags.has(Flags::IN_CYCLE) { "  (cycle of parents)" } else { "" };
-        let marks = columns(&mark) + columns(cycle);
-        // The leaf's mark stays in sight when the text does not fit.
-        let marked = rows.left.is_none_or(|left| left > marks);
-        rows.left = rows.left.map(|left| if marked { left - marks } else { left });
-        push_visible(&mut rows.part, &self.drawing.text(ix).to_string_lossy());
-        rows.put_part(row_style(self.session, ix, &self.styles));
-        if marked {
-            rows.left = None;
-            rows.put(&mark, self.styles.active);
-            rows.put(cycle, self.styles.error);
-        }
-        rows.end();
-    }
-
-    /// Bars and connector. Levels beyond the most that are shown become one mark.
-    fn prefix(&self, place: &Place, bars: Bars, out: &mut String) {
-        let depth = place.depth as usize;
-        let connector = match (place.connector, place.last) {
-            (true, true) => self.glyphs.corner,
-            (true, false) => self.glyphs.tee,
-            (false, _) => "",
-        };
-        let above = depth - usize::from(place.connector);
-        let shown = above.min(self.most_levels - usize::from(place.connector));
-        for level in 0..shown {
-            *out += if bars.pass(level) { self.glyphs.bar } else { "   " };
-        }
-        if shown < above {
-            *out += self.glyphs.ellipsis;
-            out.push(' ');
-        }
-        *out += connector;
-    }
+/// Where the words were found; `null` where only the agent's own search finds the row.
+fn hit_json(drawing: &Drawing, ix: EntryIx) -> Vec<u8> {
+    let Some(hit) = drawing.hit(ix) else { return b"null".to_vec() };
+    Object::new()
+        .str("field", &hit.field)
+        .number("start", hit.range.start as f64)
+        .number("end", hit.range.end as f64)
+        .str("snippet", &hit.snippet.text)
+        .finish()
 }

@@ -191,9 +191,26 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// Whether such entries change a setting from here on, or what the model sees of others.
+    pub fn is_setting(self) -> bool {
+        matches!(
+            self,
+            Kind::ModelChange
+                | Kind::ThinkingLevelChange
+                | Kind::ContextEdit
+                | Kind::ActiveToolsChange
+                | Kind::ServiceTierChange
+                | Kind::TtsrInjection
+                | Kind::SessionInit
+                | Kind::ModeChange
+        )
+    }
+}
+
 /// Facts about a body that the pass notes, so that it need not be read again for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u8);
+pub struct Flags(u16);
 
 impl Flags {
     /// `message.content` is missing or `null`.
@@ -216,6 +233,12 @@ impl Flags {
 
     /// The entry had no `id` at all.
     pub const NO_ID_KEY: Flags = Flags(128);
+
+    /// A turn, a tool or a command that ended with an error.
+    pub const FAILED: Flags = Flags(256);
+
+    /// A turn or a command that the user stopped.
+    pub const ABORTED: Flags = Flags(512);
 
     /// Whether all of `other` are set.
     pub fn has(self, other: Flags) -> bool {

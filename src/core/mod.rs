@@ -14,6 +14,9 @@ pub mod stores;
 pub mod store;
 
 pub mod entry;
+pub mod fields;
+pub mod search;
+
 pub mod index;
 
 pub mod digest;
@@ -23,9 +26,7 @@ pub mod lines;
 pub mod stretches;
 
 pub mod content;
-pub mod fields;
 pub mod record;
-pub mod search;
 
 pub mod labels;
 pub mod reference;

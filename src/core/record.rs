@@ -57,6 +57,10 @@ pub struct MessageFacts<'a> {
     /// oh-my-pi: why a turn ended, and whether it was tried again.
     pub error_id: Option<Raw<'a>>,
     pub retry_recovery: Option<Raw<'a>>,
+    /// How a tool or a command ended.
+    pub is_error: Option<Raw<'a>>,
+    pub exit_code: Option<Raw<'a>>,
+    pub cancelled: Option<Raw<'a>>,
 }
 
 /// `message.content`.
@@ -157,6 +161,9 @@ fn message<'a>(
             b"toolName" => facts.tool_name = Some(value(scanner)?),
             b"errorId" => facts.error_id = Some(value(scanner)?),
             b"retryRecovery" => facts.retry_recovery = Some(value(scanner)?),
+            b"isError" => facts.is_error = Some(value(scanner)?),
+            b"exitCode" => facts.exit_code = Some(value(scanner)?),
+            b"cancelled" => facts.cancelled = Some(value(scanner)?),
             _ => scanner.skip_value()?,
         }
         Ok(())

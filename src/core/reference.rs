@@ -122,6 +122,13 @@ pub fn resolve(session: &Session, reference: &str) -> Result<Position, Reference
     Ok(place)
 }
 
+/// Whether a string is one of the forms of a reference other than an id or a label: no label that reads
+/// so could be used.
+pub fn is_form(name: &str) -> bool {
+    let prefixed = [":", "id:", "label:"].iter().any(|prefix| name.starts_with(prefix));
+    prefixed || matches!(name, "@" | "root") || split(name).is_some()
+}
+
 /// A reference without suffixes; `None` where it names nothing.
 fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Position>, ReferenceError> {
     if name == "@" {
@@ -287,6 +294,16 @@ mod tests {
             ("@~0", Some(5)),
         ] {
             assert_eq!(named(reference), Ok(expected), "{reference}");
+        }
+    }
+
+    #[test]
+    fn forms_are_no_names() {
+        for form in ["@", "root", ":12", ":x", "id:a", "label:", "a^", "a~", "a~3", "a^{user}", "^"] {
+            assert!(is_form(form), "{form}");
+        }
+        for name in ["a", "@done", "rooted", "a~b", "x^y", "{a}", "a:12", "~/x"] {
+            assert!(!is_form(name), "{name}");
         }
     }
 

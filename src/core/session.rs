@@ -8,6 +8,7 @@ use super::dialect::Dialect;
 use super::digest::Digest;
 use super::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
 use super::index::IdIndex;
+use super::search::Found;
 use super::text::Text;
 
 /// How a file stores its tree.
@@ -60,8 +61,21 @@ pub struct ToolCall {
     pub entry: EntryIx,
     /// The call's id.
     pub id: Slice,
+    /// The tool, where rows are for people: then `row` says what it does.
+    pub name: Slice,
     /// What the row of its result says.
     pub row: Slice,
+    /// Where a path is in the row: its start and its end in bytes.
+    pub path: (u16, u16),
+}
+
+/// What turns of the model used.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Tokens, read from and written to the cache among them.
+    pub tokens: f64,
+    /// Their price in dollars.
+    pub cost: f64,
 }
 
 /// A tool result, noted where rows were asked for.
@@ -152,12 +166,16 @@ pub struct Session {
     pub tool_calls: Vec<ToolCall>,
     /// Tool results in file order, where rows were asked for.
     pub tool_results: Vec<ToolResult>,
+    /// What all turns of the model used, where asked for.
+    pub usage: Usage,
     /// Names that are none of the known, in file order.
     pub other_names: Vec<OtherName>,
     /// The `timestamp` of each entry as written, where asked for.
     pub timestamps: Vec<Slice>,
     /// What a search looks through in each entry, where asked for.
     pub searchable: Vec<Slice>,
+    /// What a search found in everything that an entry says, in file order, where asked for.
+    pub found: Vec<(EntryIx, Found)>,
     /// Where each entry's `message` stands in its line, where asked for.
     pub messages: Vec<InLine>,
     /// What a list of sessions shows of it, where asked for.
@@ -223,6 +241,12 @@ impl Session {
     /// The `timestamp` of an entry as written, where timestamps were kept and it has one.
     pub fn timestamp(&self, ix: EntryIx) -> Option<Text<'_>> {
         self.timestamps.get(ix.at()).filter(|slice| !slice.is_empty()).map(|&slice| self.text(slice))
+    }
+
+    /// Where the words that were looked for are in an entry, where any of them is.
+    pub fn found(&self, ix: EntryIx) -> Option<&Found> {
+        let at = self.found.binary_search_by_key(&ix, |&(entry, _)| entry).ok()?;
+        Some(&self.found[at].1)
     }
 
     /// Where the `message` of an entry stands in the file, where that was asked for and there is one.

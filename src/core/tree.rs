@@ -159,8 +159,10 @@ pub fn active(session: &Session, leaf: Option<EntryIx>) -> Vec<bool> {
 pub struct Place {
     /// The entry.
     pub entry: EntryIx,
-    /// Display indent, in levels of three columns.
+    /// Display indent as the agents count it, in levels.
     pub depth: u32,
+    /// How many branch points are above it: the levels that are drawn.
+    pub level: u32,
     /// Whether a connector leads to it: its visible parent branches.
     pub connector: bool,
     /// Whether it is the last of its siblings.
@@ -184,6 +186,7 @@ pub fn layout(session: &Session, tree: &Tree, is_active: &[bool], is_visible: &[
     let branches: Vec<bool> = children.iter().map(|&count| count > 1).collect();
     let mut indent = vec![0_u32; session.entries.len()];
     let mut just_branched = vec![false; session.entries.len()];
+    let mut levels = vec![0_u32; session.entries.len()];
     order
         .into_iter()
         .map(|ix| {
@@ -192,7 +195,7 @@ pub fn layout(session: &Session, tree: &Tree, is_active: &[bool], is_visible: &[
                 roots -= 1;
                 *place = u32::from(many_roots);
                 just_branched[ix.at()] = many_roots;
-                return Place { entry: ix, depth: 0, connector: false, last: roots == 0 };
+                return Place { entry: ix, depth: 0, level: 0, connector: false, last: roots == 0 };
             };
             // Under a branch point one level deeper, and so is the first below it, to group it.
             let connector = branches[parent.at()];
@@ -201,8 +204,12 @@ pub fn layout(session: &Session, tree: &Tree, is_active: &[bool], is_visible: &[
             indent[ix.at()] = above + u32::from(deeper);
             just_branched[ix.at()] = connector;
             children[parent.at()] -= 1;
+            // What follows one of several roots is set in, so that the next root is seen.
+            let below_root = many_roots && ancestor[parent.at()].is_none();
+            levels[ix.at()] = levels[parent.at()] + u32::from(connector || below_root);
             Place {
                 entry: ix,
+                level: levels[ix.at()],
                 depth: indent[ix.at()].saturating_sub(u32::from(many_roots)),
                 connector,
                 last: children[parent.at()] == 0,

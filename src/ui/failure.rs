@@ -1,6 +1,6 @@
 //! The error type and the table of exit codes.
 
-use super::visible::visible;
+use super::visible::{escaped_json, visible};
 use crate::core::load::LoadError;
 use crate::core::reference::ReferenceError;
 use crate::core::store::{Plain, StoreError};
@@ -209,7 +209,7 @@ impl Failure {
             hint: self.hint.as_deref(),
             exit: self.exit.code(),
         };
-        serde_json::to_string(&Report { error }).expect("strings and numbers can be written")
+        escaped_json(&serde_json::to_string(&Report { error }).expect("strings and numbers can be written"))
     }
 
     /// Returns how the command ends.

@@ -12,8 +12,10 @@ mod rows;
 pub use clock::Clock;
 pub use failure::{Exit, Failure};
 pub use progress::Progress;
-pub use rows::{Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, pens, styled};
-pub use visible::{push_visible, visible, visible_lines};
+pub use rows::{
+    Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, fitted_styled, pens, styled,
+};
+pub use visible::{is_plain, push_visible, visible, visible_lines};
 
 use crate::core::store::{Committed, SessionFile};
 use crate::options::GlobalArgs;

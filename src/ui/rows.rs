@@ -28,8 +28,12 @@ pub struct Styles {
     pub error: Style,
     /// Summaries.
     pub summary: Style,
-    /// Search matches.
+    /// Tools.
+    pub tool: Style,
+    /// What was searched for.
     pub hit: Style,
+    /// Names.
+    pub bold: Style,
 }
 
 impl Styles {
@@ -51,7 +55,9 @@ impl Styles {
             assistant: Style::new().green(),
             error: Style::new().red(),
             summary: Style::new().magenta(),
+            tool: Style::new().dimmed(),
             hit: Style::new().red().bold(),
+            bold: Style::new().bold(),
         }
     }
 }
@@ -69,19 +75,41 @@ pub struct Glyphs {
     pub bullet: &'static str,
     /// Follows the leaf.
     pub leaf: &'static str,
-    /// Replaces text that was cut off.
+    /// Stands behind the row above the leaf, where that is not shown.
+    pub hidden_leaf: &'static str,
+    /// Stands before several rows that are drawn as one.
+    pub fold: &'static str,
+    /// Stands between facts.
+    pub dot: &'static str,
+    /// Stands for what was cut off.
     pub ellipsis: &'static str,
 }
 
 impl Glyphs {
-    /// The glyphs that pi uses.
-    pub const UNICODE: Glyphs =
-        Glyphs {
-            tee: "├─ ", corner: "└─ ", bar: "│  ", bullet: "• ", leaf: "← active", ellipsis: "…"
-        };
-    /// Glyphs in ASCII only.
-    pub const ASCII: Glyphs =
-        Glyphs { tee: "|- ", corner: "`- ", bar: "|  ", bullet: "* ", leaf: "<- active", ellipsis: "..." };
+    /// As pi draws.
+    pub const UNICODE: Glyphs = Glyphs {
+        tee: "├─ ",
+        corner: "└─ ",
+        bar: "│  ",
+        bullet: "• ",
+        leaf: "← active",
+        hidden_leaf: "← active below, not shown",
+        fold: "⋯ ",
+        dot: " · ",
+        ellipsis: "…",
+    };
+    /// Without anything beyond ASCII.
+    pub const ASCII: Glyphs = Glyphs {
+        tee: "|- ",
+        corner: "`- ",
+        bar: "|  ",
+        bullet: "* ",
+        leaf: "<- active",
+        hidden_leaf: "<- active below, not shown",
+        fold: "... ",
+        dot: " - ",
+        ellipsis: "...",
+    };
 }
 
 /// A buffer in which rows are drawn, one after the other.
@@ -100,12 +128,37 @@ pub struct Rows {
     pub part: String,
     /// Formats the times of the rows, if they have any.
     pub clock: Option<Clock>,
+    /// The date of the row before, which is not repeated.
+    date: String,
 }
 
 impl Rows {
     /// Returns an empty buffer.
     pub fn new(width: Option<usize>, ellipsis: &'static str, clock: Option<Clock>) -> Rows {
-        Rows { text: String::new(), width, left: width, ellipsis, start: 0, part: String::new(), clock }
+        let (text, part, date) = (String::new(), String::new(), String::new());
+        Rows { text, width, left: width, ellipsis, start: 0, part, clock, date }
+    }
+
+    /// Forgets the date of the row before, or takes that of a time for it: where a stretch of rows begins.
+    pub fn follow(&mut self, time_ms: Option<i64>) {
+        self.date = match (&self.clock, time_ms) {
+            (Some(clock), Some(time_ms)) => date_of(&clock.text(time_ms)).to_owned(),
+            _ => String::new(),
+        };
+    }
+
+    /// Appends a time to the part: its date only where the row before has another.
+    pub fn push_time(&mut self, time_ms: i64) {
+        let Some(clock) = &self.clock else { return };
+        let time = clock.text(time_ms);
+        let date = date_of(&time);
+        if date == self.date {
+            self.part.extend(std::iter::repeat_n(' ', date.len()));
+            self.part.push_str(&time[date.len()..]);
+        } else {
+            self.part.push_str(&time);
+            self.date = date.to_owned();
+        }
     }
 
     /// Starts a row.
@@ -184,6 +237,11 @@ pub fn pens(pen: Rows, count: usize, processors: usize) -> Vec<Rows> {
     vec![pen; if count > STRETCH { processors.max(1) } else { 1 }]
 }
 
+/// The date of a time such as `2026-01-31 12:00`.
+fn date_of(time: &str) -> &str {
+    &time[..time.find(' ').unwrap_or(0)]
+}
+
 fn push_styled(out: &mut String, text: &str, style: Style) {
     if style == Style::default() {
         out.push_str(text);
@@ -205,7 +263,72 @@ pub fn columns(text: &str) -> usize {
     if is_plain(text) { text.len() } else { text.width() }
 }
 
-/// Returns the text cut to `columns`, with an ellipsis if anything was cut off.
+/// A text whose `path` is cut in its middle, so that it fits into `columns`: the file's name and what is
+/// behind it stay. Where there is no room for that, the text is cut at its end.
+pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &str) -> String {
+    let whole = self::columns(text);
+    let (before, after) = (&text[..path.start], &text[path.end..]);
+    let path = &text[path];
+    let room = columns.saturating_sub(self::columns(before) + self::columns(after) + ellipsis.width());
+    let name = path.rfind('/').unwrap_or(0);
+    if whole <= columns || room < self::columns(&path[name..]).min(12) {
+        return fitted(text, columns, ellipsis);
+    }
+    // A third for where it begins, unless the name needs it.
+    let head = (room / 3).min(room.saturating_sub(self::columns(&path[name..])));
+    let head = &path[..end_at(path.graphemes(true), head)];
+    let tail = path.len() - end_at(path.graphemes(true).rev(), room - self::columns(head));
+    let tail = &path[tail..];
+    // Folders are whole where that leaves enough.
+    let cut = tail.find('/').filter(|&at| at < tail.rfind('/').unwrap_or(0) + 1 && at < 12).unwrap_or(0);
+    let head = head.rfind('/').map_or(head, |at| &head[..=at]);
+    format!("{before}{head}{ellipsis}{}{after}", &tail[cut..])
+}
+
+/// The same for a text with colours, which take no columns and are ended where the text is cut.
+pub fn fitted_styled(text: &str, columns: usize, ellipsis: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut colours = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('\u{1b}') {
+        plain.push_str(&rest[..at]);
+        let end = rest[at..].find('m').map_or(rest.len(), |end| at + end + 1);
+        colours.push((plain.len(), &rest[at..end]));
+        rest = &rest[end..];
+    }
+    plain.push_str(rest);
+    if self::columns(&plain) <= columns {
+        return text.to_owned();
+    }
+    let cut = fitted(&plain, columns, ellipsis);
+    let kept = cut.len() - if cut.ends_with(ellipsis) { ellipsis.len() } else { 0 };
+    let mut out = String::new();
+    let mut done = 0;
+    let mut is_styled = false;
+    for (at, colour) in colours.into_iter().take_while(|(at, _)| *at < kept) {
+        out.push_str(&cut[done..at]);
+        out.push_str(colour);
+        done = at;
+        is_styled = colour != "\u{1b}[0m" && colour != "\u{1b}[39m" && colour != "\u{1b}[m";
+    }
+    out.push_str(&cut[done..]);
+    out.push_str(if is_styled { "\u{1b}[0m" } else { "" });
+    out
+}
+
+/// The bytes that fit into `columns`.
+fn end_at<'a>(graphemes: impl Iterator<Item = &'a str>, columns: usize) -> usize {
+    let mut left = columns;
+    let fits = |grapheme: &&str| {
+        let width = grapheme.width();
+        let fits = width <= left;
+        left = left.saturating_sub(width);
+        fits
+    };
+    { graphemes }.take_while(fits).map(str::len).sum()
+}
+
+/// The text cut to `columns`, with a mark where something was cut off.
 pub fn fitted(text: &str, columns: usize, ellipsis: &str) -> String {
     if self::columns(text) <= columns {
         return text.to_owned();
@@ -233,5 +356,28 @@ mod tests {
         assert_eq!(fitted("abcdef", 4, "…"), "abc…");
         assert_eq!(fitted("日本語", 4, "…"), "日…");
         assert_eq!(fitted("abc", 0, "…"), "");
+    }
+
+    #[test]
+    fn paths_are_cut_in_their_middle() {
+        let path = "src/commands/deeply/nested/tree_rows.rs";
+        let cut = |text: &str, columns| {
+            let start = text.find("src").unwrap();
+            fitted_path(text, start..start + path.len(), columns, "…")
+        };
+        let read = format!("{path}:5-14");
+        assert_eq!(cut(&read, 60), read);
+        assert_eq!(cut(&read, 36), "src/…/nested/tree_rows.rs:5-14");
+        assert_eq!(cut(&read, 26), "src/…/tree_rows.rs:5-14");
+        assert_eq!(cut(&read, 19), "…/tree_rows.rs:5-14");
+        assert_eq!(cut(&format!("/a b/ in {path}"), 30), "/a b/ in src/…/tree_rows.rs");
+        assert_eq!(cut(&read, 9), "src/comm…");
+        for columns in 0..60 {
+            assert!(columns_of(&cut(&read, columns)) <= columns, "{columns}");
+        }
+    }
+
+    fn columns_of(text: &str) -> usize {
+        columns(text)
     }
 }

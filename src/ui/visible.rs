@@ -51,6 +51,21 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Returns JSON with what acts on a terminal escaped as `\\u202e` is: the value stays the same.
+pub fn escaped_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            c if acts(c) => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 fn push(out: &mut String, c: char) {
     match c {
         '\n' | '\t' => out.push(' '),

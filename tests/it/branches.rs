@@ -12,26 +12,26 @@ fn the_newest_first() {
     let s = Sandbox::with(&["tour.jsonl", TWO, "omp.jsonl"]);
     assert_snapshot!(s.unchanged("branches ./tour.jsonl"), @"
        id         age  entries  tokens  last question
-    *  2f5dc03e  1 mo       13    1541  [green] user: Now a line for the changelog, for people who don't read code.
-       5c07d14b  1 mo        8    3540  user: Hm. What would you do instead?
+    *  2f5dc03e  1 mo       13    1.5k  [green] Now a line for the changelog, for people who don't read code.
+       5c07d14b  1 mo        8    3.5k  Hm. What would you do instead?
     ");
     assert_snapshot!(s.unchanged("branches --json ./tour.jsonl"), @r#"
-    {"id":"2f5dc03e","label":"green","text":"user: Now a line for the changelog, for people who don't read code.","entries":13,"branchPoint":"f05b1e83","timestamp":"2026-03-14T09:43:54.589Z","tokens":1541,"active":true,"line":32}
-    {"id":"5c07d14b","label":null,"text":"user: Hm. What would you do instead?","entries":8,"branchPoint":"f05b1e83","timestamp":"2026-03-14T09:29:59.589Z","tokens":3540,"active":false,"line":18}
+    {"id":"2f5dc03e","line":32,"timestamp":"2026-03-14T09:43:54.589Z","label":"green","entries":13,"branchPoint":"f05b1e83","tokens":1541,"active":true,"question":{"id":"86e2a1fb","label":null,"text":"Now a line for the changelog, for people who don't read code."}}
+    {"id":"5c07d14b","line":18,"timestamp":"2026-03-14T09:29:59.589Z","label":null,"entries":8,"branchPoint":"f05b1e83","tokens":3540,"active":false,"question":{"id":"ee2b93f5","label":null,"text":"Hm. What would you do instead?"}}
     "#);
     assert_snapshot!(s.unchanged("branches ./two-branches.jsonl"), @"
        id         age  entries  tokens  last question
-    *  1a2b3c07  4 mo        2      31  user: Washi then. How big?
-       1a2b3c05  4 mo        2      31  user: Tissue paper then. How big?
+    *  1a2b3c07  4 mo        2      31  Washi then. How big?
+       1a2b3c05  4 mo        2      31  Tissue paper then. How big?
     ");
     assert_snapshot!(s.unchanged("branches ./omp.jsonl"), @"
        id         age  entries  tokens  last question
-    *  b5c6d7e8  1 mo       12   10380  [skill-prompt]: Look at the EXIF data of c.jpg
+    *  b5c6d7e8  1 mo       12   10.4k  Look at the EXIF data of c.jpg
     ");
-    assert_snapshot!(s.pisess("branches ./tour.jsonl").terminal(60).done(), @"
-       id         age  entries  tokens  last question
-    *  2f5dc03e  1 mo       13    1541  [green] user: Now a lin…
-       5c07d14b  1 mo        8    3540  user: Hm. What would yo…
+    assert_snapshot!(s.pisess("branches ./tour.jsonl").terminal(60).done().text().replace('\u{1b}', "␛"), @"
+       ␛[2mid␛[0m         ␛[2mage␛[0m  ␛[2mentries␛[0m  ␛[2mtokens␛[0m  ␛[2mlast question␛[0m
+    ␛[36m*␛[0m  ␛[2m2f5dc03e␛[0m  ␛[2m1 mo␛[0m       13    1.5k  ␛[33m[green]␛[0m Now a line for…
+       ␛[2m5c07d14b␛[0m  ␛[2m1 mo␛[0m        8    3.5k  Hm. What would you do i…
     ");
 }
 
@@ -50,8 +50,8 @@ fn notes_are_no_branch() {
     s.run("switch ./two-branches.jsonl 1a2b3c05");
     assert_snapshot!(s.run("branches ./two-branches.jsonl"), @"
        id         age  entries  tokens  last question
-       1a2b3c07  4 mo        2      31  [washi] user: Washi then. How big?
-    *  1a2b3c05  4 mo        2      31  [tissue] user: Tissue paper then. How big?
+       1a2b3c07  4 mo        2      31  [washi] Washi then. How big?
+    *  1a2b3c05  4 mo        2      31  [tissue] Tissue paper then. How big?
     ");
 }
 
@@ -61,27 +61,27 @@ fn where_one_stands_in_the_middle_is_a_branch() {
     s.run("switch ./two-branches.jsonl 1a2b3c06");
     assert_snapshot!(s.run("branches ./two-branches.jsonl"), @"
        id         age  entries  tokens  last question
-    *  226b1b5c   now        0      16  user: Which paper for a kite?
-       1a2b3c07  4 mo        2      31  user: Washi then. How big?
-       1a2b3c05  4 mo        2      31  user: Tissue paper then. How big?
+    *  226b1b5c   now        0      16  Which paper for a kite?
+       1a2b3c07  4 mo        2      31  Washi then. How big?
+       1a2b3c05  4 mo        2      31  Tissue paper then. How big?
     ");
     s.run("switch ./two-branches.jsonl 1a2b3c04");
     s.run("switch ./two-branches.jsonl 1a2b3c01");
     assert_snapshot!(s.run("branches ./two-branches.jsonl"), @"
        id         age  entries  tokens  last question
     *  27aa2424   now        0       0
-       1a2b3c07  4 mo        2      31  user: Washi then. How big?
-       1a2b3c05  4 mo        2      31  user: Tissue paper then. How big?
+       1a2b3c07  4 mo        2      31  Washi then. How big?
+       1a2b3c05  4 mo        2      31  Tissue paper then. How big?
     ");
-    assert_snapshot!(s.run("branches --json ./two-branches.jsonl").lines().next().unwrap(), @r#"{"id":"27aa2424","label":null,"text":"","entries":0,"branchPoint":null,"timestamp":"2026-05-04T12:00:00.000Z","tokens":0,"active":true,"line":10}"#);
+    assert_snapshot!(s.run("branches --json ./two-branches.jsonl").lines().next().unwrap(), @r#"{"id":"27aa2424","line":10,"timestamp":"2026-05-04T12:00:00.000Z","label":null,"entries":0,"branchPoint":null,"tokens":0,"active":true,"question":null}"#);
     // An entry that a record names as the leaf.
     let record = r#"{"type":"leaf","id":"l","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:08.000Z","targetId":"1a2b3c06"}"#;
     s.put("record.jsonl", [fixture(TWO), record.into(), b"\n".to_vec()].concat());
     assert_snapshot!(s.run("branches ./record.jsonl"), @"
        id         age  entries  tokens  last question
-       1a2b3c07  4 mo        1      31  user: Washi then. How big?
-    *  1a2b3c06  4 mo        1      21  user: Washi then. How big?
-       1a2b3c05  4 mo        2      31  user: Tissue paper then. How big?
+       1a2b3c07  4 mo        1      31  Washi then. How big?
+    *  1a2b3c06  4 mo        1      21  Washi then. How big?
+       1a2b3c05  4 mo        2      31  Tissue paper then. How big?
     ");
 }
 
@@ -97,7 +97,7 @@ fn of_a_session_without_a_conversation() {
     s.put("notes.jsonl", crate::tree::session(&[note("a", "null"), note("b", "null"), note("c", "\"b\"")]));
     assert_snapshot!(s.unchanged("branches ./notes.jsonl"), @"
        id   age  entries  tokens  last question
-    *  c   4 mo        0       0  [custom: n]
+    *  c   4 mo        0       0  custom: n
     ");
 }
 
@@ -311,17 +311,14 @@ fn a_skills_question_is_what_the_user_typed() {
         )
     };
     for (details, asked) in [
-        (
-            r#"{"name":"release","prompt":"/skill:release 2.3.0\n no tag"}"#,
-            "[skill-prompt]: /skill:release 2.3.0 no tag",
-        ),
-        (r#"{"name":"release","args":"2.3.0"}"#, "[skill-prompt]: /skill:release 2.3.0"),
-        ("{}", "[skill-prompt]: You are a releaser."),
+        (r#"{"name":"release","prompt":"/skill:release 2.3.0\n no tag"}"#, "/skill:release 2.3.0 no tag"),
+        (r#"{"name":"release","args":"2.3.0"}"#, "/skill:release 2.3.0"),
+        ("{}", "You are a releaser."),
     ] {
         let s = Sandbox::new();
         s.put("s.jsonl", format!("{header}\n{}\n{of_omp}\n", prompt(details)));
         let json: Value = serde_json::from_str(&s.run("branches --json ./s.jsonl")).unwrap();
-        assert_eq!(json["text"], asked, "{json}");
+        assert_eq!(json["question"]["text"], asked, "{json}");
         assert!(s.run("branches ./s.jsonl").contains(asked));
     }
 }

@@ -89,7 +89,7 @@ fn a_row_for_each_finding() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&[&user("a", ""), &user("b", "gone")]));
     assert_snapshot!(s.unchanged("check --json ./s.jsonl"), @r#"
-    {"path":"./s.jsonl","line":3,"entry":"b","severity":"warning","kind":"missing-parent","message":"its parent \"gone\" is not in the file","consequence":"the session opens short: the path ends here, and what came before is not seen","repairable":false,"fix":null}
+    {"path":"./s.jsonl","line":3,"id":"b","severity":"warning","kind":"missing-parent","message":"its parent \"gone\" is not in the file","consequence":"the session opens short: the path ends here, and what came before is not seen","repairable":false,"fix":null}
     2> pisess: 1 session checked: 0 errors, 1 warning, 0 notes
     exit 1
     "#);
@@ -266,7 +266,7 @@ fn every_hazard_is_told() {
     duplicate-keys-v2: 0 1 note old-version
     empty: 2 {"error":{"kind":"session","message":"./h.jsonl: the file is empty","path":"./h.jsonl","line":null,"hint":"an agent writes the header with the first message","exit":2}}
     empty-header-id: 0 
-    empty-parent: 0 3 note several-roots
+    empty-parent: 1 3 warning several-roots
     forward-parent: 0 3 note forward-parent
     fused-lines: 1 3 error fused-line*
     garbage-then-header: 1 1 error malformed-line*

@@ -10,22 +10,22 @@ fn keeps_from_an_entry() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c03  • [label: start]
-    1a2b3c06  ├─ • user: Washi then. How big?
-    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?
-    1a2b3c05        assistant: Half a metre; larger ones tear.
+    1a2b3c03  • label: start
+    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4 mo)
+    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.run("compact ./two-branches.jsonl --first-kept 1a2b3c06 --summary 'They chose a paper.'"), @"226b1b5c");
     assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c03  • [label: start]
-    1a2b3c06  ├─ • user: Washi then. How big?
-    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.
-    226b1b5c  │     • [compaction: 0k tokens]  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?
-    1a2b3c05        assistant: Half a metre; larger ones tear.
+    1a2b3c03  • label: start
+    1a2b3c06  ├─ • user: Washi then. How big?  (3 entries, now)
+    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  │  • compaction: 0k tokens · They chose a paper.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"They chose a paper.","firstKeptEntryId":"1a2b3c06","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}"#);
     assert_snapshot!(s.run("context ./two-branches.jsonl --as text"), @"
@@ -282,21 +282,21 @@ fn in_an_oh_my_pi_file() {
     assert!(s.bytes("omp.jsonl").starts_with(&fixture("omp.jsonl")));
     assert_snapshot!(s.text("omp.jsonl").lines().last().unwrap(), @r#"{"type":"compaction","id":"226b1b5c","parentId":"d7e8f90a","timestamp":"2026-05-04T12:00:00.000Z","summary":"Photos are sorted.","firstKeptEntryId":"93a4b5c6","tokensBefore":10380,"details":{"readFiles":[],"modifiedFiles":[]}}"#);
     assert_snapshot!(s.run("tree ./omp.jsonl --filter all"), @"
-    0a1b2c3d  • [model: anthropic/claude-sonnet-4-5]
-    1b2c3d4e  • [thinking: high]
+    0a1b2c3d  • model: anthropic/claude-sonnet-4-5
+    1b2c3d4e  • thinking: high
     2c3d4e5f  • user: Sort the photos by year
     3d4e5f60  • assistant: I'll list them first.
-    4e5f6071  • [glob: ~/photos/**]
+    4e5f6071  • glob: **
     5f607182  • assistant: One has no year in its path: c.jpg.
-    60718293  • [skill-prompt]: Look at the EXIF data of c.jpg
-    718293a4  • assistant: (no content)
-    8293a4b5  • [bash: exiftool -CreateDate /home/u/photos/c.jpg]
+    60718293  • skill-prompt: Look at the EXIF data of c.jpg
+    718293a4  • assistant: (calls bash)
+    8293a4b5  • bash: exiftool -CreateDate /home/u/photos/c.jpg
     93a4b5c6  • assistant: It is from 2021.
-    a4b5c6d7  • [mode: plan]
-    b5c6d7e8  • [service tier: openai:priority]
-    c6d7e8f9  • [title: Photos by year]
-    d7e8f90a  • [custom: session_exit]
-    226b1b5c  • [compaction: 10k tokens]  ← active
+    a4b5c6d7  • mode: plan
+    b5c6d7e8  • service tier: openai:priority
+    c6d7e8f9  • title: Photos by year
+    d7e8f90a  • custom: session_exit
+    226b1b5c  • compaction: 10k tokens · Photos are sorted.  ← active
     ");
 }
 

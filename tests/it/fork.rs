@@ -9,11 +9,11 @@ fn the_path_to_the_leaf() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c03  • [label: start]
-    1a2b3c06  ├─ • user: Washi then. How big?
-    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?
-    1a2b3c05        assistant: Half a metre; larger ones tear.
+    1a2b3c03  • label: start
+    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4 mo)
+    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.run("fork ./two-branches.jsonl"), @"./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl");
     assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"));
@@ -31,7 +31,7 @@ fn the_path_to_the_leaf() {
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c06  • user: Washi then. How big?
     1a2b3c07  • assistant: A metre and more, with a bamboo spar.
-    27aa2424  • [label: start]  ← active
+    27aa2424  • label: start  ← active
     ");
 }
 
@@ -47,7 +47,7 @@ fn the_path_to_an_entry() {
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c04  • user: Tissue paper then. How big?
     1a2b3c05  • assistant: Half a metre; larger ones tear.
-    27aa2424  • [label: start]  ← active
+    27aa2424  • label: start  ← active
     ");
 }
 
@@ -79,7 +79,7 @@ fn before_a_user_message_gives_its_text() {
     assert_snapshot!(s.run(&format!("tree ./{NEW} --filter all")), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    27aa2424  • [label: start]  ← active
+    27aa2424  • label: start  ← active
     ");
     assert_snapshot!(s.run("fork --before --json ./two-branches.jsonl 1a2b3c04 -o ./other.jsonl"), @r#"{"path":"./other.jsonl","action":"create","dryRun":false,"written":[{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"},{"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"Which paper for a kite?"}},{"type":"message","id":"1a2b3c02","parentId":"1a2b3c01","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Tissue paper is light, washi is strong."}],"stopReason":"stop"}},{"type":"label","id":"27aa2424","parentId":"1a2b3c02","timestamp":"2026-01-01T00:00:03.000Z","targetId":"1a2b3c01","label":"start"}],"editorText":"Tissue paper then. How big?"}"#);
 }
@@ -117,21 +117,21 @@ fn labels_keep_the_agents_order_and_times() {
     assert_snapshot!(s.run(&format!("tree ./{NEW}")), @r#"
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
     c25f81e7  • assistant: I'll look for where the waiting time is computed.
-    9e04b3d8  • [grep: /fn departs_in/ in ~/code/ferry/src]
-    e8830b5a  • [read: ~/code/ferry/src/clock.rs:35-64]
+    9e04b3d8  • grep: /fn departs_in/ in src
+    e8830b5a  • read: src/clock.rs:35-64
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    90f6a3e8  • [branch summary]: The user explored a different conversation branch before returning here. Summary of that exploration:  ## Goal Make `departs_in` right across midnight.  ## Progress ### Done - [x] Tried `rem_euclid(14
+    90f6a3e8  • branch summary: Make `departs_in` right across midnight.
     3de1b752  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
     c8a45f06  • assistant: So the result lies within half a day either way.
-    1b72ce9d  • [edit: ~/code/ferry/src/clock.rs]
-    fa39d058  • [bash: cargo test --quiet]
+    1b72ce9d  • edit: src/clock.rs
+    fa39d058  • bash: cargo test --quiet
     648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
     b5d60e41  • user: Good. Please add a test for exactly that evening.
-    e19c4d07  • [write: ~/code/ferry/tests/midnight.rs]
+    e19c4d07  • write: tests/midnight.rs
     42b8f65a  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    dc705e93  • [compaction: 12k tokens]
+    dc705e93  • compaction: 12k tokens · Make waiting times right across midnight in `ferry`.
     86e2a1fb  • user: Now a line for the changelog, for people who don't read code.
-    2f5dc03e  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
+    2f5dc03e  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active below, not shown
     "#);
 }
 
@@ -219,11 +219,11 @@ fn of_an_older_file_is_of_version_three() {
     assert_snapshot!(s.run(&format!("tree ./{NEW} --filter all")), @"
     4c411fb5  • user: When should I sow carrots?
     c307e4fd  • assistant: From March on, when the soil is no longer cold.
-    1858c9d3  • [custom]
+    1858c9d3  • custom
     cb26a1f8  • user: And beans?
     ac4bd0d1  • assistant: Mid-May, after the last frost.
-    c24d8cb7  • [compaction: 2k tokens]
-    80b80871  • [thinking: medium]
+    c24d8cb7  • compaction: 2k tokens · Carrots from March, beans from mid-May.
+    80b80871  • thinking: medium
     f55275d5  • user: Make me a calendar.
     cebfaa52  • assistant: March: carrots. May: beans.  ← active
     ");
@@ -332,42 +332,42 @@ fn a_subtree_with_the_path_above_it() {
     assert_snapshot!(s.run("tree ./tour-part.jsonl --no-ids"), @r#"
     • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
     • assistant: I'll look for where the waiting time is computed.
-    • [grep: /fn departs_in/ in ~/code/ferry/src]
-    • [read: ~/code/ferry/src/clock.rs:35-64]
+    • grep: /fn departs_in/ in src
+    • read: src/clock.rs:35-64
     • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    • [branch summary]: The user explored a different conversation branch before returning here. Summary of that exploration:  ## Goal Make `departs_in` right across midnight.  ## Progress ### Done - [x] Tried `rem_euclid(14
+    • branch summary: Make `departs_in` right across midnight.
     • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
     • assistant: So the result lies within half a day either way.
-    • [edit: ~/code/ferry/src/clock.rs]
-    • [bash: cargo test --quiet]
+    • edit: src/clock.rs
+    • bash: cargo test --quiet
     • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
     • user: Good. Please add a test for exactly that evening.
-    • [write: ~/code/ferry/tests/midnight.rs]
+    • write: tests/midnight.rs
     • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    • [compaction: 12k tokens]
+    • compaction: 12k tokens · Make waiting times right across midnight in `ferry`.
     • user: Now a line for the changelog, for people who don't read code.
-    • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
+    • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active below, not shown
     "#);
     // The leaf is not in there: the last entry of the file that is.
     s.run("fork --subtree ./tour.jsonl 3ac9d7e4 -o ./other-part.jsonl");
     assert_snapshot!(s.run("tree ./other-part.jsonl --filter all"), @r#"
-    4f1c02a9  • [model: claude-sonnet-4-5]
-    b7e3d510  • [thinking: low]
+    4f1c02a9  • model: claude-sonnet-4-5
+    b7e3d510  • thinking: low
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
     c25f81e7  • assistant: I'll look for where the waiting time is computed.
-    9e04b3d8  • [grep: /fn departs_in/ in ~/code/ferry/src]
-    61a7f2cc  • assistant: (no content)
-    e8830b5a  • [read: ~/code/ferry/src/clock.rs:35-64]
+    9e04b3d8  • grep: /fn departs_in/ in src
+    61a7f2cc  • assistant: (calls read)
+    e8830b5a  • read: src/clock.rs:35-64
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
     3ac9d7e4  • user: Just add a day when it comes out negative.
     8b16f09d  • assistant: That is one line. I'll change it and run the tests.
-    d43e5a21  • [edit: ~/code/ferry/src/clock.rs]
-    72c0e8b6  • assistant: (no content)
-    15f9ad3c  • [bash: cargo test --quiet]
+    d43e5a21  • edit: src/clock.rs
+    72c0e8b6  • assistant: (calls bash)
+    15f9ad3c  • bash: [failed] cargo test --quiet
     a6d84170  • assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
     ee2b93f5  • user: Hm. What would you do instead?
-    5c07d14b  • assistant: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
-    27aa2424  • [label: cause found]  ← active
+    5c07d14b  • assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+    27aa2424  • label: cause found  ← active
     "#);
 }
 

@@ -10,22 +10,22 @@ fn names_an_entry() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c03  • [label: start]
-    1a2b3c06  ├─ • user: Washi then. How big?
-    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?
-    1a2b3c05        assistant: Half a metre; larger ones tear.
+    1a2b3c03  • label: start
+    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4 mo)
+    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.run("label ./two-branches.jsonl 1a2b3c05 'too small'"), @"226b1b5c");
     assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c03  • [label: start]
-    1a2b3c06  ├─ • user: Washi then. How big?
-    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.
-    226b1b5c  │     • [label: too small]  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?
-    1a2b3c05        [too small] assistant: Half a metre; larger ones tear.
+    1a2b3c03  • label: start
+    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, now)
+    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  │  • label: too small  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c05     [too small] assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c05","label":"too small"}"#);
     assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
@@ -40,10 +40,10 @@ fn a_new_name_replaces_the_old() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [beginning] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  ├─ • user: Washi then. How big?
-    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?
-    1a2b3c05        assistant: Half a metre; larger ones tear.
+    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, now)
+    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active below, not shown
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
 }
 
@@ -54,12 +54,12 @@ fn takes_a_name_off() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
     1a2b3c01  • user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c03  • [label: start]
-    1a2b3c06  ├─ • user: Washi then. How big?
-    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.
-    226b1b5c  │     • [label: (cleared)]  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?
-    1a2b3c05        assistant: Half a metre; larger ones tear.
+    1a2b3c03  • label: start
+    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, now)
+    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  │  • label: (cleared)  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c01"}"#);
     assert_eq!(s.run("label ./two-branches.jsonl"), "");
@@ -171,10 +171,10 @@ fn into_another_file() {
     assert_snapshot!(s.run("tree ./new.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  ├─ • user: Washi then. How big?
-    1a2b3c07  │     • [end] assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?
-    1a2b3c05        assistant: Half a metre; larger ones tear.
+    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, now)
+    1a2b3c07  │  • [end] assistant: A metre and more, with a bamboo spar.  ← active below, not shown
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.run("label ./two-branches.jsonl @ end --json -o ./json.jsonl"), @r#"{"path":"./json.jsonl","action":"create","dryRun":false,"written":[{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}],"editorText":null}"#);
     assert_eq!(s.bytes("json.jsonl"), s.bytes("new.jsonl"));
@@ -212,12 +212,12 @@ fn a_draft_tree_gets_its_leaf_and_the_label_behind_it() {
     "#);
     assert_snapshot!(s.run("path ./draft-tree.jsonl"), @"
      2  e6d4541d  2026-03-14 09:26  user: Build a small CLI
-     3  e0181802  2026-03-14 09:26  [which language] assistant: In which language?
-     7  07434132  2026-03-14 09:27  [branch summary]: Tried Node: cli.js came out fine but slow to start.
-     8  5c4417ce  2026-03-14 09:27  user: Rust, then
-     9  b5936be4  2026-03-14 09:27  [good] assistant: Here is main.rs.
-    15  b9e0ca9d  2026-03-14 09:28  [custom: head]
-    18  226b1b5c  2026-05-04 12:00  [label: good]
+     3  e0181802             09:26  [which language] assistant: In which language?
+     7  07434132             09:27  branch summary: Tried Node: cli.js came out fine but slow to start.
+     8  5c4417ce             09:27  user: Rust, then
+     9  b5936be4             09:27  [good] assistant: Here is main.rs.
+    15  b9e0ca9d             09:28  custom: head
+    18  226b1b5c  2026-05-04 12:00  label: good
     ");
 }
 
@@ -229,10 +229,71 @@ fn in_an_oh_my_pi_file() {
     assert_snapshot!(s.run("tree ./omp.jsonl"), @"
     2c3d4e5f  • [start] user: Sort the photos by year
     3d4e5f60  • assistant: I'll list them first.
-    4e5f6071  • [glob: ~/photos/**]
+    4e5f6071  • glob: **
     5f607182  • assistant: One has no year in its path: c.jpg.
-    60718293  • [skill-prompt]: Look at the EXIF data of c.jpg
-    8293a4b5  • [bash: exiftool -CreateDate /home/u/photos/c.jpg]
-    93a4b5c6  • assistant: It is from 2021.  ← active
+    60718293  • skill-prompt: Look at the EXIF data of c.jpg
+    8293a4b5  • bash: exiftool -CreateDate /home/u/photos/c.jpg
+    93a4b5c6  • assistant: It is from 2021.  ← active below, not shown
+    ");
+}
+
+#[test]
+fn labelling_the_leaf_twice_labels_the_same_entry() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("label ./two-branches.jsonl @ done");
+    assert_eq!(s.run("label ./two-branches.jsonl @ done"), "", "nothing to do");
+    s.run("switch ./two-branches.jsonl 1a2b3c07");
+    s.run("label ./two-branches.jsonl @ again");
+    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"
+    start  1a2b3c01  2026-01-01 00:00  user: Which paper for a kite?
+    again  1a2b3c07  2026-05-04 12:00  assistant: A metre and more, with a bamboo spar.
+    ");
+    assert_snapshot!(s.run("label ./two-branches.jsonl @"), @"again  1a2b3c07  2026-05-04 12:00  assistant: A metre and more, with a bamboo spar.");
+    s.run("label --clear ./two-branches.jsonl @");
+    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"start  1a2b3c01  2026-01-01 00:00  user: Which paper for a kite?");
+}
+
+#[test]
+fn what_reads_like_a_reference_is_no_label() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for name in ["@", "root", ":3", "id:x", "label:x", "a^", "a~2", "a^{user}"] {
+        for line in [
+            format!("label ./two-branches.jsonl 1a2b3c05 '{name}'"),
+            format!("switch ./two-branches.jsonl 1a2b3c05 --label '{name}'"),
+            format!("summarize ./two-branches.jsonl 1a2b3c05 --summary s --label '{name}'"),
+            format!("merge ./two-branches.jsonl 1a2b3c05 --summary s --label '{name}'"),
+            format!("pop ./two-branches.jsonl --label '{name}'"),
+        ] {
+            let said = s.unchanged(&line).fails(2);
+            assert!(said.contains("is a form of reference"), "{line}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_name_stays_on_its_entry_until_it_is_moved() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for line in [
+        "label ./two-branches.jsonl 1a2b3c05 start",
+        "switch ./two-branches.jsonl 1a2b3c05 --label start",
+        "summarize ./two-branches.jsonl 1a2b3c05 --summary s --label start",
+        "merge ./two-branches.jsonl 1a2b3c05 --summary s --label start",
+        "pop ./two-branches.jsonl --summary s --label start",
+    ] {
+        let said = s.unchanged(line).fails(2);
+        assert!(said.contains(r#"the label "start" is on 1a2b3c01 already"#), "{line}: {said}");
+    }
+    assert_snapshot!(s.run("label --move ./two-branches.jsonl 1a2b3c05 start"), @"
+    226b1b5c
+    27aa2424
+    ");
+    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"start  1a2b3c05  2026-05-04 12:00  assistant: Half a metre; larger ones tear.");
+    assert_eq!(s.run("label --move ./two-branches.jsonl 1a2b3c05 start"), "");
+    assert_snapshot!(s.run("path ./two-branches.jsonl label:start --ids"), @"
+    1a2b3c01
+    1a2b3c02
+    1a2b3c03
+    1a2b3c04
+    1a2b3c05
     ");
 }

@@ -174,7 +174,7 @@ fn a_session_of_a_lower_layer_can_be_changed() {
             s.put("lower/old", fixture("v1.jsonl"));
             // Once, then eight at once (which may meet in any order), then once more.
             let script = format!(
-                "{MOUNT}\"$0\" \"$@\" || exit; for i in 1 2 3 4 5 6 7 8; do \"$0\" label ./s @ n$i & done; wait; exec \"$0\" label ./s"
+                "{MOUNT}\"$0\" \"$@\" || exit; for i in 1 2 3 4 5 6 7 8; do \"$0\" label ./s @ n$i & done; wait; exec \"$0\" tree ./s --filter all"
             );
             let mut command = Command::new("unshare");
             let flags: &[&str] = if rustix::process::geteuid().is_root() { &["-m"] } else { &["-r", "-m"] };
@@ -192,7 +192,10 @@ fn a_session_of_a_lower_layer_can_be_changed() {
             };
             assert_eq!(output.status.code(), Some(0), "{line} {lower}: {output:?}");
             let labels = text(&output.stdout);
-            assert!((1..=8).all(|at| labels.contains(&format!("n{at}"))), "{line} {lower}: {output:?}");
+            assert!(
+                (1..=8).all(|at| labels.contains(&format!("label: n{at}"))),
+                "{line} {lower}: {output:?}"
+            );
             assert_eq!(s.bytes("lower/old"), fixture("v1.jsonl"));
         }
     }

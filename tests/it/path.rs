@@ -8,17 +8,17 @@ fn to_the_leaf_and_to_an_entry() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.run("path ./two-branches.jsonl"), @"
     2  1a2b3c01  2026-01-01 00:00  [start] user: Which paper for a kite?
-    3  1a2b3c02  2026-01-01 00:00  assistant: Tissue paper is light, washi is strong.
-    4  1a2b3c03  2026-01-01 00:00  [label: start]
-    7  1a2b3c06  2026-01-01 00:00  user: Washi then. How big?
-    8  1a2b3c07  2026-01-01 00:00  assistant: A metre and more, with a bamboo spar.
+    3  1a2b3c02             00:00  assistant: Tissue paper is light, washi is strong.
+    4  1a2b3c03             00:00  label: start
+    7  1a2b3c06             00:00  user: Washi then. How big?
+    8  1a2b3c07             00:00  assistant: A metre and more, with a bamboo spar.
     ");
     assert_snapshot!(s.run("path ./two-branches.jsonl 1a2b3c05"), @"
     2  1a2b3c01  2026-01-01 00:00  [start] user: Which paper for a kite?
-    3  1a2b3c02  2026-01-01 00:00  assistant: Tissue paper is light, washi is strong.
-    4  1a2b3c03  2026-01-01 00:00  [label: start]
-    5  1a2b3c04  2026-01-01 00:00  user: Tissue paper then. How big?
-    6  1a2b3c05  2026-01-01 00:00  assistant: Half a metre; larger ones tear.
+    3  1a2b3c02             00:00  assistant: Tissue paper is light, washi is strong.
+    4  1a2b3c03             00:00  label: start
+    5  1a2b3c04             00:00  user: Tissue paper then. How big?
+    6  1a2b3c05             00:00  assistant: Half a metre; larger ones tear.
     ");
 }
 
@@ -47,29 +47,29 @@ fn of_root_is_empty() {
 fn settings_and_bookkeeping_are_on_it() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("path ./tour.jsonl"), @r#"
-     2  4f1c02a9  2026-03-14 09:26  [model: claude-sonnet-4-5]
-     3  b7e3d510  2026-03-14 09:26  [thinking: low]
-     4  0d9a6c31  2026-03-14 09:27  user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
-     5  c25f81e7  2026-03-14 09:27  assistant: I'll look for where the waiting time is computed.
-     6  9e04b3d8  2026-03-14 09:27  [grep: /fn departs_in/ in ~/code/ferry/src]
-     7  61a7f2cc  2026-03-14 09:27  assistant: (no content)
-     8  e8830b5a  2026-03-14 09:27  [read: ~/code/ferry/src/clock.rs:35-64]
-     9  27d4c96f  2026-03-14 09:28  [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    10  f05b1e83  2026-03-14 09:28  [label: cause found]
-    19  90f6a3e8  2026-03-14 09:31  [branch summary]: The user explored a different conversation branch before returning here. Summary of that exploration:  ## Goal Make `departs_in` right across midnight.  ## Progress ### Done - [x] Tried `rem_euclid(14
-    20  3de1b752  2026-03-14 09:31  user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
-    21  c8a45f06  2026-03-14 09:31  assistant: So the result lies within half a day either way.
-    22  1b72ce9d  2026-03-14 09:31  [edit: ~/code/ferry/src/clock.rs]
-    23  fa39d058  2026-03-14 09:31  [bash: cargo test --quiet]
-    24  648dc1b3  2026-03-14 09:31  [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
-    25  0fe7a29c  2026-03-14 09:32  [label: green]
-    26  b5d60e41  2026-03-14 09:32  user: Good. Please add a test for exactly that evening.
-    27  7a13f8c2  2026-03-14 09:32  assistant: (no content)
-    28  e19c4d07  2026-03-14 09:32  [write: ~/code/ferry/tests/midnight.rs]
-    29  42b8f65a  2026-03-14 09:32  assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    30  dc705e93  2026-03-14 09:43  [compaction: 12k tokens]
-    31  86e2a1fb  2026-03-14 09:43  user: Now a line for the changelog, for people who don't read code.
-    32  2f5dc03e  2026-03-14 09:43  assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
+     2  4f1c02a9  2026-03-14 09:26  model: claude-sonnet-4-5
+     3  b7e3d510             09:26  thinking: low
+     4  0d9a6c31             09:27  user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+     5  c25f81e7             09:27  assistant: I'll look for where the waiting time is computed.
+     6  9e04b3d8             09:27  grep: /fn departs_in/ in src
+     7  61a7f2cc             09:27  assistant: (calls read)
+     8  e8830b5a             09:27  read: src/clock.rs:35-64
+     9  27d4c96f             09:28  [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    10  f05b1e83             09:28  label: cause found
+    19  90f6a3e8             09:31  branch summary: Make `departs_in` right across midnight.
+    20  3de1b752             09:31  user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    21  c8a45f06             09:31  assistant: So the result lies within half a day either way.
+    22  1b72ce9d             09:31  edit: src/clock.rs
+    23  fa39d058             09:31  bash: cargo test --quiet
+    24  648dc1b3             09:31  [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    25  0fe7a29c             09:32  label: green
+    26  b5d60e41             09:32  user: Good. Please add a test for exactly that evening.
+    27  7a13f8c2             09:32  assistant: (calls write)
+    28  e19c4d07             09:32  write: tests/midnight.rs
+    29  42b8f65a             09:32  assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+    30  dc705e93             09:43  compaction: 12k tokens · Make waiting times right across midnight in `ferry`.
+    31  86e2a1fb             09:43  user: Now a line for the changelog, for people who don't read code.
+    32  2f5dc03e             09:43  assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
     "#);
 }
 
@@ -119,10 +119,10 @@ fn a_draft_tree() {
     let s = Sandbox::with(&["draft-tree.jsonl"]);
     assert_snapshot!(s.run("path ./draft-tree.jsonl"), @"
      2  e6d4541d  2026-03-14 09:26  user: Build a small CLI
-     3  e0181802  2026-03-14 09:26  [which language] assistant: In which language?
-     7  07434132  2026-03-14 09:27  [branch summary]: Tried Node: cli.js came out fine but slow to start.
-     8  5c4417ce  2026-03-14 09:27  user: Rust, then
-     9  b5936be4  2026-03-14 09:27  [rust] assistant: Here is main.rs.
-    15  b9e0ca9d  2026-03-14 09:28  [custom: head]
+     3  e0181802             09:26  [which language] assistant: In which language?
+     7  07434132             09:27  branch summary: Tried Node: cli.js came out fine but slow to start.
+     8  5c4417ce             09:27  user: Rust, then
+     9  b5936be4             09:27  [rust] assistant: Here is main.rs.
+    15  b9e0ca9d             09:28  custom: head
     ");
 }

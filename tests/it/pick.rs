@@ -66,12 +66,12 @@ fn a_finding_of_another_branch() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  ├─ • user: Washi then. How big?
-    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.
-    226b1b5c  │     • user: Tissue paper then. How big?
-    27aa2424  │     • assistant: Half a metre; larger ones tear.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?
-    1a2b3c05        assistant: Half a metre; larger ones tear.
+    1a2b3c06  ├─ • user: Washi then. How big?  (4 entries, now)
+    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  │  • user: Tissue paper then. How big?
+    27aa2424  │  • assistant: Half a metre; larger ones tear.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
     {"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Tissue paper then. How big?"}}
@@ -86,18 +86,15 @@ fn onto_another_entry() {
     s.run("pick ./two-branches.jsonl @^ @ --at 1a2b3c05");
     assert_snapshot!(s.run("path ./two-branches.jsonl"), @"
      2  1a2b3c01  2026-01-01 00:00  [start] user: Which paper for a kite?
-     3  1a2b3c02  2026-01-01 00:00  assistant: Tissue paper is light, washi is strong.
-     4  1a2b3c03  2026-01-01 00:00  [label: start]
-     5  1a2b3c04  2026-01-01 00:00  user: Tissue paper then. How big?
-     6  1a2b3c05  2026-01-01 00:00  assistant: Half a metre; larger ones tear.
+     3  1a2b3c02             00:00  assistant: Tissue paper is light, washi is strong.
+     4  1a2b3c03             00:00  label: start
+     5  1a2b3c04             00:00  user: Tissue paper then. How big?
+     6  1a2b3c05             00:00  assistant: Half a metre; larger ones tear.
      9  226b1b5c  2026-05-04 12:00  user: Washi then. How big?
-    10  27aa2424  2026-05-04 12:00  assistant: A metre and more, with a bamboo spar.
+    10  27aa2424             12:00  assistant: A metre and more, with a bamboo spar.
     ");
     s.run("pick ./two-branches.jsonl start --at root");
-    assert_snapshot!(s.run("path ./two-branches.jsonl"), @"
-    11  b958585d  2026-05-04 12:00  [start] user: Which paper for a kite?
-    12  95d82c0b  2026-05-04 12:00  [label: start]
-    ");
+    assert_snapshot!(s.run("path ./two-branches.jsonl"), @"11  b958585d  2026-05-04 12:00  user: Which paper for a kite?");
 }
 
 #[test]
@@ -107,7 +104,7 @@ fn a_call_and_its_results_come_together() {
         let done = s.pisess(&format!("pick ./a.jsonl {picked}")).done();
         assert_eq!(done.code, 0);
         assert_eq!(done.text().lines().count(), 3, "{picked}");
-        assert_eq!(s.run("path ./a.jsonl").lines().count(), 6, "{picked}: with the label");
+        assert_eq!(s.run("path ./a.jsonl").lines().count(), 5, "{picked}");
     }
     let s = with_tools();
     assert_snapshot!(s.pisess("pick ./a.jsonl rrrr0002").done(), @"
@@ -118,18 +115,17 @@ fn a_call_and_its_results_come_together() {
     ");
     assert_snapshot!(s.run("tree ./a.jsonl --filter all"), @"
     uuuu0001  • user: look
-    uuuu0002  ├─ • user: elsewhere
-    226b1b5c  │     • assistant: (no content)
-    27aa2424  │     • [first] [read: c1]
-    b958585d  │     • [read: c2]
-    95d82c0b  │     • [label: first]  ← active
-    cccc0001  └─ assistant: (no content)
-    rrrr0001        [first] [read: c1]
-    rrrr0002        ├─ [read: c2]
-    cccc0002        │     assistant: (no content)
-    rrrr0004        │     [read: c2]
-    llll0001        │     [label: first]
-    rrrr0003        └─ [read: c2]
+    uuuu0002  ├─ • user: elsewhere  (4 entries, now)
+    226b1b5c  │  • assistant: (calls read, read)
+    27aa2424  │  • read: c1
+    b958585d  │  • read: c2  ← active
+    cccc0001  └─ assistant: (calls read, read)  (6 entries, 4 mo)
+    rrrr0001     [first] read: c1
+    rrrr0002     ├─ read: c2  (3 entries, 4 mo)
+    cccc0002     │  assistant: (calls read)
+    rrrr0004     │  read: c2
+    llll0001     │  label: first
+    rrrr0003     └─ read: c2  (1 entry, 4 mo)
     ");
     // What is named of two results is the one.
     let s = with_tools();
@@ -144,18 +140,13 @@ fn a_call_and_its_results_come_together() {
 }
 
 #[test]
-fn labels_come_along() {
+fn labels_stay_where_they_are() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("pick ./two-branches.jsonl start 1a2b3c03 --at 1a2b3c05");
-    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"
-    start  1a2b3c01  2026-01-01 00:00  user: Which paper for a kite?
-    start  226b1b5c  2026-05-04 12:00  user: Which paper for a kite?
-    ");
-    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
-    {"type":"message","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}}
-    {"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"226b1b5c","label":"start"}
-    "#);
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl start").fails(2), @r#"./two-branches.jsonl: "start" fits several entries: 1a2b3c01, 226b1b5c (hint: several entries have this label; name one of them by its id)"#);
+    assert_snapshot!(s.run("label ./two-branches.jsonl"), @"start  1a2b3c01  2026-01-01 00:00  user: Which paper for a kite?");
+    assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"message","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}}"#);
+    // A name stays that of one entry.
+    assert_snapshot!(s.run("path ./two-branches.jsonl start"), @"2  1a2b3c01  2026-01-01 00:00  [start] user: Which paper for a kite?");
 }
 
 #[test]
@@ -257,7 +248,7 @@ fn what_has_no_meaning_alone() {
     assert_snapshot!(said, @r#"
     ./b.jsonl: root is not an entry (hint: root is the place before the first entry; name an entry)
     ./b.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)
-    ./b.jsonl: llll0001 is the label of an entry that is not picked (hint: pick the entry; its label comes along)
+    ./b.jsonl: llll0001 is the label of an entry that is not picked (hint: labels are not copied; name the copy with `pisess label`)
     ./b.jsonl: the compaction kkkk0001 keeps from uuuu0001 on, which is not picked (hint: pick what it keeps, too; or bring the branch back as a summary with pisess merge)
     ./b.jsonl: eeee0001 edits an entry that is not above the place (hint: pick the entry that it edits, too)
     ./b.jsonl: rrrr0001: the tool call that it answers is not above it
@@ -265,9 +256,9 @@ fn what_has_no_meaning_alone() {
     ./a.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)
     the following required arguments were not provided: <REF>... (hint: see `pisess pick --help`)
     "#);
-    // With its entry the label comes along, and that once.
+    // With its entry a label is nothing of its own.
     assert_eq!(s.run("pick ./b.jsonl llll0001 uuuu0001").lines().count(), 1);
-    assert_eq!(s.run("path ./b.jsonl --ids").lines().count(), 3);
+    assert_eq!(s.run("path ./b.jsonl --ids").lines().count(), 2);
 }
 
 #[test]
@@ -277,7 +268,7 @@ fn in_pipes_and_on_paper() {
     append 1 line to ./two-branches.jsonl
     {"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Half a metre; larger ones tear."}],"stopReason":"stop"}}
     "#);
-    assert_snapshot!(s.run("pick --json ./two-branches.jsonl start -o ./new.jsonl"), @r#"{"path":"./new.jsonl","action":"create","dryRun":false,"written":[{"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}},{"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"226b1b5c","label":"start"}],"editorText":null}"#);
+    assert_snapshot!(s.run("pick --json ./two-branches.jsonl start -o ./new.jsonl"), @r#"{"path":"./new.jsonl","action":"create","dryRun":false,"written":[{"type":"message","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}}],"editorText":null}"#);
     let done = s.pisess("pick - start").stdin(fixture("two-branches.jsonl")).done();
     assert_eq!((done.code, done.stderr.as_str()), (0, "226b1b5c\n"));
     assert!(done.stdout.starts_with(&fixture("two-branches.jsonl")));

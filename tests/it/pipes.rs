@@ -16,12 +16,12 @@ fn from_an_old_file_to_a_tree() {
     assert_snapshot!(tree.quiet(), @"
     4c411fb5  • user: When should I sow carrots?
     c307e4fd  • assistant: From March on, when the soil is no longer cold.
-    1858c9d3  • [custom]
+    1858c9d3  • custom
     cb26a1f8  • user: And beans?
     ac4bd0d1  • assistant: Mid-May, after the last frost.
-    c24d8cb7  • [compaction: 2k tokens]
+    c24d8cb7  • compaction: 2k tokens · Carrots from March, beans from mid-May.
     f55275d5  • [start] user: Make me a calendar.
-    cebfaa52  • assistant: March: carrots. May: beans.  ← active
+    cebfaa52  • assistant: March: carrots. May: beans.  ← active below, not shown
     ");
     assert!(s.names().is_empty());
 }
@@ -184,7 +184,7 @@ fn without_a_home_or_any_environment() {
         call = call.without(name);
     }
     let rows = call.real().quiet();
-    assert!(rows.contains("[grep: /fn departs_in/ in /home/u/code/ferry/src]"), "{rows}");
+    assert!(rows.contains("grep: /fn departs_in/ in src"), "{rows}");
 }
 
 #[test]

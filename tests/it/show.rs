@@ -156,11 +156,11 @@ fn children() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("show --children ./tour.jsonl f05b1e83"), @"
     11  3ac9d7e4  2026-03-14 09:28  user: Just add a day when it comes out negative.
-    19  90f6a3e8  2026-03-14 09:31  [branch summary]: The user explored a different conversation branch before returning here. Summary of that exploration:  ## Goal Make `departs_in` right across midnight.  ## Progress ### Done - [x] Tried `rem_euclid(14
+    19  90f6a3e8             09:31  branch summary: Make `departs_in` right across midnight.
     ");
     assert_snapshot!(s.unchanged("show --children ./tour.jsonl root 2f5dc03e label:green"), @"
-     2  4f1c02a9  2026-03-14 09:26  [model: claude-sonnet-4-5]
-    25  0fe7a29c  2026-03-14 09:32  [label: green]
+     2  4f1c02a9  2026-03-14 09:26  model: claude-sonnet-4-5
+    25  0fe7a29c             09:32  label: green
     ");
     assert_snapshot!(s.unchanged("show --children ./two-branches.jsonl @"), @"");
     assert_snapshot!(s.unchanged("show ./tour.jsonl root").fails(2), @"./tour.jsonl: root is not an entry (hint: root is the place before the first entry; --children lists what begins there)");

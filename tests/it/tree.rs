@@ -9,28 +9,28 @@ fn the_tour() {
     assert_snapshot!(s.run("tree ./tour.jsonl"), @r#"
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
     c25f81e7  • assistant: I'll look for where the waiting time is computed.
-    9e04b3d8  • [grep: /fn departs_in/ in ~/code/ferry/src]
-    e8830b5a  • [read: ~/code/ferry/src/clock.rs:35-64]
+    9e04b3d8  • grep: /fn departs_in/ in src
+    e8830b5a  • read: src/clock.rs:35-64
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    90f6a3e8  ├─ • [branch summary]: The user explored a different conversation branch before returning here. Summary of that exploration:  ## Goal Make `departs_in` right across midnight.  ## Progress ### Done - [x] Tried `rem_euclid(14
-    3de1b752  │     • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
-    c8a45f06  │     • assistant: So the result lies within half a day either way.
-    1b72ce9d  │     • [edit: ~/code/ferry/src/clock.rs]
-    fa39d058  │     • [bash: cargo test --quiet]
-    648dc1b3  │     • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
-    b5d60e41  │     • user: Good. Please add a test for exactly that evening.
-    e19c4d07  │     • [write: ~/code/ferry/tests/midnight.rs]
-    42b8f65a  │     • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    dc705e93  │     • [compaction: 12k tokens]
-    86e2a1fb  │     • user: Now a line for the changelog, for people who don't read code.
-    2f5dc03e  │     • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.
-    8b16f09d        assistant: That is one line. I'll change it and run the tests.
-    d43e5a21        [edit: ~/code/ferry/src/clock.rs]
-    15f9ad3c        [bash: cargo test --quiet]
-    a6d84170        assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
-    ee2b93f5        user: Hm. What would you do instead?
-    5c07d14b        assistant: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+    90f6a3e8  ├─ • branch summary: Make `departs_in` right across midnight.  (13 entries, 1 mo)
+    3de1b752  │  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    c8a45f06  │  • assistant: So the result lies within half a day either way.
+    1b72ce9d  │  • edit: src/clock.rs
+    fa39d058  │  • bash: cargo test --quiet
+    648dc1b3  │  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    b5d60e41  │  • user: Good. Please add a test for exactly that evening.
+    e19c4d07  │  • write: tests/midnight.rs
+    42b8f65a  │  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+    dc705e93  │  • compaction: 12k tokens · Make waiting times right across midnight in `ferry`.
+    86e2a1fb  │  • user: Now a line for the changelog, for people who don't read code.
+    2f5dc03e  │  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1 mo)
+    8b16f09d     assistant: That is one line. I'll change it and run the tests.
+    d43e5a21     edit: src/clock.rs
+    15f9ad3c     bash: [failed] cargo test --quiet
+    a6d84170     assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+    ee2b93f5     user: Hm. What would you do instead?
+    5c07d14b     assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
     "#);
 }
 
@@ -41,20 +41,20 @@ fn no_tools() {
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
     c25f81e7  • assistant: I'll look for where the waiting time is computed.
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    90f6a3e8  ├─ • [branch summary]: The user explored a different conversation branch before returning here. Summary of that exploration:  ## Goal Make `departs_in` right across midnight.  ## Progress ### Done - [x] Tried `rem_euclid(14
-    3de1b752  │     • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
-    c8a45f06  │     • assistant: So the result lies within half a day either way.
-    648dc1b3  │     • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
-    b5d60e41  │     • user: Good. Please add a test for exactly that evening.
-    42b8f65a  │     • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    dc705e93  │     • [compaction: 12k tokens]
-    86e2a1fb  │     • user: Now a line for the changelog, for people who don't read code.
-    2f5dc03e  │     • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.
-    8b16f09d        assistant: That is one line. I'll change it and run the tests.
-    a6d84170        assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
-    ee2b93f5        user: Hm. What would you do instead?
-    5c07d14b        assistant: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+    90f6a3e8  ├─ • branch summary: Make `departs_in` right across midnight.  (13 entries, 1 mo)
+    3de1b752  │  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    c8a45f06  │  • assistant: So the result lies within half a day either way.
+    648dc1b3  │  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    b5d60e41  │  • user: Good. Please add a test for exactly that evening.
+    42b8f65a  │  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+    dc705e93  │  • compaction: 12k tokens · Make waiting times right across midnight in `ferry`.
+    86e2a1fb  │  • user: Now a line for the changelog, for people who don't read code.
+    2f5dc03e  │  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1 mo)
+    8b16f09d     assistant: That is one line. I'll change it and run the tests.
+    a6d84170     assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+    ee2b93f5     user: Hm. What would you do instead?
+    5c07d14b     assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
     "#);
 }
 
@@ -63,11 +63,11 @@ fn user_only_is_laid_out_anew() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --filter user-only"), @r#"
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
-    3de1b752  ├─ • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
-    b5d60e41  │     • user: Good. Please add a test for exactly that evening.
-    86e2a1fb  │     • user: Now a line for the changelog, for people who don't read code.  ← active
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.
-    ee2b93f5        user: Hm. What would you do instead?
+    3de1b752  ├─ • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  (12 entries, 1 mo)
+    b5d60e41  │  • user: Good. Please add a test for exactly that evening.
+    86e2a1fb  │  • user: Now a line for the changelog, for people who don't read code.  ← active below, not shown
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1 mo)
+    ee2b93f5     user: Hm. What would you do instead?
     "#);
 }
 
@@ -76,7 +76,7 @@ fn labeled_only() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --filter labeled-only"), @r#"
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  ← active
+    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  ← active below, not shown
     "#);
 }
 
@@ -86,37 +86,37 @@ fn all_shows_every_entry() {
     let rows = s.run("tree ./tour.jsonl --filter all");
     assert_eq!(rows.lines().count(), 31);
     assert_snapshot!(rows, @r#"
-    4f1c02a9  • [model: claude-sonnet-4-5]
-    b7e3d510  • [thinking: low]
+    4f1c02a9  • model: claude-sonnet-4-5
+    b7e3d510  • thinking: low
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
     c25f81e7  • assistant: I'll look for where the waiting time is computed.
-    9e04b3d8  • [grep: /fn departs_in/ in ~/code/ferry/src]
-    61a7f2cc  • assistant: (no content)
-    e8830b5a  • [read: ~/code/ferry/src/clock.rs:35-64]
+    9e04b3d8  • grep: /fn departs_in/ in src
+    61a7f2cc  • assistant: (calls read)
+    e8830b5a  • read: src/clock.rs:35-64
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    f05b1e83  • [label: cause found]
-    90f6a3e8  ├─ • [branch summary]: The user explored a different conversation branch before returning here. Summary of that exploration:  ## Goal Make `departs_in` right across midnight.  ## Progress ### Done - [x] Tried `rem_euclid(14
-    3de1b752  │     • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
-    c8a45f06  │     • assistant: So the result lies within half a day either way.
-    1b72ce9d  │     • [edit: ~/code/ferry/src/clock.rs]
-    fa39d058  │     • [bash: cargo test --quiet]
-    648dc1b3  │     • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
-    0fe7a29c  │     • [label: green]
-    b5d60e41  │     • user: Good. Please add a test for exactly that evening.
-    7a13f8c2  │     • assistant: (no content)
-    e19c4d07  │     • [write: ~/code/ferry/tests/midnight.rs]
-    42b8f65a  │     • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    dc705e93  │     • [compaction: 12k tokens]
-    86e2a1fb  │     • user: Now a line for the changelog, for people who don't read code.
-    2f5dc03e  │     • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.
-    8b16f09d        assistant: That is one line. I'll change it and run the tests.
-    d43e5a21        [edit: ~/code/ferry/src/clock.rs]
-    72c0e8b6        assistant: (no content)
-    15f9ad3c        [bash: cargo test --quiet]
-    a6d84170        assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
-    ee2b93f5        user: Hm. What would you do instead?
-    5c07d14b        assistant: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+    f05b1e83  • label: cause found
+    90f6a3e8  ├─ • branch summary: Make `departs_in` right across midnight.  (13 entries, 1 mo)
+    3de1b752  │  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    c8a45f06  │  • assistant: So the result lies within half a day either way.
+    1b72ce9d  │  • edit: src/clock.rs
+    fa39d058  │  • bash: cargo test --quiet
+    648dc1b3  │  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    0fe7a29c  │  • label: green
+    b5d60e41  │  • user: Good. Please add a test for exactly that evening.
+    7a13f8c2  │  • assistant: (calls write)
+    e19c4d07  │  • write: tests/midnight.rs
+    42b8f65a  │  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+    dc705e93  │  • compaction: 12k tokens · Make waiting times right across midnight in `ferry`.
+    86e2a1fb  │  • user: Now a line for the changelog, for people who don't read code.
+    2f5dc03e  │  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1 mo)
+    8b16f09d     assistant: That is one line. I'll change it and run the tests.
+    d43e5a21     edit: src/clock.rs
+    72c0e8b6     assistant: (calls bash)
+    15f9ad3c     bash: [failed] cargo test --quiet
+    a6d84170     assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+    ee2b93f5     user: Hm. What would you do instead?
+    5c07d14b     assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
     "#);
 }
 
@@ -124,12 +124,107 @@ fn all_shows_every_entry() {
 fn search_takes_all_words_in_any_case() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --search 'TESTS pass'"), @"
-    fa39d058  • [bash: cargo test --quiet]
-    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  ← active
+    fa39d058  • bash: cargo test --quiet ⋯ running 14 tests .............. test result: ok. 14 passed; 0 failed
+    648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    dc705e93  • compaction: …takes the nearer departure; 14 tests pass. ### In Progress - [ ] A test for the first ferry after midnight. ## Key Decisions - **Nearest departure**: adding a…  ← active below, not shown
     ");
-    assert_snapshot!(s.run("tree ./tour.jsonl --search green"), @"648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  ← active");
+    assert_snapshot!(s.run("tree ./tour.jsonl --search green"), @"648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  ← active below, not shown");
     let none = s.pisess("tree ./tour.jsonl --search 'no such words'").done();
     assert_eq!((none.code, none.text().as_str(), none.stderr.as_str()), (1, "", ""));
+}
+
+#[test]
+fn search_finds_words_wherever_an_entry_says_them() {
+    let far = "x ".repeat(400);
+    let said = |what: &str| format!("{far}the Needle of {what}");
+    let message = |id: &str, parent: &str, members: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-05-04T10:00:00.000Z","message":{{{members}}}}}"#
+        )
+    };
+    let entry = |id: &str, parent: &str, members: &str| {
+        format!(
+            r#"{{"type":{members},"id":"{id}","parentId":"{parent}","timestamp":"2026-05-04T10:00:00.000Z"}}"#
+        )
+    };
+    let lines = [
+        user("aaaa0001", None, &said("text")),
+        message(
+            "aaaa0002",
+            "aaaa0001",
+            &format!(
+                r#""role":"assistant","content":[{{"type":"thinking","thinking":"{}"}}]"#,
+                said("thinking")
+            ),
+        ),
+        message(
+            "aaaa0003",
+            "aaaa0002",
+            &format!(
+                r#""role":"assistant","content":[{{"type":"toolCall","id":"c","name":"t","arguments":{{"a":[{{"b":"{}"}}]}}}}]"#,
+                said("arguments")
+            ),
+        ),
+        message(
+            "aaaa0004",
+            "aaaa0003",
+            &format!(
+                r#""role":"toolResult","toolCallId":"c","toolName":"t","content":[{{"type":"text","text":"{}"}}]"#,
+                said("results")
+            ),
+        ),
+        message(
+            "aaaa0005",
+            "aaaa0004",
+            &format!(r#""role":"bashExecution","command":"ls","output":"{}""#, said("output")),
+        ),
+        entry(
+            "aaaa0006",
+            "aaaa0005",
+            &format!(r#""compaction","summary":"{}","tokensBefore":1"#, said("summaries")),
+        ),
+        entry(
+            "aaaa0007",
+            "aaaa0006",
+            &format!(r#""custom_message","customType":"c","content":"{}""#, said("notes")),
+        ),
+        entry("aaaa0008", "aaaa0007", r#""session_info","name":"in the needle of names""#),
+        entry("aaaa0009", "aaaa0008", r#""label","targetId":"aaaa0005","label":"Needle label""#),
+        user("aaaa0010", Some("aaaa0009"), "signatures and ids say nothing"),
+    ];
+    let s = Sandbox::new();
+    s.put("a.jsonl", session(&lines));
+    let rows: Vec<serde_json::Value> = s
+        .run("tree ./a.jsonl --filter all --search needle --json")
+        .lines()
+        .map(|row| serde_json::from_str(row).unwrap())
+        .collect();
+    let found: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            format!("{} {} {}", row["id"], row["match"]["field"], row["match"]["start"]).replace('"', "")
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "aaaa0001 message.content 804",
+            "aaaa0002 message.content[0].thinking 804",
+            "aaaa0003 message.content[0].arguments.a[0].b 804",
+            "aaaa0004 message.content[0].text 804",
+            "aaaa0005 message.output 804",
+            "aaaa0006 summary 804",
+            "aaaa0007 content 804",
+            "aaaa0008 name 7",
+            "aaaa0009 label 0",
+        ]
+    );
+    assert!(rows[2]["match"]["snippet"].as_str().unwrap().ends_with("x the Needle of arguments"));
+    // Every word, each wherever it is: here in the label and in the output.
+    assert_eq!(s.run("tree ./a.jsonl --search 'LABEL output' --json").lines().count(), 1);
+    assert_eq!(s.pisess("tree ./a.jsonl --search 'needle gone'").done().code, 1);
+    // Without a search there is no match to tell of.
+    assert!(!s.run("tree ./a.jsonl --json").contains("\"match\""));
 }
 
 #[test]
@@ -138,26 +233,26 @@ fn drawn_as_if_another_entry_were_the_leaf() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  ├─ • user: Washi then. How big?
-    1a2b3c07  │     • assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?
-    1a2b3c05        assistant: Half a metre; larger ones tear.
+    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4 mo)
+    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.run("tree ./two-branches.jsonl --at 1a2b3c04"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  ├─ • user: Tissue paper then. How big?  ← active
-    1a2b3c05  │     assistant: Half a metre; larger ones tear.
-    1a2b3c06  └─ user: Washi then. How big?
-    1a2b3c07        assistant: A metre and more, with a bamboo spar.
+    1a2b3c04  ├─ • user: Tissue paper then. How big?  ← active  (2 entries, 4 mo)
+    1a2b3c05  │  assistant: Half a metre; larger ones tear.
+    1a2b3c06  └─ user: Washi then. How big?  (2 entries, 4 mo)
+    1a2b3c07     assistant: A metre and more, with a bamboo spar.
     ");
     assert_snapshot!(s.run("tree ./two-branches.jsonl --at root"), @"
     1a2b3c01  [start] user: Which paper for a kite?
     1a2b3c02  assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  ├─ user: Tissue paper then. How big?
-    1a2b3c05  │     assistant: Half a metre; larger ones tear.
-    1a2b3c06  └─ user: Washi then. How big?
-    1a2b3c07        assistant: A metre and more, with a bamboo spar.
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c05  │  assistant: Half a metre; larger ones tear.
+    1a2b3c06  └─ user: Washi then. How big?  (2 entries, 4 mo)
+    1a2b3c07     assistant: A metre and more, with a bamboo spar.
     ");
 }
 
@@ -167,26 +262,26 @@ fn other_marks_and_columns() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl --ascii"), @"
     1a2b3c01  * [start] user: Which paper for a kite?
     1a2b3c02  * assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  |- * user: Washi then. How big?
-    1a2b3c07  |     * assistant: A metre and more, with a bamboo spar.  <- active
-    1a2b3c04  `- user: Tissue paper then. How big?
-    1a2b3c05        assistant: Half a metre; larger ones tear.
+    1a2b3c06  |- * user: Washi then. How big?  (2 entries, 4 mo)
+    1a2b3c07  |  * assistant: A metre and more, with a bamboo spar.  <- active
+    1a2b3c04  `- user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.run("tree ./two-branches.jsonl --no-ids"), @"
     • [start] user: Which paper for a kite?
     • assistant: Tissue paper is light, washi is strong.
-    ├─ • user: Washi then. How big?
-    │     • assistant: A metre and more, with a bamboo spar.  ← active
-    └─ user: Tissue paper then. How big?
-          assistant: Half a metre; larger ones tear.
+    ├─ • user: Washi then. How big?  (2 entries, 4 mo)
+    │  • assistant: A metre and more, with a bamboo spar.  ← active
+    └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+       assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.run("tree ./two-branches.jsonl --times"), @"
     1a2b3c01  2026-01-01 00:00  • [start] user: Which paper for a kite?
-    1a2b3c02  2026-01-01 00:00  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  2026-01-01 00:00  ├─ • user: Washi then. How big?
-    1a2b3c07  2026-01-01 00:00  │     • assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04  2026-01-01 00:00  └─ user: Tissue paper then. How big?
-    1a2b3c05  2026-01-01 00:00        assistant: Half a metre; larger ones tear.
+    1a2b3c02             00:00  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c06             00:00  ├─ • user: Washi then. How big?  (2 entries, 4 mo)
+    1a2b3c07             00:00  │  • assistant: A metre and more, with a bamboo spar.  ← active
+    1a2b3c04             00:00  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c05             00:00     assistant: Half a metre; larger ones tear.
     ");
     assert!(s.run("tree ./two-branches.jsonl --ascii --times --filter all").is_ascii());
 }
@@ -253,11 +348,11 @@ fn version_one() {
     assert_snapshot!(s.run("tree ./v1.jsonl --filter all"), @"
     4c411fb5  • user: When should I sow carrots?
     c307e4fd  • assistant: From March on, when the soil is no longer cold.
-    1858c9d3  • [custom]
+    1858c9d3  • custom
     cb26a1f8  • user: And beans?
     ac4bd0d1  • assistant: Mid-May, after the last frost.
-    c24d8cb7  • [compaction: 2k tokens]
-    80b80871  • [thinking: medium]
+    c24d8cb7  • compaction: 2k tokens · Carrots from March, beans from mid-May.
+    80b80871  • thinking: medium
     f55275d5  • user: Make me a calendar.
     cebfaa52  • assistant: March: carrots. May: beans.  ← active
     ");
@@ -269,30 +364,30 @@ fn draft_tree() {
     assert_snapshot!(s.run("tree ./draft-tree.jsonl"), @"
     e6d4541d  • user: Build a small CLI
     e0181802     • [which language] assistant: In which language?
-    07434132     ├─ • [branch summary]: Tried Node: cli.js came out fine but slow to start.
-    5c4417ce     │     • user: Rust, then
-    b5936be4     │     • [rust] assistant: Here is main.rs.  ← active
-    73434a73     ├─ user: Node
-    ac2053f3     │     assistant: Here is cli.js.
-    132ceec8     └─ [branch summary]: Rust works, too.
-    0d98c807  [compaction: 0k tokens]
+    07434132     ├─ • branch summary: Tried Node: cli.js came out fine but slow to start.  (3 entries, 1 mo)
+    5c4417ce     │  • user: Rust, then
+    b5936be4     │  • [rust] assistant: Here is main.rs.  ← active below, not shown
+    73434a73     ├─ user: Node  (2 entries, 1 mo)
+    ac2053f3     │  assistant: Here is cli.js.
+    132ceec8     └─ branch summary: Rust works, too.  (1 entry, 1 mo)
+    0d98c807  compaction: 0k tokens · A CLI was wanted; Node and Rust were tried.
     f8d11dfd     user: Write its manual
     5e29b866     assistant: Half a page will do.
     ");
     assert_snapshot!(s.run("tree ./draft-tree.jsonl --filter all"), @"
     e6d4541d  • user: Build a small CLI
     e0181802     • [which language] assistant: In which language?
-    07434132     ├─ • [branch summary]: Tried Node: cli.js came out fine but slow to start.
-    5c4417ce     │     • user: Rust, then
-    b5936be4     │     • [rust] assistant: Here is main.rs.
-    b9e0ca9d     │     ├─ • [custom: head]  ← active
-    2d4e6ebd     │     └─ [label: rust]
-    73434a73     ├─ user: Node
-    ac2053f3     │     assistant: Here is cli.js.
-    02ed4d0f     │     [custom: head]
-    132ceec8     └─ [branch summary]: Rust works, too.
-    5c92886b           [label: which language]
-    0d98c807  [compaction: 0k tokens]
+    07434132     ├─ • branch summary: Tried Node: cli.js came out fine but slow to start.  (3 entries, 1 mo)
+    5c4417ce     │  • user: Rust, then
+    b5936be4     │  • [rust] assistant: Here is main.rs.
+    b9e0ca9d     │  ├─ • custom: head  ← active  (0 entries, 1 mo)
+    2d4e6ebd     │  └─ label: rust  (0 entries, 1 mo)
+    73434a73     ├─ user: Node  (2 entries, 1 mo)
+    ac2053f3     │  assistant: Here is cli.js.
+    02ed4d0f     │  custom: head
+    132ceec8     └─ branch summary: Rust works, too.  (1 entry, 1 mo)
+    5c92886b        label: which language
+    0d98c807  compaction: 0k tokens · A CLI was wanted; Node and Rust were tried.
     f8d11dfd     user: Write its manual
     5e29b866     assistant: Half a page will do.
     ");
@@ -304,38 +399,38 @@ fn oh_my_pi_rows_and_filters() {
     assert_snapshot!(s.run("tree ./omp.jsonl"), @"
     2c3d4e5f  • user: Sort the photos by year
     3d4e5f60  • assistant: I'll list them first.
-    4e5f6071  • [glob: ~/photos/**]
+    4e5f6071  • glob: **
     5f607182  • assistant: One has no year in its path: c.jpg.
-    60718293  • [skill-prompt]: Look at the EXIF data of c.jpg
-    8293a4b5  • [bash: exiftool -CreateDate /home/u/photos/c.jpg]
-    93a4b5c6  • assistant: It is from 2021.  ← active
+    60718293  • skill-prompt: Look at the EXIF data of c.jpg
+    8293a4b5  • bash: exiftool -CreateDate /home/u/photos/c.jpg
+    93a4b5c6  • assistant: It is from 2021.  ← active below, not shown
     ");
     assert_snapshot!(s.run("tree ./omp.jsonl --filter all"), @"
-    0a1b2c3d  • [model: anthropic/claude-sonnet-4-5]
-    1b2c3d4e  • [thinking: high]
+    0a1b2c3d  • model: anthropic/claude-sonnet-4-5
+    1b2c3d4e  • thinking: high
     2c3d4e5f  • user: Sort the photos by year
     3d4e5f60  • assistant: I'll list them first.
-    4e5f6071  • [glob: ~/photos/**]
+    4e5f6071  • glob: **
     5f607182  • assistant: One has no year in its path: c.jpg.
-    60718293  • [skill-prompt]: Look at the EXIF data of c.jpg
-    718293a4  • assistant: (no content)
-    8293a4b5  • [bash: exiftool -CreateDate /home/u/photos/c.jpg]
+    60718293  • skill-prompt: Look at the EXIF data of c.jpg
+    718293a4  • assistant: (calls bash)
+    8293a4b5  • bash: exiftool -CreateDate /home/u/photos/c.jpg
     93a4b5c6  • assistant: It is from 2021.
-    a4b5c6d7  • [mode: plan]
-    b5c6d7e8  • [service tier: openai:priority]
-    c6d7e8f9  • [title: Photos by year]
-    d7e8f90a  • [custom: session_exit]  ← active
+    a4b5c6d7  • mode: plan
+    b5c6d7e8  • service tier: openai:priority
+    c6d7e8f9  • title: Photos by year
+    d7e8f90a  • custom: session_exit  ← active
     ");
     assert_snapshot!(s.run("tree ./omp.jsonl --filter user-only"), @"
     2c3d4e5f  • user: Sort the photos by year
-    60718293  • [skill-prompt]: Look at the EXIF data of c.jpg  ← active
+    60718293  • skill-prompt: Look at the EXIF data of c.jpg  ← active below, not shown
     ");
     assert_snapshot!(s.run("tree ./omp-no-slot.jsonl --filter all"), @"
-    0a1b2c3d  • [model: anthropic/claude-sonnet-4-5]
-    1b2c3d4e  • [thinking: high]
+    0a1b2c3d  • model: anthropic/claude-sonnet-4-5
+    1b2c3d4e  • thinking: high
     2c3d4e5f  • user: Sort the photos by year
     3d4e5f60  • assistant: I'll list them first.
-    4e5f6071  • [glob: ~/photos/**]
+    4e5f6071  • glob: **
     5f607182  • assistant: One has no year in its path: c.jpg.  ← active
     ");
 }
@@ -343,7 +438,7 @@ fn oh_my_pi_rows_and_filters() {
 #[test]
 fn search_in_an_oh_my_pi_file_is_fuzzy_within_words() {
     let s = Sandbox::with(&["omp.jsonl"]);
-    assert_snapshot!(s.run("tree ./omp.jsonl --search 'phtos sort'"), @"2c3d4e5f  • user: Sort the photos by year  ← active");
+    assert_snapshot!(s.run("tree ./omp.jsonl --search 'phtos sort'"), @"2c3d4e5f  • user: Sort the photos by year  ← active below, not shown");
     assert_eq!(s.unchanged("tree ./omp.jsonl --search phtsyr").code, 1);
 }
 

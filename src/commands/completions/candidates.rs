@@ -204,7 +204,8 @@ pub fn places(
     home: Option<&str>,
 ) -> Result<Vec<Candidate>, crate::core::load::LoadError> {
     let ends = peek::ends(source, TAIL)?;
-    let rows_of = RowOptions { home: home.map(|home| Text::from(home).into_owned()), searchable: false };
+    let rows_of =
+        RowOptions { home: home.map(|home| Text::from(home).into_owned()), ..RowOptions::default() };
     let options = Options { rows: Some(rows_of), ..Options::default() };
     let session = load(&ends, &options)?;
     Ok(places_of(&session))

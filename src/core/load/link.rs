@@ -41,6 +41,8 @@ pub fn link(
         other_names: part.other_names,
         timestamps: part.timestamps,
         searchable: part.searchable,
+        found: part.found,
+        usage: part.usage,
         messages: part.messages,
         digest: part.digest,
         len: source.len(),

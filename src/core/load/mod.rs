@@ -15,6 +15,7 @@ use super::dialect::Dialect;
 use super::digest::Digesting;
 use super::entry::LineNo;
 use super::row::RowOptions;
+use super::search::Words;
 use super::session::{Header, Session};
 use super::store::{ReadAt, resize};
 use header::Preamble;
@@ -35,8 +36,12 @@ pub struct Options {
     pub workers: usize,
     /// Keep each entry's row.
     pub rows: Option<RowOptions>,
+    /// Look for these words in everything that an entry says.
+    pub search: Words,
     /// Keep each entry's `timestamp` as written.
     pub timestamps: bool,
+    /// Add up what the turns of the model used.
+    pub usage: bool,
     /// Keep where each entry's message stands, for who will read them all.
     pub messages: bool,
     /// Sum up what a list of sessions shows.
@@ -45,7 +50,15 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { workers: 1, rows: None, timestamps: false, messages: false, digest: None }
+        Options {
+            workers: 1,
+            rows: None,
+            search: Words::default(),
+            timestamps: false,
+            usage: false,
+            messages: false,
+            digest: None,
+        }
     }
 }
 
@@ -157,8 +170,12 @@ fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) ->
         limit: source.len(),
         at_end: preamble.end + read as u64 == source.len(),
     };
-    let reading =
-        Reading { options: &Options::default(), version: preamble.version, agent: Dialect::Pi.agent() };
+    let reading = Reading {
+        options: &Options::default(),
+        version: preamble.version,
+        agent: Dialect::Pi.agent(),
+        cwd: None,
+    };
     part.read_lines(&window, 0, &reading);
     Ok(part.dialect.unwrap_or(Dialect::Pi))
 }
@@ -223,7 +240,12 @@ impl Pass<'_> {
                 None => return Ok(()),
             },
         };
-        let reading = Reading { options: self.options, version: self.preamble.version, agent: self.agent };
+        let reading = Reading {
+            options: self.options,
+            version: self.preamble.version,
+            agent: self.agent,
+            cwd: self.preamble.header.cwd.as_ref(),
+        };
         loop {
             let at_end = start + buffer.len() as u64 == source.len();
             let window = Window { bytes: buffer, start, limit, at_end };

@@ -9,8 +9,13 @@ use crate::core::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span}
 use crate::core::json::scan::RawString;
 use crate::core::json::string::{decode, is_utf8};
 use crate::core::json::{Raw, Scanner};
-use crate::core::record::{Block, Content, Record, named_head, scan};
-use crate::core::session::{InLine, LabelChange, OtherName, Problem, ProblemKind, ToolCall, ToolResult};
+use crate::core::record::{Block, Content, MessageFacts, Record, named_head, scan};
+use crate::core::row::readable::{self, Folders};
+use crate::core::row::{Form, RowOptions};
+use crate::core::search::Found;
+use crate::core::session::{
+    InLine, LabelChange, OtherName, Problem, ProblemKind, ToolCall, ToolResult, Usage,
+};
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
 use memchr::memchr;
@@ -27,6 +32,8 @@ pub struct Part {
     pub other_names: Vec<OtherName>,
     pub timestamps: Vec<Slice>,
     pub searchable: Vec<Slice>,
+    pub found: Vec<(EntryIx, Found)>,
+    pub usage: Usage,
     pub messages: Vec<InLine>,
     pub problems: Vec<Problem>,
     pub draft_links: Vec<DraftLink>,
@@ -69,6 +76,8 @@ pub struct Reading<'a> {
     pub version: Version,
     /// Whose rows and rules.
     pub agent: &'static dyn Agent,
+    /// The session's folder, from which on rows for people name paths.
+    pub cwd: Option<&'a Text<'static>>,
 }
 
 /// A stretch of the file.
@@ -158,6 +167,15 @@ impl Part {
         let row = self.rows(entry, kind, role, record, blocks, reading);
         let timestamp = record.timestamp.map(|time| decode(time.bytes)).unwrap_or_default();
         self.side_tables(entry, kind, role, record, &timestamp, reading.options);
+        if let Some(usage) =
+            record.message.and_then(|message| message.usage).filter(|_| reading.options.usage)
+        {
+            self.add_usage(usage);
+        }
+        if !reading.options.search.is_empty() {
+            let found = reading.options.search.look(Raw::checked(record.bytes), kind, role);
+            self.found.extend(found.map(|found| (entry, found)));
+        }
         let time = parse_js_date(timestamp.as_bytes());
         if let Some(digesting) = reading.options.digest {
             self.digest.take_in(entry, kind, role, record, blocks, time);
@@ -224,18 +242,18 @@ impl Part {
     ) -> Slice {
         let agent = reading.agent;
         let Some(rows) = &reading.options.rows else { return Slice::default() };
-        let text = agent.row(kind, role, record, blocks);
+        let text = match rows.form {
+            Form::Readable => readable::text(kind, role, record),
+            Form::Agent => None,
+        };
+        let text = text.unwrap_or_else(|| agent.row(kind, role, record, blocks));
         if rows.searchable {
             let text = self.keep(&agent.searchable(kind, role, record, blocks));
             self.searchable.push(text);
         }
         if kind == Kind::Message && role == Role::Assistant {
             for block in blocks.iter().filter(|block| block.kind.is_some_and(|kind| kind.is("toolCall"))) {
-                let name = block.name.and_then(Raw::text).unwrap_or_default();
-                let arguments = block.arguments.unwrap_or(Raw::NULL);
-                let row = agent.call_row(&name, arguments, rows.home.as_ref());
-                let id = block.id.and_then(Raw::text).unwrap_or_default();
-                let call = ToolCall { entry, id: self.keep(&id), row: self.keep(&row) };
+                let call = self.tool_call(entry, block, rows, reading);
                 self.tool_calls.push(call);
             }
         }
@@ -246,6 +264,30 @@ impl Part {
             self.tool_results.push(ToolResult { entry, call });
         }
         self.keep(&text)
+    }
+
+    fn tool_call(&mut self, entry: EntryIx, block: &Block, rows: &RowOptions, reading: &Reading) -> ToolCall {
+        let name = block.name.and_then(Raw::text).unwrap_or_default();
+        let arguments = block.arguments.unwrap_or(Raw::NULL);
+        let id = self.keep(&block.id.and_then(Raw::text).unwrap_or_default());
+        if rows.form == Form::Readable {
+            let folders = Folders { cwd: reading.cwd, home: rows.home.as_ref() };
+            let call = readable::call(&name, arguments, folders);
+            // A row is short.
+            let path = (call.path.start as u16, call.path.end as u16);
+            return ToolCall { entry, id, name: self.keep(&name), row: self.keep(&call.text), path };
+        }
+        let row = reading.agent.call_row(&name, arguments, rows.home.as_ref());
+        ToolCall { entry, id, name: Slice::default(), row: self.keep(&row), path: (0, 0) }
+    }
+
+    fn add_usage(&mut self, usage: Raw) {
+        let number = |value: Raw, key: &str| value.get(key).and_then(Raw::number).filter(|n| n.is_finite());
+        let parts = ["input", "output", "cacheRead", "cacheWrite"];
+        let tokens = number(usage, "totalTokens")
+            .unwrap_or_else(|| parts.iter().filter_map(|key| number(usage, key)).sum());
+        self.usage.tokens += tokens;
+        self.usage.cost += usage.get("cost").and_then(|cost| number(cost, "total")).unwrap_or(0.0);
     }
 
     fn side_tables(
@@ -324,7 +366,7 @@ impl Part {
         }
         for call in &mut next.tool_calls {
             number(&mut call.entry);
-            [&mut call.id, &mut call.row].into_iter().for_each(slice);
+            [&mut call.id, &mut call.name, &mut call.row].into_iter().for_each(slice);
         }
         for result in &mut next.tool_results {
             number(&mut result.entry);
@@ -334,6 +376,7 @@ impl Part {
             number(&mut name.entry);
             [&mut name.kind, &mut name.role].into_iter().for_each(slice);
         }
+        next.found.iter_mut().for_each(|(entry, _)| number(entry));
         next.timestamps.iter_mut().chain(&mut next.searchable).for_each(slice);
         next.problems.iter_mut().for_each(|problem| problem.line.0 += self.lines);
         next.draft_links.iter_mut().for_each(|link| number(&mut link.entry));
@@ -352,6 +395,10 @@ impl Part {
         self.other_names.append(&mut next.other_names);
         self.timestamps.append(&mut next.timestamps);
         self.searchable.append(&mut next.searchable);
+        self.found.append(&mut next.found);
+        let usage = std::mem::take(&mut next.usage);
+        self.usage.tokens += usage.tokens;
+        self.usage.cost += usage.cost;
         self.messages.append(&mut next.messages);
         self.problems.append(&mut next.problems);
         self.draft_links.append(&mut next.draft_links);
@@ -398,6 +445,7 @@ fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], agent: &dyn 
         if role == Role::Assistant && agent.is_silent(message, blocks) {
             flags.insert(Flags::SILENT);
         }
+        ended(role, message, &mut flags);
     }
     let is_skill =
         || Raw::checked(record.bytes).get("customType").is_some_and(|kind| kind.is("skill-prompt"));
@@ -411,6 +459,25 @@ fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], agent: &dyn 
         flags.insert(Flags::NO_ID_KEY);
     }
     flags
+}
+
+/// Notes how a turn, a tool or a command ended, where not well.
+fn ended(role: Role, message: &MessageFacts, flags: &mut Flags) {
+    let is_true = |value: Option<Raw>| value.is_some_and(Raw::is_truthy);
+    let stopped = |reason: &str| message.stop_reason.is_some_and(|given| given.is(reason));
+    let (failed, aborted) = match role {
+        Role::Assistant => (stopped("error"), stopped("aborted")),
+        Role::ToolResult => (is_true(message.is_error), false),
+        Role::BashExecution | Role::PythonExecution => {
+            (is_true(message.exit_code), is_true(message.cancelled))
+        }
+        _ => return,
+    };
+    if aborted {
+        flags.insert(Flags::ABORTED);
+    } else if failed {
+        flags.insert(Flags::FAILED);
+    }
 }
 
 /// Whose file it is, where only one of the agents writes such an entry.

@@ -5,18 +5,111 @@ use crate::core::entry::EntryIx;
 use crate::core::json::write::Object;
 use crate::core::labels::Labels;
 use crate::core::plan::{Change, NewEntry};
+use crate::core::reference::{Position, is_form};
 use crate::core::session::Session;
 use crate::core::text::Text;
 
 /// Labels `target` (`None` clears its label); no entry where it is so already. The label is an entry
 /// under the leaf and becomes the leaf, as in both agents.
-pub fn label(session: &Session, target: EntryIx, name: Option<&Text>, fresh: &mut IdSource) -> Change {
-    if Labels::new(session).name(target).as_ref() == name {
-        return Change::default();
+///
+/// # Errors
+/// Where the entry cannot have the name.
+pub fn label(
+    session: &Session,
+    target: EntryIx,
+    name: Option<&Text>,
+    fresh: &mut IdSource,
+) -> Result<Change, NameError> {
+    name.map_or(Ok(()), |name| check_name(session, Some(target), name))?;
+    Ok(set(session, &[(target, name)], fresh))
+}
+
+/// Labels `target` with a name that other entries may have: it is cleared there.
+///
+/// # Errors
+/// Where the name is a form of reference.
+pub fn move_label(
+    session: &Session,
+    target: EntryIx,
+    name: &Text,
+    fresh: &mut IdSource,
+) -> Result<Change, NameError> {
+    match check_name(session, Some(target), name) {
+        Ok(()) | Err(NameError::Held { .. }) => {}
+        Err(form) => return Err(form),
     }
-    let parent = parent_id(session, session.leaf);
-    let (id, time) = (fresh.entry_id(session), fresh.timestamp());
-    Change::of(entry(id, parent.as_ref(), &time, &session.id(target), name))
+    let holders = Labels::new(session).named(name).into_iter().filter(|&holder| holder != target);
+    let changes: Vec<_> = holders.map(|holder| (holder, None)).chain([(target, Some(name))]).collect();
+    Ok(set(session, &changes, fresh))
+}
+
+/// Label entries one after the other under the leaf, where they change anything.
+fn set(session: &Session, changes: &[(EntryIx, Option<&Text>)], fresh: &mut IdSource) -> Change {
+    let labels = Labels::new(session);
+    let mut parent = parent_id(session, session.leaf).map(Text::into_owned);
+    let mut change = Change::default();
+    for &(target, name) in changes.iter().filter(|(target, name)| labels.name(*target).as_ref() != *name) {
+        let (id, time) = (fresh.entry_id(session), fresh.timestamp());
+        let entry = entry(id, parent.as_ref(), &time, &session.id(target), name);
+        parent = Some(entry.id.clone());
+        change.entries.push(entry);
+    }
+    change
+}
+
+/// Why an entry cannot have a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// It is a form of reference.
+    #[error("{name:?} is a form of reference and cannot be a label")]
+    Form {
+        /// The name.
+        name: String,
+    },
+    /// Another entry has it.
+    #[error("the label {name:?} is on {holder} already")]
+    Held {
+        /// The name.
+        name: String,
+        /// The id of that entry.
+        holder: String,
+    },
+}
+
+impl NameError {
+    /// What the user may try.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            NameError::Form { .. } => {
+                "choose a name without ^ or ~ at its end, other than @, root, :…, id:… and label:…"
+            }
+            NameError::Held { .. } => "choose another name, or take this one with `pisess label --move`",
+        }
+    }
+}
+
+/// Checks that `target`, or with `None` an entry that is yet to be written, can have the name.
+///
+/// # Errors
+/// Where the name is a form of reference, or another entry holds it.
+pub fn check_name(session: &Session, target: Option<EntryIx>, name: &Text) -> Result<(), NameError> {
+    let shown = || name.to_string();
+    if is_form(&name.to_string_lossy()) {
+        return Err(NameError::Form { name: shown() });
+    }
+    let holders = Labels::new(session).named(name);
+    match holders.into_iter().find(|&holder| Some(holder) != target) {
+        Some(holder) => Err(NameError::Held { name: shown(), holder: session.id(holder).to_string() }),
+        None => Ok(()),
+    }
+}
+
+/// The entry that a label for the leaf goes to: the nearest at or above it that is part of the
+/// conversation. Labels, marks, settings and other notes are passed over, so that labelling twice
+/// labels the same entry. The leaf itself where there is none.
+pub fn labelled_at_leaf(session: &Session) -> Position {
+    let is_part = |ix: &EntryIx| !session.entry(*ix).kind.is_note() && !session.entry(*ix).kind.is_setting();
+    session.upwards(session.leaf).find(is_part).or(session.leaf)
 }
 
 /// A label entry, in the agents' key order.

@@ -9,13 +9,12 @@
 //!   └── x ── y ── call' ── r1' ── r2' ── b'
 //! ```
 
-use super::{IdSource, label, parent_id};
+use super::{IdSource, parent_id};
 use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::edit::Edit;
 use crate::core::json::string::encoded;
-use crate::core::labels::Labels;
 use crate::core::plan::{Change, NewEntry};
 use crate::core::reference::Position;
 use crate::core::session::Session;
@@ -27,10 +26,8 @@ use std::io;
 /// Copies, ready to be written.
 #[derive(Debug)]
 pub struct Picked {
-    /// The copies, then the labels on them.
+    /// The copies.
     pub change: Change,
-    /// How many of the lines are copies.
-    pub copies: usize,
     /// Entries that were not named and are copied with those that were.
     pub along: Vec<EntryIx>,
 }
@@ -44,7 +41,7 @@ pub enum Refused {
     NoCall(EntryIx),
     /// Two results of one call.
     TwoResults(EntryIx, EntryIx),
-    /// A label of an entry that is not picked.
+    /// A label of an entry that is not picked: labels are not copied.
     LabelAlone(EntryIx),
     /// A compaction that keeps from an entry on that would not be above its copy.
     KeptMissing(EntryIx, EntryIx),
@@ -79,7 +76,6 @@ pub fn pick(
     let mut picked = Groups { session, bodies, tree: &tree, chosen: &chosen }.whole()?;
     let labels = picked.iter().copied().filter(|&ix| session.entry(ix).kind == Kind::Label);
     for label in labels.collect::<Vec<_>>() {
-        // The label in effect is made anew on the copy.
         let target = named(session, bodies, label, "targetId")?;
         if !target.is_some_and(|target| picked.contains(&target)) {
             return Err(Refused::LabelAlone(label));
@@ -104,8 +100,7 @@ pub fn pick(
     for &ix in &order {
         entries.push(graft.copy(ix, &fresh.timestamp())?);
     }
-    entries.extend(graft.labels(fresh));
-    Ok(Picked { change: Change { entries }, copies: order.len(), along })
+    Ok(Picked { change: Change { entries }, along })
 }
 
 /// The entry that a member of an entry's line names.
@@ -285,19 +280,5 @@ impl Graft<'_> {
             None if self.above.contains(&first) => Ok(None),
             None => Err(Refused::KeptMissing(compaction, first)),
         }
-    }
-
-    /// Returns labels for the copies: those in effect on the originals.
-    fn labels(&mut self, fresh: &mut IdSource) -> Vec<NewEntry> {
-        let labels = Labels::new(self.session);
-        let mut made = Vec::new();
-        for (target, change) in labels.iter() {
-            let Some(copy) = self.ids.get(&target) else { continue };
-            let (id, name) = (fresh.entry_id(self.session), self.session.text(change.name));
-            let entry = label::entry(id, self.parent.as_ref(), &fresh.timestamp(), copy, Some(&name));
-            self.parent = Some(entry.id.clone());
-            made.push(entry);
-        }
-        made
     }
 }

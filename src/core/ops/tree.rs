@@ -1,13 +1,15 @@
 //! What the tree shows: filters and search of the file's own agent, and each row's text.
 
 use crate::core::dialect::Dialect;
-use crate::core::entry::{EntryIx, Flags, Kind, Role, Slice};
+use crate::core::entry::{EntryIx, Flags, Kind, Role};
 use crate::core::labels::Labels;
 use crate::core::reference::Position;
 use crate::core::row::search::Query;
-use crate::core::session::Session;
+use crate::core::search::{Hit, Words};
+use crate::core::session::{Session, ToolCall};
 use crate::core::text::Text;
 use crate::core::tree::{Place, Tree, active, layout};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The agents' filter modes.
@@ -38,25 +40,27 @@ pub struct Drawing<'a> {
     is_visible: Vec<bool>,
     leaf: Position,
     calls: Calls<'a>,
+    words: Words,
 }
 
-/// What the row of a result says, by its call's id.
-type Calls<'a> = HashMap<&'a [u8], Slice, foldhash::quality::RandomState>;
+/// Calls by their ids, for the rows of their results.
+type Calls<'a> = HashMap<&'a [u8], &'a ToolCall, foldhash::quality::RandomState>;
 
 /// Filters and lays out the tree as if `leaf` were the leaf. Rows must have been kept by loading;
-/// with a `search` the searchable texts as well.
-pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, search: &str) -> Drawing<'a> {
+/// for what the user `typed` to search, the searchable texts and what was found as well.
+pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &str) -> Drawing<'a> {
     let tree = Tree::new(session);
     let labels = Labels::new(session);
     let is_active = active(session, leaf);
-    let search = Search::new(session.dialect, search);
+    let words = Words::new(typed);
+    let search = Search::new(session.dialect, &words, typed);
     let is_visible: Vec<bool> = session
         .all()
         .map(|ix| passes(session, &labels, leaf, filter, ix) && search.finds(session, &labels, ix))
         .collect();
     let places = layout(session, &tree, &is_active, &is_visible);
     let calls = calls(session, &is_active);
-    Drawing { session, labels, places, is_active, is_visible, leaf, calls }
+    Drawing { session, labels, places, is_active, is_visible, leaf, calls, words }
 }
 
 /// The same without any place: for who lists entries in another order.
@@ -64,24 +68,57 @@ pub fn rows<'a>(session: &'a Session, leaf: Position) -> Drawing<'a> {
     let is_active = active(session, leaf);
     let calls = calls(session, &is_active);
     let is_visible = vec![false; session.entries.len()];
-    Drawing { session, labels: Labels::new(session), places: Vec::new(), is_active, is_visible, leaf, calls }
+    Drawing {
+        session,
+        labels: Labels::new(session),
+        places: Vec::new(),
+        is_active,
+        is_visible,
+        leaf,
+        calls,
+        words: Words::default(),
+    }
 }
 
 impl<'a> Drawing<'a> {
     /// The row of an entry, without marks and label.
     pub fn text(&self, ix: EntryIx) -> Text<'a> {
-        if self.session.entry(ix).role == Role::ToolResult
-            && let Ok(at) = self.session.tool_results.binary_search_by_key(&ix, |result| result.entry)
-            && let Some(&row) = self.calls.get(self.session.bytes(self.session.tool_results[at].call))
-        {
-            return self.session.text(row);
+        self.call(ix).map_or_else(|| self.session.row(ix), |call| self.session.text(call.row))
+    }
+
+    /// The call that a tool result answers.
+    pub fn call(&self, ix: EntryIx) -> Option<&'a ToolCall> {
+        if self.session.entry(ix).role != Role::ToolResult {
+            return None;
         }
-        self.session.row(ix)
+        let results = &self.session.tool_results;
+        let at = results.binary_search_by_key(&ix, |result| result.entry).ok()?;
+        self.calls.get(self.session.bytes(results[at].call)).copied()
     }
 
     /// The entry's label.
     pub fn label(&self, ix: EntryIx) -> Option<Text<'a>> {
         self.labels.name(ix)
+    }
+
+    /// What was looked for.
+    pub fn words(&self) -> &Words {
+        &self.words
+    }
+
+    /// Where a word that was looked for is in the entry, or in its label. `None` where only its row
+    /// answers: oh-my-pi's search is fuzzy, and pi's also finds words that no field holds.
+    pub fn hit(&self, ix: EntryIx) -> Option<Cow<'a, Hit>> {
+        if let Some(found) = self.session.found(ix) {
+            return Some(Cow::Borrowed(&found.hit));
+        }
+        let texts = [
+            ("label", self.label(ix)),
+            ("message.role", self.session.role_name(ix)),
+            ("type", Some(self.session.kind_name(ix))),
+        ];
+        let hit = |(field, text): (&str, Option<Text>)| self.words.hit(field, &text?.to_string_lossy());
+        texts.into_iter().find_map(hit).map(Cow::Owned)
     }
 
     /// Whether the entry is on the path to the leaf.
@@ -93,6 +130,23 @@ impl<'a> Drawing<'a> {
     /// ancestor that is shown (where the agents' selectors stand, too).
     pub fn marked(&self) -> Position {
         self.session.upwards(self.leaf).find(|ix| self.is_visible[ix.at()])
+    }
+
+    /// The nearest entry above another that is shown.
+    pub fn above(&self, ix: EntryIx) -> Position {
+        self.session.upwards(self.session.entry(ix).parent).find(|ix| self.is_visible[ix.at()])
+    }
+
+    /// The entry that is drawn as the leaf.
+    pub fn leaf(&self) -> Position {
+        self.leaf
+    }
+
+    /// The last compaction on the path to the leaf: what is above it, the model sees as its summary only.
+    pub fn last_compaction(&self) -> Position {
+        let hides =
+            |ix: &EntryIx| matches!(self.session.entry(*ix).kind, Kind::Compaction | Kind::ResetBoundary);
+        self.session.upwards(self.leaf).find(hides)
     }
 
     /// Whether the entry is the leaf.
@@ -145,39 +199,33 @@ fn is_bookkeeping(dialect: Dialect, kind: Kind) -> bool {
     }
 }
 
-/// What the person looks for, as the file's agent looks for it.
-enum Search {
-    /// Every word stands somewhere in the text.
-    Words(Vec<String>),
-    /// Every word is much like one of the text.
-    Fuzzy(Query),
+/// What the user looks for: the words in everything that an entry says, and what the file's agent
+/// would find in the row.
+struct Search<'a> {
+    words: &'a Words,
+    /// oh-my-pi: every word is much like one of the row.
+    fuzzy: Option<Query>,
 }
 
-impl Search {
-    fn new(dialect: Dialect, typed: &str) -> Self {
-        match dialect {
-            Dialect::Pi => {
-                Search::Words(typed.to_lowercase().split_whitespace().map(str::to_owned).collect())
-            }
-            Dialect::OhMyPi => Search::Fuzzy(Query::new(typed)),
-        }
+impl<'a> Search<'a> {
+    fn new(dialect: Dialect, words: &'a Words, typed: &str) -> Self {
+        Search { words, fuzzy: (dialect == Dialect::OhMyPi).then(|| Query::new(typed)) }
     }
 
-    /// Whether the label and the searchable text of an entry answer.
+    /// Whether an entry or its label answers.
     fn finds(&self, session: &Session, labels: &Labels, ix: EntryIx) -> bool {
-        if matches!(self, Search::Words(words) if words.is_empty()) {
+        if self.words.is_empty() {
             return true;
         }
         let label = labels.name(ix).map(|name| format!("{name} ")).unwrap_or_default();
         let text = session.searchable.get(ix.at()).map(|&slice| session.text(slice)).unwrap_or_default();
         let text = format!("{label}{text}");
-        match self {
-            Search::Words(words) => {
-                let text = text.to_lowercase();
-                words.iter().all(|word| text.contains(word.as_str()))
-            }
-            Search::Fuzzy(query) => query.matches(&text),
-        }
+        let mut found = match session.found(ix) {
+            Some(found) => found.words.clone(),
+            None => vec![false; self.words.len()],
+        };
+        self.words.mark(&text, &mut found);
+        found.iter().all(|&found| found) || self.fuzzy.as_ref().is_some_and(|query| query.matches(&text))
     }
 }
 
@@ -186,7 +234,7 @@ fn calls<'a>(session: &'a Session, is_active: &[bool]) -> Calls<'a> {
     let mut calls = Calls::with_capacity_and_hasher(session.tool_calls.len(), Default::default());
     let mut repeated = false;
     for call in &session.tool_calls {
-        repeated |= calls.insert(session.bytes(call.id), call.row).is_some();
+        repeated |= calls.insert(session.bytes(call.id), call).is_some();
     }
     if repeated {
         let mut rank = vec![0_u32; session.entries.len()];
@@ -195,7 +243,7 @@ fn calls<'a>(session: &'a Session, is_active: &[bool]) -> Calls<'a> {
         }
         let mut in_order: Vec<_> = session.tool_calls.iter().collect();
         in_order.sort_by_key(|call| rank[call.entry.at()]);
-        calls.extend(in_order.iter().map(|call| (session.bytes(call.id), call.row)));
+        calls.extend(in_order.iter().map(|call| (session.bytes(call.id), *call)));
     }
     calls
 }

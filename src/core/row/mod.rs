@@ -9,6 +9,8 @@ pub mod omp;
 pub mod omp_call;
 mod omp_note;
 
+pub mod readable;
+
 pub mod search;
 mod word;
 
@@ -18,12 +20,24 @@ use super::text::Text;
 pub const ROW_UNITS: usize = 200;
 
 /// What rows depend on beside the entry.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RowOptions {
     /// The person's home folder, written `~` in tool calls.
     pub home: Option<Text<'static>>,
+    /// How the rows read.
+    pub form: Form,
     /// Whether the text that a search looks through is wanted as well.
     pub searchable: bool,
+}
+
+/// How rows read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// As in the agent's tree.
+    #[default]
+    Agent,
+    /// For people: see [`readable`].
+    Readable,
 }
 
 /// The agents' `normalize`: newlines and tabs become spaces, and both ends are trimmed.

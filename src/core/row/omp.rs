@@ -337,7 +337,7 @@ mod tests {
         let title = r#"{"type":"title","v":1,"title":"","updatedAt":"","pad":""}"#;
         let header = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#;
         let file = format!("{title}\n{header}\n{{\"id\":\"a\",\"parentId\":null,{members}}}\n").into_bytes();
-        let rows = RowOptions { home: None, searchable: true };
+        let rows = RowOptions { searchable: true, ..RowOptions::default() };
         let session = load(&file, &Options { rows: Some(rows), ..Options::default() }).unwrap();
         let entry = crate::core::entry::EntryIx(0);
         let silent = session.entry(entry).flags.has(Flags::SILENT);

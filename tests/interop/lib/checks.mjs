@@ -7,7 +7,7 @@ import { meaning } from "./draft.mjs";
 import { difference, plain } from "./json.mjs";
 import { sameEntries, sameMigration } from "./lines.mjs";
 import { NOW } from "./pisess.mjs";
-import { rows } from "./rows.mjs";
+import { matches, rows } from "./rows.mjs";
 
 /** `kind → {questions(check), compare(world, check, answers)}` */
 export const KINDS = {
@@ -72,7 +72,13 @@ export const KINDS = {
       if (leaf) args.push("--at", ref(leaf));
       const actual = await world.jsonLines(args, { empty: 1 });
       if (actual.problem) return actual.problem;
-      return difference(...rows(expected, actual.value, { dialect: world.dialect, filter }));
+      const [ours, theirs] = rows(expected, actual.value, { dialect: world.dialect, filter, search });
+      const missing = difference(ours, theirs);
+      if (missing || !search) return missing;
+      const lines = readFileSync(world.file, "utf8").split("\n");
+      const known = new Set(expected.map((row) => row.id));
+      const wrong = actual.value.find((row) => !matches(row, lines[row.line - 1], search, known.has(row.id)));
+      return wrong ? { pointer: "match", expected: search, actual: wrong } : null;
     },
   },
 

@@ -39,7 +39,7 @@ pub fn lines(data: &[u8]) {
 
 /// Any lines behind a header load; each entry is one line, and each walk ends.
 pub fn entries(data: &[u8]) {
-    let rows = RowOptions { home: None, searchable: true };
+    let rows = RowOptions { searchable: true, ..RowOptions::default() };
     let options = Options { rows: Some(rows), timestamps: true, ..Options::default() };
     let bytes = [HEADER, data].concat();
     let session = load(&bytes, &options).expect("a header stands first");

@@ -50,6 +50,8 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
         findings.push(found(session, ix, kind, message).grave(grave));
     };
     match entry.kind {
+        // Without an id it is nobody's leaf: that it has none is the finding.
+        Kind::Leaf if entry.id.is_empty() => {}
         Kind::Leaf => {
             let is_last = ix.at() + 1 == session.entries.len();
             note(K::LeafRecord, is_last, "the record says where the conversation stands");

@@ -6,7 +6,7 @@ use crate::core::session::Format;
 use crate::core::text::Text;
 
 /// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing.
     Note,
@@ -263,6 +263,9 @@ impl FindingKind {
             K::SelfParent => (Warning, "the agent hangs when it goes there"),
             K::ParentCycle => {
                 (Warning, "the tree does not show the entry, and the agent hangs when it goes there")
+            }
+            K::SeveralRoots if grave => {
+                (Warning, "the model sees only what the last entry's parents lead to")
             }
             K::SeveralRoots => (Note, "the agents draw them side by side"),
             K::UnknownType => (Note, "the agents carry it along and show an empty row"),

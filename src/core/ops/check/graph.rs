@@ -8,7 +8,7 @@
 
 use super::finding::{Draft, FindingKind as K};
 use super::lines::{Mending, OddIds};
-use crate::core::entry::{EntryIx, Flags, LineNo};
+use crate::core::entry::{EntryIx, Flags, Kind, LineNo};
 use crate::core::session::{Format, Session};
 use crate::core::text::Text;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -85,9 +85,12 @@ impl<'s> Graph<'s, '_> {
             let draft = if entry.id.is_empty() {
                 let is_odd = self.odd(ix).is_some_and(|odd| odd.id.is_some());
                 let is_last = ix.at() + 1 == session.entries.len();
-                match is_odd {
-                    true => Draft::new(entry.line, K::OddId, "the entry's id is not a string"),
-                    false => Draft::new(entry.line, K::MissingId, "the entry has no id"),
+                match (is_odd, entry.kind) {
+                    (true, _) => Draft::new(entry.line, K::OddId, "the entry's id is not a string"),
+                    (false, Kind::Leaf) => {
+                        Draft::new(entry.line, K::MissingId, "the record of the leaf has no id")
+                    }
+                    (false, _) => Draft::new(entry.line, K::MissingId, "the entry has no id"),
                 }
                 .grave(is_last)
             } else if entry.flags.has(Flags::SUPERSEDED) {
@@ -223,9 +226,19 @@ impl<'s> Graph<'s, '_> {
             entry.parent_id.is_empty() && entry.parent.is_none() && !entry.id.is_empty()
         };
         let roots: Vec<_> = session.all().filter(is_root).filter(|&ix| self.odd(ix).is_none()).collect();
-        if let [_, second, ..] = roots[..] {
-            self.note(second, K::SeveralRoots, format!("the conversation has {} beginnings", roots.len()));
-        }
+        let [_, second, ..] = roots[..] else { return };
+        let message = format!("the conversation has {} beginnings", roots.len());
+        let draft = Draft::new(session.entry(second).line, K::SeveralRoots, message);
+        let draft = draft.entry(session.id(second)).grave(self.is_unlinked(&roots));
+        self.findings.push(draft);
+    }
+
+    /// Whether entries have no parents because what wrote them gives none: a new beginning now and then is
+    /// how a user starts over, and an agent spells `null` then.
+    fn is_unlinked(&self, roots: &[EntryIx]) -> bool {
+        let without_key = |&&ix: &&EntryIx| self.session.entry(ix).flags.has(Flags::NO_PARENT_KEY);
+        let most = roots.len() > 2 && 2 * roots.len() > self.session.entries.len();
+        most || roots.iter().filter(without_key).count() > 1
     }
 
     fn note(&mut self, ix: EntryIx, kind: K, message: String) {

@@ -14,11 +14,13 @@
 mod conversation;
 mod finding;
 mod graph;
+mod groups;
 mod lines;
 mod mended;
 mod resync;
 
 pub use finding::{Finding, FindingKind, Severity};
+pub use groups::{Group, grouped};
 
 use self::finding::Draft;
 use self::graph::Links;

@@ -73,6 +73,27 @@ fn a_sound_file_is_left_alone() {
 }
 
 #[test]
+fn a_leaf_record_without_an_id_is_one_finding() {
+    let record = r#"{"type":"leaf","parentId":"a","timestamp":"2026-01-01T00:00:01.000Z","targetId":"a"}"#;
+    assert_eq!(found(&file(&[&message("a", ""), record])), "3:error:missing-id*");
+    let named = record.replace("\"parentId\"", "\"id\":\"l\",\"parentId\"");
+    assert_eq!(found(&file(&[&message("a", ""), &named])), "3:note:leaf-record");
+}
+
+#[test]
+fn entries_that_nothing_links_are_a_warning() {
+    let unlinked = |id: &str| message(id, "").replace("\"parentId\":null,", "");
+    let roots: Vec<_> = (0..28).map(|at| message(&format!("e{at}"), "")).collect();
+    let roots: Vec<_> = roots.iter().map(String::as_str).collect();
+    assert_eq!(found(&file(&roots)), "3:warning:several-roots");
+    assert_eq!(found(&file(&[&unlinked("a"), &unlinked("b")])), "3:warning:several-roots");
+    // A user who starts over.
+    let again = [&message("a", ""), &message("b", "a"), &message("c", ""), &message("d", "c")];
+    assert_eq!(found(&file(&again.map(String::as_str))), "4:note:several-roots");
+    assert_eq!(found(&file(&[&message("a", ""), &message("b", "")])), "3:note:several-roots");
+}
+
+#[test]
 fn bytes_that_agents_write_in_any_way_are_no_findings() {
     let odd = r#"{"type":"custom","id":"b","parentId":"a","timestamp":"2026-01-01T00:00:01.000Z","data":{"s":"\ud83d","n":1e400,"n":12345678901234567890,"__proto__":1,"u":"\u0000"}}"#;
     assert_eq!(found(&file(&[&message("a", ""), "", "  ", odd])), "");

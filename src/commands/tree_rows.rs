@@ -1,0 +1,269 @@
+//! The rows of the tree, as people see them.
+
+use super::age::age;
+use super::amounts::{counted, dollars, tokens};
+use super::entry_rows::{Edits, ID_COLUMNS, Look};
+use super::ids::Ids;
+use crate::core::entry::{EntryIx, Flags};
+use crate::core::ops::heading::Heading;
+use crate::core::ops::rows::{Extent, Fold, extents, folded, folds};
+use crate::core::ops::tree::Drawing;
+use crate::core::reference::Position;
+use crate::core::tree::Place;
+use crate::ui::{
+    Clock, Failure, Glyphs, Rows, STRETCH, Ui, columns, draw_stretches, fitted, pens, push_visible, styled,
+    visible,
+};
+use owo_colors::Style;
+use std::ops::Range;
+
+/// Levels of indent that a row shows at most.
+const MOST_LEVELS: usize = 24;
+
+/// Prints what the session is, above its tree.
+pub fn print_heading(heading: &Heading, glyphs: Glyphs, ui: &mut Ui) -> Result<(), Failure> {
+    let home = ui.home().filter(|home| home.len() > 1);
+    let shown = |folder: String| match home.as_ref().and_then(|home| folder.strip_prefix(home.as_str())) {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("~{rest}"),
+        _ => folder,
+    };
+    let folder = heading.cwd.as_ref().map(|cwd| visible(&shown(cwd.to_string())));
+    let usage = heading.usage;
+    let used = usage.tokens > 0.0;
+    let facts: Vec<_> = folder
+        .into_iter()
+        .chain([counted(heading.entries, "entry", "entries")])
+        .chain(used.then(|| format!("{} tokens", tokens(usage.tokens))))
+        .chain((usage.cost > 0.0).then(|| dollars(usage.cost)))
+        .collect();
+    let name = heading.name.as_ref().map(|name| visible(&name.to_string()));
+    let width = ui.width().unwrap_or(usize::MAX);
+    let facts = facts.join(glyphs.dot);
+    let name = name.map_or_else(String::new, |name| {
+        let room = width.saturating_sub(columns(&facts) + columns(glyphs.dot)).max(width / 3);
+        fitted(&name, room, glyphs.ellipsis)
+    });
+    let between = if name.is_empty() { "" } else { glyphs.dot };
+    let rest = fitted(&format!("{between}{facts}"), width.saturating_sub(columns(&name)), glyphs.ellipsis);
+    ui.print(&format!("{}{}\n", styled(&name, ui.styles.bold), styled(&rest, ui.styles.dim)))
+}
+
+/// Whether a bar passes at each of the levels above the row being drawn, of which only the first
+/// [`MOST_LEVELS`] are ever shown.
+#[derive(Clone, Copy, Default)]
+struct Bars(u32);
+
+impl Bars {
+    fn pass(self, level: usize) -> bool {
+        self.0 >> level & 1 == 1
+    }
+
+    /// Ends the bars that are deeper than the row.
+    fn enter(&mut self, place: &Place) {
+        let levels = place.level as usize - usize::from(place.connector);
+        self.0 &= !u32::MAX.checked_shl(levels as u32).unwrap_or(0);
+    }
+
+    /// Leads past the rows between to the siblings that follow.
+    fn leave(&mut self, place: &Place) {
+        if place.connector && !place.last {
+            self.0 |= 1_u32.checked_shl(place.level - 1).unwrap_or(0);
+        }
+    }
+}
+
+/// What is drawn of rows, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawn {
+    /// The characters to draw with.
+    pub glyphs: Glyphs,
+    /// Whether runs of tool rows become one.
+    pub folds: bool,
+    /// Whether ids are shown.
+    pub ids: bool,
+    /// Whether times are shown.
+    pub times: bool,
+}
+
+/// Draws rows, one after the other.
+pub struct Painter<'a> {
+    look: Look<'a>,
+    /// One for each row.
+    folds: Vec<Fold>,
+    /// Which entries are above the last compaction on the path to the leaf.
+    is_summarized: Vec<bool>,
+    extents: Vec<Extent>,
+    now_ms: i64,
+    /// Columns of the terminal; rows are whole without one.
+    width: Option<usize>,
+    most_levels: usize,
+    id_width: usize,
+    show_ids: bool,
+    times: bool,
+    marked: Position,
+}
+
+impl<'a> Painter<'a> {
+    /// Prepares the rows of a drawing.
+    pub fn new(drawn: Drawn, drawing: &'a Drawing<'a>, edits: &'a Edits, ui: &Ui) -> Result<Self, Failure> {
+        let session = drawing.session;
+        let width = ui.width();
+        // Half of a narrow terminal stays for the text, as in oh-my-pi.
+        let levels = |width: usize| (width.saturating_sub((width / 2).max(24) + 4) / 3).max(1);
+        let ids = drawing.places.iter().map(|place| session.entry(place.entry).id.len as usize);
+        let mut is_summarized = vec![false; session.entries.len()];
+        let compaction = drawing.last_compaction().and_then(|ix| session.entry(ix).parent);
+        session.upwards(compaction).for_each(|ix| is_summarized[ix.at()] = true);
+        let branches = drawing.places.iter().any(|place| place.connector);
+        Ok(Painter {
+            folds: match drawn.folds {
+                true => folds(drawing, edits),
+                false => (0..drawing.places.len()).map(|place| Fold { place, rows: 1 }).collect(),
+            },
+            is_summarized,
+            extents: if branches { extents(session) } else { Vec::new() },
+            now_ms: Ids::new(ui)?.now_ms(ui),
+            width,
+            most_levels: width.map_or(MOST_LEVELS, levels).min(MOST_LEVELS),
+            id_width: ids.max().unwrap_or(0).min(ID_COLUMNS),
+            show_ids: drawn.ids,
+            times: drawn.times,
+            marked: drawing.marked(),
+            look: Look { drawing, edits, styles: ui.styles, glyphs: drawn.glyphs },
+        })
+    }
+
+    /// Prints all rows.
+    pub fn paint(&self, ui: &mut Ui) -> Result<(), Failure> {
+        let places = &self.look.drawing.places;
+        // Each stretch of rows is drawn by itself, so the bars at its start must be known.
+        let mut bars = Bars::default();
+        let mut starts = Vec::new();
+        for (at, fold) in self.folds.iter().enumerate() {
+            if at % STRETCH == 0 {
+                starts.push(bars);
+            }
+            bars.enter(&places[fold.place]);
+            bars.leave(&places[fold.place]);
+        }
+        let draw = |rows: &mut Rows, stretch: Range<usize>| {
+            let mut bars = starts[stretch.start / STRETCH];
+            rows.follow(stretch.start.checked_sub(1).map(|before| self.time(self.folds[before])));
+            for &fold in &self.folds[stretch] {
+                let place = &places[fold.place];
+                bars.enter(place);
+                self.row(fold, place, bars, rows);
+                bars.leave(place);
+            }
+        };
+        let clock = self.times.then(|| Clock::new(ui));
+        let pen = Rows::new(self.width, self.look.glyphs.ellipsis, clock);
+        let mut pens = pens(pen, self.folds.len(), ui.processors());
+        draw_stretches(&mut pens, self.folds.len(), &draw, ui.stdout()).map_err(Failure::output)
+    }
+
+    fn time(&self, fold: Fold) -> i64 {
+        let drawing = self.look.drawing;
+        drawing.session.entry(drawing.places[fold.place].entry).time_ms
+    }
+
+    fn row(&self, fold: Fold, place: &Place, bars: Bars, rows: &mut Rows) {
+        let (ix, Look { drawing, styles, glyphs, .. }) = (place.entry, &self.look);
+        let is_dim = self.is_summarized[ix.at()];
+        rows.begin();
+        if self.show_ids {
+            push_visible(&mut rows.part, &drawing.session.id(ix).to_string_lossy());
+            let pad = self.id_width.saturating_sub(columns(&rows.part)) + 2;
+            rows.part.extend(std::iter::repeat_n(' ', pad));
+            rows.put_part(styles.dim);
+        }
+        if rows.clock.is_some() {
+            rows.push_time(drawing.session.entry(ix).time_ms);
+            rows.part.push_str("  ");
+            rows.put_part(styles.dim);
+        }
+        self.prefix(place, bars, &mut rows.part);
+        rows.put_part(styles.dim);
+        if drawing.is_active(ix) {
+            rows.put(glyphs.bullet, if is_dim { styles.dim } else { styles.active });
+        }
+        let marks = self.marks(place);
+        let reserved: usize = marks.iter().map(|(mark, _)| columns(mark)).sum();
+        // The leaf's mark stays in sight when the text does not fit.
+        let fits = rows.left.is_none_or(|left| left > reserved);
+        rows.left = rows.left.map(|left| if fits { left - reserved } else { left });
+        match fold.rows {
+            1 => self.look.put(rows, ix, is_dim),
+            _ => self.fold(fold, rows, is_dim),
+        }
+        if fits {
+            rows.left = None;
+            marks.iter().for_each(|(mark, style)| rows.put(mark, *style));
+        }
+        rows.end();
+    }
+
+    /// What stands at the end of a row.
+    fn marks(&self, place: &Place) -> Vec<(String, Style)> {
+        let (ix, Look { drawing, styles, glyphs, .. }) = (place.entry, &self.look);
+        let mut marks = Vec::new();
+        if self.marked == Some(ix) {
+            let mark = if drawing.is_leaf(ix) { glyphs.leaf } else { glyphs.hidden_leaf };
+            marks.push((format!("  {mark}"), styles.active));
+        }
+        if drawing.session.entry(ix).flags.has(Flags::IN_CYCLE) {
+            marks.push(("  (cycle of parents)".to_owned(), styles.error));
+        }
+        if place.connector {
+            marks.push((format!("  {}", self.extent(ix)), styles.dim));
+        }
+        marks
+    }
+
+    /// How many entries a branch has, and how old the newest is.
+    fn extent(&self, ix: EntryIx) -> String {
+        let extent = self.extents[ix.at()];
+        let entries = counted(extent.entries as usize, "entry", "entries");
+        match extent.newest_ms {
+            Some(newest) => format!("({entries}, {})", age(self.now_ms, newest)),
+            None => format!("({entries})"),
+        }
+    }
+
+    /// `⋯ 9 tools: 4 read, 3 edit, 2 bash, 1 failed`
+    fn fold(&self, fold: Fold, rows: &mut Rows, is_dim: bool) {
+        let Look { drawing, styles, glyphs, .. } = &self.look;
+        let folded = folded(drawing, fold);
+        rows.put(
+            &format!("{}{} tools: ", glyphs.fold, fold.rows),
+            if is_dim { styles.dim } else { styles.tool },
+        );
+        let tool = |(name, count): &(_, usize)| format!("{count} {}", visible(&format!("{name}")));
+        let tools: Vec<String> = folded.tools.iter().map(tool).collect();
+        rows.put(&tools.join(", "), if is_dim { styles.dim } else { Style::new() });
+        if folded.failed > 0 {
+            rows.put(&format!(", {} failed", folded.failed), styles.error);
+        }
+    }
+
+    /// Bars and connector. Levels beyond the most that are shown become one mark.
+    fn prefix(&self, place: &Place, bars: Bars, out: &mut String) {
+        let glyphs = &self.look.glyphs;
+        let level = place.level as usize;
+        let connector = match (place.connector, place.last) {
+            (true, true) => glyphs.corner,
+            (true, false) => glyphs.tee,
+            (false, _) => "",
+        };
+        let above = level - usize::from(place.connector);
+        let shown = above.min(self.most_levels - usize::from(place.connector));
+        for level in 0..shown {
+            *out += if bars.pass(level) { glyphs.bar } else { "   " };
+        }
+        if shown < above {
+            *out += glyphs.ellipsis;
+            out.push(' ');
+        }
+        *out += connector;
+    }
+}

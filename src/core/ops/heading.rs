@@ -1,0 +1,51 @@
+//! What a session is, in one line: its name, its folder, its size.
+
+use crate::core::bodies::Bodies;
+use crate::core::entry::Kind;
+use crate::core::json::Raw;
+use crate::core::session::{Session, Usage};
+use crate::core::text::Text;
+use std::io;
+
+/// The facts of one session.
+#[derive(Clone, Debug)]
+pub struct Heading {
+    /// Its name, where it has one.
+    pub name: Option<Text<'static>>,
+    /// The folder it was held in.
+    pub cwd: Option<Text<'static>>,
+    /// How many entries it has.
+    pub entries: usize,
+    /// What its turns used, where that was asked for.
+    pub usage: Usage,
+}
+
+/// Returns the heading of a session.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn heading(session: &Session, bodies: &dyn Bodies) -> io::Result<Heading> {
+    Ok(Heading {
+        name: name(session, bodies)?,
+        cwd: session.header.cwd.clone(),
+        entries: session.entries.len(),
+        usage: session.usage,
+    })
+}
+
+/// The name that the agent shows: oh-my-pi keeps it in its title line or the header, pi in the last
+/// `session_info`, where an empty one takes it away.
+fn name(session: &Session, bodies: &dyn Bodies) -> io::Result<Option<Text<'static>>> {
+    let given = |line: &[u8], key: &str| {
+        let name = Raw::checked(line.trim_ascii()).get_text(key).map(Text::into_owned);
+        name.filter(|name| !name.is_blank())
+    };
+    let titled = session.title_slot.as_deref().and_then(|line| given(line, "title"));
+    if let Some(title) = titled.or_else(|| given(&session.header.bytes, "title")) {
+        return Ok(Some(title));
+    }
+    match session.all().rev().find(|&ix| session.entry(ix).kind == Kind::SessionInfo) {
+        Some(ix) => Ok(given(&bodies.line(ix)?, "name")),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,315 @@
+//! The rows of the tree for people, in their parts: who speaks, how it ended, what was said. The command
+//! draws them on a terminal, the export on a page.
+
+use super::tree::Drawing;
+use crate::core::bodies::Bodies;
+use crate::core::dialect::Dialect;
+use crate::core::entry::{EntryIx, Flags, Kind, Role};
+use crate::core::json::Raw;
+use crate::core::reference::Position;
+use crate::core::session::Session;
+use crate::core::text::Text;
+use crate::core::tree::active;
+use std::collections::HashMap;
+use std::io;
+use std::ops::Range;
+
+/// Tool rows in a row that become one.
+const MANY: usize = 3;
+
+/// Whose row it is: what its colour goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tone {
+    /// The user's.
+    User,
+    /// The model's.
+    Assistant,
+    /// A tool's.
+    Tool,
+    /// A compaction or a branch summary.
+    Summary,
+    /// Settings, labels and all else.
+    Note,
+}
+
+/// How a turn, a tool or a command ended, where not well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// With an error.
+    Failed,
+    /// The user stopped it.
+    Aborted,
+}
+
+/// What the model sees of an entry in place of what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Edited {
+    /// Another text.
+    Replaced,
+    /// Nothing.
+    Omitted,
+}
+
+/// A row in its parts.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    /// Whose row it is.
+    pub tone: Tone,
+    /// Who speaks, or what it is: `user`, `bash`, `model`.
+    pub role: Text<'a>,
+    /// How it ended, where not well.
+    pub ending: Option<Ending>,
+    /// What it says.
+    pub body: Text<'a>,
+    /// Where a path is in the body, in bytes: it can be cut in its middle.
+    pub path: Range<usize>,
+}
+
+impl Drawing<'_> {
+    /// Returns the row of an entry in its parts.
+    pub fn row(&self, ix: EntryIx) -> Row<'_> {
+        let entry = self.session.entry(ix);
+        let tone = tone(entry.kind, entry.role);
+        let ending = [(Flags::FAILED, Ending::Failed), (Flags::ABORTED, Ending::Aborted)];
+        let ending = ending.into_iter().find(|(flag, _)| entry.flags.has(*flag)).map(|(_, ending)| ending);
+        if let Some(call) = self.call(ix).filter(|call| !call.name.is_empty()) {
+            let (role, body) = (self.session.text(call.name), self.session.text(call.row));
+            let path = usize::from(call.path.0)..usize::from(call.path.1);
+            return Row { tone, role, ending, body, path };
+        }
+        let (role, body) = parted(self.text(ix));
+        if entry.flags.has(Flags::SILENT) && body == "(no content)" {
+            return Row { tone, role, ending, body: self.called(ix), path: 0..0 };
+        }
+        // The mark says so already.
+        let ended = ending == Some(Ending::Aborted) && (body == "(aborted)" || body == "Operation aborted");
+        let body = if ended { Text::default() } else { body };
+        Row { tone, role, ending, body, path: 0..0 }
+    }
+
+    /// What a turn without text calls.
+    fn called(&self, ix: EntryIx) -> Text<'static> {
+        let calls = &self.session.tool_calls;
+        let first = calls.partition_point(|call| call.entry < ix);
+        let names = calls[first..]
+            .iter()
+            .take_while(|call| call.entry == ix)
+            .map(|call| self.session.text(call.name));
+        let mut text = Text::default().into_owned();
+        for (at, name) in names.enumerate() {
+            text.push_str(if at == 0 { "(calls " } else { ", " });
+            text.push(&name);
+        }
+        text.push_str(if text.is_empty() { "(no content)" } else { ")" });
+        text
+    }
+}
+
+/// Returns whose row an entry is.
+pub fn tone(kind: Kind, role: Role) -> Tone {
+    match (kind, role) {
+        (Kind::Message, Role::User | Role::BashExecution | Role::PythonExecution) => Tone::User,
+        (Kind::Message, Role::Assistant) => Tone::Assistant,
+        (Kind::Message, Role::ToolResult) => Tone::Tool,
+        (Kind::Compaction | Kind::BranchSummary, _) => Tone::Summary,
+        _ => Tone::Note,
+    }
+}
+
+/// An agent's row as role and body: `user: text`, `[bash]: ls`, `[model: x]`, `[reset boundary]`.
+fn parted(row: Text<'_>) -> (Text<'_>, Text<'_>) {
+    let text = row.as_bytes();
+    let find = |mark: &[u8]| memchr::memmem::find(text, mark);
+    let part = |range: Range<usize>| Text::from_wtf8(text[range].to_vec());
+    if !text.starts_with(b"[") {
+        return match find(b": ") {
+            Some(at) => (part(0..at), part(at + 2..text.len())),
+            None => (part(0..text.strip_suffix(b":").unwrap_or(text).len()), Text::default()),
+        };
+    }
+    match (find(b"]: "), find(b": ")) {
+        (Some(at), _) => (part(1..at), part(at + 3..text.len())),
+        (None, colon) => {
+            let end = text.len() - usize::from(text.ends_with(b"]"));
+            match colon.filter(|at| at + 2 <= end) {
+                Some(at) => (part(1..at), part(at + 2..end)),
+                None => (part(1..end.max(1)), Text::default()),
+            }
+        }
+    }
+}
+
+/// Rows that are drawn as one: a place of the drawing, and how many before it are folded into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fold {
+    /// The place of the last row, whose id stands for all.
+    pub place: usize,
+    /// How many rows there are; one is that row itself.
+    pub rows: usize,
+}
+
+/// What folded rows are, for their one row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Folded<'a> {
+    /// How often each tool, in the order in which they come first.
+    pub tools: Vec<(Text<'a>, usize)>,
+    /// How many failed.
+    pub failed: usize,
+}
+
+/// Returns one fold for each row that is to be drawn: runs of tool rows become one, except those that a
+/// user has marked.
+pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edited>) -> Vec<Fold> {
+    let session = drawing.session;
+    let marked = drawing.marked();
+    let is_plain = |ix: EntryIx| {
+        session.is_message(ix, Role::ToolResult)
+            && marked != Some(ix)
+            && drawing.label(ix).is_none()
+            && !edits.contains_key(&ix)
+    };
+    let mut folds: Vec<Fold> = Vec::with_capacity(drawing.places.len());
+    let mut run = 0;
+    for (at, place) in drawing.places.iter().enumerate() {
+        let before = at.checked_sub(1).map(|at| drawing.places[at].entry);
+        let goes_on = run > 0
+            && !place.connector
+            && drawing.above(place.entry) == before
+            && before.is_some_and(|before| drawing.is_active(before) == drawing.is_active(place.entry));
+        run = match (is_plain(place.entry), goes_on) {
+            (true, true) => run + 1,
+            (true, false) => 1,
+            (false, _) => 0,
+        };
+        folds.push(Fold { place: at, rows: 1 });
+        if run == MANY {
+            folds.truncate(folds.len() - MANY);
+            folds.push(Fold { place: at, rows: MANY });
+        } else if run > MANY {
+            folds.pop();
+            if let Some(fold) = folds.last_mut() {
+                *fold = Fold { place: at, rows: run };
+            }
+        }
+    }
+    folds
+}
+
+/// Returns what the rows of a fold are.
+pub fn folded<'a>(drawing: &'a Drawing, fold: Fold) -> Folded<'a> {
+    let mut folded = Folded::default();
+    for place in &drawing.places[fold.place + 1 - fold.rows..=fold.place] {
+        let row = drawing.row(place.entry);
+        folded.failed += usize::from(row.ending.is_some());
+        match folded.tools.iter_mut().find(|(name, _)| *name == row.role) {
+            Some((_, count)) => *count += 1,
+            None => folded.tools.push((row.role, 1)),
+        }
+    }
+    folded
+}
+
+/// Returns which entries the model sees otherwise than they are (pi's `context_edit`): on the path to
+/// `leaf` by the edits on it, elsewhere by the last in the file.
+///
+/// # Errors
+/// Where a line cannot be read.
+pub fn edited(
+    session: &Session,
+    bodies: &dyn Bodies,
+    leaf: Position,
+) -> io::Result<HashMap<EntryIx, Edited>> {
+    let mut edits = HashMap::new();
+    let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
+    if session.dialect != Dialect::Pi || !session.all().any(|ix| is_edit(&ix)) {
+        return Ok(edits);
+    }
+    let is_active = active(session, leaf);
+    for ix in session.all().filter(is_edit) {
+        let line = bodies.line(ix)?;
+        let line = Raw::checked(line.trim_ascii());
+        let Some(target) = line.get_text("targetId").and_then(|id| session.find(&id)) else { continue };
+        if is_active[target.at()] && !is_active[ix.at()] {
+            continue;
+        }
+        let content = line.get("replacement").filter(|new| !new.is_null()).map(|new| new.get("content"));
+        match content {
+            None => drop(edits.insert(target, Edited::Omitted)),
+            Some(content) if is_stored(bodies, target, content)? => drop(edits.remove(&target)),
+            Some(_) => drop(edits.insert(target, Edited::Replaced)),
+        }
+    }
+    Ok(edits)
+}
+
+/// Whether an edit gives an entry the content that it has: it takes earlier ones back.
+fn is_stored(bodies: &dyn Bodies, target: EntryIx, content: Option<Raw>) -> io::Result<bool> {
+    let line = bodies.line(target)?;
+    let entry = Raw::checked(line.trim_ascii());
+    let stored = entry.get("message").unwrap_or(entry).get("content");
+    let bytes = |content: Option<Raw>| {
+        content
+            .filter(|content| !content.is_null())
+            .map_or_else(|| b"[]".to_vec(), |content| content.bytes().to_vec())
+    };
+    Ok(bytes(stored) == bytes(content))
+}
+
+/// The size and the age of what hangs below each entry, itself among it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Entries that are no notes.
+    pub entries: u32,
+    /// When the newest was written; `None` where no time can be read.
+    pub newest_ms: Option<i64>,
+}
+
+/// Returns the extent of each entry.
+pub fn extents(session: &Session) -> Vec<Extent> {
+    use crate::core::entry::Entry;
+    let mut extents: Vec<_> = session
+        .entries
+        .iter()
+        .map(|entry| Extent {
+            entries: u32::from(!entry.kind.is_note()),
+            newest_ms: Some(entry.time_ms).filter(|&time| time != Entry::NO_TIME),
+        })
+        .collect();
+    let tree = crate::core::tree::Tree::new(session);
+    let none = vec![false; session.entries.len()];
+    let order: Vec<_> = tree.walk(&none).collect();
+    for ix in order.into_iter().rev() {
+        let Some(parent) = session.entry(ix).parent else { continue };
+        let below = extents[ix.at()];
+        let extent = &mut extents[parent.at()];
+        extent.entries += below.entries;
+        extent.newest_ms = extent.newest_ms.max(below.newest_ms);
+    }
+    extents
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_both_agents_come_apart() {
+        let cases = [
+            ("user: a: b", "user", "a: b"),
+            ("assistant: ", "assistant", ""),
+            ("[bash]: ls", "bash", "ls"),
+            ("[model: x]", "model", "x"),
+            ("[reset boundary]", "reset boundary", ""),
+            ("[note]: [x]: y", "note", "[x]: y"),
+            ("[custom: cut…", "custom", "cut…"),
+            ("advisor (sec): n", "advisor (sec)", "n"),
+            ("", "", ""),
+            ("[", "", ""),
+            ("[]", "", ""),
+            ("[a: ]", "a", ""),
+        ];
+        for (row, role, body) in cases {
+            assert_eq!(parted(Text::from(row)), (Text::from(role), Text::from(body)), "{row}");
+        }
+    }
+}

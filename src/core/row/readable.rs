@@ -1,0 +1,292 @@
+//! Rows for people, where those of the agents say little: tool calls with paths from the session's
+//! folder on, summaries without their preamble, skill prompts as the user gave them.
+//!
+//! Calls go by the shape of their arguments (a command, a path, a pattern), not by the tool's name, so
+//! that the tools of both agents and of extensions read alike. All other rows are the agents' own.
+
+use super::{ROW_UNITS, normalize};
+use crate::core::entry::{Kind, Role};
+use crate::core::json::string::decode_head;
+use crate::core::json::{Raw, js};
+use crate::core::omp::files::BRANCH_PREAMBLE;
+use crate::core::pi::files::BRANCH_SUMMARY_PREAMBLE;
+use crate::core::record::Record;
+use crate::core::text::Text;
+use std::ops::Range;
+
+/// UTF-16 units of a summary that are looked at: its preamble comes first.
+const SUMMARY_UNITS: usize = 600;
+
+/// What a call does, in a few words.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Call {
+    /// The words.
+    pub text: Text<'static>,
+    /// Where a path is among them, in bytes: it can be cut in its middle.
+    pub path: Range<usize>,
+}
+
+/// The folders that paths are shortened by.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Folders<'a> {
+    /// The session's.
+    pub cwd: Option<&'a Text<'static>>,
+    /// The user's.
+    pub home: Option<&'a Text<'static>>,
+}
+
+/// Returns the row of an entry whose row in the agents' trees says less; `None` for all others.
+pub fn text(kind: Kind, role: Role, record: &Record) -> Option<Text<'static>> {
+    let entry = Raw::checked(record.bytes);
+    match kind {
+        Kind::Compaction => {
+            let tokens = entry.get("tokensBefore").and_then(Raw::number).unwrap_or(0.0);
+            let thousands = (tokens / 1000.0).round();
+            let mut row = Text::from(format!("compaction: {}k tokens", js::number(thousands)));
+            let summary = summary(entry);
+            row.push_str(if summary.is_empty() { "" } else { " · " });
+            row.push(&summary);
+            Some(row)
+        }
+        Kind::BranchSummary => {
+            let mut row = Text::from("branch summary: ").into_owned();
+            row.push(&summary(entry));
+            Some(row)
+        }
+        Kind::CustomMessage if entry.get("customType").is_some_and(|kind| kind.is("skill-prompt")) => {
+            let prompt = entry.get("details")?.get_text("prompt").filter(|prompt| !prompt.is_blank())?;
+            let mut row = Text::from("[skill-prompt]: ").into_owned();
+            row.push(&normalize(&prompt.head(ROW_UNITS)));
+            Some(row)
+        }
+        Kind::Message if role == Role::ToolResult => {
+            let name = record.message.and_then(|message| message.tool_name).and_then(Raw::text);
+            Some(name.unwrap_or(Text::from("tool")).into_owned())
+        }
+        _ => None,
+    }
+}
+
+/// The first words of a summary: without the agent's preamble and the heading above them.
+fn summary(entry: Raw) -> Text<'static> {
+    let mut head = Vec::new();
+    if let Some(raw) = entry.get("summary").and_then(Raw::raw_string) {
+        decode_head(raw, SUMMARY_UNITS, &mut head);
+    }
+    let mut rest = &head[..];
+    for preamble in [BRANCH_SUMMARY_PREAMBLE, BRANCH_PREAMBLE] {
+        rest = rest.strip_prefix(preamble.as_bytes()).unwrap_or(rest);
+    }
+    rest = rest.trim_ascii_start();
+    while rest.starts_with(b"#") {
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        rest = rest[end..].trim_ascii_start();
+    }
+    // Up to the next heading.
+    rest = &rest[..memchr::memmem::find(rest, b"\n#").unwrap_or(rest.len())];
+    normalize(&Text::from_wtf8(rest)).head(ROW_UNITS).into_owned()
+}
+
+/// Returns what a tool call does.
+pub fn call(name: &Text, arguments: Raw, folders: Folders) -> Call {
+    let given =
+        |keys: &[&str]| keys.iter().filter_map(|key| arguments.get(key)).find(|value| value.is_truthy());
+    if let Some(command) = given(&["command", "cmd"]).and_then(Raw::text) {
+        return Call { text: normalize(&command_in(command, folders)).head(ROW_UNITS), path: 0..0 };
+    }
+    let path = given(&["path", "file_path", "filePath", "file", "paths"]).map(|value| paths(value, folders));
+    if let Some(pattern) = given(&["pattern", "query", "regex"]).and_then(Raw::text) {
+        let slash = if *name == "grep" { "/" } else { "" };
+        let mut text = Text::from(slash).into_owned();
+        text.push(&normalize(&pattern.head(ROW_UNITS)));
+        text.push_str(slash);
+        let Some(path) = path.filter(|path| *path != ".") else { return whole(text) };
+        text.push_str(" in ");
+        return with_path(text, &path, "");
+    }
+    match path {
+        Some(path) => with_path(Text::default(), &path, &lines(arguments)),
+        None => whole(members(arguments)),
+    }
+}
+
+fn whole(text: Text<'static>) -> Call {
+    Call { text: text.head(ROW_UNITS), path: 0..0 }
+}
+
+fn with_path(mut text: Text<'static>, path: &Text, behind: &str) -> Call {
+    let start = text.as_bytes().len();
+    text.push(path);
+    let end = text.as_bytes().len();
+    text.push_str(behind);
+    let text = text.head(ROW_UNITS);
+    // One that is cut has lost its end already.
+    let path = if text.as_bytes().len() < end { 0..0 } else { start..end };
+    Call { text, path }
+}
+
+/// A path, or several, as they are seen from the session's folder.
+fn paths(value: Raw, folders: Folders) -> Text<'static> {
+    let mut all = Text::default();
+    let texts = value.text().into_iter().chain(value.items().filter_map(Raw::text));
+    for (at, path) in texts.enumerate() {
+        all.push_str(if at == 0 { "" } else { ", " });
+        all.push(&short(&normalize(&path), folders));
+    }
+    all.into_owned()
+}
+
+fn short(path: &Text, folders: Folders) -> Text<'static> {
+    let below = |folder: Option<&Text<'static>>| {
+        let folder = folder.map(|folder| folder.as_bytes().strip_suffix(b"/").unwrap_or(folder.as_bytes()));
+        let rest = path.as_bytes().strip_prefix(folder.filter(|folder| !folder.is_empty())?)?;
+        (rest.is_empty() || rest[0] == b'/').then(|| rest.trim_ascii())
+    };
+    if let Some(rest) = below(folders.cwd) {
+        let rest = rest.strip_prefix(b"/").unwrap_or(rest);
+        return Text::from_wtf8(if rest.is_empty() { b".".to_vec() } else { rest.to_vec() });
+    }
+    match below(folders.home) {
+        Some(rest) => Text::from_wtf8([b"~", rest].concat()),
+        None => path.borrowed().into_owned(),
+    }
+}
+
+/// The lines of a file that are read, as `:from-to`.
+fn lines(arguments: Raw) -> String {
+    let number = |key: &str| arguments.get(key).and_then(Raw::number).filter(|number| *number >= 1.0);
+    match (number("offset"), number("limit")) {
+        (None, None) => String::new(),
+        (Some(from), None) => format!(":{}", js::number(from)),
+        (from, Some(count)) => {
+            let from = from.unwrap_or(1.0);
+            format!(":{}-{}", js::number(from), js::number(from + count - 1.0))
+        }
+    }
+}
+
+/// A command without the change to the session's folder that it begins with; into a folder below it,
+/// the way from there.
+fn command_in<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
+    let trimmed = command.trim();
+    let changed =
+        trimmed.as_bytes().strip_prefix(b"cd ").and_then(|rest| split_folder(rest.trim_ascii_start()));
+    let Some((folder, rest)) = changed else { return command };
+    let shown = short(&Text::from_wtf8(folder), folders);
+    if shown == "." {
+        return Text::from_wtf8(rest.to_vec());
+    }
+    if shown.as_bytes() == folder {
+        return command;
+    }
+    let mut text = Text::from("cd ").into_owned();
+    text.push(&shown);
+    text.push_str(" && ");
+    text.push(&Text::from_wtf8(rest));
+    text
+}
+
+/// The folder that `cd` goes to, and the command behind `&&`.
+fn split_folder(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (folder, rest) = match text.first()? {
+        quote @ (b'"' | b'\'') => {
+            let end = memchr::memchr(*quote, &text[1..])? + 1;
+            (&text[1..end], &text[end + 1..])
+        }
+        _ => text.split_at(
+            text.iter().position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'&' | b';'))?,
+        ),
+    };
+    let rest = rest.trim_ascii_start().strip_prefix(b"&&")?;
+    let folder = if folder.len() > 1 { folder.strip_suffix(b"/").unwrap_or(folder) } else { folder };
+    Some((folder, rest.trim_ascii_start()))
+}
+
+/// Arguments of no known shape: the value of a single one, else `key=value` for each.
+fn members(arguments: Raw) -> Text<'static> {
+    let mut text = Text::default().into_owned();
+    let count = arguments.members().take(2).count();
+    for (key, value) in arguments.members() {
+        if text.utf16_len() > ROW_UNITS {
+            break;
+        }
+        text.push_str(if text.is_empty() { "" } else { " " });
+        if count > 1 {
+            text.push(&crate::core::json::string::decode(key.bytes));
+            text.push_str("=");
+        }
+        match value.raw_string() {
+            Some(raw) => {
+                let mut head = Vec::new();
+                decode_head(raw, ROW_UNITS, &mut head);
+                text.push(&normalize(&Text::from_wtf8(head)));
+            }
+            None => text.push(&js::stringify(value).head(ROW_UNITS)),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(name: &str, arguments: &str) -> String {
+        let (cwd, home) = (Text::from("/home/u/code/x"), Text::from("/home/u"));
+        let arguments = Raw::parse(arguments.as_bytes()).unwrap();
+        let call = call(&Text::from(name), arguments, Folders { cwd: Some(&cwd), home: Some(&home) });
+        let (text, path) = (call.text.to_string(), call.path);
+        format!("{}<{}>{}", &text[..path.start], &text[path.clone()], &text[path.end..]).replace("<>", "")
+    }
+
+    #[test]
+    fn calls_read_from_the_folder_of_the_session() {
+        let cases = [
+            ("read", r#"{"path":"/home/u/code/x/src/a.rs","offset":5,"limit":10}"#, "<src/a.rs>:5-14"),
+            ("read", r#"{"file_path":"/home/u/b","offset":5}"#, "<~/b>:5"),
+            ("read", r#"{"path":"/home/u/code/xy","limit":3}"#, "<~/code/xy>:1-3"),
+            ("ls", r#"{"path":"/home/u/code/x"}"#, "<.>"),
+            ("ls", "{}", ""),
+            ("grep", r#"{"pattern":"a b","path":"/home/u/code/x/src/"}"#, "/a b/ in <src/>"),
+            ("grep", r#"{"pattern":"a b","path":"."}"#, "/a b/"),
+            ("find", r#"{"pattern":"*.rs","paths":["/tmp","/home/u/code/x/t"]}"#, "*.rs in </tmp, t>"),
+            ("bash", r#"{"command":"cd /home/u/code/x && cargo test"}"#, "cargo test"),
+            ("bash", r#"{"command":"cd \"/home/u/code/x/\" && a &&\n b"}"#, "a &&  b"),
+            ("bash", r#"{"command":"cd /home/u/code/x/sub&&ls"}"#, "cd sub && ls"),
+            ("bash", r#"{"command":"cd /var; ls"}"#, "cd /var; ls"),
+            ("bash", r#"{"command":"cd /home/u/code/x"}"#, "cd /home/u/code/x"),
+            ("web", r#"{"q":"x y"}"#, "x y"),
+            ("web", r#"{"q":"x","n":3,"o":{"a":[1]}}"#, r#"q=x n=3 o={"a":[1]}"#),
+        ];
+        for (name, arguments, expected) in cases {
+            assert_eq!(shown(name, arguments), expected, "{arguments}");
+        }
+        let long = format!(r#"{{"path":"/{}"}}"#, "x".repeat(300));
+        assert_eq!(shown("read", &long), format!("/{}", "x".repeat(199)));
+    }
+
+    #[test]
+    fn summaries_begin_with_what_they_say() {
+        let row = |line: &str| {
+            let kind = Raw::parse(line.as_bytes()).unwrap().get_text("type").unwrap();
+            let record = Record { bytes: line.as_bytes(), ..Record::default() };
+            text(Kind::named(kind.as_bytes()), Role::Missing, &record).unwrap().to_string()
+        };
+        let preamble =
+            String::from_utf8(crate::core::json::string::encoded(&Text::from(BRANCH_SUMMARY_PREAMBLE)));
+        let preamble = preamble.unwrap().trim_matches('"').to_owned();
+        let branch = format!(r#"{{"type":"branch_summary","summary":"{preamble}## Goal\nMake it\nright"}}"#);
+        assert_eq!(row(&branch), "branch summary: Make it right");
+        assert_eq!(
+            row(r###"{"type":"compaction","summary":"# A\n\n## B\n- c","tokensBefore":1500}"###),
+            "compaction: 2k tokens · - c"
+        );
+        assert_eq!(row(r#"{"type":"compaction","tokensBefore":200}"#), "compaction: 0k tokens");
+        assert_eq!(
+            row(
+                r#"{"type":"custom_message","customType":"skill-prompt","content":"c","details":{"prompt":"do\nit"}}"#
+            ),
+            "[skill-prompt]: do it"
+        );
+    }
+}
