@@ -250,20 +250,25 @@ async function main() {
   readPrefs();
   await readIndex();
   readTags();
-  showHead();
   listen();
-  finishSearch(0, true);
-  fromAddress();
-  performance.mark("tree");
-  await readFacts();
+  // Of a small file all is known at once; a large one shows its tree while it is still being read.
+  let known = false;
+  const facts = readFacts().then(() => { known = true; });
+  await Promise.race([facts, pause(100)]);
+  const early = !known;
   showHead();
-  readPathAgain();
+  fromAddress();
+  showCount(true);
+  performance.mark("tree");
+  await facts;
+  if (early) readPathAgain();
   performance.mark("facts");
   document.documentElement.dataset.ready = "yes";
 }
 
 /** The facts of entries change their headings and the estimates of their heights. */
 function readPathAgain() {
+  showHead();
   readPath();
   redraw();
   drawRows(true);

@@ -41,6 +41,11 @@ function lookThrough(piece, start) {
 
 function finishSearch(run, done) {
   layOut();
+  showCount(done);
+}
+
+/** Says how many entries were found, or how many rows there are. */
+function showCount(done) {
   search.order = tree.rows.map((row) => row.n);
   const count = search.order.length.toLocaleString("en");
   const at = search.order.indexOf(text.chosen);
