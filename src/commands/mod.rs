@@ -45,6 +45,7 @@ pub mod context;
 pub mod edit;
 pub mod export;
 pub mod fork;
+pub mod given;
 pub mod grep;
 pub mod label;
 pub mod list;

@@ -288,7 +288,7 @@ fn values_that_are_no_entries() {
     assert_snapshot!(tree("message-without-content"), @"
     u0000001  • user: one
     a0000002  • assistant: (no content)
-    u0000003  • user:
+    u0000003  • user
     x0000004  •   ← active
     ");
     assert_snapshot!(tree("unknown-type"), @"
@@ -402,9 +402,9 @@ fn odd_labels_and_times() {
     ");
     assert_snapshot!(tree("same-timestamps"), @"
     u0000001  • user: one
-    u0000004  ├─ • user: clock went back  ← active
-    u0000002  ├─ user: b
-    u0000003  └─ user: a
+    u0000004  ├─ • user: clock went back  ← active  (1 entry, 4 mo)
+    u0000002  ├─ user: b  (1 entry, 4 mo)
+    u0000003  └─ user: a  (1 entry, 4 mo)
     ");
     assert_snapshot!(tree("trailing-leaf-record"), @"
     u0000001  • user: one

@@ -18,7 +18,7 @@ const TASK: &str = "PISESS_TEST_TASK";
 const SESSION: &str = "PISESS_TEST_SESSION";
 const HEADER: &str = "{\"type\":\"session\",\"version\":3}\n";
 
-/// Each of two loops kills this many processes.
+/// Each of three loops kills this many processes.
 const KILLS: usize = 510;
 
 fn worker(task: &str, session: &Path) -> Command {
@@ -41,7 +41,15 @@ fn work() {
             }
         }
         "rewrite for ever" => loop {
-            tell(rewrite_next_generation(&session));
+            tell(rewrite_next_generation(&session, None));
+        },
+        "rewrite with backups for ever" => loop {
+            let backup = backup_of(&session);
+            // A backup never overwrites.
+            if backup.exists() {
+                fs::remove_file(&backup).unwrap();
+            }
+            tell(rewrite_next_generation(&session, Some(&backup)));
         },
         "append 125" => (0..125).for_each(|turn| drop(append_numbered(&session, turn))),
         "count to 30" => (0..30).for_each(|_| count_one_up(&session)),
@@ -91,7 +99,7 @@ fn append_numbered(session: &Path, turn: usize) -> String {
 }
 
 /// A generation is 3,000 equal lines and a name.
-fn rewrite_next_generation(session: &Path) -> String {
+fn rewrite_next_generation(session: &Path, backup: Option<&Path>) -> String {
     let file = SessionFile::open(session).unwrap();
     let next = generation(&text(&file)) + 1;
     let dialect = if next.is_multiple_of(2) { Dialect::Pi } else { Dialect::OhMyPi };
@@ -101,7 +109,7 @@ fn rewrite_next_generation(session: &Path) -> String {
         out.write_all(HEADER.as_bytes())?;
         (0..3_000).try_for_each(|_| out.write_all(line.as_bytes()))
     };
-    locked.rewrite(None, write).unwrap().done().unwrap();
+    locked.rewrite(backup, write).unwrap().done().unwrap();
     next.to_string()
 }
 
@@ -184,12 +192,40 @@ fn killed_while_rewriting() {
     let left = only_hidden_names_beside(folder.path());
     assert!(left <= 1, "{left} temporary files");
     // What the last one left is gone with the next rewrite.
-    rewrite_next_generation(&session);
+    rewrite_next_generation(&session, None);
     assert_eq!(only_hidden_names_beside(folder.path()), 0);
     say(&format!("{KILLS} kills, {last} generations"));
 }
 
-/// What a killed process leaves is hidden and none of the names that an dialect lists (rules 2 and 5). Gives
+/// Rules 2 and 6: wherever it ends, the session and its backup are two files, each of them whole. A backup is of
+/// the generation before the session's, or of the session's own if the session was not replaced yet.
+#[test]
+fn killed_while_backing_up() {
+    use std::os::unix::fs::MetadataExt;
+    let (_folder, session) = bench();
+    let backup = backup_of(&session);
+    let (mut chance, mut unfinished, mut kept) = (3, 0, 0);
+    for _ in 0..KILLS {
+        kill_somewhere("rewrite with backups for ever", &session, &mut chance);
+        let last = generation(&fs::read_to_string(&session).unwrap());
+        assert_eq!(fs::metadata(&session).unwrap().nlink(), 1);
+        if let Ok(bytes) = fs::read_to_string(&backup) {
+            assert_eq!(fs::metadata(&backup).unwrap().nlink(), 1);
+            let old = generation(&bytes);
+            assert!(old == last || old + 1 == last, "a backup of {old} beside {last}");
+            unfinished += usize::from(old == last);
+            kept += 1;
+        }
+    }
+    assert!(kept > KILLS / 10, "only {kept} kills left a backup to look at");
+    say(&format!("{KILLS} kills, {kept} backups, {unfinished} of them before the session was replaced"));
+}
+
+fn backup_of(session: &Path) -> PathBuf {
+    session.with_extension("jsonl.bak")
+}
+
+/// What a killed process leaves is hidden and none of the names that an agent lists (rules 2 and 5). Gives
 /// the number of temporary files.
 fn only_hidden_names_beside(folder: &Path) -> usize {
     let is_part = |name: &String| name.starts_with(".pisess-") && name.ends_with(".part");
