@@ -5,6 +5,7 @@ mod places;
 
 mod input;
 
+mod given;
 mod interrupt;
 
 mod exchange;
@@ -45,7 +46,6 @@ pub mod context;
 pub mod edit;
 pub mod export;
 pub mod fork;
-pub mod given;
 pub mod grep;
 pub mod label;
 pub mod list;
