@@ -32,8 +32,10 @@ pub fn read(path: &Path, kind: &str, session: &Input, ui: &mut Ui) -> Result<(St
             Err(Failure::cannot(format_args!("{name}: more than 1 GiB")).hint("does it have an end?"))
         }
         Ok(_) => Ok((name, bytes)),
-        Err(error) => Err(Failure::reading(&name, error)
-            .hint(format!("give the path of {kind}, or - for standard input"))),
+        Err(error) => {
+            Err(Failure::reading(&name, error)
+                .hint(format!("give the path of {kind}, or - for standard input")))
+        }
     }
 }
 

@@ -294,7 +294,7 @@ fn values_that_are_no_entries() {
     assert_snapshot!(tree("unknown-type"), @"
     u0000001  • user: one
     a0000002  • assistant: two
-    hhhh0001  • [hologram]
+    hhhh0001  • hologram
     u0000003  • user: three  ← active
     ");
 }
@@ -411,7 +411,7 @@ fn odd_labels_and_times() {
     a0000002  • assistant: two  ← active
     u0000003  user: three
     a0000004  assistant: four
-    f0000001  [leaf]
+    f0000001  leaf
     ");
     assert_snapshot!(tree("ids-of-any-kind"), @"
     -rf                                   • user: starts with a dash

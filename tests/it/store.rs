@@ -18,7 +18,7 @@ const TASK: &str = "PISESS_TEST_TASK";
 const SESSION: &str = "PISESS_TEST_SESSION";
 const HEADER: &str = "{\"type\":\"session\",\"version\":3}\n";
 
-/// Each of three loops kills this many processes.
+/// Each of two loops kills this many processes, and a third one of them.
 const KILLS: usize = 510;
 
 fn worker(task: &str, session: &Path) -> Command {
@@ -44,10 +44,11 @@ fn work() {
             tell(rewrite_next_generation(&session, None));
         },
         "rewrite with backups for ever" => loop {
-            let backup = backup_of(&session);
-            // A backup never overwrites.
-            if backup.exists() {
-                fs::remove_file(&backup).unwrap();
+            let old = generation(&fs::read_to_string(&session).unwrap());
+            let backup = backup_of(&session, old);
+            // One that a killed process left is not overwritten; the one before is not needed any more.
+            for unneeded in [&backup, &backup_of(&session, old.saturating_sub(2))] {
+                drop(fs::remove_file(unneeded));
             }
             tell(rewrite_next_generation(&session, Some(&backup)));
         },
@@ -197,32 +198,33 @@ fn killed_while_rewriting() {
     say(&format!("{KILLS} kills, {last} generations"));
 }
 
-/// Rules 2 and 6: wherever it ends, the session and its backup are two files, each of them whole. A backup is of
-/// the generation before the session's, or of the session's own if the session was not replaced yet.
+/// Rules 2 and 6: wherever it ends, the session and its backups are files of their own, each of them whole.
 #[test]
 fn killed_while_backing_up() {
     use std::os::unix::fs::MetadataExt;
-    let (_folder, session) = bench();
-    let backup = backup_of(&session);
-    let (mut chance, mut unfinished, mut kept) = (3, 0, 0);
-    for _ in 0..KILLS {
+    let (folder, session) = bench();
+    let (mut chance, mut before) = (3, 0);
+    for _ in 0..KILLS / 3 {
         kill_somewhere("rewrite with backups for ever", &session, &mut chance);
         let last = generation(&fs::read_to_string(&session).unwrap());
         assert_eq!(fs::metadata(&session).unwrap().nlink(), 1);
-        if let Ok(bytes) = fs::read_to_string(&backup) {
-            assert_eq!(fs::metadata(&backup).unwrap().nlink(), 1);
-            let old = generation(&bytes);
-            assert!(old == last || old + 1 == last, "a backup of {old} beside {last}");
-            unfinished += usize::from(old == last);
-            kept += 1;
+        let is_backup = |name: &String| name.contains(".bak.") && !name.starts_with('.');
+        let backups: Vec<_> = names(&session).into_iter().filter(is_backup).collect();
+        assert!((1..=4).contains(&backups.len()), "{backups:?}");
+        for name in backups {
+            let path = folder.path().join(&name);
+            assert_eq!(fs::metadata(&path).unwrap().nlink(), 1, "{name}");
+            let old = generation(&fs::read_to_string(&path).unwrap());
+            assert_eq!(backup_of(&session, old), path);
+            assert!(old <= last, "{name} beside {last}");
+            before += usize::from(old == last);
         }
     }
-    assert!(kept > KILLS / 10, "only {kept} kills left a backup to look at");
-    say(&format!("{KILLS} kills, {kept} backups, {unfinished} of them before the session was replaced"));
+    say(&format!("{} kills while backing up, {before} between the backup and the session", KILLS / 3));
 }
 
-fn backup_of(session: &Path) -> PathBuf {
-    session.with_extension("jsonl.bak")
+fn backup_of(session: &Path, generation: usize) -> PathBuf {
+    session.with_extension(format!("jsonl.bak.{generation}"))
 }
 
 /// What a killed process leaves is hidden and none of the names that an agent lists (rules 2 and 5). Gives
