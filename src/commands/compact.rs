@@ -277,12 +277,12 @@ impl Compact<'_> {
             return Ok(agent::merged_summary(preparation, answers.collect::<Result<Vec<_>, _>>()?));
         }
         let previous = session.agent().previous_summary(preparation, &self.bodies).map_err(unreadable)?;
-        let previous = previous.filter(|previous| !previous.is_empty());
+        let previous = previous.as_ref().filter(|previous| !previous.is_empty()).map(Text::to_string_lossy);
         let material = summary::Material {
             kind: summary::Kind::Compaction,
             messages: &preparation.messages_to_summarize,
             turn_prefix: &preparation.turn_prefix_messages,
-            previous_summary: previous.as_ref().map(Text::to_string_lossy).as_deref(),
+            previous_summary: previous.as_deref(),
             instructions: options.instructions.as_deref(),
         };
         summary::extract(&material, session, &self.bodies).map(Text::from).map_err(unreadable)

@@ -63,10 +63,10 @@ weights! {
     STALE_TURNS = 2;
 
     /// The newest messages, which are read in full. Of older ones only requests and final answers are.
-    RECENT = 2_000;
+    RECENT = 1_000;
     /// Bounds of what is held in memory: turns, tool calls, remarks and additions of a turn, notes.
     TURNS = 64;
-    DEEDS = 2_000;
+    DEEDS = 1_000;
     REMARKS = 24;
     ADDITIONS = 6;
     NOTES = 24;

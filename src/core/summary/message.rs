@@ -74,10 +74,12 @@ pub(super) enum End {
     Stopped,
 }
 
-/// Reads a message.
+/// Reads a message, in one walk over its members.
 pub(super) fn read(message: Raw) -> Message {
+    let names =
+        ["role", "content", "details", "stopReason", "errorMessage", "toolCallId", "toolName", "isError"];
+    let [role, content, details, stop, error, id, tool, is_error] = members(message, names);
     let get = |key| message.get_some(key);
-    let [role, content, details] = members(message, ["role", "content", "details"]);
     match &*role.and_then(Raw::text).unwrap_or_default().to_string_lossy() {
         "user" if !truthy(get("synthetic")) => Message::User(without_bodies(text(content))),
         "developer" if truthy(get("userInitiated")) => Message::User(without_bodies(text(content))),
@@ -91,9 +93,8 @@ pub(super) fn read(message: Raw) -> Message {
                 Message::Extension(kind, text(content))
             }
         }
-        "assistant" => Message::Assistant(assistant(content, get("stopReason"), get("errorMessage"))),
+        "assistant" => Message::Assistant(assistant(content, stop, error)),
         "toolResult" => {
-            let [id, tool, is_error] = members(message, ["toolCallId", "toolName", "isError"]);
             let [code, timed_out] = members(details.unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
             let call = Call { tool: head(tool, ARGUMENT), ..Call::default() };
             let outcome = outcome(tail(content), truthy(is_error) || truthy(timed_out), code);

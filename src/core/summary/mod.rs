@@ -72,21 +72,23 @@ pub struct Material<'a> {
     pub instructions: Option<&'a str>,
 }
 
-/// Returns the built-in summary. The newest messages are read in full; of older ones only what the user
-/// and extensions said, and final replies.
+/// Returns the built-in summary. The newest messages are read in full; of older ones what the user and
+/// extensions said, and the final replies to the requests that may be shown.
 ///
 /// # Errors
 /// Fails if a line cannot be read.
 pub fn extract(material: &Material, session: &Session, bodies: &dyn Bodies) -> io::Result<String> {
     let mut extract = Extract::new(material.kind, material.previous_summary, material.instructions);
-    let all = || material.messages.iter().chain(material.turn_prefix);
-    let old = all().count().saturating_sub(RECENT);
-    for (at, message) in all().enumerate() {
-        let is = |message: &bodies::Message, role| session.is_message(message.entry, role);
-        let is_call = is(message, Role::ToolResult);
-        let goes_on = || all().nth(at + 1).is_some_and(|next| is(next, Role::ToolResult));
-        if at < old && (is_call || is(message, Role::Assistant) && goes_on()) {
-            extract.pass_over(is_call);
+    let all: Vec<_> = material.messages.iter().chain(material.turn_prefix).collect();
+    let is = |at: usize, role| all.get(at).is_some_and(|message| session.is_message(message.entry, role));
+    let old = all.len().saturating_sub(RECENT);
+    let requests = (0..old).rev().filter(|&at| is(at, Role::User));
+    let unseen = requests.take(TURNS).nth(TURNS - 1).unwrap_or(0);
+    for (at, message) in all.iter().enumerate() {
+        let is_reply = is(at, Role::Assistant);
+        let is_final = is_reply && !is(at + 1, Role::ToolResult);
+        if at < old && (is(at, Role::ToolResult) || is_reply && (at < unseen || !is_final)) {
+            extract.pass_over(is_reply, is_final);
             continue;
         }
         let entry = session.id(message.entry);
@@ -144,9 +146,12 @@ impl Extract {
         }
     }
 
-    /// Counts a message that is not read: the result of a call, or what led to one.
-    fn pass_over(&mut self, is_call: bool) {
-        self.turns.last_mut().into_iter().for_each(|turn| turn.calls += usize::from(is_call));
+    /// Counts a message that is not read: the result of a call, or a reply.
+    fn pass_over(&mut self, is_reply: bool, is_final: bool) {
+        if let Some(turn) = self.turns.last_mut() {
+            turn.calls += usize::from(!is_reply);
+            turn.stop = is_final.then_some(Stop::Done);
+        }
     }
 
     fn finish(mut self) -> String {
