@@ -14,6 +14,8 @@ const BEFORE_MARK: &str = " (open since an earlier summary)";
 const EARLIER_MARK: &str = "Earlier: ";
 const PASSED: &str = "Commands whose last run ended without error, newest first: ";
 const CHANGED: &str = "Files changed, newest first: ";
+/// How these lists begin, in summaries of older versions, too.
+const EVIDENCE: [&str; 3] = ["Files changed", "Commands whose last run", "Failed, and passed over"];
 const NOTED: &str = "Failed, and passed over: ";
 
 /// Returns the summary.
@@ -266,7 +268,7 @@ impl Page<'_> {
 
     /// Returns the requests before the last one, and what came of them: the older, the shorter.
     fn earlier(&self, room: usize) -> Vec<String> {
-        let is_evidence = |point: &str| [PASSED, CHANGED, NOTED].iter().any(|lead| point.starts_with(lead));
+        let is_evidence = |point: &str| EVIDENCE.iter().any(|lead| point.starts_with(lead));
         let mut old = self.old(Section::Done, usize::MAX);
         old.iter_mut().filter(|point| is_evidence(point)).for_each(|point| point.insert_str(0, EARLIER_MARK));
         let turns =
