@@ -82,7 +82,8 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, Options::default(), ui)?;
+    let options = Options { messages: true, ..Options::default() };
+    let open = OpenSession::open(&args.session, options, ui)?;
     let mut step = Compact { args: args.clone(), open: &open, bodies: open.bodies() };
     if args.summary.prepare {
         return step.print_preparation(ui);

@@ -25,10 +25,15 @@ pub(super) fn columns(text: &str) -> usize {
 /// Returns the text on one line of at most `max` units, without list marks at its start.
 pub(super) fn line(text: &str, max: usize) -> String {
     // Only the start can matter; most texts are far longer.
-    let text = clean(&text[..text.floor_char_boundary(16 * max)]);
+    let text = clean(&text[..boundary(text, 16 * max)]);
     let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     let lines: Vec<String> = lines.filter(|line| !line.is_empty() && !line.starts_with("```")).collect();
     clip(bare(&lines.join(" / ")), max)
+}
+
+/// Returns the place at or behind `at` where a character begins, or the end.
+fn boundary(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }
 
 /// Returns the text as [`line`] does, in quotation marks.
@@ -80,7 +85,7 @@ pub(super) fn ends(text: &str, max: usize) -> String {
         head = last_end(text.split_word_bound_indices(), room * 2 / 3);
     }
     if tail < room / 12 {
-        let from = text.ceil_char_boundary(text.len() - room / 3);
+        let from = boundary(text, text.len() - room / 3);
         tail = text.len() - from - text[from..].find(char::is_whitespace).filter(|at| *at < 80).unwrap_or(0);
     }
     let (start, missing, end) = (&text[..head], &text[head..text.len() - tail], &text[text.len() - tail..]);
