@@ -6,7 +6,7 @@ use super::since::since_ms;
 use crate::core::entry::{Kind, Role};
 use crate::core::fields::Scope;
 use crate::core::json::write::Object;
-use crate::core::ops::grep::{Hit, Pattern, PatternOptions, Query, Searched, search};
+use crate::core::ops::grep::{Hit, Pattern, PatternOptions, Query, Searched, TITLE, search};
 use crate::core::session::Header;
 use crate::core::stretches::StretchReader;
 use crate::core::text::Text;
@@ -41,7 +41,8 @@ pub const GUIDE: Guide = Guide {
 /// Prints a row for each entry that matches, with its id and its first match. Text, thinking, tool
 /// names and arguments, results, commands, summaries, labels and names are searched as they read, not
 /// as JSON spells them: é, a quote or a newline is found however the file escapes it. Signatures,
-/// images and the details of extensions are left out, unless `--raw` is given.
+/// images and the details of extensions are left out, unless `--raw` is given. The title that oh-my-pi
+/// keeps before the entries is a row with the role `title`.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
 /// breaks within a text. On a terminal rows stand below the path of their session; in a pipe each row
@@ -151,7 +152,7 @@ fn pattern(args: &mut Args) -> Result<Pattern, Failure> {
 fn known_role(name: &str) -> Result<String, Failure> {
     let is_role = !matches!(Role::named(name.as_bytes()), Role::Other | Role::Missing);
     let is_type = !matches!(Kind::named(name.as_bytes()), Kind::Other | Kind::Missing);
-    match is_role || is_type {
+    match is_role || is_type || name == TITLE {
         true => Ok(name.to_owned()),
         false => Err(Failure::usage(format_args!("--role: {name:?} is not a role or type of entries")).hint(
             "roles are user, assistant, toolResult, bashExecution, custom; types compaction, branch_summary, label, session_info",

@@ -97,6 +97,9 @@ struct Outcome {
     exit: Option<Exit>,
     #[serde(skip)]
     warnings: Vec<String>,
+    /// Whether the session was found by its name, so that its path is to be reported.
+    #[serde(skip)]
+    by_name: bool,
 }
 
 /// Runs the command.
@@ -112,9 +115,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.output.is_some() {
         return Err(Failure::cannot("-o takes one session").hint("without -o each file is migrated in place"));
     }
-    let (paths, mut outcomes) = listed(args, ui)?;
+    let Listing { paths, by_name, mut outcomes } = listed(args, ui)?;
     let batch = Batch::new();
     outcomes.extend(migrated(&paths, args, &batch, ui));
+    for outcome in &mut outcomes {
+        outcome.by_name = by_name.iter().any(|path| path.to_string_lossy() == outcome.path);
+    }
     for warning in batch.finish() {
         ui.warn(&warning.to_string());
     }
@@ -146,31 +152,41 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Returns the files to migrate, and an outcome for each path that could not be listed.
-fn listed(args: &Args, ui: &Ui) -> Result<(Vec<PathBuf>, Vec<Outcome>), Failure> {
-    let mut paths = Vec::new();
-    let mut outcomes = Vec::new();
+/// The sessions that the arguments mean.
+#[derive(Default)]
+struct Listing {
+    /// Their files.
+    paths: Vec<PathBuf>,
+    /// Those of them that were found by their name.
+    by_name: Vec<PathBuf>,
+    /// An outcome for each path that could not be listed.
+    outcomes: Vec<Outcome>,
+}
+
+/// Returns the files to migrate.
+fn listed(args: &Args, ui: &Ui) -> Result<Listing, Failure> {
+    let mut listed = Listing::default();
     for path in &args.sessions {
         let named = match named(path, ui) {
             Ok(named) => named,
             Err(failure) if args.sessions.len() == 1 => return Err(failure),
             Err(failure) => {
-                outcomes.push(Outcome::failed(path, &failure));
+                listed.outcomes.push(Outcome::failed(path, &failure));
                 continue;
             }
         };
+        listed.by_name.extend(named.by_name.then(|| named.path.clone()));
         match store::list_sessions(&named.path, args.recursive) {
             Ok(listing) => {
-                paths.extend(listing.sessions);
-                outcomes.extend(
-                    listing.problems.into_iter().map(|problem| Outcome::failed(path, &problem.into())),
-                );
+                listed.paths.extend(listing.sessions);
+                let problems = listing.problems.into_iter();
+                listed.outcomes.extend(problems.map(|problem| Outcome::failed(path, &problem.into())));
             }
             Err(error) if args.sessions.len() == 1 => return Err(error.into()),
-            Err(error) => outcomes.push(Outcome::failed(path, &error.into())),
+            Err(error) => listed.outcomes.push(Outcome::failed(path, &error.into())),
         }
     }
-    Ok((paths, outcomes))
+    Ok(listed)
 }
 
 /// Migrates many files on all processors; returns the outcomes in the order of the paths.
@@ -246,6 +262,7 @@ impl Outcome {
             error: None,
             exit: None,
             warnings: Vec::new(),
+            by_name: false,
         }
     }
 
@@ -259,6 +276,7 @@ impl Outcome {
             error: Some(failure.line()),
             exit: Some(failure.exit()),
             warnings: Vec::new(),
+            by_name: false,
         }
     }
 }
@@ -271,6 +289,9 @@ fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failur
     let exit = worst.into_iter().chain(work.then_some(Exit::Found)).max().unwrap_or(Exit::Done);
     for outcome in outcomes {
         outcome.warnings.iter().for_each(|warning| ui.status(warning));
+        if outcome.by_name && outcome.status == Status::Migrated {
+            ui.status(&format!("changed {}", outcome.path));
+        }
         outcome.error.iter().for_each(|error| ui.error(error));
     }
     let migrated = outcomes.iter().filter(|outcome| outcome.status == Status::Migrated);

@@ -30,6 +30,7 @@ mod external;
 mod hook;
 mod names;
 mod references;
+mod sessions;
 
 mod errors;
 mod every;

@@ -254,7 +254,13 @@ fn damage_is_noted_and_the_rest_is_counted() {
     pisess: note: ./b.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     "#);
     assert_eq!(s.pisess("stats ./b.jsonl ./a.jsonl").done().code, 2);
+    // No sums of what could not be read.
     s.pisess("stats ./b.jsonl").done().fails(2);
+    s.pisess("stats ./none").done().fails(2);
+    s.pisess("stats --json ./none").done().fails(2);
+    assert_eq!(s.pisess("stats ./none ./b.jsonl").done().text(), "");
     // Nothing at all is an answer, too.
-    assert_eq!(Sandbox::new().run("stats --by day ."), "");
+    let empty = Sandbox::new();
+    assert_eq!(["stats .", "stats --by day ."].map(|line| empty.run(line)), ["", ""]);
+    assert!(empty.run("stats --json .").starts_with("{\"sessions\":0,"));
 }

@@ -42,6 +42,11 @@ impl Groups {
         Groups { by, clock: Clock::new(ui), list, table, total: Totals::default(), sessions: 0 }
     }
 
+    /// Whether no session was added.
+    pub fn is_empty(&self) -> bool {
+        self.sessions == 0
+    }
+
     /// Adds entries of one session.
     pub fn add<'h>(&mut self, path: &Path, harvest: &'h Harvest, entries: impl Iterator<Item = &'h Counted>) {
         self.sessions += 1;
