@@ -43,7 +43,7 @@ pub const GUIDE: Guide = Guide {
 #[command(after_long_help = GUIDE.help())]
 #[command(group = clap::ArgGroup::new("wanted").required(true))]
 pub struct Args {
-    /// The session: a path, or - for standard input
+    /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
     /// The entries to edit
     #[arg(value_name = "REF", required = true)]
