@@ -379,9 +379,8 @@ fn print(rows: &[Row]) {
         let memory = peak.map_or("-".to_owned(), |kib| format!("{:.1} MB", kib as f64 / 1024.0));
         let mut line = format!("  {name:22} {:9.1} ms {memory:>10}", seconds * 1e3);
         for (floor, time) in floors.into_iter().filter(|(floor, _)| name != floor) {
-            line += &time
-                .map(|time| format!("   {:5.2} x {}", seconds / time, &floor[..2]))
-                .unwrap_or_default();
+            line +=
+                &time.map(|time| format!("   {:5.2} x {}", seconds / time, &floor[..2])).unwrap_or_default();
         }
         if name.starts_with("pisess") {
             for (other, time) in beside {

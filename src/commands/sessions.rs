@@ -31,6 +31,8 @@ pub struct Sessions {
     exit: Exit,
     /// Whether one session was named: its path need not be printed with each row.
     pub is_one: bool,
+    /// Whether no path was given: they are those of the agents' stores.
+    pub is_of_stores: bool,
 }
 
 /// A session to read.
@@ -70,7 +72,8 @@ impl SessionsArgs {
             ui.warn("no sessions of the current folder (hint: --all takes those of all folders)");
         }
         let is_one = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
-        Ok(Sessions { files, exit: if failed { Exit::Cannot } else { Exit::Done }, is_one })
+        let exit = if failed { Exit::Cannot } else { Exit::Done };
+        Ok(Sessions { files, exit, is_one, is_of_stores: self.paths.is_empty() })
     }
 
     fn standard_input(&self) -> Result<Sessions, Failure> {
@@ -79,7 +82,7 @@ impl SessionsArgs {
         }
         let path = PathBuf::from("-");
         let stdin = Target { path, named: true, has_agents: false };
-        Ok(Sessions { files: vec![stdin], exit: Exit::Done, is_one: true })
+        Ok(Sessions { files: vec![stdin], exit: Exit::Done, is_one: true, is_of_stores: false })
     }
 }
 

@@ -100,9 +100,8 @@ impl Bench<'_> {
         expect("messages", sums["messages"].as_u64(), Some(made.sum(|facts| facts.lines - 1)))?;
         expect("input", sums["tokens"]["input"].as_f64(), Some(made.sum(|facts| facts.input) as f64))?;
         let models = self.tools.pisess("stats --by model", &["stats", "--by", "model", &made.folder]);
-        let entries = self
-            .tools
-            .pisess("stats --by entry", &["stats", "--by", "entry", "--json", &made.folder]);
+        let entries =
+            self.tools.pisess("stats --by entry", &["stats", "--by", "entry", "--json", &made.folder]);
         let rows = entries.output()?;
         expect("billed entries", count(&rows), made.sum(|facts| facts.answers))?;
         let stats = self.tools.pisess("stats", &["stats", &made.folder]);
