@@ -2,10 +2,10 @@
 
 use super::input::Input;
 use super::places::{Found, Places};
-use super::workers::in_order;
 use crate::core::session::Header;
 use crate::core::store::{self, FoundFile};
 use crate::core::stretches::StretchReader;
+use crate::core::workers::in_order;
 use crate::ui::{Exit, Failure, Ui};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
