@@ -184,8 +184,10 @@ impl Table<'_> {
     /// All columns with whole numbers; with short ones where these do not fit; else without some.
     fn layout(&self, keys: &[String], room: usize) -> Layout {
         let widest = keys.iter().map(|key| columns(key)).max().unwrap_or(0);
-        let key =
-            widest.max(key_name(self.by).len()).max("total".len()).min(KEY.min(room / 3).max(SHORTEST_KEY));
+        let key = widest
+            .max(key_name(self.by).len())
+            .max("total".len())
+            .min(KEY.min(room / 5 * 2).max(SHORTEST_KEY));
         let places = decimals(self.total.cost);
         let mut layout = self.with_numbers(key, Numbers { places, is_short: false });
         if layout.width() > room {
