@@ -18,7 +18,9 @@ use super::json::write::{Object, texts};
 use super::pi::prompt::{self, Instructions, Segment};
 use super::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use super::record::{Block, MessageFacts, Record};
+use super::row::search::Query;
 use super::session::Session;
+use super::shape::Shapes;
 use super::text::Text;
 use super::tree::Tree;
 use std::collections::HashMap;
@@ -97,6 +99,18 @@ pub trait Agent: Sync {
 
     /// Returns the entry that changes the thinking level.
     fn thinking_entry(&self, level: &Text) -> Object;
+
+    /// Returns what it writes and the other agent does not.
+    fn shapes(&self) -> &'static Shapes;
+
+    /// Whether its default view hides such entries, besides those that both agents hide.
+    fn is_bookkeeping(&self, kind: Kind) -> bool;
+
+    /// Whether every view of its tree hides such entries.
+    fn never_shows(&self, kind: Kind) -> bool;
+
+    /// Returns its search for what the user `typed`, if that is fuzzy.
+    fn fuzzy_search(&self, typed: &str) -> Option<Query>;
 
     /// Who a custom message comes from, where the agent stores that.
     fn attribution(&self) -> Option<&'static str>;

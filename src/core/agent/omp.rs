@@ -6,12 +6,16 @@ use crate::core::content;
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::write::Object;
-use crate::core::omp::{branch, compaction, context, files, llm, message, prompt, tokens, transcript};
+use crate::core::omp::{
+    branch, compaction, context, files, llm, message, prompt, shapes, tokens, transcript,
+};
 use crate::core::pi::prompt::Segment;
 use crate::core::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use crate::core::record::{Block, MessageFacts, Record};
+use crate::core::row::search::Query;
 use crate::core::row::{omp as row, omp_call};
 use crate::core::session::Session;
+use crate::core::shape::Shapes;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
 use std::collections::HashMap;
@@ -98,6 +102,32 @@ impl Agent for OhMyPi {
     fn thinking_entry(&self, level: &Text) -> Object {
         let entry = Object::new().str("type", "thinking_level_change");
         entry.text("thinkingLevel", level).text("configured", level)
+    }
+
+    fn shapes(&self) -> &'static Shapes {
+        &shapes::SHAPES
+    }
+
+    fn is_bookkeeping(&self, kind: Kind) -> bool {
+        matches!(
+            kind,
+            Kind::ModelUsage
+                | Kind::ServiceTierChange
+                | Kind::TitleChange
+                | Kind::CredentialPin
+                | Kind::SessionInit
+                | Kind::TtsrInjection
+                | Kind::ModeChange
+                | Kind::ResetBoundary
+        )
+    }
+
+    fn never_shows(&self, _: Kind) -> bool {
+        false
+    }
+
+    fn fuzzy_search(&self, typed: &str) -> Option<Query> {
+        Some(Query::new(typed))
     }
 
     fn attribution(&self) -> Option<&'static str> {

@@ -6,11 +6,15 @@ use crate::core::content;
 use crate::core::entry::{Entry, EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::write::Object;
-use crate::core::pi::{branch, compaction, context, files, llm, prompt, system, tips, tokens, transcript};
+use crate::core::pi::{
+    branch, compaction, context, files, llm, prompt, shapes, system, tips, tokens, transcript,
+};
 use crate::core::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use crate::core::record::{Block, MessageFacts, Record};
 use crate::core::row::pi as row;
+use crate::core::row::search::Query;
 use crate::core::session::Session;
+use crate::core::shape::Shapes;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
 use std::collections::HashMap;
@@ -87,6 +91,22 @@ impl Agent for Pi {
 
     fn thinking_entry(&self, level: &Text) -> Object {
         Object::new().str("type", "thinking_level_change").text("thinkingLevel", level)
+    }
+
+    fn shapes(&self) -> &'static Shapes {
+        &shapes::SHAPES
+    }
+
+    fn is_bookkeeping(&self, kind: Kind) -> bool {
+        matches!(kind, Kind::ContextEdit | Kind::SessionInfo)
+    }
+
+    fn never_shows(&self, kind: Kind) -> bool {
+        kind == Kind::Usage
+    }
+
+    fn fuzzy_search(&self, _: &str) -> Option<Query> {
+        None
     }
 
     fn attribution(&self) -> Option<&'static str> {

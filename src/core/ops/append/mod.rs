@@ -77,7 +77,7 @@ pub fn append<'a>(
 /// The first of them that the agent would not know what to do with.
 pub fn check_messages(dialect: Dialect, messages: Raw) -> Result<(), Refused> {
     messages.items().enumerate().try_for_each(|(number, message)| {
-        shape::in_context(dialect, message).map_err(|(what, hint)| Refused { number, what, hint })
+        shape::in_context(dialect.agent(), message).map_err(|(what, hint)| Refused { number, what, hint })
     })
 }
 
@@ -127,7 +127,7 @@ impl Batch<'_> {
                     Some("`pisess switch` moves it".to_owned()),
                 ));
             }
-            known => shape::check(self.session.dialect, known, entry)?,
+            known => shape::check(self.session.agent(), known, entry)?,
         }
         let id = self.id(entry, fresh)?;
         let parent = self.parent_of(entry)?;
