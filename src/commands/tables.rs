@@ -13,7 +13,7 @@ pub type Cell = Vec<(String, Style)>;
 /// The columns between two cells.
 const GAP: u16 = 2;
 /// Replaces what was cut off.
-const ELLIPSIS: char = '…';
+const ELLIPSIS: &str = "…";
 
 /// A table to be printed.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl SmallTable {
     /// Returns an empty table; where there is no room, the columns `cut` are cut and no others.
     pub fn new(cut: &'static [usize]) -> Self {
         let mut table = Table::new();
-        table.load_style(TableStyle::new()).set_truncation_indicator(&ELLIPSIS.to_string());
+        table.load_style(TableStyle::new()).set_truncation_indicator(ELLIPSIS);
         table.set_content_arrangement(ContentArrangement::Dynamic);
         // Text is cut at any character: control characters do not occur in it.
         table.set_delimiter('\0');
@@ -69,7 +69,11 @@ impl SmallTable {
             self.table.set_width(width);
         }
         for (line, cells) in self.table.lines().zip(&self.rows) {
-            ui.print(&format!("{}\n", coloured(line.trim_end(), cells)))?;
+            let line = line.trim_end();
+            let line = line
+                .strip_suffix(ELLIPSIS)
+                .map_or(line.to_owned(), |cut| cut.trim_end().to_owned() + ELLIPSIS);
+            ui.print(&format!("{}\n", coloured(&line, cells)))?;
         }
         Ok(())
     }
@@ -94,7 +98,7 @@ fn coloured(line: &str, cells: &[Cell]) -> String {
             }
         }
         if let Some(after) = rest.strip_prefix(ELLIPSIS) {
-            out.push(ELLIPSIS);
+            out.push_str(ELLIPSIS);
             rest = after;
         }
     }

@@ -20,10 +20,10 @@ use crate::core::text::Text;
 use crate::core::time::parse_js_date;
 use memchr::memchr;
 
-/// Entries and what belongs to them, numbered from 0 within the part until [`Part::append`] joins
+/// Entries and what belongs to them, numbered from 0 within the part until [`Fragment::append`] joins
 /// parts in file order.
 #[derive(Debug, Default)]
-pub struct Part {
+pub struct Fragment {
     pub entries: Vec<Entry>,
     pub arena: Vec<u8>,
     pub labels: Vec<LabelChange>,
@@ -62,7 +62,7 @@ pub struct DraftLink {
     pub head: bool,
 }
 
-/// How far [`Part::read_lines`] came.
+/// How far [`Fragment::read_lines`] came.
 pub enum Progress {
     /// All lines that start before the limit are in.
     Done,
@@ -91,7 +91,7 @@ pub struct Window<'a> {
     pub at_end: bool,
 }
 
-impl Part {
+impl Fragment {
     /// Takes in the lines of the window from `pos` on.
     pub fn read_lines(&mut self, window: &Window, mut pos: usize, reading: &Reading) -> Progress {
         let bytes = window.bytes;
@@ -343,7 +343,7 @@ impl Part {
 
     /// Joins the part that follows in the file, and leaves it empty to be used again. False where the
     /// strings of all entries no longer fit the arena (4 GiB).
-    pub fn append(&mut self, next: &mut Part) -> bool {
+    pub fn append(&mut self, next: &mut Fragment) -> bool {
         let base = self.arena.len();
         if base + next.arena.len() > u32::MAX as usize
             || self.entries.len() + next.entries.len() > u32::MAX as usize
