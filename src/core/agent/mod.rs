@@ -12,12 +12,12 @@ pub use pi::Pi;
 
 use super::bodies::{Bodies, Context, Message};
 use super::dialect::Dialect;
-use super::entry::{Entry, EntryIx, Kind, Role};
+use super::entry::{Entry, EntryIx, Kind};
 use super::json::Raw;
 use super::json::write::{Object, texts};
 use super::pi::prompt::{self, Instructions, Segment};
 use super::prepare::{FileLists, FileOps, FirstKept, Preparation};
-use super::record::{Block, MessageFacts, Record};
+use super::record::{Block, MessageFacts, Typed};
 use super::row::search::Query;
 use super::session::Session;
 use super::shape::Shapes;
@@ -53,10 +53,10 @@ pub trait Agent: Sync {
     fn name(&self) -> &'static str;
 
     /// Returns the row of an entry; for a tool result, the row it has without its call.
-    fn row(&self, kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static>;
+    fn row(&self, typed: &Typed) -> Text<'static>;
 
     /// Returns what its search looks through in an entry, without the label.
-    fn searchable(&self, kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static>;
+    fn searchable(&self, typed: &Typed) -> Text<'static>;
 
     /// Returns the row of the result of a tool call.
     fn call_row(&self, name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static>;
@@ -65,7 +65,7 @@ pub trait Agent: Sync {
     fn is_silent(&self, message: &MessageFacts, blocks: &[Block]) -> bool;
 
     /// Whether the entry is a request of the user.
-    fn is_user_request(&self, kind: Kind, role: Role, record: &Record) -> bool;
+    fn is_user_request(&self, typed: &Typed) -> bool;
 
     /// Whether choosing a custom message returns its text for editing.
     fn edits_custom_message(&self, entry: &Entry) -> bool;

@@ -10,7 +10,7 @@ use crate::core::pi::{
     branch, compaction, context, files, llm, prompt, shapes, system, tips, tokens, transcript,
 };
 use crate::core::prepare::{FileLists, FileOps, FirstKept, Preparation};
-use crate::core::record::{Block, MessageFacts, Record};
+use crate::core::record::{Block, MessageFacts, Typed};
 use crate::core::row::pi as row;
 use crate::core::row::search::Query;
 use crate::core::session::Session;
@@ -29,12 +29,12 @@ impl Agent for Pi {
         "pi"
     }
 
-    fn row(&self, kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
-        row::text(kind, role, record, blocks)
+    fn row(&self, typed: &Typed) -> Text<'static> {
+        row::text(typed)
     }
 
-    fn searchable(&self, kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
-        row::searchable(kind, role, record, blocks)
+    fn searchable(&self, typed: &Typed) -> Text<'static> {
+        row::searchable(typed)
     }
 
     fn call_row(&self, name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
@@ -45,8 +45,8 @@ impl Agent for Pi {
         row::is_silent(message, blocks)
     }
 
-    fn is_user_request(&self, kind: Kind, role: Role, record: &Record) -> bool {
-        kind == Kind::Message && role == Role::User && record.message.is_some()
+    fn is_user_request(&self, typed: &Typed) -> bool {
+        typed.kind == Kind::Message && typed.role == Role::User && typed.record.message.is_some()
     }
 
     fn edits_custom_message(&self, _: &Entry) -> bool {

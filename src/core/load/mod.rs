@@ -6,9 +6,11 @@
 //! worker.
 
 pub(crate) mod digest;
-pub(crate) mod fragment;
+mod fragment;
 pub(crate) mod header;
+mod join;
 mod link;
+mod signs;
 
 use super::agent::Agent;
 use super::dialect::Dialect;
@@ -20,7 +22,7 @@ use super::session::{Header, Session};
 use super::store::{ReadAt, resize};
 use fragment::{Fragment, Progress, Reading, Window};
 use header::Preamble;
-use std::collections::BTreeMap;
+use join::Joiner;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -255,36 +257,6 @@ impl Pass<'_> {
             }
             extend_to_newline(source, buffer, start)?;
         }
-    }
-}
-
-/// Joins fragments in file order, whichever is ready first.
-struct Joiner {
-    whole: Fragment,
-    next: u64,
-    waiting: BTreeMap<u64, Fragment>,
-    /// Parts that were joined: empty, with room for the next chunk.
-    spare: Vec<Fragment>,
-}
-
-impl Joiner {
-    fn new(preamble: &Preamble) -> Self {
-        // Entries count from behind the header: its lines and its record come first.
-        let whole = Fragment { lines: preamble.lines + 1, records: 1, ..Fragment::default() };
-        Joiner { whole, next: 0, waiting: BTreeMap::new(), spare: Vec::new() }
-    }
-
-    /// Takes a fragment; an empty one in return.
-    fn add(&mut self, chunk: u64, fragment: Fragment) -> Result<Fragment, LoadError> {
-        self.waiting.insert(chunk, fragment);
-        while let Some(mut fragment) = self.waiting.remove(&self.next) {
-            if !self.whole.append(&mut fragment) {
-                return Err(LoadError::TooLarge);
-            }
-            self.next += 1;
-            self.spare.push(fragment);
-        }
-        Ok(self.spare.pop().unwrap_or_default())
     }
 }
 
