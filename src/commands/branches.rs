@@ -48,7 +48,7 @@ pub const GUIDE: Guide = Guide {
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// The session: a path, or - for standard input
+    /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
     /// Print one JSON object per branch
     #[arg(long)]
@@ -147,7 +147,7 @@ impl Listing<'_> {
         let styles = ui.styles;
         let cell = |text: String, style: Style| vec![(text, style)];
         let mut table = SmallTable::new(&[5]);
-        table.header(&["", "id", "age", "entries", "tokens", "last question"], ui);
+        table.header(&["", "id", "age", "entries", "tokens", "last user message"], ui);
         for branch in &self.branches {
             table.row(vec![
                 cell((if branch.active { "*" } else { "" }).to_owned(), styles.active),
