@@ -5,7 +5,6 @@ use super::input::Input;
 use super::list_rows::{Look, print};
 use super::places::{Found, Places};
 use super::since::since_ms;
-use crate::core::dialect::Dialect;
 use crate::core::digest::{Digesting, Usage};
 use crate::core::json::js;
 use crate::core::json::write::{Object, texts};
@@ -246,10 +245,7 @@ fn print_json(list: &[Listed], rows: &[Row], last: Option<&Path>, ui: &mut Ui) -
 fn json(session: &Listed, row: &Row, is_last: bool) -> Vec<u8> {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let time = |time: Option<i64>| time.map_or("null".to_owned(), |time| format!("\"{}\"", iso_string(time)));
-    let agent = match session.agent {
-        Dialect::Pi => "pi",
-        Dialect::OhMyPi => "oh-my-pi",
-    };
+    let agent = session.agent.agent().name();
     // A file that changed meanwhile still has the start of its question here.
     let source = Glance::open(&session.path).ok();
     let question = source.and_then(|source| first_message(session, &source).ok());

@@ -2,6 +2,7 @@
 
 use super::input::OpenSession;
 use super::places::named;
+use super::tables::SmallTable;
 use super::transaction::{output_or_input, store_options};
 use crate::core::load::{Options, load};
 use crate::core::plan::{Change, copy_all};
@@ -11,7 +12,7 @@ use crate::core::workers::in_order;
 use crate::guide::{Example, Guide};
 use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui, visible};
-use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
+use owo_colors::Style;
 use serde::Serialize;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -317,7 +318,7 @@ fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> 
         }
         [outcome] if outcome.error.is_some() => Ok(()),
         [outcome] => ui.print(&one_line(outcome)),
-        outcomes => ui.print(&table(outcomes, args)),
+        outcomes => table(outcomes, args, ui).print(ui),
     }
 }
 
@@ -332,28 +333,26 @@ fn one_line(outcome: &Outcome) -> String {
 }
 
 /// Returns a table of the results, with a row for each version found.
-fn table(outcomes: &[Outcome], args: &Args) -> String {
-    let mut table = Table::new();
-    table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
+fn table(outcomes: &[Outcome], args: &Args, ui: &Ui) -> SmallTable {
+    let mut table = SmallTable::new(&[]);
     let done = if args.check || args.write.dry_run { "to migrate" } else { "migrated" };
-    table.set_header(["from", "files", "entries", done, "current", "failed"]);
+    table.header(&["from", "files", "entries", done, "current", "failed"], ui);
     for from in [Some("draft"), Some("v1"), Some("v2"), Some("v3"), None] {
         let group: Vec<_> = outcomes.iter().filter(|outcome| outcome.from == from).collect();
         let count = |status: Status| group.iter().filter(|outcome| outcome.status == status).count();
         if group.is_empty() {
             continue;
         }
-        table.add_row([
+        let cells = [
             from.unwrap_or("-").to_owned(),
             group.len().to_string(),
             group.iter().filter_map(|outcome| outcome.entries).sum::<usize>().to_string(),
             (count(Status::Migrated) + count(Status::Outdated)).to_string(),
             count(Status::Current).to_string(),
             count(Status::Failed).to_string(),
-        ]);
+        ];
+        table.row(cells.map(|text| vec![(text, Style::new())]).into());
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.lines().map(|line| format!("{}\n", line.trim_end().trim_start_matches(' '))).collect()
+    table.align_right(1..6);
+    table
 }
