@@ -63,9 +63,10 @@ impl Desk {
         self
     }
 
-    /// With somebody who chooses in fzf, and a model that is asked by HTTP.
+    /// With somebody who chooses in fzf and needs no pager, and a model that is asked by HTTP.
     fn with_company(mut self) -> Desk {
         self.env.push(("FZF_DEFAULT_OPTS", "--exact --filter undo".to_owned()));
+        self.env.push(("GIT_PAGER", "cat".to_owned()));
         self.env.push(("LLM_URL", model::listen()));
         self
     }
@@ -146,7 +147,7 @@ fn what_documents_show_is_what_is_printed() {
 
 /// Every block of the recipes, with the tools themselves.
 #[test]
-#[ignore = "needs jq, fzf, curl and duckdb: tests/recipes/run sees to them"]
+#[ignore = "needs jq, fzf, curl, git and duckdb: tests/recipes/run sees to them"]
 fn recipes_work_with_the_tools_they_name() {
     let needed = |tools: &str| {
         for tool in tools.split_whitespace() {
@@ -155,7 +156,7 @@ fn recipes_work_with_the_tools_they_name() {
         }
         true
     };
-    assert!(needed("jq fzf curl duckdb"));
+    assert!(needed("jq fzf curl git duckdb"));
     for name in ["docs/recipes.md", "docs/hooks.md"] {
         holds(&root().join(name), &needed, &Desk::new().with_company());
     }

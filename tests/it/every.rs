@@ -58,6 +58,10 @@ pub const READS: &[&str] = &[
     "redact F --check",
     "redact F --check --json",
     "redact F -n --paths",
+    "diff F root @",
+    "diff F root @ --json",
+    "diff F root @ --stat",
+    "diff F root @ --context",
 ];
 
 /// In forms of commands that take folders of sessions, too, and read only.

@@ -9,6 +9,7 @@ mod check;
 mod compact;
 mod completions;
 mod context;
+mod diff;
 mod edit;
 mod export;
 mod fork;
