@@ -55,6 +55,7 @@ pub mod migrate;
 pub mod path;
 pub mod pick;
 pub mod pop;
+pub mod prune;
 pub mod redact;
 pub mod show;
 pub mod stats;
@@ -116,13 +117,14 @@ enum Verb {
     Completions(completions::Args),
     Redact(redact::Args),
     Diff(diff::Args),
+    Prune(prune::Args),
     /// A program `pisess-NAME`: the name followed by its arguments.
     #[command(external_subcommand)]
     External(Vec<OsString>),
 }
 
 /// The guides of all commands, in the order of `--help`.
-pub const GUIDES: [Guide; 24] = [
+pub const GUIDES: [Guide; 25] = [
     migrate::GUIDE,
     tree::GUIDE,
     path::GUIDE,
@@ -147,6 +149,7 @@ pub const GUIDES: [Guide; 24] = [
     completions::GUIDE,
     redact::GUIDE,
     diff::GUIDE,
+    prune::GUIDE,
 ];
 
 /// Returns the command line as clap knows it, for man pages and completions.
@@ -211,6 +214,7 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
         Verb::Completions(args) => completions::run(&args, ui),
         Verb::Redact(args) => redact::run(&args, ui),
         Verb::Diff(args) => diff::run(&args, ui),
+        Verb::Prune(args) => prune::run(&args, ui),
         Verb::External(words) => return external::run(&words, command(), ui),
     }?;
     ui.flush().map(|()| exit.code())

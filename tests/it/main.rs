@@ -20,6 +20,7 @@ mod migrate;
 mod path;
 mod pick;
 mod pop;
+mod prune;
 mod redact;
 mod show;
 mod summarize;

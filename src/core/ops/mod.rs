@@ -12,6 +12,7 @@ pub mod label;
 pub mod list;
 pub mod navigate;
 pub mod pick;
+pub mod prune;
 pub mod redact;
 pub mod rows;
 pub mod show;
