@@ -327,7 +327,9 @@ fn last_space(line: &str, within: usize) -> Option<usize> {
 pub fn help() -> String {
     format!(
         "REF arguments name an entry in one of these forms:\n{}\n\
-         SESSION is a path, or - for standard input.\n\n\
+         SESSION is a path, - for standard input, or a name: `last` (the newest session\n\
+         of the current directory), `last~1` (the one before), the start or end of an\n\
+         id, or the name that the user gave the session.\n\n\
          Exit codes:\n{}",
         table(REFERENCES),
         table(EXIT_CODES).trim_end()
@@ -342,5 +344,24 @@ pub fn short_help() -> String {
 fn table(rows: impl IntoIterator<Item = Row>) -> String {
     let rows: Vec<Row> = rows.into_iter().collect();
     let width = rows.iter().map(|(form, _)| form.len()).max().unwrap_or(0);
-    rows.iter().map(|(form, meaning)| format!("  {form:width$}  {meaning}\n")).collect()
+    let row = |(form, meaning): &Row| format!("  {form:width$}  {}\n", indented(meaning, width + 4));
+    rows.iter().map(row).collect()
+}
+
+/// Returns a text wrapped to the width of a help text, each further line indented by `indent` columns.
+fn indented(text: &str, indent: usize) -> String {
+    let mut lines = String::new();
+    let mut column = indent;
+    for (at, word) in text.split(' ').enumerate() {
+        if at > 0 && column + 1 + word.len() > HELP_COLUMNS {
+            lines += &format!("\n{:indent$}", "");
+            column = indent;
+        } else if at > 0 {
+            lines.push(' ');
+            column += 1;
+        }
+        lines += word;
+        column += word.len();
+    }
+    lines
 }

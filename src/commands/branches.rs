@@ -48,7 +48,7 @@ pub const GUIDE: Guide = Guide {
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// The session: a path, or - for standard input
+    /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
     /// Print one JSON object per branch
     #[arg(long)]
@@ -147,7 +147,7 @@ impl Listing<'_> {
         let styles = ui.styles;
         let cell = |text: String, style: Style| vec![(text, style)];
         let mut table = SmallTable::new();
-        let head = ["", "id", "age", "entries", "tokens", "last question"];
+        let head = ["", "id", "age", "entries", "tokens", "last user message"];
         table.row(head.map(|title| cell(title.to_owned(), styles.dim)).into());
         for branch in &self.branches {
             table.row(vec![

@@ -1,7 +1,7 @@
-//! `pisess completions`: what a shell needs to complete command lines.
+//! `pisess completions`: prints the completion script of a shell, and answers its queries.
 //!
-//! The script of a shell is small: it hands the words to pisess and shows what comes back. So options,
-//! sessions, ids and labels are the same in every shell, and follow the version that is installed.
+//! The script of each shell is small: it passes the words to pisess and displays the candidates it prints. So
+//! options, sessions, ids and labels are completed alike in every shell, and match the installed version.
 
 mod candidates;
 mod words;
@@ -12,16 +12,19 @@ use candidates::{Candidate, candidates};
 use clap::ValueEnum;
 use std::ffi::OsString;
 
-/// How it is used, behind the options of the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "completions",
     examples: &[
         Example::new(
-            "For bash, in a file that ~/.bashrc sources",
+            "Install for bash, in a file sourced by ~/.bashrc",
             "pisess completions bash > ~/.pisess.bash",
         ),
-        Example::new("For zsh, in a folder of $fpath", "pisess completions zsh > _pisess"),
-        Example::new("For fish, in ~/.config/fish/completions", "pisess completions fish > pisess.fish"),
+        Example::new("Install for zsh, in a directory of $fpath", "pisess completions zsh > _pisess"),
+        Example::new(
+            "Install for fish, in ~/.config/fish/completions",
+            "pisess completions fish > pisess.fish",
+        ),
     ],
     found: None,
     writes: false,
@@ -30,30 +33,30 @@ pub const GUIDE: Guide = Guide {
 
 /// Print the completion script of a shell.
 ///
-/// With it, the shell completes commands and options, sessions by their names and ids (those of the
-/// current folder, newest first), and the labels and ids of a session, each with its row. Of a session
-/// only the header and the last mebibyte are read.
+/// The shell then completes commands, options, the names and ids of sessions (those of the current directory,
+/// newest first), and the labels and ids of a session, each with its text. Only the header and the last MiB of a
+/// session are read.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The shell: bash, zsh, fish, powershell or elvish
     #[arg(hide_possible_values = true)]
     pub shell: Shell,
-    /// Instead of the script, print what can stand at this place of the words.
+    /// Print the candidates for the word at this index instead of the script.
     #[arg(long, hide = true)]
     pub at: Option<usize>,
-    /// The same for the end of a line that bash has not cut into words.
+    /// Print the candidates for the end of this line, which bash has not split into words.
     #[arg(long, hide = true, conflicts_with = "at", allow_hyphen_values = true)]
     pub line: Option<String>,
-    /// What bash takes for the last word of the line.
+    /// The last word of the line as bash splits it.
     #[arg(long, hide = true, requires = "line", default_value = "", allow_hyphen_values = true)]
     pub word: String,
-    /// The words, that of the command first.
+    /// The words of the line, the command first.
     #[arg(hide = true, last = true, requires = "at")]
     pub words: Vec<OsString>,
 }
 
-/// A shell that can be helped.
+/// A supported shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shell {
     /// GNU bash.
@@ -95,7 +98,7 @@ impl Shell {
         }
     }
 
-    /// A candidate as the script of the shell reads it, on one line.
+    /// Returns a candidate on one line, in the form that the script of the shell reads.
     fn line(self, candidate: &Candidate) -> String {
         let help = candidate.help.as_deref().map(visible);
         match (self, help) {
@@ -115,7 +118,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         (Some(line), _) => {
             let words = words::split(line).into_iter().map(OsString::from).collect::<Vec<_>>();
             let last = words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-            // What bash leaves standing before the word that it replaces.
+            // The part of the word that bash keeps: it replaces only what follows.
             let kept = last.strip_suffix(&*args.word).unwrap_or_default();
             let found = candidates(&words, ui);
             let found = found.iter().filter_map(|found| found.value.strip_prefix(kept));
@@ -123,7 +126,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
         (None, Some(at)) => {
             let mut words = args.words.clone();
-            // Some shells leave an empty word out.
+            // Some shells omit an empty last word.
             words.resize(at + 1, OsString::new());
             candidates(&words, ui).iter().map(|found| format!("{}\n", args.shell.line(found))).collect()
         }

@@ -46,7 +46,7 @@ pub const GUIDE: Guide = Guide {
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// The session: a path, or - for standard input
+    /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
     /// The last entry of the context
     #[arg(value_name = "REF", default_value = "@")]

@@ -1,6 +1,7 @@
 //! `pisess edit`: changes what the model sees of an entry.
 
-use super::input::{OpenSession, ids, read_text};
+use super::given::read_text;
+use super::input::{OpenSession, ids};
 use crate::core::entry::{EntryIx, Role};
 use crate::core::load::Options;
 use crate::core::ops::edit::{Refused, Wanted, edit};
@@ -43,7 +44,7 @@ pub const GUIDE: Guide = Guide {
 #[command(after_long_help = GUIDE.help())]
 #[command(group = clap::ArgGroup::new("wanted").required(true))]
 pub struct Args {
-    /// The session: a path, or - for standard input
+    /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
     /// The entries to edit
     #[arg(value_name = "REF", required = true)]

@@ -48,7 +48,7 @@ pub const GUIDE: Guide = Guide {
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// The session: a path, or - for standard input
+    /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
     /// Last entry to summarize, usually the end of a branch
     #[arg(value_name = "REF")]

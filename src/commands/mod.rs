@@ -5,6 +5,7 @@ mod places;
 
 mod input;
 
+mod given;
 mod interrupt;
 
 mod exchange;

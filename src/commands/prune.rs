@@ -125,6 +125,17 @@ fn existing(path: &Path) -> Result<Option<SessionFile>, Failure> {
     }
 }
 
+/// The places of all payloads that have one.
+fn found_places(now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
+    let name = visible(&pruned.path().to_string_lossy());
+    find_places(&now.session, now.input.source(), pruned).map_err(|error| match error {
+        RestoreError::Io(error) => Failure::reading(&name, error),
+        RestoreError::NotAPayload { line } => {
+            Failure::cannot(format_args!("{name}:{}: {error}", line.0)).path(&name).on_line(line.0)
+        }
+    })
+}
+
 struct Job<'a> {
     args: &'a Args,
     open: &'a OpenSession,
@@ -228,7 +239,7 @@ impl Job<'_> {
             *old = Some(existing(&self.pruned)?);
         }
         // A file of somebody else's is not added to.
-        old.iter().flatten().try_for_each(|old| self.places(now, old).map(drop))?;
+        old.iter().flatten().try_for_each(|old| found_places(now, old).map(drop))?;
         let old = old.as_ref().and_then(Option::as_ref);
         let made = self.write_pruned(now, &prune, old, true)?;
         let (session, source) = (&now.session, now.input.source());
@@ -339,13 +350,8 @@ impl Job<'_> {
 
     /// The places of all payloads; fails where one has none, unless --force is given.
     fn places(&self, now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
+        let restore = found_places(now, pruned)?;
         let name = visible(&pruned.path().to_string_lossy());
-        let restore = find_places(&now.session, now.input.source(), pruned).map_err(|error| match error {
-            RestoreError::Io(error) => Failure::reading(&name, error),
-            RestoreError::NotAPayload { line } => {
-                Failure::cannot(format_args!("{name}:{}: {error}", line.0)).path(&name).on_line(line.0)
-            }
-        })?;
         match restore.lost.first().filter(|_| !self.args.write.force) {
             None => Ok(restore),
             Some((id, field)) => Err(now

@@ -1,5 +1,6 @@
 //! `pisess redact`: a copy of a session without its secrets, or a report of them.
 
+use super::given;
 use super::input::Input;
 use crate::core::json::write::Object;
 use crate::core::ops::redact::{Found, Report, left_over, redact};
@@ -12,16 +13,16 @@ use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui, visible};
 use std::path::{Path, PathBuf};
 
-/// How it is used, behind the options of the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "redact",
     examples: &[
         Example::new("Make a copy without secrets", "pisess redact session.jsonl -o clean.jsonl"),
         Example::new(
-            "Take out the values of a dotenv file, too",
+            "Remove the values of a dotenv file, too",
             "pisess redact session.jsonl --env-file .env -o clean.jsonl",
         ),
-        Example::new("Only report what is found", "pisess redact --check session.jsonl"),
+        Example::new("Report secrets, and write nothing", "pisess redact --check session.jsonl"),
     ],
     found: Some("--check found a secret"),
     writes: true,
@@ -31,29 +32,28 @@ pub const GUIDE: Guide = Guide {
 /// Write a copy of a session without its secrets.
 ///
 /// Secrets are found by their exact value (--env-file, --secret-file) and by their shape: private keys,
-/// provider keys, tokens in URLs and headers, passwords in connection strings. They are found wherever a
-/// session holds text, also behind JSON escapes. The same secret gets the same placeholder, such as
-/// [REDACTED:github-pat#1]. Lines without a secret are copied byte for byte, and the copy is still a
-/// session.
+/// provider keys, tokens in URLs and headers, passwords in connection strings. All text in the session is
+/// searched, with JSON escapes decoded. Each secret is replaced by a placeholder such as
+/// [REDACTED:github-pat#1], always the same for the same secret. Lines without a secret are copied byte for
+/// byte, and the copy is a valid session.
 ///
-/// What cannot be read cannot be cleaned: signatures and encrypted thinking are taken out, and so are
-/// images, unless --keep-images is given. Review the copy before you share it: no tool knows every
-/// secret by its shape.
+/// Signatures, encrypted thinking and images cannot be searched. They are removed; --keep-images keeps images.
+/// Review the copy before you share it: no tool recognizes every secret by its shape.
 ///
-/// The copy is read again and searched for every value that was found. If one is left, the copy is
-/// removed, and the command fails.
+/// The copy is read again and searched for every secret that was found. If one is left, the copy is deleted,
+/// and the command fails.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// The session: a path, a name (see `pisess --help`), or - for standard input
+    /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// Also take out the values of this dotenv file
+    /// Also remove the values in this dotenv file
     #[arg(long, value_name = "FILE")]
     pub env_file: Vec<PathBuf>,
-    /// Also take out the lines of this file, one secret per line
+    /// Also remove the secrets in this file, one per line
     #[arg(long, value_name = "FILE")]
     pub secret_file: Vec<PathBuf>,
-    /// Replace home folders by ~ and user names by user
+    /// Replace home directories by `~` and user names by `user`
     #[arg(long)]
     pub paths: bool,
     /// Keep images, which cannot be searched for secrets
@@ -71,7 +71,7 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let input = Input::open(&args.session, ui)?;
     let cwd = input.header()?.cwd.map(|cwd| cwd.to_string());
-    let values = values(args, ui)?;
+    let values = values(args, &input, ui)?;
     let people = args.paths.then(|| people(cwd.as_deref(), ui));
     let mut redactor = Redactor::new(values, Options { keep_images: args.keep_images, people });
     let job = Job { args, input: &input, workers: ui.processors() };
@@ -85,13 +85,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// The values that the named files hold.
-fn values(args: &Args, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
+fn values(args: &Args, session: &Input, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
     let mut all = Values::default();
     let files = args.env_file.iter().map(|path| (path, from_env_file as fn(&[u8]) -> Values));
     let lists = args.secret_file.iter().map(|path| (path, from_secret_file as fn(&[u8]) -> Values));
     for (path, read) in files.chain(lists) {
-        let name = visible(&path.to_string_lossy());
-        let bytes = std::fs::read(path).map_err(|error| Failure::reading(&name, error))?;
+        let (_, bytes) = given::read(path, "such a file", session, ui)?;
         let mut values = read(&bytes);
         all.values.append(&mut values.values);
         all.short += values.short;

@@ -45,7 +45,7 @@ pub const GUIDE: Guide = Guide {
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// The session: a path, or - for standard input
+    /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
     /// Entry to continue from
     #[arg(value_name = "REF")]

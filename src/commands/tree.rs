@@ -17,61 +17,69 @@ use crate::ui::{Exit, Failure, Glyphs, Ui};
 use clap::ValueEnum;
 use std::path::PathBuf;
 
-/// How it is used, behind the options of the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "tree",
     examples: &[
-        Example::new("The conversation, the branch with the leaf first", "pisess tree session.jsonl"),
-        Example::new("Every tool call by itself", "pisess tree --unfold session.jsonl"),
-        Example::new("What the user said, and when", "pisess tree --filter user-only --times session.jsonl"),
+        Example::new("Draw the conversation, the branch with the leaf first", "pisess tree session.jsonl"),
+        Example::new("Show each tool call in its own row", "pisess tree --unfold session.jsonl"),
         Example::new(
-            "Where a word occurs, in entries of every type",
+            "Show only the user messages, with their times",
+            "pisess tree --filter user-only --times session.jsonl",
+        ),
+        Example::new(
+            "Search entries of every type for a word",
             "pisess tree --filter all --search midnight session.jsonl",
         ),
-        Example::new("The tree as if an earlier entry were the leaf", "pisess tree --at '@~3' session.jsonl"),
-        Example::new("Rows for a script", "pisess tree --json session.jsonl"),
+        Example::new(
+            "Draw the tree as if an earlier entry were the leaf",
+            "pisess tree --at '@~3' session.jsonl",
+        ),
+        Example::new("Print the rows as JSON", "pisess tree --json session.jsonl"),
     ],
-    found: Some("a search found nothing"),
+    found: Some("--search matched nothing"),
     writes: false,
     refers: true,
 };
 
 /// Draw the conversation as a tree.
 ///
-/// A row is an entry: its id, a dot where it lies on the path to the leaf, its label in brackets, its
-/// role, and what it says. Rows are indented only where the conversation branches. The branch with the
-/// leaf comes first, the others by age; each begins with its size and the age of its newest entry.
+/// Each row is an entry: its id, a dot if it is on the path to the leaf, its label in brackets, its role and
+/// its text. Rows are indented only where the conversation branches. The branch with the leaf comes first,
+/// then the others, oldest first; the first row of a branch ends with its size and the age of its newest
+/// entry.
 ///
-/// Paths are shown from the session's folder on. Three or more tool rows in a row become one, with the id
-/// of the last. What failed, was aborted or edited is marked, and what is above the last compaction is
-/// dimmed. On a terminal the session is named above the tree.
+/// Paths are relative to the working directory of the session. Three or more consecutive tool results are
+/// folded into one row, which has the id of the last. Entries that failed, were aborted, edited or omitted are
+/// marked, and those above the last compaction are dimmed. On a terminal, the session's project, size and cost
+/// are printed above the tree.
 ///
-/// Which entries are shown follows the agent whose file it is. With --json each entry is a row of its
-/// own with the agent's text.
+/// Filters and texts are those of the file's agent. With --json, no rows are folded, and texts are exactly as
+/// in the agent.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// The session: a path, or - for standard input
+    /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// Which entries to show: their kind
+    /// Show only entries of some kinds
     #[arg(long, value_name = "MODE", default_value = "default")]
     pub filter: Mode,
-    /// Which entries to show: those with all these words in their text, arguments or results
+    /// Show only entries whose text, arguments or results contain all these words
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub search: String,
     /// Draw as if this entry were the leaf
     #[arg(long, value_name = "REF", default_value = "@")]
     pub at: String,
-    /// Show each tool row, however many follow each other
+    /// Show every tool result, instead of folding consecutive ones
     #[arg(long)]
     pub unfold: bool,
     /// Draw with ASCII characters only
     #[arg(long)]
     pub ascii: bool,
-    /// Leave the ids out
+    /// Omit the ids
     #[arg(long)]
     pub no_ids: bool,
-    /// Show when each entry was written, in local time
+    /// Show the time of each entry, in local time
     #[arg(long)]
     pub times: bool,
     /// Print one JSON object per row
@@ -83,7 +91,7 @@ impl Args {
     fn drawn(&self) -> Drawn {
         Drawn {
             glyphs: if self.ascii { Glyphs::ASCII } else { Glyphs::UNICODE },
-            // Not where each row was asked for.
+            // Searches and `--filter all` show every row.
             folds: !self.unfold && self.filter != Mode::All && self.search.trim().is_empty(),
             ids: !self.no_ids,
             times: self.times,
@@ -94,13 +102,13 @@ impl Args {
 /// The agents' filter modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
-    /// Without settings and bookkeeping
+    /// All but settings and bookkeeping
     Default,
-    /// Without tool results, too
+    /// The same without tool results
     NoTools,
-    /// Only what the person said
+    /// Only user messages
     UserOnly,
-    /// Only what has a label
+    /// Only entries with a label
     LabeledOnly,
     /// Every entry
     All,

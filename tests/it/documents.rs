@@ -1,14 +1,14 @@
-//! What the documents show is run, and what help and man pages give as examples works.
+//! Runs the examples in the documents, the help and the man pages.
 //!
-//! In `README.md` and `docs/*.md`, a block marked `console` is a session at a shell: lines after `$ `
-//! are typed, and those after `> ` where a command goes on; the lines below are what is seen on a
-//! terminal of 80 columns without colours. Each document gets a folder of its own with the fixtures in
-//! it, and what one block does is there in the next.
-//! `PISESS_BLESS=1 cargo test --test it documents` writes the outputs anew.
+//! In `README.md` and `docs/*.md`, a block marked `console` is a shell session: lines that begin with `$ `
+//! are commands, lines that begin with `> ` continue a command, and the other lines are the output on a
+//! terminal of 80 columns without colours. Each document is run in a directory of its own, and each block
+//! sees the files that earlier blocks left. The README starts with what a checkout has, so that a reader can
+//! follow it from the first block; the other documents start with sessions under the names they use.
+//! `PISESS_BLESS=1 cargo test --test it documents` updates the outputs.
 //!
 //! A block marked `console with fzf` (or another tool) is run by a test of its own, which
-//! `tests/recipes/run` starts once it has seen to the tools. Where jq is called in the other blocks,
-//! `documents/jq.rs` stands in for it.
+//! `tests/recipes/run` starts after installing the tools. In the other blocks, `documents/jq.rs` replaces jq.
 
 mod model;
 
@@ -19,19 +19,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A folder with the fixtures, sessions of every kind under the names that examples use, and a
-/// model that always answers the same.
+/// A directory in which examples are run.
 struct Desk {
     folder: TempDir,
     env: Vec<(&'static str, String)>,
 }
 
 impl Desk {
-    fn new() -> Desk {
+    /// Returns a directory with the files of a checkout that the documents use.
+    fn checkout() -> Desk {
         let folder = tempfile::Builder::new().prefix("it").tempdir().unwrap();
         let desk = Desk { folder, env: Vec::new() };
-        let fixtures = root().join("fixtures");
-        fs::create_dir_all(desk.path("sessions/deeper")).unwrap();
         fs::create_dir_all(desk.path("home/bin")).unwrap();
         fs::create_dir_all(desk.path("tools")).unwrap();
         for folder in ["fixtures", "fixtures/hazards", "docs/examples"] {
@@ -42,6 +40,15 @@ impl Desk {
                 }
             }
         }
+        desk
+    }
+
+    /// Returns a checkout with sessions of every kind, under the names that examples use, and a model that
+    /// always gives the same answer.
+    fn new() -> Desk {
+        let desk = Desk::checkout();
+        let fixtures = root().join("fixtures");
+        fs::create_dir_all(desk.path("sessions/deeper")).unwrap();
         for (from, to) in [
             ("tour", "session.jsonl"),
             ("v1", "old.jsonl"),
@@ -57,14 +64,14 @@ impl Desk {
         desk
     }
 
-    /// With as much of jq as the documents use.
+    /// Adds the subset of jq that the documents use.
     fn with_our_jq(self) -> Desk {
         std::os::unix::fs::symlink(our_jq(), self.path("tools/jq")).unwrap();
         self
     }
 
-    /// With somebody who chooses in fzf and needs no pager, and a model that is asked by HTTP.
-    fn with_company(mut self) -> Desk {
+    /// Adds answers for fzf, a pager for git, and a model behind HTTP.
+    fn with_tools(mut self) -> Desk {
         self.env.push(("FZF_DEFAULT_OPTS", "--exact --filter undo".to_owned()));
         self.env.push(("GIT_PAGER", "cat".to_owned()));
         self.env.push(("LLM_URL", model::listen()));
@@ -75,7 +82,7 @@ impl Desk {
         self.folder.path().join(name)
     }
 
-    /// A command that examples call, and that is not everywhere.
+    /// Writes a command that examples call but not every machine has.
     fn script(&self, name: &str, text: &str) {
         use std::os::unix::fs::PermissionsExt;
         let bin = self.path("tools");
@@ -83,7 +90,7 @@ impl Desk {
         fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Runs a line in a shell on a terminal of 80 columns: what is seen there, and the exit code.
+    /// Runs a line in a shell on a terminal of 80 columns. Returns what appears there and the exit code.
     fn run(&self, line: &str) -> (String, i32) {
         let pisess = Path::new(env!("CARGO_BIN_EXE_pisess")).parent().unwrap();
         let path = std::env::var("PATH").unwrap_or_default();
@@ -115,7 +122,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The README, and what lies in `docs/`.
+/// Returns the paths of the README and of the documents in `docs/`.
 fn documents() -> Vec<PathBuf> {
     let docs = fs::read_dir(root().join("docs")).unwrap().map(|file| file.unwrap().path());
     let mut all: Vec<_> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
@@ -124,7 +131,7 @@ fn documents() -> Vec<PathBuf> {
     all
 }
 
-/// jq as `documents/jq.rs` has it; `cargo test` builds it, `cargo test --test it` does not.
+/// Returns the path of our jq, built if necessary: `cargo test` builds it, `cargo test --test it` does not.
 fn our_jq() -> PathBuf {
     let built = Path::new(env!("CARGO_BIN_EXE_pisess")).parent().unwrap();
     let jq = built.join("examples/jq");
@@ -133,36 +140,37 @@ fn our_jq() -> PathBuf {
         let mut build = Command::new(cargo);
         build.args(["build", "--quiet", "--example", "jq"]).current_dir(root());
         build.args(built.ends_with("release").then_some("--release"));
-        assert!(build.status().unwrap().success() && jq.exists(), "cargo build --example jq did not make it");
+        assert!(build.status().unwrap().success() && jq.exists(), "cargo build --example jq failed");
     }
     jq
 }
 
 #[test]
-fn what_documents_show_is_what_is_printed() {
+fn documents_show_the_actual_output() {
     for path in documents() {
-        holds(&path, &|tools| tools.is_empty(), &Desk::new().with_our_jq());
+        let desk = if path.ends_with("README.md") { Desk::checkout() } else { Desk::new().with_our_jq() };
+        holds(&path, &|tools| tools.is_empty(), &desk);
     }
 }
 
-/// Every block of the recipes, with the tools themselves.
+/// Runs every block of the recipes, with the real tools.
 #[test]
-#[ignore = "needs jq, fzf, curl, git and duckdb: tests/recipes/run sees to them"]
+#[ignore = "needs jq, fzf, curl, git and duckdb: tests/recipes/run installs them"]
 fn recipes_work_with_the_tools_they_name() {
     let needed = |tools: &str| {
         for tool in tools.split_whitespace() {
             let there = Command::new(tool).arg("--version").output().is_ok();
-            assert!(there, "{tool} is not there: tests/recipes/run sees to it");
+            assert!(there, "{tool} is missing: tests/recipes/run installs it");
         }
         true
     };
     assert!(needed("jq fzf curl git duckdb"));
     for name in ["docs/recipes.md", "docs/hooks.md"] {
-        holds(&root().join(name), &needed, &Desk::new().with_company());
+        holds(&root().join(name), &needed, &Desk::new().with_tools());
     }
 }
 
-/// Runs the blocks of a document whose tools are to be used, and compares.
+/// Runs the blocks of a document for which `runs` is true, and compares their output.
 fn holds(path: &Path, runs: &dyn Fn(&str) -> bool, desk: &Desk) {
     let bless = std::env::var_os("PISESS_BLESS").is_some_and(|bless| !bless.is_empty());
     let text = fs::read_to_string(path).unwrap();
@@ -172,12 +180,12 @@ fn holds(path: &Path, runs: &dyn Fn(&str) -> bool, desk: &Desk) {
     }
     let name = path.strip_prefix(root()).unwrap().display();
     for (line, (wanted, found)) in text.lines().zip(shown.lines()).enumerate() {
-        assert!(bless || wanted == found, "{name}:{}: says\n{wanted}\nbut now it is\n{found}", line + 1);
+        assert!(bless || wanted == found, "{name}:{}: expected\n{wanted}\nfound\n{found}", line + 1);
     }
-    assert!(bless || text == shown, "{name}: an output is longer or shorter now");
+    assert!(bless || text == shown, "{name}: the length of an output differs");
 }
 
-/// The document with each output as it is now, of the blocks that run.
+/// Returns the document with the current output in each block that runs.
 fn rerun(text: &str, runs: &dyn Fn(&str) -> bool, desk: &Desk) -> String {
     let mut out = String::new();
     let mut lines = text.lines().peekable();
@@ -191,13 +199,13 @@ fn rerun(text: &str, runs: &dyn Fn(&str) -> bool, desk: &Desk) -> String {
             let Some(command) = line.strip_prefix("$ ") else { continue };
             out += &format!("{line}\n");
             let mut command = command.to_owned();
-            // A shell asks for the rest of a command with `> `.
+            // The prompt for the rest of a command is `> `.
             while let Some(more) = lines.next_if(|line| line.starts_with("> ")) {
                 out += &format!("{more}\n");
                 command += &format!("\n{}", &more[2..]);
             }
             let said = output(&command, desk);
-            // Commands are set apart by an empty line.
+            // An empty line separates commands.
             let last = lines.clone().find(|line| *line == "```" || line.starts_with("$ ")) == Some("```");
             out += &said;
             if !last {
@@ -209,8 +217,8 @@ fn rerun(text: &str, runs: &dyn Fn(&str) -> bool, desk: &Desk) -> String {
 }
 
 fn output(command: &str, desk: &Desk) -> String {
-    let command = command.replace("cargo run --release -q --", "pisess");
-    if command.starts_with("cargo ") {
+    let command = command.replace("cargo run --release --", "pisess");
+    if command == "cargo test" {
         return String::new();
     }
     let (text, code) = desk.run(&command);
@@ -221,23 +229,59 @@ fn output(command: &str, desk: &Desk) -> String {
     text + line_end
 }
 
+/// Runs each example as it would be pasted from `--help` on a terminal of 80 columns.
 #[test]
 fn examples_of_the_help_work() {
-    let all = pisess::GUIDES.into_iter().flat_map(|guide| guide.examples).chain(&guide::EXAMPLES);
     let mut wrong = String::new();
-    for example in all {
-        let desk = Desk::new();
-        let (said, code) = desk.run("pisess label session.jsonl @ done");
-        assert_eq!(code, 0, "{said}");
-        let (said, code) = desk.run(example.line);
-        if code != i32::from(example.exit) {
-            wrong += &format!("$ {}\n{said}exit {code}\n\n", example.line);
+    for guide in pisess::GUIDES {
+        let pasted = examples_in_help(guide.verb);
+        assert_eq!(pasted.len(), guide.examples.len(), "{}: {pasted:#?}", guide.verb);
+        for (pasted, example) in pasted.iter().zip(guide.examples) {
+            assert_eq!(unfolded(pasted), example.line, "pisess {} --help", guide.verb);
+            wrong += &failure_of(pasted, example.exit);
         }
+    }
+    for example in &guide::EXAMPLES {
+        wrong += &failure_of(example.line, example.exit);
     }
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Tables of a document must say what the guide says.
+/// Returns the commands below `Examples:` in the help of a command, without their indent.
+fn examples_in_help(verb: &str) -> Vec<String> {
+    let (help, code) = Desk::checkout().run(&format!("COLUMNS=80 pisess {verb} --help"));
+    assert_eq!(code, 0, "{help}");
+    let (_, examples) = help.split_once("\nExamples:\n").unwrap_or_else(|| panic!("{verb} has no examples"));
+    let lines = examples.lines().take_while(|line| line.is_empty() || line.starts_with("  "));
+    let mut commands = vec![String::new()];
+    for line in lines {
+        assert!(line.chars().count() <= 80, "pisess {verb} --help: {line}");
+        match line.strip_prefix("  ") {
+            None => commands.push(String::new()),
+            Some(title) if title.starts_with("# ") => {}
+            Some(line) => *commands.last_mut().expect("there is one") += &format!("{line}\n"),
+        }
+    }
+    commands.retain(|command| !command.is_empty());
+    commands
+}
+
+/// Returns a command on one line, with the breaks removed that follow a backslash.
+fn unfolded(command: &str) -> String {
+    let mut lines = command.trim_end().split(" \\\n").map(str::trim_start);
+    let first = lines.next().unwrap_or_default().to_owned();
+    lines.fold(first, |line, more| format!("{line} {more}"))
+}
+
+/// Runs an example where its sessions exist. Returns a report unless it exits as expected.
+fn failure_of(line: &str, exit: u8) -> String {
+    let desk = Desk::new();
+    let (output, code) = desk.run("pisess label session.jsonl @ done");
+    assert_eq!(code, 0, "{output}");
+    let (output, code) = desk.run(line);
+    if code == i32::from(exit) { String::new() } else { format!("$ {line}\n{output}exit {code}\n\n") }
+}
+
 #[test]
 fn the_readme_has_the_tables_of_the_help() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();

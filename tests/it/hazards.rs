@@ -288,13 +288,13 @@ fn values_that_are_no_entries() {
     assert_snapshot!(tree("message-without-content"), @"
     u0000001  • user: one
     a0000002  • assistant: (no content)
-    u0000003  • user:
+    u0000003  • user
     x0000004  •   ← active
     ");
     assert_snapshot!(tree("unknown-type"), @"
     u0000001  • user: one
     a0000002  • assistant: two
-    hhhh0001  • [hologram]
+    hhhh0001  • hologram
     u0000003  • user: three  ← active
     ");
 }
@@ -402,16 +402,16 @@ fn odd_labels_and_times() {
     ");
     assert_snapshot!(tree("same-timestamps"), @"
     u0000001  • user: one
-    u0000004  ├─ • user: clock went back  ← active
-    u0000002  ├─ user: b
-    u0000003  └─ user: a
+    u0000004  ├─ • user: clock went back  ← active  (1 entry, 4 mo)
+    u0000002  ├─ user: b  (1 entry, 4 mo)
+    u0000003  └─ user: a  (1 entry, 4 mo)
     ");
     assert_snapshot!(tree("trailing-leaf-record"), @"
     u0000001  • user: one
     a0000002  • assistant: two  ← active
     u0000003  user: three
     a0000004  assistant: four
-    f0000001  [leaf]
+    f0000001  leaf
     ");
     assert_snapshot!(tree("ids-of-any-kind"), @"
     -rf                                   • user: starts with a dash
