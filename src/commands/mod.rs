@@ -31,7 +31,6 @@ mod tables;
 mod label_list;
 mod list_rows;
 mod tree_rows;
-mod workers;
 
 mod sessions;
 
