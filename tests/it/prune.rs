@@ -204,7 +204,6 @@ mod unix {
     use std::fs;
     use std::os::unix::fs::symlink;
     use std::process::{Command, Stdio};
-    use std::time::Duration;
 
     #[test]
     fn a_link_is_followed_to_the_session_and_to_what_was_pruned() {
