@@ -32,7 +32,7 @@ fn every_shell_has_a_script() {
 fn commands_and_options() {
     let d = Desk::new();
     assert_eq!(offered(&d, &["tre"]), ["tree\tDraw the conversation as a tree"]);
-    assert_eq!(offered(&d, &["tree", "--filter", "no"]), ["no-tools\tWithout tool results, too"]);
+    assert_eq!(offered(&d, &["tree", "--filter", "no"]), ["no-tools\tThe same without tool results"]);
     assert!(offered(&d, &["tree", "--fil"])[0].starts_with("--filter\t"));
     assert!(
         offered(&d, &["tree", ""]).iter().all(|word| !word.starts_with('-')),
@@ -61,6 +61,9 @@ fn sessions_by_name_newest_first() {
         offered(&d, &["tree", "fe"]),
         ["ferry times\tquestion of 0199bbbb-1111-7777-8888-00000000bcde"]
     );
+    for words in [&["list", "fe"][..], &["stats", "fe"], &["grep", "x", "fe"]] {
+        assert_eq!(offered(&d, words).len(), 1, "{words:?}");
+    }
     assert_eq!(
         offered(&d, &["show", "0199b"]),
         ["0199bbbb-1111-7777-8888-00000000bcde\tquestion of 0199bbbb-1111-7777-8888-00000000bcde"]
