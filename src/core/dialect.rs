@@ -9,3 +9,8 @@ pub enum Dialect {
     /// oh-my-pi, which has a lock file of its own and keeps the session open.
     OhMyPi,
 }
+
+impl Dialect {
+    /// Both.
+    pub const ALL: [Dialect; 2] = [Dialect::Pi, Dialect::OhMyPi];
+}

@@ -78,6 +78,13 @@ pub struct Usage {
     pub cost: f64,
 }
 
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Usage) {
+        self.tokens += other.tokens;
+        self.cost += other.cost;
+    }
+}
+
 /// A tool result, noted where rows were asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolResult {

@@ -34,6 +34,10 @@ pub struct Styles {
     pub hit: Style,
     /// Names.
     pub bold: Style,
+    /// What only the left side has.
+    pub removed: Style,
+    /// What only the right side has.
+    pub added: Style,
 }
 
 impl Styles {
@@ -58,6 +62,8 @@ impl Styles {
             tool: Style::new().dimmed(),
             hit: Style::new().red().bold(),
             bold: Style::new().bold(),
+            removed: Style::new().red(),
+            added: Style::new().green(),
         }
     }
 }
@@ -283,37 +289,6 @@ pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &st
     let cut = tail.find('/').filter(|&at| at < tail.rfind('/').unwrap_or(0) + 1 && at < 12).unwrap_or(0);
     let head = head.rfind('/').map_or(head, |at| &head[..=at]);
     format!("{before}{head}{ellipsis}{}{after}", &tail[cut..])
-}
-
-/// The same for a text with colours, which take no columns and are ended where the text is cut.
-pub fn fitted_styled(text: &str, columns: usize, ellipsis: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut colours = Vec::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('\u{1b}') {
-        plain.push_str(&rest[..at]);
-        let end = rest[at..].find('m').map_or(rest.len(), |end| at + end + 1);
-        colours.push((plain.len(), &rest[at..end]));
-        rest = &rest[end..];
-    }
-    plain.push_str(rest);
-    if self::columns(&plain) <= columns {
-        return text.to_owned();
-    }
-    let cut = fitted(&plain, columns, ellipsis);
-    let kept = cut.len() - if cut.ends_with(ellipsis) { ellipsis.len() } else { 0 };
-    let mut out = String::new();
-    let mut done = 0;
-    let mut is_styled = false;
-    for (at, colour) in colours.into_iter().take_while(|(at, _)| *at < kept) {
-        out.push_str(&cut[done..at]);
-        out.push_str(colour);
-        done = at;
-        is_styled = colour != "\u{1b}[0m" && colour != "\u{1b}[39m" && colour != "\u{1b}[m";
-    }
-    out.push_str(&cut[done..]);
-    out.push_str(if is_styled { "\u{1b}[0m" } else { "" });
-    out
 }
 
 /// The bytes that fit into `columns`.

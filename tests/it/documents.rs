@@ -31,6 +31,10 @@ impl Desk {
         let folder = tempfile::Builder::new().prefix("it").tempdir().unwrap();
         let desk = Desk { folder, env: Vec::new() };
         fs::create_dir_all(desk.path("home/bin")).unwrap();
+        let store = desk.path("home/.pi/agent/sessions/--home-u-code-ferry--");
+        fs::create_dir_all(&store).unwrap();
+        let name = "2026-03-14T09-26-45-589Z_019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70.jsonl";
+        fs::copy(root().join("fixtures/tour.jsonl"), store.join(name)).unwrap();
         fs::create_dir_all(desk.path("tools")).unwrap();
         for folder in ["fixtures", "fixtures/hazards", "docs/examples"] {
             fs::create_dir_all(desk.path(folder)).unwrap();
@@ -70,9 +74,10 @@ impl Desk {
         self
     }
 
-    /// Adds answers for fzf, and a model behind HTTP.
+    /// Adds answers for fzf, a pager for git, and a model behind HTTP.
     fn with_tools(mut self) -> Desk {
         self.env.push(("FZF_DEFAULT_OPTS", "--exact --filter undo".to_owned()));
+        self.env.push(("GIT_PAGER", "cat".to_owned()));
         self.env.push(("LLM_URL", model::listen()));
         self
     }
@@ -154,7 +159,7 @@ fn documents_show_the_actual_output() {
 
 /// Runs every block of the recipes, with the real tools.
 #[test]
-#[ignore = "needs jq, fzf, curl and duckdb: tests/recipes/run installs them"]
+#[ignore = "needs jq, fzf, curl, git and duckdb: tests/recipes/run installs them"]
 fn recipes_work_with_the_tools_they_name() {
     let needed = |tools: &str| {
         for tool in tools.split_whitespace() {
@@ -163,7 +168,7 @@ fn recipes_work_with_the_tools_they_name() {
         }
         true
     };
-    assert!(needed("jq fzf curl duckdb"));
+    assert!(needed("jq fzf curl git duckdb"));
     for name in ["docs/recipes.md", "docs/hooks.md"] {
         holds(&root().join(name), &needed, &Desk::new().with_tools());
     }

@@ -1,14 +1,16 @@
 //! The one pass over a file: chunks, workers, narrow envelopes, harvest.
 //!
 //! The file is cut into chunks at newlines; each worker reads a chunk into its own buffer, walks
-//! its lines once and makes a `Part`; parts are joined in file order. Nothing of a body is
+//! its lines once and makes a `Fragment`; fragments are joined in file order. Nothing of a body is
 //! kept but what [`Options`] ask for, so memory grows with entries, plus the longest line for each
 //! worker.
 
 pub(crate) mod digest;
+mod fragment;
 pub(crate) mod header;
+mod join;
 mod link;
-pub(crate) mod part;
+mod signs;
 
 use super::agent::Agent;
 use super::dialect::Dialect;
@@ -18,9 +20,9 @@ use super::row::RowOptions;
 use super::search::Words;
 use super::session::{Header, Session};
 use super::store::{ReadAt, resize};
+use fragment::{Fragment, Progress, Reading, Window};
 use header::Preamble;
-use part::{Part, Progress, Reading, Window};
-use std::collections::BTreeMap;
+use join::Joiner;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -136,13 +138,13 @@ pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
 pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError> {
     let preamble = header::read(source)?;
     let guess = guess_dialect(source, &preamble, options)?;
-    let mut part = Pass { source, options, preamble: &preamble, agent: guess.agent() }.run()?;
-    let dialect = dialect(&preamble, &part);
+    let mut fragment = Pass { source, options, preamble: &preamble, agent: guess.agent() }.run()?;
+    let dialect = dialect(&preamble, &fragment);
     if dialect != guess {
         // The first sign of the agent comes late: rows and flags are made again by its rules.
-        part = Pass { source, options, preamble: &preamble, agent: dialect.agent() }.run()?;
+        fragment = Pass { source, options, preamble: &preamble, agent: dialect.agent() }.run()?;
     }
-    link::link(preamble, part, dialect, source)
+    link::link(preamble, fragment, dialect, source)
 }
 
 /// Whether a session's header is in these first bytes of a file.
@@ -150,8 +152,8 @@ pub fn has_header(start: &[u8]) -> bool {
     header::read(&start.to_vec()).is_ok()
 }
 
-fn dialect(preamble: &Preamble, part: &Part) -> Dialect {
-    if preamble.title_slot.is_some() { Dialect::OhMyPi } else { part.dialect.unwrap_or(Dialect::Pi) }
+fn dialect(preamble: &Preamble, fragment: &Fragment) -> Dialect {
+    if preamble.title_slot.is_some() { Dialect::OhMyPi } else { fragment.dialect.unwrap_or(Dialect::Pi) }
 }
 
 /// The dialect as the first lines tell it.
@@ -163,7 +165,7 @@ fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) ->
     // it, and where many small files are read, each byte that is read twice counts.
     let mut bytes = vec![0; if options.rows.is_some() { 64 * 1024 } else { 4 * 1024 }];
     let read = source.read_at(&mut bytes, preamble.end)?;
-    let mut part = Part::default();
+    let mut fragment = Fragment::default();
     let window = Window {
         bytes: &bytes[..read],
         start: preamble.end,
@@ -176,8 +178,8 @@ fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) ->
         agent: Dialect::Pi.agent(),
         cwd: None,
     };
-    part.read_lines(&window, 0, &reading);
-    Ok(part.dialect.unwrap_or(Dialect::Pi))
+    fragment.read_lines(&window, 0, &reading);
+    Ok(fragment.dialect.unwrap_or(Dialect::Pi))
 }
 
 /// One pass over the lines behind the header.
@@ -189,21 +191,21 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    fn run(&self) -> Result<Part, LoadError> {
+    fn run(&self) -> Result<Fragment, LoadError> {
         let chunks = (self.source.len() - self.preamble.end).div_ceil(CHUNK);
         let joiner = Mutex::new(Joiner::new(self.preamble));
         let next = AtomicU64::new(0);
         let read = || -> Result<(), LoadError> {
             let mut buffer = Vec::new();
-            let mut part = Part::default();
+            let mut fragment = Fragment::default();
             loop {
                 let chunk = next.fetch_add(1, Ordering::Relaxed);
                 if chunk >= chunks {
                     return Ok(());
                 }
-                self.read_chunk(chunk, &mut buffer, &mut part)?;
+                self.read_chunk(chunk, &mut buffer, &mut fragment)?;
                 let mut joiner = joiner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                part = joiner.add(chunk, part)?;
+                fragment = joiner.add(chunk, fragment)?;
             }
         };
         // What one cannot read, the others need not go on with.
@@ -226,7 +228,7 @@ impl Pass<'_> {
     }
 
     /// Reads the lines that start in one chunk.
-    fn read_chunk(&self, chunk: u64, buffer: &mut Vec<u8>, part: &mut Part) -> Result<(), LoadError> {
+    fn read_chunk(&self, chunk: u64, buffer: &mut Vec<u8>, fragment: &mut Fragment) -> Result<(), LoadError> {
         let source = self.source;
         let nominal = self.preamble.end + chunk * CHUNK;
         let limit = (nominal + CHUNK).min(source.len());
@@ -249,42 +251,12 @@ impl Pass<'_> {
         loop {
             let at_end = start + buffer.len() as u64 == source.len();
             let window = Window { bytes: buffer, start, limit, at_end };
-            match part.read_lines(&window, pos, &reading) {
+            match fragment.read_lines(&window, pos, &reading) {
                 Progress::Done => return Ok(()),
                 Progress::NeedsMore(at) => pos = at,
             }
             extend_to_newline(source, buffer, start)?;
         }
-    }
-}
-
-/// Joins parts in file order, whichever is ready first.
-struct Joiner {
-    whole: Part,
-    next: u64,
-    waiting: BTreeMap<u64, Part>,
-    /// Parts that were joined: empty, with room for the next chunk.
-    spare: Vec<Part>,
-}
-
-impl Joiner {
-    fn new(preamble: &Preamble) -> Self {
-        // Entries count from behind the header: its lines and its record come first.
-        let whole = Part { lines: preamble.lines + 1, records: 1, ..Part::default() };
-        Joiner { whole, next: 0, waiting: BTreeMap::new(), spare: Vec::new() }
-    }
-
-    /// Takes a part; an empty one in return.
-    fn add(&mut self, chunk: u64, part: Part) -> Result<Part, LoadError> {
-        self.waiting.insert(chunk, part);
-        while let Some(mut part) = self.waiting.remove(&self.next) {
-            if !self.whole.append(&mut part) {
-                return Err(LoadError::TooLarge);
-            }
-            self.next += 1;
-            self.spare.push(part);
-        }
-        Ok(self.spare.pop().unwrap_or_default())
     }
 }
 

@@ -10,6 +10,7 @@
 //! arguments); here such a value counts as missing, and the rest of the answer stands.
 
 pub mod context;
+pub mod shapes;
 
 pub mod llm;
 pub mod transcript;

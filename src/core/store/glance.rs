@@ -25,11 +25,11 @@ impl Glance {
     pub fn open(path: &Path) -> Result<Glance, StoreError> {
         let failed = |error| StoreError::io("read", path, error);
         // Looked at before it is opened, because opening a FIFO waits for someone to write to it.
-        super::session_file::refuse_irregular(path, DISK.facts_at(path).map_err(failed)?.kind)?;
+        super::session_file::refuse_irregular(path, DISK.stat_at(path).map_err(failed)?.kind)?;
         let file = File::open(path).map_err(failed)?;
-        let facts = DISK.facts(&file).map_err(failed)?;
-        super::session_file::refuse_irregular(path, facts.kind)?;
-        Ok(Glance { file, size: facts.size, modified: facts.modified })
+        let stat = DISK.stat(&file).map_err(failed)?;
+        super::session_file::refuse_irregular(path, stat.kind)?;
+        Ok(Glance { file, size: stat.size, modified: stat.modified })
     }
 
     /// When its content was last changed.

@@ -18,9 +18,9 @@ pub struct Listing {
 /// the folders in it. Hidden files and folders are left out, and so are folders behind symbolic links
 /// (but for the one that was named).
 pub fn list_sessions(path: &Path, recursive: bool) -> Result<Listing, StoreError> {
-    let facts = std::fs::metadata(path).map_err(|error| StoreError::io("read", path, error))?;
+    let stat = std::fs::metadata(path).map_err(|error| StoreError::io("read", path, error))?;
     let mut listing = Listing::default();
-    if !facts.is_dir() {
+    if !stat.is_dir() {
         listing.sessions.push(path.to_owned());
         return Ok(listing);
     }
@@ -56,6 +56,6 @@ fn list_folder(folder: &Path, listing: &mut Listing) -> Result<Vec<PathBuf>, Sto
 /// A link to a file counts, one to a folder or a FIFO does not; one to nothing does, so that it is told.
 fn is_session(entry: &DirEntry) -> bool {
     let path = entry.path();
-    let is_file = || std::fs::metadata(&path).is_ok_and(|facts| facts.is_file());
+    let is_file = || std::fs::metadata(&path).is_ok_and(|stat| stat.is_file());
     path.extension() == Some(OsStr::new("jsonl")) && (is_file() || !path.exists())
 }
