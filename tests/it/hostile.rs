@@ -64,6 +64,8 @@ fn no_command_lets_anything_through() {
             s.put(name, fixture("hazards/hostile-text.jsonl"));
             let line = every::of(line, &format!("'./{name}'"));
             let call = s.pisess(&format!("{line} --color never"));
+            // Colours are pisess' own; without them nothing may act.
+            let call = call.env("NO_COLOR", "1");
             let done = if terminal { call.terminal(80).done() } else { call.done() };
             assert_clean(&line, &done.stderr);
             if terminal || !is_verbatim(&line) {
@@ -220,6 +222,8 @@ fn errors_and_names() {
     ] {
         for terminal in [false, true] {
             let call = s.pisess(&line);
+            // Colours are pisess' own; without them nothing may act.
+            let call = call.env("NO_COLOR", "1");
             let done = if terminal { call.terminal(80).done() } else { call.done() };
             assert_clean(&line, &done.stderr);
             if terminal || !line.starts_with("fork './") {
