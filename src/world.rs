@@ -29,7 +29,7 @@ pub struct World<'a> {
     pub run_program: &'a dyn Fn(&Path, &[OsString]) -> io::Result<u8>,
     /// Whether standard output is this file.
     pub stdout_is: &'a (dyn Fn(&SessionFile) -> bool + Sync),
-    /// The folder that relative paths start from.
+    /// The directory that relative paths start from.
     pub folder: PathBuf,
     /// Processors to use.
     pub processors: usize,
@@ -49,7 +49,7 @@ pub struct Terminals {
 }
 
 impl World<'_> {
-    /// The person's home folder.
+    /// The person's home directory.
     pub fn home(&self) -> Option<String> {
         (self.env)("HOME").or_else(|| (self.env)("USERPROFILE")).filter(|home| !home.is_empty())
     }

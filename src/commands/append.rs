@@ -147,10 +147,10 @@ pub fn run(mut args: Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Ok(Decision::from(appended.change))
     })?;
     if matches!(&given, Given::Lines(_, text) if text.trim_ascii().is_empty()) {
-        ui.warn("there were no entries to append");
+        ui.warn("there are no entries to append");
     }
     for kind in unknown {
-        ui.warn(&format!("neither agent knows entries of the type {kind}"));
+        ui.warn(&format!("unknown entry type {kind}: neither agent writes it"));
     }
     Ok(exit)
 }
@@ -158,8 +158,8 @@ pub fn run(mut args: Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Returns the entries to append, read before anything is locked.
 fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure> {
     if args.words.any() && args.input.is_some() {
-        return Err(Failure::cannot("--input: the entries are given by options already")
-            .hint("append in two steps, or give all entries as JSON"));
+        return Err(Failure::cannot("--input: entries are already given by options")
+            .hint("run append twice, or give all entries as JSON"));
     }
     if args.words.any() {
         args.words.read(session, ui)?;
@@ -169,13 +169,14 @@ fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure
     if path != Path::new("-") {
         let name = visible(&path.to_string_lossy());
         let bytes = std::fs::read(path).map_err(|error| {
-            Failure::reading(&name, error).hint("give the path of JSON lines, or - for standard input")
+            Failure::reading(&name, error)
+                .hint("give the path of a file of JSON lines, or - for standard input")
         })?;
         return Ok(Given::Lines(name, bytes));
     }
     if session.is_stream() || ui.stdin_is_terminal() {
         let what = match session.is_stream() {
-            true => "standard input is the session already",
+            true => "standard input is already the session",
             false => "standard input is a terminal",
         };
         return Err(Failure::cannot(format_args!("no entries to append: {what}"))
@@ -240,8 +241,8 @@ impl Words {
         for text in [&mut self.text, &mut self.user, &mut self.assistant].into_iter().flatten() {
             if text == "-" {
                 if std::mem::replace(&mut read, true) {
-                    return Err(Failure::cannot("two texts are to be read from standard input")
-                        .hint("give one of them as it is"));
+                    return Err(Failure::cannot("two options read from standard input")
+                        .hint("give one of the texts on the command line"));
                 }
                 *text = read_text(Path::new("-"), session, ui)?;
             }
@@ -324,7 +325,7 @@ fn reply(open: &OpenSession, place: Position, asked: Option<(Text, Text)>) -> Re
             }
         };
     }
-    Err(cannot("no reply stands before it".to_owned()))
+    Err(cannot("there is no reply before it".to_owned()))
 }
 
 /// Returns the provider and id of the model that an entry changes to, in the format of either agent.

@@ -37,7 +37,7 @@ fn unknown_option(error: &clap::Error) -> Option<&str> {
     }
 }
 
-/// What an unknown option was meant to be: a path that begins with `-`, as pi's folders do, or a value of
+/// What an unknown option was meant to be: a path that begins with `-`, as pi's directories do, or a value of
 /// an option of the verb.
 fn meant(option: &str, verb: Option<&clap::Command>) -> Option<String> {
     if option.contains('/') || option.ends_with(".jsonl") {

@@ -77,7 +77,7 @@ impl Hook {
             return Err(shell.failed("its answer is no JSON object"));
         }
         if flag(answer, "cancel").map_err(|what| shell.failed(what))? == Some(true) {
-            return Err(Failure::no("the hook said cancel; nothing was written"));
+            return Err(Failure::no("the hook cancelled the operation; nothing was written"));
         }
         read(answer).map_err(|what| shell.failed(what))
     }
@@ -94,7 +94,7 @@ impl Hook {
             command: &self.command,
             timeout: self.timeout,
             outcome,
-            hint: "--hook 'cat >&2' shows what it is told",
+            hint: "--hook 'cat >&2' prints what it receives",
         }
     }
 }
@@ -238,7 +238,7 @@ fn summary(parts: Raw) -> Result<Option<HookSummary>, &'static str> {
     }
     let usage = beside.get_some("usage");
     if usage.is_some_and(|usage| !usage.is_object()) {
-        return Err("its `usage` is no object");
+        return Err("its `usage` is not an object");
     }
     let json = |value: Raw| value.bytes().to_vec();
     let details = beside.get_some("details").map(json);

@@ -14,7 +14,8 @@ pub fn label_name(name: &str) -> Result<Text<'_>, Failure> {
         return Err(Failure::cannot("the label is empty").hint("clear a label with --clear"));
     }
     if trimmed.chars().any(char::is_control) {
-        return Err(Failure::cannot("the label holds a control character").hint("give it on one line"));
+        return Err(Failure::cannot("the label contains a control character")
+            .hint("give a label of one line, without control characters"));
     }
     if is_form(trimmed) {
         let error = NameError::Form { name: trimmed.to_owned() };

@@ -7,7 +7,7 @@ use owo_colors::Style;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// From this width on, times and folders are shown in full.
+/// From this width on, times and directories are shown in full.
 const WIDE: usize = 110;
 /// Columns of a project's name where there is not much room.
 const PROJECT: usize = 12;
@@ -100,7 +100,7 @@ impl Shape<'_> {
         columns
     }
 
-    /// The folder, below the home folder from `~` on; its last part where there is not much room.
+    /// The directory, below the home directory from `~` on; its last part where there is not much room.
     fn project(&self, session: &Listed) -> String {
         let cwd = session.cwd.to_string_lossy();
         if !self.is_wide {

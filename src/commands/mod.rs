@@ -179,7 +179,7 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
             return ui.flush().map(|()| exit.code());
         }
         (true, Some(_)) => return Err(Failure::usage("--list takes no command").hint(external::LOOK)),
-        (false, None) => return Err(Failure::usage("no command is given").hint(external::LOOK)),
+        (false, None) => return Err(Failure::usage("no command given").hint(external::LOOK)),
         (false, Some(verb)) => verb,
     };
     let exit = match verb {

@@ -1,4 +1,4 @@
-//! Which sessions a command is about: paths, this folder's, all; and sessions by name.
+//! Which sessions a command is about: paths, this directory's, all; and sessions by name.
 
 use crate::core::names::{NameError, Names, is_of};
 use crate::core::peek::Head;
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 /// Which sessions a command that takes many reads.
 #[derive(Clone, Copy, Debug)]
 pub enum Scope<'a> {
-    /// These, and those below these folders.
+    /// These, and those below these directories.
     Paths(&'a [PathBuf]),
-    /// Those of the current folder, in the stores of both agents.
+    /// Those of the current directory, in the stores of both agents.
     Here,
     /// Those of all projects.
     All,
@@ -88,7 +88,7 @@ impl Places {
     }
 }
 
-/// The files below folders that nobody asked for by name: those that are not there are left out.
+/// The files below directories that nobody asked for by name: those that are not there are left out.
 fn unnamed(folders: impl Iterator<Item = PathBuf>) -> Finding {
     let folders: Vec<_> = folders.filter(|folder| folder.exists()).collect();
     let mut finding = store::find(&folders);

@@ -69,7 +69,7 @@ impl RendererArgs {
                 command: &renderer.command,
                 timeout: TIMEOUT,
                 outcome: "its entries are shown without it",
-                hint: "--renderer TYPE='cat >&2' shows what it receives",
+                hint: "--renderer TYPE='cat >&2' prints what it receives",
             };
             let answer = {
                 let _waiting = ui.spinner("waiting for the renderer");
@@ -127,7 +127,7 @@ fn answers(output: &[u8], session: &Session) -> Result<Vec<(EntryIx, String)>, S
                 return Err("a line of its answer has no id or no markdown".to_owned());
             };
             let entry =
-                session.find(&id).ok_or_else(|| format!("its answer names {id}, which is no entry"))?;
+                session.find(&id).ok_or_else(|| format!("its answer names {id}, which is not an entry"))?;
             Ok((entry, markdown.to_string_lossy().into_owned()))
         })
         .collect()

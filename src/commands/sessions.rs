@@ -1,4 +1,4 @@
-//! The sessions that a command looks through: files, folders, or the agents' stores.
+//! The sessions that a command looks through: files, directories, or the agents' stores.
 
 use super::input::Input;
 use super::workers::in_order;
@@ -15,8 +15,8 @@ use std::time::UNIX_EPOCH;
 /// Which sessions.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SessionsArgs {
-    /// Sessions, or folders to search at any depth; - for standard input (default: the sessions of
-    /// the current folder in both agents' stores)
+    /// Sessions, or directories to search at any depth; - for standard input (default: the sessions of
+    /// the current directory in both agents' stores)
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Take all sessions in both agents' stores
@@ -40,7 +40,7 @@ pub struct Target {
     pub path: PathBuf,
     /// Whether the path itself was named.
     named: bool,
-    /// Whether it belongs to the current folder only if its header says so.
+    /// Whether it belongs to the current directory only if its header says so.
     of_this_folder: bool,
     /// Whether files of its sub-agents were found, too.
     pub has_agents: bool,
@@ -54,7 +54,7 @@ impl SessionsArgs {
             return self.standard_input();
         }
         if self.all && !self.paths.is_empty() {
-            return Err(Failure::usage("--all takes no PATH").hint("leave one of them out"));
+            return Err(Failure::usage("--all cannot be combined with PATH").hint("omit one of them"));
         }
         let (paths, flat) =
             if self.paths.is_empty() { self.store_folders(ui) } else { (self.paths.clone(), 0) };
@@ -79,7 +79,7 @@ impl SessionsArgs {
             });
         let files: Vec<_> = files.collect();
         if files.is_empty() && self.paths.is_empty() && !self.all {
-            ui.warn("no sessions of the current folder (hint: --all takes those of all folders)");
+            ui.warn("no sessions of the current directory (hint: --all includes all projects)");
         }
         let is_one = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
         Ok(Sessions { files, exit, is_one })
@@ -87,15 +87,15 @@ impl SessionsArgs {
 
     fn standard_input(&self) -> Result<Sessions, Failure> {
         if self.paths.len() > 1 {
-            return Err(Failure::usage("standard input is read by itself").hint("give - alone"));
+            return Err(Failure::usage("standard input cannot be combined with paths").hint("give - alone"));
         }
         let path = PathBuf::from("-");
         let stdin = Target { path, named: true, of_this_folder: false, has_agents: false };
         Ok(Sessions { files: vec![stdin], exit: Exit::Done, is_one: true })
     }
 
-    /// The folders of both agents that exist; how many of them, the first ones, hold sessions of
-    /// other folders, too.
+    /// The directories of both agents that exist; how many of them, the first ones, hold sessions of
+    /// other directories, too.
     fn store_folders(&self, ui: &Ui) -> (Vec<PathBuf>, usize) {
         let (mut flat, mut nested) = (Vec::new(), Vec::new());
         let home = ui.home().map(PathBuf::from);

@@ -279,7 +279,7 @@ pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &st
     let head = &path[..end_at(path.graphemes(true), head)];
     let tail = path.len() - end_at(path.graphemes(true).rev(), room - self::columns(head));
     let tail = &path[tail..];
-    // Folders are whole where that leaves enough.
+    // Directories are whole where that leaves enough.
     let cut = tail.find('/').filter(|&at| at < tail.rfind('/').unwrap_or(0) + 1 && at < 12).unwrap_or(0);
     let head = head.rfind('/').map_or(head, |at| &head[..=at]);
     format!("{before}{head}{ellipsis}{}{after}", &tail[cut..])

@@ -48,7 +48,7 @@ fn said_of_fixture(name: &str) -> String {
 
 #[test]
 fn no_such_file() {
-    assert_snapshot!(said_by_all(&Sandbox::new()), @"cannot read ./x: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)");
+    assert_snapshot!(said_by_all(&Sandbox::new()), @"cannot read ./x: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)");
 }
 
 #[test]
@@ -59,31 +59,31 @@ fn a_folder() {
         let said = s.unchanged(line).fails(2);
         assert_eq!(
             said,
-            "cannot read ./x: it is a folder (hint: name a session in it; migrate and check take folders)",
+            "cannot read ./x: it is a directory (hint: give the path of a session in it; migrate, check, list, grep and stats take directories)",
             "{line}"
         );
     }
-    // To migrate, a folder means its sessions; there are none in this one.
-    assert_snapshot!(s.unchanged("migrate ./x"), @"2> pisess: note: no *.jsonl there (hint: -r descends into folders)");
+    // To migrate, a directory means its sessions; there are none in this one.
+    assert_snapshot!(s.unchanged("migrate ./x"), @"2> pisess: note: no *.jsonl files found (hint: -r includes subdirectories)");
 }
 
-/// Whatever the command and its options, what is not there and what is a folder is told the same way.
+/// Whatever the command and its options, what is not there and what is a directory is told the same way.
 #[test]
 fn every_command_says_the_same_of_what_is_no_file() {
     let s = Sandbox::new();
-    fs::create_dir(s.path("folder")).unwrap();
+    fs::create_dir(s.path("directory")).unwrap();
     for line in READS.iter().chain(CHANGES).chain(MAKES) {
-        // These take folders, and answer for what could be read.
+        // These take directories, and answer for what could be read.
         let takes_folders =
             ["migrate", "check", "grep", "stats", "list"].iter().any(|verb| line.starts_with(verb));
         let missing = s.unchanged(&every::of(line, "./x"));
-        let said = "cannot read ./x: no such file or folder";
+        let said = "cannot read ./x: no such file or directory";
         assert!(missing.code == 2 && missing.stderr.contains(said), "{line}: {missing}");
         if !takes_folders {
             let said = missing.fails(2);
             assert!(said.contains(" (hint: "), "{line}: {said}");
-            let said = s.unchanged(&every::of(line, "./folder")).fails(2);
-            assert!(said.starts_with("cannot read ./folder: it is a folder (hint: "), "{line}: {said}");
+            let said = s.unchanged(&every::of(line, "./directory")).fails(2);
+            assert!(said.starts_with("cannot read ./directory: it is a directory (hint: "), "{line}: {said}");
         }
     }
 }
@@ -101,17 +101,17 @@ fn an_empty_file() {
 
 #[test]
 fn a_blank_file() {
-    assert_snapshot!(said_of_fixture("hazards/blank.jsonl"), @r#"./x: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("hazards/blank.jsonl"), @r#"./x: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }
 
 #[test]
 fn another_value_before_the_header() {
-    assert_snapshot!(said_of_fixture("hazards/header-second.jsonl"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(said_of_fixture("hazards/no-header.jsonl"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(said_of(b"5\n"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(said_of(b"[1]\n"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(said_of(b"not json\nat all\n"), @r#"./x: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(said_of(b"\x00\x01\x02\xff"), @r#"./x: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("hazards/header-second.jsonl"), @r#"./x:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("hazards/no-header.jsonl"), @r#"./x:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"5\n"), @r#"./x:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"[1]\n"), @r#"./x:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"not json\nat all\n"), @r#"./x: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"\x00\x01\x02\xff"), @r#"./x: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
     assert_snapshot!(said_of_fixture("hazards/title-slot-alone.jsonl"), @r#"./x: a title line without a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }
 
@@ -122,46 +122,46 @@ fn a_header_without_id() {
 
 #[test]
 fn a_file_of_carriage_returns() {
-    assert_snapshot!(said_of_fixture("hazards/cr-only.jsonl"), @r"./x: its lines end with carriage returns alone (hint: convert its line ends, for example with: tr '\r' '\n')");
+    assert_snapshot!(said_of_fixture("hazards/cr-only.jsonl"), @r"./x: its lines end with carriage returns only (hint: convert the line endings, for example with: tr '\r' '\n')");
 }
 
 #[test]
 fn pretty_printed() {
-    assert_snapshot!(said_of_fixture("hazards/pretty-printed.jsonl"), @r#"./x:8: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("hazards/pretty-printed.jsonl"), @r#"./x:8: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }
 
 #[test]
 fn a_newer_format() {
-    assert_snapshot!(said_of_fixture("v4.jsonl"), @"./x:1: the session has the newer format v4, which pisess does not know (hint: nothing was written; use a newer pisess for it)");
-    assert_snapshot!(said_of_fixture("hazards/version-99.jsonl"), @"./x:1: the session has the newer format version 99, which pisess does not know (hint: nothing was written; use a newer pisess for it)");
+    assert_snapshot!(said_of_fixture("v4.jsonl"), @"./x:1: format v4 is newer than pisess supports (hint: nothing was written; use a newer pisess)");
+    assert_snapshot!(said_of_fixture("hazards/version-99.jsonl"), @"./x:1: format version 99 is newer than pisess supports (hint: nothing was written; use a newer pisess)");
 }
 
 #[test]
 fn a_file_of_another_tool() {
-    assert_snapshot!(said_of_fixture("other-tool.jsonl"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("other-tool.jsonl"), @r#"./x:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }
 
 #[test]
 fn a_path_with_strange_characters_is_told_visibly() {
     let s = Sandbox::new();
     let said = s.unchanged("tree './\x1b[31mred\n\u{202e}.jsonl'").fails(2);
-    assert_snapshot!(said, @"cannot read ./␛[31mred <U+202E>.jsonl: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)");
+    assert_snapshot!(said, @"cannot read ./␛[31mred <U+202E>.jsonl: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)");
 }
 
 #[test]
 fn nothing_comes_in() {
     let s = Sandbox::new();
-    assert_snapshot!(s.pisess("tree -").done().fails(2), @"standard input: nothing came in (hint: the command before the pipe wrote no session)");
-    assert_snapshot!(s.pisess("tree -").typed().done().fails(2), @"read standard input: it is a terminal (hint: give the path of a session, or pipe one in)");
-    assert_snapshot!(s.pisess("label - @ x").stdin("no session").done().fails(2), @r#"standard input: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(s.pisess("tree -").stdin(fixture("v4.jsonl")).done().fails(2), @"standard input:1: the session has the newer format v4, which pisess does not know (hint: nothing was written; use a newer pisess for it)");
+    assert_snapshot!(s.pisess("tree -").done().fails(2), @"standard input: it is empty (hint: the command before the pipe printed nothing)");
+    assert_snapshot!(s.pisess("tree -").typed().done().fails(2), @"cannot read standard input: it is a terminal (hint: give the path of a session, or pipe one in)");
+    assert_snapshot!(s.pisess("label - @ x").stdin("no session").done().fails(2), @r#"standard input: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(s.pisess("tree -").stdin(fixture("v4.jsonl")).done().fails(2), @"standard input:1: format v4 is newer than pisess supports (hint: nothing was written; use a newer pisess)");
 }
 
 #[test]
 fn an_output_that_exists() {
     let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
     s.put("there", "mine");
-    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./there").fails(2), @"cannot create ./there: it exists already (hint: choose another name; --force replaces an output)");
+    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./there").fails(2), @"cannot create ./there: it already exists (hint: choose another name, or overwrite it with --force)");
     for line in [
         "migrate ./v1.jsonl -o ./there",
         "fork ./two-branches.jsonl -o ./there",
@@ -181,7 +181,7 @@ fn an_output_that_is_the_input() {
     #[cfg(unix)]
     std::os::unix::fs::symlink(s.path("two-branches.jsonl"), s.path("link")).unwrap();
     fs::hard_link(s.path("two-branches.jsonl"), s.path("hard")).unwrap();
-    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./two-branches.jsonl").fails(2), @"cannot write ./two-branches.jsonl: it is the input itself (hint: leave the output out to change the file itself)");
+    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./two-branches.jsonl").fails(2), @"cannot write ./two-branches.jsonl: it is the input itself (hint: omit -o to change the file itself)");
     for force in ["", "--force"] {
         for output in ["two-branches.jsonl", "link", "hard"] {
             s.unchanged(&format!("label ./two-branches.jsonl @ n {force} -o ./{output}")).fails(2);
@@ -194,18 +194,18 @@ fn an_output_that_is_the_input() {
 #[test]
 fn an_output_that_cannot_be_there() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./no/such/folder").fails(2), @"cannot create ./no/such/folder: no such file or folder (hint: make the folder first)");
-    assert_snapshot!(s.unchanged("fork ./two-branches.jsonl --dir ./nowhere").fails(2).replace(|c: char| c.is_ascii_digit(), "0"), @"cannot create ./nowhere/0000-00-00T00-00-00-000Z_000df0dc-0a00-000b-0b0c-000f0be00000.jsonl: no such file or folder (hint: make the folder first)");
-    fs::create_dir(s.path("folder")).unwrap();
-    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./folder").fails(2), @"cannot create ./folder: it is a folder (hint: give the name of a file)");
+    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./no/such/directory").fails(2), @"cannot create ./no/such/directory: no such file or directory (hint: create the directory first)");
+    assert_snapshot!(s.unchanged("fork ./two-branches.jsonl --dir ./nowhere").fails(2).replace(|c: char| c.is_ascii_digit(), "0"), @"cannot create ./nowhere/0000-00-00T00-00-00-000Z_000df0dc-0a00-000b-0b0c-000f0be00000.jsonl: no such file or directory (hint: create the directory first)");
+    fs::create_dir(s.path("directory")).unwrap();
+    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./directory").fails(2), @"cannot create ./directory: it is a directory (hint: give the path of a file)");
 }
 
 #[test]
 fn json_and_the_session_cannot_both_be_on_stdout() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_snapshot!(s.unchanged("label --json ./two-branches.jsonl @ n -o -").fails(2), @"--json: standard output carries the session (hint: give a path with -o, or leave --json out)");
+    assert_snapshot!(s.unchanged("label --json ./two-branches.jsonl @ n -o -").fails(2), @"--json: standard output carries the session (hint: give a path with -o, or omit --json)");
     let call = s.pisess("label --json - @ n").stdin(fixture("two-branches.jsonl"));
-    assert_snapshot!(call.done().fails(2), @"--json: standard output carries the session (hint: give a path with -o, or leave --json out)");
+    assert_snapshot!(call.done().fails(2), @"--json: standard output carries the session (hint: give a path with -o, or omit --json)");
 }
 
 #[cfg(unix)]

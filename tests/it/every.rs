@@ -60,7 +60,7 @@ pub const READS: &[&str] = &[
     "redact F -n --paths",
 ];
 
-/// In forms of commands that take folders of sessions, too, and read only.
+/// In forms of commands that take directories of sessions, too, and read only.
 pub const SEARCHES: &[&str] = &["list F", "list F --json", "list F --forks"];
 
 /// Commands that read no session.

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use std::fs;
 use std::process::Command;
 
-/// A run of the real binary with these folders of the sandbox, then the system's, on the PATH.
+/// A run of the real binary with these directories of the sandbox, then the system's, on the PATH.
 fn call<'a>(s: &'a Sandbox, folders: &str, line: &str) -> Call<'a> {
     let folders = folders.split(' ').map(|folder| s.path(folder).display().to_string());
     let path = folders.chain(["/bin".to_owned(), "/usr/bin".to_owned()]).collect::<Vec<_>>().join(":");
@@ -63,7 +63,7 @@ fn the_first_on_the_path_that_can_be_run() {
     assert_eq!(call(&s, "gone first second third fourth", "where").real().quiet(), "third\n");
 }
 
-/// Where one stands may be a folder of somebody else.
+/// Where one stands may be a directory of somebody else.
 #[test]
 fn never_from_the_folder_one_stands_in() {
     let s = Sandbox::new();
@@ -108,7 +108,7 @@ fn a_name_that_nothing_has() {
     assert_snapshot!(said("lable x.jsonl"), @r#"there is no command "lable", and no pisess-lable is on the PATH (hint: did you mean `pisess label`?)"#);
     assert_snapshot!(said("prun"), @r#"there is no command "prun", and no pisess-prun is on the PATH (hint: did you mean `pisess prune`?)"#);
     assert_snapshot!(said("help prunes"), @r#"there is no command "prunes", and no pisess-prunes is on the PATH (hint: did you mean `pisess prune`?)"#);
-    assert_snapshot!(said("frobnicate --help"), @r#"there is no command "frobnicate", and no pisess-frobnicate is on the PATH (hint: `pisess --list` names all commands)"#);
+    assert_snapshot!(said("frobnicate --help"), @r#"there is no command "frobnicate", and no pisess-frobnicate is on the PATH (hint: `pisess --list` lists all commands)"#);
     assert_snapshot!(said("checkout x.jsonl"), @r#"there is no command "checkout", and no pisess-checkout is on the PATH (hint: did you mean `pisess switch`?)"#);
     for (word, command) in [
         ("log", "path"),
@@ -123,10 +123,10 @@ fn a_name_that_nothing_has() {
         let said = said(word);
         assert!(said.ends_with(&format!("(hint: did you mean `pisess {command}`?)")), "{said}");
     }
-    assert_snapshot!(said("../bin/pisess-prune"), @r#"there is no command "../bin/pisess-prune" (hint: `pisess --list` names all commands)"#);
+    assert_snapshot!(said("../bin/pisess-prune"), @r#"there is no command "../bin/pisess-prune" (hint: `pisess --list` lists all commands)"#);
     assert_snapshot!(said("session.jsonl"), @r#"there is no command "session.jsonl" (hint: name a command before the session, as in `pisess tree`)"#);
-    assert_snapshot!(said("'\x1b[31m\u{202e}'"), @r#"there is no command "\u{1b}[31m\u{202e}" (hint: `pisess --list` names all commands)"#);
-    assert_snapshot!(said("-q"), @"no command is given (hint: see `pisess --help`)");
+    assert_snapshot!(said("'\x1b[31m\u{202e}'"), @r#"there is no command "\u{1b}[31m\u{202e}" (hint: `pisess --list` lists all commands)"#);
+    assert_snapshot!(said("-q"), @"no command given (hint: see `pisess --help`)");
     assert_snapshot!(said("--list tree x.jsonl"), @"--list takes no command (hint: see `pisess --help`)");
 }
 
@@ -136,5 +136,5 @@ fn a_program_that_cannot_be_run() {
     s.script("bin/pisess-broken", "");
     s.put("bin/pisess-broken", "#!/no/such/shell\n");
     let said = call(&s, "bin", "broken").real().fails(2);
-    assert!(said.ends_with("/bin/pisess-broken: No such file or directory (os error 2) (hint: its first line may name a program that is not there)"), "{said}");
+    assert!(said.ends_with("/bin/pisess-broken: No such file or directory (os error 2) (hint: its first line may name a missing program)"), "{said}");
 }

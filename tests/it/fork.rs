@@ -100,7 +100,7 @@ fn before_takes_a_user_message() {
     for reference in ["1a2b3c05", "root", "1a2b3c03"] {
         s.unchanged(&format!("fork --before ./two-branches.jsonl {reference}")).fails(2);
     }
-    assert_snapshot!(s.unchanged("fork --before ./two-branches.jsonl").fails(2), @"./two-branches.jsonl: @ is not a user message (hint: --before takes one; the nearest is @^{user})");
+    assert_snapshot!(s.unchanged("fork --before ./two-branches.jsonl").fails(2), @"./two-branches.jsonl: @ is not a user message (hint: the nearest one is @^{user})");
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn all_of_it_to_another_project() {
 
 #[test]
 fn to_another_project_in_the_agents_folders() {
-    // Beside the old project's folder lies the new one's.
+    // Beside the old project's directory lies the new one's.
     let s = Sandbox::new();
     s.put("sessions/--home-u-kites--/a.jsonl", fixture("two-branches.jsonl"));
     std::fs::create_dir_all(s.path("sessions/--home-u-planes--")).unwrap();

@@ -233,7 +233,7 @@ fn the_environment_has_a_hook_for_every_command() {
         let said = with(&line, other).fails(2);
         assert_eq!(
             said,
-            r#"./two-branches.jsonl: PISESS_HOOK "echo nonsense": its answer is no JSON; nothing was written (hint: --hook 'cat >&2' shows what it is told)"#,
+            r#"./two-branches.jsonl: PISESS_HOOK "echo nonsense": its answer is no JSON; nothing was written (hint: --hook 'cat >&2' prints what it receives)"#,
             "{line}"
         );
         // The option wins, and an empty one is none.
@@ -280,7 +280,7 @@ fn a_hook_cancels() {
             let line = line.replace("./F", &format!("./{name}"));
             let answer = r#"echo {\"cancel\":true}"#;
             let said = s.unchanged(&format!("{line} --hook '{answer}'")).fails(1);
-            assert_eq!(said, "the hook said cancel; nothing was written", "{line}");
+            assert_eq!(said, "the hook cancelled the operation; nothing was written", "{line}");
         }
     }
 }
@@ -358,7 +358,7 @@ fn messages_that_the_agent_would_not_know() {
         ),
         (r#"{"role":"developer","content":"x"}"#, r#"the role "developer" is not known"#),
         (r#"{"role":"assistant"}"#, "message 2 of its `messages`: `content` is missing"),
-        (r#"{"role":"assistant","content":5}"#, "`content` is neither text nor an array of blocks"),
+        (r#"{"role":"assistant","content":5}"#, "`content` is neither a string nor an array of blocks"),
         (r#"{"role":"user","content":[{"type":"text"}]}"#, "`content`: block 1: `text` is missing"),
         (r#"{"role":"branchSummary"}"#, "`summary` is missing"),
     ] {
@@ -396,7 +396,7 @@ fn a_hook_that_does_not_deliver() {
     let s = Sandbox::with(&[TWO]);
     for (command, what) in [
         ("false", "exit status: 1"),
-        ("sleep 30", "no answer within 0.2 s"),
+        ("sleep 30", "no result within 0.2 s"),
         ("echo nonsense", "its answer is no JSON"),
         ("echo [1]", "its answer is no JSON object"),
         (r#"echo {\"cancel\":\"no\"}"#, "its `cancel` is neither true nor false"),
@@ -419,9 +419,9 @@ fn a_hook_that_does_not_deliver() {
         }
     }
     let gone = r#"echo {\"summary\":\"s\",\"firstKeptEntryId\":\"gone\"}"#;
-    assert_snapshot!(s.unchanged(&format!("compact ./{TWO} --hook '{gone}' --first-kept none")).fails(2), @r#"./two-branches.jsonl: --hook "echo {\\\"summary\\\":\\\"s\\\",\\\"firstKeptEntryId\\\":\\\"gone\\\"}": its `firstKeptEntryId` is not on the path to the leaf: gone; nothing was written (hint: --hook 'cat >&2' shows what it is told)"#);
+    assert_snapshot!(s.unchanged(&format!("compact ./{TWO} --hook '{gone}' --first-kept none")).fails(2), @r#"./two-branches.jsonl: --hook "echo {\\\"summary\\\":\\\"s\\\",\\\"firstKeptEntryId\\\":\\\"gone\\\"}": its `firstKeptEntryId` is not on the path to the leaf: gone; nothing was written (hint: --hook 'cat >&2' prints what it receives)"#);
     let nameless = r#"printf %s {\"label\":\"a\\nb\"}"#;
-    assert_snapshot!(s.unchanged(&format!("summarize ./{TWO} 1a2b3c05 --hook '{nameless}'")).fails(2), @r#"./two-branches.jsonl: --hook "printf %s {\\\"label\\\":\\\"a\\\\nb\\\"}": its `label` is not a name; nothing was written (hint: --hook 'cat >&2' shows what it is told)"#);
+    assert_snapshot!(s.unchanged(&format!("summarize ./{TWO} 1a2b3c05 --hook '{nameless}'")).fails(2), @r#"./two-branches.jsonl: --hook "printf %s {\\\"label\\\":\\\"a\\\\nb\\\"}": its `label` is not a name; nothing was written (hint: --hook 'cat >&2' prints what it receives)"#);
     assert_eq!(s.bytes(TWO), fixture(TWO));
 }
 

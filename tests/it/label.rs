@@ -123,7 +123,7 @@ fn a_label_on_nothing_names_nothing() {
     assert_snapshot!(s.run("label ./label-on-nothing.jsonl"), @"ghost  nowhere1  2026-01-01 00:00");
     assert_snapshot!(s.run("label ./label-on-nothing.jsonl --json"), @r#"{"id":"nowhere1","label":"ghost","timestamp":"2026-01-01T00:00:05.000Z","text":""}"#);
     assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl ghost other").fails(2), @r#"./label-on-nothing.jsonl: no entry or label "ghost" (hint: list the ids with `pisess tree --filter all`)"#);
-    assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl root other").fails(2), @"./label-on-nothing.jsonl: root is not an entry (hint: root is the place before the first entry; name an entry)");
+    assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl root other").fails(2), @"./label-on-nothing.jsonl: root is not an entry (hint: root is the position before the first entry; give an entry)");
     assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl nowhere1 other").fails(2), @r#"./label-on-nothing.jsonl: no entry or label "nowhere1" (hint: list the ids with `pisess tree --filter all`)"#);
 }
 
@@ -135,7 +135,7 @@ fn names_that_are_none() {
         assert_eq!(line, "the label is empty (hint: clear a label with --clear)");
     }
     let done = s.unchanged("label ./two-branches.jsonl @ 'two\nlines'");
-    assert_snapshot!(done.fails(2), @"the label holds a control character (hint: give it on one line)");
+    assert_snapshot!(done.fails(2), @"the label contains a control character (hint: give a label of one line, without control characters)");
 }
 
 #[test]

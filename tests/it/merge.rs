@@ -72,12 +72,12 @@ fn nothing_to_bring_back() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for from in ["@", "start", "root"] {
         let said = s.unchanged(&format!("merge ./two-branches.jsonl {from}")).fails(1);
-        assert!(said.contains("has nothing to bring back"), "{said}");
+        assert!(said.contains("has no entries to summarize"), "{said}");
     }
-    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl start --prompt").fails(1), @"./two-branches.jsonl: start has nothing to bring back (hint: name an entry of another branch, or give a summary with --summary)");
-    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --hook 'echo {\\\"cancel\\\":true}'").fails(1), @"the hook said cancel; nothing was written");
+    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl start --prompt").fails(1), @"./two-branches.jsonl: start has no entries to summarize (hint: give an entry of another branch, or a summary with --summary TEXT)");
+    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --hook 'echo {\\\"cancel\\\":true}'").fails(1), @"the hook cancelled the operation; nothing was written");
     assert_snapshot!(s.unchanged("merge ./two-branches.jsonl gone").fails(2), @r#"./two-branches.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)"#);
-    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --summarizer false").fails(2), @r#"./two-branches.jsonl: --summarizer "false": exit status: 1; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
+    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --summarizer false").fails(2), @r#"./two-branches.jsonl: --summarizer "false": exit status: 1; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
     // A summary that is given is left all the same.
     s.run("merge ./two-branches.jsonl root --summary 'From nowhere.'");
     assert!(s.lines_from("two-branches.jsonl", 9).contains(r#""parentId":"1a2b3c07""#));
@@ -90,7 +90,7 @@ fn what_was_brought_back_already() {
     s.run("merge ./two-branches.jsonl 1a2b3c05");
     s.run("append ./two-branches.jsonl --user more");
     let line = "merge ./two-branches.jsonl 1a2b3c05";
-    assert_snapshot!(s.unchanged(line), @"2> pisess: note: ./two-branches.jsonl: 1a2b3c05 was brought back already, in 226b1b5c");
+    assert_snapshot!(s.unchanged(line), @"2> pisess: note: ./two-branches.jsonl: 1a2b3c05 was already merged, in 226b1b5c");
     assert_eq!(s.unchanged(&format!("{line} -q --summarizer false --hook false")).quiet(), "");
     let passed = s.unchanged(&format!("{line} -q -o -"));
     assert_eq!(passed.text(), s.text("two-branches.jsonl"));

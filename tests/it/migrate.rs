@@ -206,7 +206,7 @@ fn check_changes_nothing_and_tells() {
     ./v1.jsonl: is v1, 9 entries, to be migrated
     exit 1
     ");
-    assert_snapshot!(s.unchanged("migrate --check ./tour.jsonl"), @"./tour.jsonl: is version 3 already, 31 entries");
+    assert_snapshot!(s.unchanged("migrate --check ./tour.jsonl"), @"./tour.jsonl: already version 3, 31 entries");
     assert_snapshot!(s.unchanged("migrate --check ./v1.jsonl ./tour.jsonl"), @"
     from  files  entries  to migrate  current  failed
     v1        1        9           1        0       0
@@ -257,7 +257,7 @@ fn a_backup_never_overwrites() {
     assert_eq!(s.pisess("migrate --backup --force ./v1.jsonl").done().code, 2);
     assert_eq!((s.text("v1.jsonl.bak").as_str(), s.bytes("v1.jsonl")), ("mine", fixture("v1.jsonl")));
     assert_snapshot!(done, @"
-    2> pisess: cannot back up to ./v1.jsonl.bak: it exists already (hint: choose another suffix with --backup=SUFFIX)
+    2> pisess: cannot back up to ./v1.jsonl.bak: it already exists (hint: choose another suffix with --backup=SUFFIX)
     exit 2
     ");
 }
@@ -314,9 +314,9 @@ fn a_batch_goes_on_and_gives_the_worst_code() {
     from  files  entries  migrated  current  failed
     v1        1        9         1        0       0
     -         4        0         0        0       4
-    2> pisess: cannot read ./gone.jsonl: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
-    2> pisess: ./v4.jsonl:1: the session has the newer format v4, which pisess does not know (hint: nothing was written; use a newer pisess for it)
-    2> pisess: ./other-tool.jsonl:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    2> pisess: cannot read ./gone.jsonl: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
+    2> pisess: ./v4.jsonl:1: format v4 is newer than pisess supports (hint: nothing was written; use a newer pisess)
+    2> pisess: ./other-tool.jsonl:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     2> pisess: ./empty.jsonl: the file is empty (hint: an agent writes the header with the first message)
     exit 2
     "#);
@@ -393,7 +393,7 @@ fn kept_index_counts_parsed_records() {
     "#);
 }
 
-/// A file under two names, a folder with a link to its own file, two migrations of one folder at once: each
+/// A file under two names, a directory with a link to its own file, two migrations of one directory at once: each
 /// file is migrated once and current for all others.
 #[cfg(unix)]
 #[test]

@@ -54,7 +54,7 @@ fn a_session_that_oh_my_pi_has_open_is_left_alone() {
         let said = s.unchanged(&format!("{line} -q")).fails(3).replace(&other.0.id().to_string(), "PID");
         assert_eq!(
             said,
-            "cannot write ./s: process PID has it open for writing, as a running oh-my-pi does (hint: end that oh-my-pi session first; --force writes in spite of it)",
+            "cannot write ./s: process PID has it open for writing, as a running oh-my-pi does (hint: end that oh-my-pi session first, or write anyway with --force)",
             "{line}"
         );
         for reading in ["tree ./s", "path ./s", "context ./s", "check ./s", "fork ./s -o ./new --force"] {
@@ -79,7 +79,7 @@ fn the_lock_of_oh_my_pi_is_honoured() {
             let said = s.unchanged(&format!("{line} -q --wait 0 {force}")).fails(3);
             assert_eq!(
                 said.replace(&pid.to_string(), "PID"),
-                "cannot lock ./.s.lock: held by process PID (waited 0.0 s) (hint: wait for the other process to end, or longer with --wait)",
+                "cannot lock ./.s.lock: held by process PID (waited 0.0 s) (hint: wait for the other process to end, or wait longer with --wait)",
                 "{line}"
             );
         }
@@ -224,7 +224,7 @@ fn an_owner_that_cannot_be_kept_is_refused_without_force() {
     };
     // Where nobody may not run the binary, this is not tested.
     let Ok(output) = run(&["migrate", "v1.jsonl"]) else { return };
-    assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"pisess: cannot rewrite v1.jsonl: the owner cannot be kept: operation not permitted (hint: --force goes on without it)");
+    assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"pisess: cannot rewrite v1.jsonl: the owner cannot be kept: operation not permitted (hint: continue without it with --force)");
     assert_eq!((output.status.code(), s.bytes("v1.jsonl")), (Some(2), fixture("v1.jsonl")));
     assert_eq!(s.names(), ["v1.jsonl"]);
     let output = run(&["migrate", "--force", "v1.jsonl"]).unwrap();

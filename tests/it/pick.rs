@@ -111,7 +111,7 @@ fn a_call_and_its_results_come_together() {
     226b1b5c
     27aa2424
     b958585d
-    2> pisess: note: cccc0001 rrrr0001 came along: a tool call and its results belong together
+    2> pisess: note: cccc0001 rrrr0001 copied as well: a tool call and its results are always copied together
     ");
     assert_snapshot!(s.run("tree ./a.jsonl --filter all"), @"
     uuuu0001  • user: look
@@ -246,12 +246,12 @@ fn what_has_no_meaning_alone() {
         said.push('\n');
     }
     assert_snapshot!(said, @r#"
-    ./b.jsonl: root is not an entry (hint: root is the place before the first entry; name an entry)
+    ./b.jsonl: root is not an entry (hint: root is the position before the first entry; give an entry)
     ./b.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)
-    ./b.jsonl: llll0001 is the label of an entry that is not picked (hint: labels are not copied; name the copy with `pisess label`)
-    ./b.jsonl: the compaction kkkk0001 keeps from uuuu0001 on, which is not picked (hint: pick what it keeps, too; or bring the branch back as a summary with pisess merge)
-    ./b.jsonl: eeee0001 edits an entry that is not above the place (hint: pick the entry that it edits, too)
-    ./b.jsonl: rrrr0001: the tool call that it answers is not above it
+    ./b.jsonl: llll0001 labels an entry that is not picked (hint: labels are not copied; label the copy with `pisess label`)
+    ./b.jsonl: the compaction kkkk0001 keeps from uuuu0001 on, which is not picked (hint: pick the entries that it keeps, too, or merge the branch with `pisess merge`)
+    ./b.jsonl: eeee0001 edits an entry that is not above the target (hint: pick the entry that it edits, too)
+    ./b.jsonl: rrrr0001: its tool call is not above it
     ./a.jsonl: rrrr0002 and rrrr0003 answer the same tool call (hint: pick one of them)
     ./a.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)
     the following required arguments were not provided: <REF>... (hint: see `pisess pick --help`)

@@ -113,9 +113,9 @@ fn a_question_without_an_answer_leaves_nothing_to_tell() {
 #[test]
 fn no_question_is_a_no() {
     let s = Sandbox::with(&[TWO, "hazards/header-only.jsonl", "v1.jsonl"]);
-    assert_snapshot!(s.unchanged("pop ./header-only.jsonl").fails(1), @"./header-only.jsonl: no user message leads to the leaf (hint: name the entry to go back to)");
+    assert_snapshot!(s.unchanged("pop ./header-only.jsonl").fails(1), @"./header-only.jsonl: there is no user message on the path to the leaf (hint: give the entry to go back to)");
     s.run("switch ./two-branches.jsonl root");
-    assert_snapshot!(s.unchanged("pop ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: no user message leads to the leaf (hint: name the entry to go back to)");
+    assert_snapshot!(s.unchanged("pop ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: there is no user message on the path to the leaf (hint: give the entry to go back to)");
     s.run("switch ./v1.jsonl root");
     assert_eq!(s.unchanged("pop ./v1.jsonl --prepare").code, 1);
 }

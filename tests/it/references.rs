@@ -124,15 +124,15 @@ fn unknown_with_near_misses() {
 #[test]
 fn ambiguous_with_its_candidates() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl 1a2b").fails(2), @r#"./two-branches.jsonl: "1a2b" fits several entries: 1a2b3c01, 1a2b3c02, 1a2b3c03, 1a2b3c04, 1a2b3c05 (hint: give more of the id, or the line as `:12`)"#);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl 1a2b").fails(2), @r#"./two-branches.jsonl: "1a2b" matches several entries: 1a2b3c01, 1a2b3c02, 1a2b3c03, 1a2b3c04, 1a2b3c05 (hint: give more of the id, or its line as `:12`)"#);
     // Other tools give one name to several entries.
     let label = |id: &str, target: &str| {
         format!(r#"{{"type":"label","id":"{id}","parentId":null,"targetId":"{target}","label":"twice"}}"#)
     };
     let labels = format!("{}\n{}\n", label("llll0001", "1a2b3c05"), label("llll0002", "1a2b3c07"));
     s.put("two-branches.jsonl", [fixture("two-branches.jsonl"), labels.into_bytes()].concat());
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl twice").fails(2), @r#"./two-branches.jsonl: "twice" fits several entries: 1a2b3c05, 1a2b3c07 (hint: several entries have this label; name one of them by its id)"#);
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl label:twice").fails(2), @r#"./two-branches.jsonl: "twice" fits several entries: 1a2b3c05, 1a2b3c07 (hint: several entries have this label; name one of them by its id)"#);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl twice").fails(2), @r#"./two-branches.jsonl: "twice" matches several entries: 1a2b3c05, 1a2b3c07 (hint: several entries have this label; name one of them by its id)"#);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl label:twice").fails(2), @r#"./two-branches.jsonl: "twice" matches several entries: 1a2b3c05, 1a2b3c07 (hint: several entries have this label; name one of them by its id)"#);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A folder of its own, a fixed world, and runs of pisess in it.
+//! A directory of its own, a fixed world, and runs of pisess in it.
 //!
 //! A command line is written as in a shell, with `'quotes'` where needed. `./` at the start of an
 //! argument is the sandbox; in what a run says, the sandbox's path is `./` again.
@@ -15,12 +15,12 @@ use tempfile::TempDir;
 const ENVIRONMENT: [(&str, &str); 4] =
     [("PISESS_NOW", "2026-05-04T12:00:00Z"), ("PISESS_ID_SEED", "test"), ("TZ", "UTC"), ("HOME", "/home/u")];
 
-/// A folder that goes away with the test.
+/// A directory that goes away with the test.
 pub struct Sandbox {
     folder: TempDir,
 }
 
-/// Every file below a folder: its bytes, or what else it is.
+/// Every file below a directory: its bytes, or what else it is.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// A fixture's bytes.
@@ -47,7 +47,7 @@ impl Sandbox {
         Sandbox { folder: tempfile::Builder::new().prefix("it").tempdir().unwrap() }
     }
 
-    /// One with copies of these fixtures, in this folder each under its file name.
+    /// One with copies of these fixtures, in this directory each under its file name.
     pub fn with(fixtures: &[&str]) -> Self {
         let sandbox = Sandbox::new();
         for name in fixtures {
@@ -57,12 +57,12 @@ impl Sandbox {
         sandbox
     }
 
-    /// The folder, or a path in it.
+    /// The directory, or a path in it.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Writes a file, and the folders above it.
+    /// Writes a file, and the directories above it.
     pub fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -92,7 +92,7 @@ impl Sandbox {
         self.text(name).lines().skip(from - 1).map(|line| format!("{line}\n")).collect()
     }
 
-    /// Every file of the sandbox, hidden ones and those in folders too.
+    /// Every file of the sandbox, hidden ones and those in directories too.
     pub fn files(&self) -> Files {
         let mut files = Files::new();
         let mut folders = vec![self.folder.path().to_owned()];
@@ -256,7 +256,7 @@ impl Call<'_> {
         Done { stdout: Vec::new(), stderr, code, folder: self.sandbox.path(""), line: self.line }
     }
 
-    /// Runs the real binary, in the sandbox as its working folder.
+    /// Runs the real binary, in the sandbox as its working directory.
     pub fn real(self) -> Done {
         let mut command = assert_cmd::Command::cargo_bin("pisess").unwrap();
         command.current_dir(self.sandbox.path("")).env_clear().envs(&self.env);

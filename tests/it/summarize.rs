@@ -111,9 +111,9 @@ fn leaves_another_entry_than_the_leaf() {
 #[test]
 fn nothing_left_behind_is_a_no() {
     let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl", "hazards/header-only.jsonl"]);
-    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl @").fails(1), @"./two-branches.jsonl: nothing is left behind on the way there (hint: give a summary with --summary to leave one all the same)");
-    assert_snapshot!(s.unchanged("summarize ./v1.jsonl @ --summarizer cat").fails(1), @"./v1.jsonl: nothing is left behind on the way there (hint: give a summary with --summary to leave one all the same)");
-    assert_snapshot!(s.unchanged("summarize ./header-only.jsonl root").fails(1), @"./header-only.jsonl: nothing is left behind on the way there (hint: give a summary with --summary to leave one all the same)");
+    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl @").fails(1), @"./two-branches.jsonl: no entries to summarize on the branch you leave (hint: write one anyway with --summary TEXT)");
+    assert_snapshot!(s.unchanged("summarize ./v1.jsonl @ --summarizer cat").fails(1), @"./v1.jsonl: no entries to summarize on the branch you leave (hint: write one anyway with --summary TEXT)");
+    assert_snapshot!(s.unchanged("summarize ./header-only.jsonl root").fails(1), @"./header-only.jsonl: no entries to summarize on the branch you leave (hint: write one anyway with --summary TEXT)");
     assert_eq!(s.unchanged("summarize --prepare ./two-branches.jsonl @").code, 1);
     // A given summary is left all the same.
     s.run("summarize ./two-branches.jsonl @ --summary 'All is well.'");
@@ -220,9 +220,9 @@ fn from_a_file_and_from_standard_input() {
     assert_eq!(stored(&s), "from the pipe");
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let call = s.pisess("summarize - 1a2b3c05 --summary-file -").stdin(fixture("two-branches.jsonl"));
-    assert_snapshot!(call.done().fails(2), @"standard input is the session already (hint: give one of them by a path)");
-    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summary-file ./gone.txt").fails(2), @"read ./gone.txt: no such file or directory (hint: give the path of a text, or - for standard input)");
-    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summary ' '").fails(2), @"the summary is empty (hint: leave the option out for the built-in summary)");
+    assert_snapshot!(call.done().fails(2), @"standard input is already the session (hint: give one of them as a path)");
+    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summary-file ./gone.txt").fails(2), @"read ./gone.txt: no such file or directory (hint: give the path of a text file, or - for standard input)");
+    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summary ' '").fails(2), @"the summary is empty (hint: omit the option to use the built-in summary)");
 }
 
 #[test]
@@ -243,12 +243,12 @@ fn from_a_command() {
 fn a_command_that_does_not_deliver() {
     let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
     let line = |command: &str| format!("summarize ./two-branches.jsonl 1a2b3c05 --summarizer '{command}'");
-    assert_snapshot!(s.unchanged(&line("exit 7")).fails(2), @r#"./two-branches.jsonl: --summarizer "exit 7": exit status: 7; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    assert_snapshot!(s.unchanged(&line("true")).fails(2), @r#"./two-branches.jsonl: --summarizer "true": it printed nothing; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    assert_snapshot!(s.unchanged(&line("echo; echo")).fails(2), @r#"./two-branches.jsonl: --summarizer "echo; echo": it printed nothing; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    assert_snapshot!(s.unchanged(&line("echo half; exit 1")).fails(2), @r#"./two-branches.jsonl: --summarizer "echo half; exit 1": exit status: 1; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    assert_snapshot!(s.unchanged(&line("yes | head -c 11000000")).fails(2), @r#"./two-branches.jsonl: --summarizer "yes | head -c 11000000": it printed more than 10 MB; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    assert_snapshot!(s.unchanged(&line("kill -9 $$")).fails(2), @r#"./two-branches.jsonl: --summarizer "kill -9 $$": signal: 9 (SIGKILL); nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("exit 7")).fails(2), @r#"./two-branches.jsonl: --summarizer "exit 7": exit status: 7; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("true")).fails(2), @r#"./two-branches.jsonl: --summarizer "true": it printed nothing; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("echo; echo")).fails(2), @r#"./two-branches.jsonl: --summarizer "echo; echo": it printed nothing; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("echo half; exit 1")).fails(2), @r#"./two-branches.jsonl: --summarizer "echo half; exit 1": exit status: 1; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("yes | head -c 11000000")).fails(2), @r#"./two-branches.jsonl: --summarizer "yes | head -c 11000000": it printed more than 10 MB; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("kill -9 $$")).fails(2), @r#"./two-branches.jsonl: --summarizer "kill -9 $$": signal: 9 (SIGKILL); nothing was written (hint: --prompt prints its input, to run it by hand)"#);
     // An older file is not migrated for nothing.
     s.unchanged("summarize ./v1.jsonl 4c411fb5 --summarizer false").fails(2);
     s.unchanged("compact ./v1.jsonl --first-kept none --summarizer false").fails(2);
@@ -262,7 +262,7 @@ fn a_command_that_hangs_is_ended_with_what_it_started() {
         "summarize ./two-branches.jsonl 1a2b3c05 --timeout 0.3 --summarizer '(sleep 2; touch {}) & sleep 60'",
         alive.display()
     );
-    assert_snapshot!(s.unchanged(&line).fails(2).replace(alive.to_str().unwrap(), "ALIVE"), @r#"./two-branches.jsonl: --summarizer "(sleep 2; touch ./alive) & sleep 60": no answer within 0.3 s; nothing was written (hint: give it longer with --timeout)"#);
+    assert_snapshot!(s.unchanged(&line).fails(2).replace(alive.to_str().unwrap(), "ALIVE"), @r#"./two-branches.jsonl: --summarizer "(sleep 2; touch ./alive) & sleep 60": no result within 0.3 s; nothing was written (hint: allow more time with --timeout)"#);
     std::thread::sleep(Duration::from_millis(2_300));
     assert!(!alive.exists(), "its child lives on");
 }

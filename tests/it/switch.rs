@@ -136,7 +136,7 @@ fn nothing_left_behind_is_no_reason_to_stay() {
     // From the end of a branch back to where it began nothing is left but a label.
     s.run("switch ./two-branches.jsonl 1a2b3c03");
     s.run("label ./two-branches.jsonl @ here");
-    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05").fails(1), @"./two-branches.jsonl: nothing is left behind on the way there (hint: give a summary with --summary to leave one all the same)");
+    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05").fails(1), @"./two-branches.jsonl: no entries to summarize on the branch you leave (hint: write one anyway with --summary TEXT)");
     assert_eq!(s.unchanged("summarize --prepare ./two-branches.jsonl 1a2b3c05").code, 1);
     s.run("switch --summarize ./two-branches.jsonl 1a2b3c05");
     assert_snapshot!(s.lines_from(TWO, 11), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"27aa2424","to":"1a2b3c05"},"id":"b958585d","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z"}"#);
@@ -189,7 +189,7 @@ fn with_a_label() {
     s.run("switch ./two-branches.jsonl 1a2b3c07");
     s.run("switch --label washi ./two-branches.jsonl 1a2b3c07");
     assert_snapshot!(s.lines_from(TWO, 12), @r#"{"type":"label","id":"95d82c0b","parentId":"b958585d","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"washi"}"#);
-    assert_snapshot!(s.unchanged("switch --label x ./two-branches.jsonl root").fails(2), @"--label: root is not an entry (hint: name another entry, or leave a summary with --summarize)");
+    assert_snapshot!(s.unchanged("switch --label x ./two-branches.jsonl root").fails(2), @"--label: root is not an entry (hint: give another entry, or add a summary with --summarize)");
     assert_snapshot!(s.unchanged("switch ./two-branches.jsonl -").fails(2), @r#"./two-branches.jsonl: no entry or label "-" (hint: where one stood before is not kept; `pisess branches` lists where one may go)"#);
     assert_snapshot!(s.unchanged("switch --label ' ' ./two-branches.jsonl 1a2b3c05").fails(2), @"the label is empty (hint: clear a label with --clear)");
 }
@@ -208,7 +208,7 @@ fn a_hook_is_asked() {
     let cancel = r#"echo {\"cancel\":true}"#;
     assert_eq!(
         s.unchanged(&format!("switch ./{TWO} 1a2b3c05 --hook '{cancel}'")).fails(1),
-        "the hook said cancel; nothing was written"
+        "the hook cancelled the operation; nothing was written"
     );
     let label = r#"echo {\"label\":\"x\"}"#;
     let said = s.unchanged(&format!("switch ./{TWO} root --hook '{label}'")).fails(2);
@@ -304,7 +304,7 @@ fn the_mark_is_nothing_to_anyone() {
     let (context, cut) = (s.run("context ./tour.jsonl 648dc1b3"), "--keep-recent-tokens 10");
     s.run("switch ./tour.jsonl 648dc1b3");
     assert_eq!(s.run("context ./tour.jsonl"), context);
-    assert_snapshot!(s.unchanged("check ./tour.jsonl"), @"2> pisess: 1 session checked: nothing wrong");
+    assert_snapshot!(s.unchanged("check ./tour.jsonl"), @"2> pisess: 1 session checked: no problems");
     let forked = s.run("fork -o - ./tour.jsonl");
     s.put("forked.jsonl", &forked);
     assert_eq!(s.run("context ./forked.jsonl"), context);

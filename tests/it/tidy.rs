@@ -11,7 +11,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Files below a folder of the project, by their path from its root; what is not committed is left
+/// Files below a directory of the project, by their path from its root; what is not committed is left
 /// out.
 fn files(folder: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();

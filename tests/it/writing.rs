@@ -1,4 +1,4 @@
-//! Where results go: links, folders, permissions, other writers.
+//! Where results go: links, directories, permissions, other writers.
 
 use crate::every::{self, CHANGES, READS};
 use crate::sandbox::{Sandbox, fixture};
@@ -32,7 +32,7 @@ mod unix {
         let s = Sandbox::with(&["v1.jsonl", "two-branches.jsonl"]);
         fs::hard_link(s.path("v1.jsonl"), s.path("v1-too.jsonl")).unwrap();
         fs::hard_link(s.path("two-branches.jsonl"), s.path("two-too.jsonl")).unwrap();
-        assert_snapshot!(s.unchanged("label ./v1.jsonl @ n").fails(2), @"cannot rewrite ./v1.jsonl: it has 2 hard links (hint: write the result elsewhere with -o, or remove the other names)");
+        assert_snapshot!(s.unchanged("label ./v1.jsonl @ n").fails(2), @"cannot rewrite ./v1.jsonl: it has 2 hard links (hint: write the result elsewhere with -o, or remove the other links)");
         s.unchanged("migrate ./v1.jsonl").fails(2);
         s.run("label ./two-branches.jsonl @ n");
         assert_eq!(s.bytes("two-too.jsonl"), s.bytes("two-branches.jsonl"));
@@ -228,7 +228,7 @@ fn an_oh_my_pi_file_in_use_is_left_alone() {
     let said = s.unchanged("label ./live.jsonl @ n --wait 0").fails(3);
     assert!(said.starts_with("cannot write ./live.jsonl: "), "{said}");
     assert!(
-        said.ends_with("(hint: end that oh-my-pi session first; --force writes in spite of it)"),
+        said.ends_with("(hint: end that oh-my-pi session first, or write anyway with --force)"),
         "{said}"
     );
     s.run("label ./live.jsonl @ n --wait 0 --force");

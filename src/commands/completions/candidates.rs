@@ -101,7 +101,7 @@ struct Known {
     question: String,
 }
 
-/// The sessions of the current folder, newest first; none where the word is spelled as a path.
+/// The sessions of the current directory, newest first; none where the word is spelled as a path.
 fn sessions(words: &[OsString], ui: &Ui) -> Vec<Known> {
     let word = words.last().map(|word| word.to_string_lossy()).unwrap_or_default();
     if word.starts_with(['/', '.', '~', '-']) {
@@ -149,7 +149,7 @@ fn session_words(word: &OsStr, sessions: &[Known], here: &Path) -> Vec<Completio
     found
 }
 
-/// Session files and folders that go on as the word does.
+/// Session files and directories that go on as the word does.
 fn files(word: &OsStr, here: &Path) -> Vec<CompletionCandidate> {
     let path = PathBuf::from(word);
     let ends_folder = word.as_encoded_bytes().ends_with(b"/");

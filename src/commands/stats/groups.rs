@@ -87,7 +87,7 @@ impl Groups {
         }
     }
 
-    /// A session by the end of its id, the day it began and the name of its folder.
+    /// A session by the end of its id, the day it began and the name of its directory.
     fn shown(&self, header: &Header) -> String {
         let id = header.id.to_string_lossy();
         let tail = id.char_indices().rev().nth(7).map_or(&*id, |(at, _)| &id[at..]);

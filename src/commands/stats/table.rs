@@ -150,7 +150,7 @@ impl Table<'_> {
         let none = match self.by {
             By::Model => "(no model)",
             By::Tool => "(no name)",
-            By::Project => "(no folder)",
+            By::Project => "(no project)",
             _ => "(no time)",
         };
         group.shown.as_deref().or(group.key.as_deref()).map_or(none.to_owned(), visible)

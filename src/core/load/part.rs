@@ -1,4 +1,4 @@
-//! What one worker makes of the lines that start in its chunk.
+//! The entries that one worker collects from the lines that start in its chunk.
 
 use super::Options;
 use super::header::Version;
@@ -20,8 +20,8 @@ use crate::core::text::Text;
 use crate::core::time::parse_js_date;
 use memchr::memchr;
 
-/// Entries and what belongs to them, numbered from 0 within the part until [`Part::append`] joins
-/// parts in file order.
+/// Entries and what belongs to them, numbered from 0 within the part until [`Part::append`] joins parts in
+/// file order.
 #[derive(Debug, Default)]
 pub struct Part {
     pub entries: Vec<Entry>,
@@ -37,22 +37,22 @@ pub struct Part {
     pub messages: Vec<InLine>,
     pub problems: Vec<Problem>,
     pub draft_links: Vec<DraftLink>,
-    /// Labels that name their target by record number.
+    /// Labels that refer to their target by record number.
     pub numbered_targets: Vec<(EntryIx, f64)>,
-    /// The last `leaf` record: its entry and the id it names.
+    /// The last `leaf` record: its entry and the id it refers to.
     pub leaf_record: Option<(EntryIx, Slice)>,
-    /// What a list shows, where asked for.
+    /// What a list shows, if requested.
     pub digest: Digest,
     /// Whether an entry of the draft tree was seen.
     pub draft: bool,
-    /// The first sign of an agent.
+    /// The first evidence of an agent.
     pub dialect: Option<Dialect>,
-    /// Physical lines, and records that parse.
+    /// Counts of physical lines, and of records that parse.
     pub lines: u32,
     pub records: u32,
 }
 
-/// The links of a draft-tree entry, which name records by number.
+/// The links of a draft-tree entry, which are record numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct DraftLink {
     pub entry: EntryIx,
@@ -62,11 +62,11 @@ pub struct DraftLink {
     pub head: bool,
 }
 
-/// How far [`Part::read_lines`] came.
+/// Where [`Part::read_lines`] stopped.
 pub enum Progress {
-    /// All lines that start before the limit are in.
+    /// All lines that start before the limit were read.
     Done,
-    /// The line at this place of the buffer has no end there; more bytes are needed.
+    /// The line at this offset of the buffer is incomplete; more bytes are needed.
     NeedsMore(usize),
 }
 
@@ -74,25 +74,25 @@ pub enum Progress {
 pub struct Reading<'a> {
     pub options: &'a Options,
     pub version: Version,
-    /// Whose rows and rules.
+    /// The agent whose rows and rules to use.
     pub agent: &'static dyn Agent,
-    /// The session's folder, from which on rows for people name paths.
+    /// The working directory of the session, to which paths in rows for people are relative.
     pub cwd: Option<&'a Text<'static>>,
 }
 
-/// A stretch of the file.
+/// A range of the file in memory.
 pub struct Window<'a> {
     pub bytes: &'a [u8],
-    /// Where it starts in the file.
+    /// Its offset in the file.
     pub start: u64,
-    /// Lines that start here or later belong to the next part.
+    /// Lines that start at or after this offset belong to the next part.
     pub limit: u64,
-    /// Whether the file ends with the stretch.
+    /// Whether it ends with the file.
     pub at_end: bool,
 }
 
 impl Part {
-    /// Takes in the lines of the window from `pos` on.
+    /// Reads the lines of the window from `pos` on.
     pub fn read_lines(&mut self, window: &Window, mut pos: usize, reading: &Reading) -> Progress {
         let bytes = window.bytes;
         let mut scanner = Scanner::new(bytes);
@@ -101,7 +101,7 @@ impl Part {
             scanner.seek(pos);
             let parsed = if scanner.at_end() { None } else { Some(scan(&mut scanner, &mut blocks)) };
             let whole = scanner.at_end();
-            // Behind a value that parsed, the newline is where the scanner stands.
+            // After a value that parsed, the scanner is at the newline.
             let newline = if whole && scanner.pos() < bytes.len() {
                 Some(scanner.pos())
             } else {
@@ -123,7 +123,7 @@ impl Part {
                     let span = Span { start: window.start + pos as u64, len: (end - pos) as u64 };
                     self.push(&record, &blocks, span, reading);
                     if reading.options.messages {
-                        // One more, if there is one entry more.
+                        // One more, if an entry was added.
                         self.messages.resize(self.entries.len(), message_place(&bytes[pos..end], &record));
                     }
                 }
@@ -140,7 +140,7 @@ impl Part {
         Progress::Done
     }
 
-    /// Takes in one value.
+    /// Reads one value.
     fn push(&mut self, record: &Record, blocks: &[Block], span: Span, reading: &Reading) {
         let line = LineNo(self.lines);
         if !record.is_object {
@@ -198,7 +198,7 @@ impl Part {
         });
     }
 
-    /// Older kinds are taken as what migration makes of them; their links are noted.
+    /// Entries of older kinds become what migration makes of them; their links are recorded.
     fn draft_kind(&mut self, kind: Kind, entry: EntryIx, record: &Record) -> Kind {
         let whole = Raw::checked(record.bytes);
         let parent = if kind == Kind::StackPop { whole.get("backToIndex") } else { record.parent };
@@ -221,7 +221,7 @@ impl Part {
         let Some(text) = value.and_then(Raw::text).filter(|text| !text.is_empty()) else {
             return Slice::default();
         };
-        // Most parents are the entry before: their id is kept already.
+        // The parent is usually the entry before, whose id is kept already.
         if let Some(before) = self.entries.last().map(|entry| entry.id)
             && self.arena[before.range()] == *text.as_bytes()
         {
@@ -341,8 +341,8 @@ impl Part {
         Slice { start, len: text.as_bytes().len() as u32 }
     }
 
-    /// Joins the part that follows in the file, and leaves it empty to be used again. False where the
-    /// strings of all entries no longer fit the arena (4 GiB).
+    /// Appends the next part of the file, and empties it for reuse. Returns false if the strings of all
+    /// entries no longer fit in the arena (4 GiB).
     pub fn append(&mut self, next: &mut Part) -> bool {
         let base = self.arena.len();
         if base + next.arena.len() > u32::MAX as usize
@@ -411,7 +411,7 @@ impl Part {
     }
 }
 
-/// Where the message stands in its line.
+/// Returns the location of the message in its line.
 fn message_place(line: &[u8], record: &Record) -> InLine {
     let Some(message) = record.message else { return InLine::default() };
     let start = message.bytes.as_ptr() as usize - line.as_ptr() as usize;
@@ -461,7 +461,7 @@ fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], agent: &dyn 
     flags
 }
 
-/// Notes how a turn, a tool or a command ended, where not well.
+/// Records how a turn, a tool or a command ended, if it failed or was aborted.
 fn ended(role: Role, message: &MessageFacts, flags: &mut Flags) {
     let is_true = |value: Option<Raw>| value.is_some_and(Raw::is_truthy);
     let stopped = |reason: &str| message.stop_reason.is_some_and(|given| given.is(reason));
@@ -480,7 +480,7 @@ fn ended(role: Role, message: &MessageFacts, flags: &mut Flags) {
     }
 }
 
-/// Whose file it is, where only one of the agents writes such an entry.
+/// Returns the dialect if only one of the agents writes such an entry.
 fn evidence(kind: Kind, role: Role, record: &Record) -> Option<Dialect> {
     match kind {
         Kind::SessionInfo | Kind::Usage | Kind::ContextEdit => Some(Dialect::Pi),

@@ -1,4 +1,4 @@
-//! Paths as an outline: folders as `# headings/`, a chain of folders with one child as one heading.
+//! Paths as an outline: directories as `# headings/`, a chain of directories with one child as one heading.
 
 use crate::core::text::Text;
 use std::collections::{HashMap, HashSet};
@@ -8,9 +8,9 @@ use std::collections::{HashMap, HashSet};
 pub struct Line<'a> {
     /// How deep it stands, from 0.
     pub depth: usize,
-    /// The folders of a heading joined with `/`, or a file's name.
+    /// The directories of a heading joined with `/`, or a file's name.
     pub name: Vec<u8>,
-    /// Which of the given paths it is; `None` for a folder.
+    /// Which of the given paths it is; `None` for a directory.
     pub file: Option<&'a Text<'a>>,
 }
 
@@ -22,8 +22,8 @@ struct Node<'a> {
     by_name: HashMap<Vec<u8>, usize>,
 }
 
-/// The outline of paths: in each folder its files, then the folders in it, as they first come. A path
-/// that ends in a slash is a folder; URLs are files of the top.
+/// The outline of paths: in each directory its files, then the directories in it, as they first come. A path
+/// that ends in a slash is a directory; URLs are files of the top.
 pub fn outline<'a>(paths: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<Line<'a>> {
     let mut nodes = vec![Node::default()];
     for path in paths {

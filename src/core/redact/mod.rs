@@ -36,7 +36,7 @@ use values::{Exact, Value};
 pub struct Options {
     /// Leave images in.
     pub keep_images: bool,
-    /// Home folders and user names to replace, where wanted.
+    /// Home directories and user names to replace, where wanted.
     pub people: Option<People>,
 }
 

@@ -1,4 +1,4 @@
-//! Home folders and user names: `~` and `user` in their place.
+//! Home directories and user names: `~` and `user` in their place.
 
 use super::unescape::Spoken;
 use super::{Splice, overlap};
@@ -6,10 +6,10 @@ use crate::core::json::strings::Strings;
 use regex::bytes::{Regex, RegexBuilder};
 use std::collections::BTreeSet;
 
-/// Whose folders and names are replaced.
+/// Whose directories and names are replaced.
 #[derive(Debug)]
 pub struct People {
-    /// A home folder, wherever it is written out, with the separators of any system.
+    /// A home directory, wherever it is written out, with the separators of any system.
     home: Regex,
     /// The names of users, as whole words; `None` where none is known.
     names: Option<Regex>,
@@ -21,7 +21,7 @@ const COMMON: [&str; 12] =
     ["root", "user", "users", "home", "ubuntu", "debian", "admin", "runner", "node", "app", "work", "shared"];
 
 impl People {
-    /// For the users whose home folders these are. Home folders of others (`/home/NAME`, `/Users/NAME`,
+    /// For the users whose home directories these are. Home directories of others (`/home/NAME`, `/Users/NAME`,
     /// `C:\Users\NAME`) are replaced as well; their names elsewhere are not known to be names.
     pub fn new<'a>(homes: impl IntoIterator<Item = &'a str>) -> People {
         let homes: BTreeSet<&str> =
@@ -54,17 +54,17 @@ impl People {
         }
     }
 
-    /// Literals of which one stands in every line that holds a home folder or a name.
+    /// Literals of which one stands in every line that holds a home directory or a name.
     pub fn needles(&self) -> impl Iterator<Item = &[u8]> {
         self.needles.iter().map(Vec::as_slice)
     }
 
-    /// Replacements for the home folders and names in a line of JSON.
+    /// Replacements for the home directories and names in a line of JSON.
     pub(super) fn splices(&self, line: &[u8]) -> Vec<Splice> {
         let mut splices: Vec<Splice> = Vec::new();
         let mut strings = Strings::new(line);
         while let Ok(Some(found)) = strings.advance() {
-            // A folder first, on every level of escapes: the name in it goes with it.
+            // A directory first, on every level of escapes: the name in it goes with it.
             for (expression, by) in [(Some(&self.home), "~"), (self.names.as_ref(), "user")] {
                 let Some(expression) = expression else { continue };
                 each_hit(expression, found.raw.bytes, &mut |hit| {
@@ -91,7 +91,7 @@ fn each_hit(expression: &Regex, raw: &[u8], hit: &mut dyn FnMut(std::ops::Range<
     }
 }
 
-/// The name of the user whose home folder it is; `None` for one that says nothing of a person.
+/// The name of the user whose home directory it is; `None` for one that says nothing of a person.
 fn user_of(home: &str) -> Option<&str> {
     let mut parts = home.rsplit(['/', '\\']);
     let name = parts.next()?;
@@ -100,7 +100,7 @@ fn user_of(home: &str) -> Option<&str> {
     (is_name && matches!(above, "home" | "Users")).then_some(name)
 }
 
-/// The home folder that a session's folder is in, where its path says so.
+/// The home directory that a session's directory is in, where its path says so.
 pub fn home_of(cwd: &str) -> Option<&str> {
     let separators = |c: char| matches!(c, '/' | '\\');
     let mut ends = cwd.match_indices(separators).map(|(at, _)| at);

@@ -22,7 +22,7 @@ pub const ROW_UNITS: usize = 200;
 /// What rows depend on beside the entry.
 #[derive(Clone, Debug, Default)]
 pub struct RowOptions {
-    /// The person's home folder, written `~` in tool calls.
+    /// The person's home directory, written `~` in tool calls.
     pub home: Option<Text<'static>>,
     /// How the rows read.
     pub form: Form,

@@ -69,7 +69,7 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     end.map_or(format!(":{start}"), |end| format!(":{start}-{end}"))
 }
 
-/// The folders of a search: a string, a string that holds a JSON array, or an array.
+/// The directories of a search: a string, a string that holds a JSON array, or an array.
 fn scope(arguments: Raw, [first, second]: [&str; 2]) -> Text<'static> {
     let usable = |key: &str| {
         let lists = key == "paths";
@@ -93,7 +93,7 @@ fn encoded_list(text: &Text) -> Option<Text<'static>> {
     Some(if list.items().next().is_none() { Text::from(".") } else { js::join(list, ", ") })
 }
 
-/// The path with the home folder written `~`.
+/// The path with the home directory written `~`.
 fn short_path(path: &Text, home: Option<&Text>) -> Text<'static> {
     let home = home.filter(|home| !home.is_empty());
     let rest = home.and_then(|home| path.as_bytes().strip_prefix(home.as_bytes()));

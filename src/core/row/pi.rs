@@ -236,7 +236,7 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     }
 }
 
-/// The path with the home folder written `~`.
+/// The path with the home directory written `~`.
 pub fn short_path<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
     let Some(home) = home.filter(|home| home.as_bytes().len() > 1) else { return path };
     let home = home.as_bytes().strip_suffix(b"/").unwrap_or(home.as_bytes());

@@ -1,5 +1,5 @@
 //! Rows for people, where those of the agents say little: tool calls with paths from the session's
-//! folder on, summaries without their preamble, skill prompts as the user gave them.
+//! directory on, summaries without their preamble, skill prompts as the user gave them.
 //!
 //! Calls go by the shape of their arguments (a command, a path, a pattern), not by the tool's name, so
 //! that the tools of both agents and of extensions read alike. All other rows are the agents' own.
@@ -26,7 +26,7 @@ pub struct Call {
     pub path: Range<usize>,
 }
 
-/// The folders that paths are shortened by.
+/// The directories that paths are shortened by.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Folders<'a> {
     /// The session's.
@@ -125,7 +125,7 @@ fn with_path(mut text: Text<'static>, path: &Text, behind: &str) -> Call {
     Call { text, path }
 }
 
-/// A path, or several, as they are seen from the session's folder.
+/// A path, or several, as they are seen from the session's directory.
 fn paths(value: Raw, folders: Folders) -> Text<'static> {
     let mut all = Text::default();
     let texts = value.text().into_iter().chain(value.items().filter_map(Raw::text));
@@ -165,7 +165,7 @@ fn lines(arguments: Raw) -> String {
     }
 }
 
-/// A command without the change to the session's folder that it begins with; into a folder below it,
+/// A command without the change to the session's directory that it begins with; into a directory below it,
 /// the way from there.
 fn command_in<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
     let trimmed = command.trim();
@@ -186,7 +186,7 @@ fn command_in<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
     text
 }
 
-/// The folder that `cd` goes to, and the command behind `&&`.
+/// The directory that `cd` goes to, and the command behind `&&`.
 fn split_folder(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (folder, rest) = match text.first()? {
         quote @ (b'"' | b'\'') => {

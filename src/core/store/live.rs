@@ -1,7 +1,8 @@
-//! Rule 5: does a running oh-my-pi own this file?
+//! Rule 5: whether a running oh-my-pi owns the file.
 //!
-//! It keeps its tree in memory. An append from outside makes its next rewrite fail, and everything after
-//! that stays in its memory only, so its files are left alone. Two signs tell:
+//! oh-my-pi keeps its tree in memory. An append by another process makes its next rewrite fail, and
+//! everything after that stays in memory only, so files of a running oh-my-pi are left alone. There are two
+//! signs:
 //!
 //! - **A process holds the file open for writing.** oh-my-pi does so from its first append to its end.
 //!   This is the strong sign, and waiting does not help: refused as soon as it is seen twice, because a
@@ -32,7 +33,7 @@ use std::time::{Duration, SystemTime};
 
 const RECENT: Duration = Duration::from_secs(5);
 
-/// What lies between the two looks for a process that holds the file open.
+/// The pause between the two checks for a process that has the file open.
 const FORKING: Duration = Duration::from_millis(50);
 
 /// Refuses a file that a running oh-my-pi owns.
@@ -65,7 +66,7 @@ pub(super) fn refuse(
     }
 }
 
-/// How long ago a working agent wrote the last entry, if it was within the last seconds.
+/// Returns how long ago a working agent wrote the last entry, if it was within the last seconds.
 fn just_written(files: &dyn Files, file: &File, facts: &Facts) -> io::Result<Option<Duration>> {
     let now = files.now();
     let ago = distance(now, facts.modified);
@@ -79,7 +80,7 @@ fn just_written(files: &dyn Files, file: &File, facts: &Facts) -> io::Result<Opt
     Ok(is_working.then_some(ago))
 }
 
-/// The time between two moments, whichever is the earlier.
+/// Returns the time between two moments, whichever is earlier.
 pub(super) fn distance(one: SystemTime, other: SystemTime) -> Duration {
     one.duration_since(other).unwrap_or_else(|error| error.duration())
 }
@@ -112,7 +113,7 @@ impl LastEntry<'_> {
     }
 }
 
-/// The bytes of the last line, found from the end in growing steps.
+/// Returns the bytes of the last line, searched for from the end in growing steps.
 fn last_line(files: &dyn Files, file: &File, size: u64) -> io::Result<Vec<u8>> {
     let mut window = 64 * 1024;
     loop {

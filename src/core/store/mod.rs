@@ -1,15 +1,15 @@
 //! The one module that touches files: reading them by position, and changing them safely.
 //!
-//! Session files are other people's work, and other programs write them at the same time. Every change
-//! goes through seven rules; comments and tests cite them by number.
+//! Session files hold other people's work, and other programs write them at the same time. Every change
+//! follows seven rules; comments and tests cite them by number.
 //!
 //! 1. **Append** is one `write` in append mode that holds a newline if the last line lacks one, then
 //!    whole lines; then fsync. On a short write the file is cut back if its size is still old + written,
 //!    and the error says so if it is not.
-//! 2. **Rewrite** is a temporary file in the folder of the resolved target (a name that no agent lists
+//! 2. **Rewrite** is a temporary file in the directory of the resolved target (a name that no agent lists
 //!    or promotes, not ending in `.jsonl`), with mode, owner, ACL, extended attributes and modification
-//!    time kept (refused without force when they cannot be), fsync, rename, fsync of the folder; a batch
-//!    syncs each folder once. A backup is a file of its own from the first moment: copied, synced and
+//!    time kept (refused without force when they cannot be), fsync, rename, fsync of the directory; a batch
+//!    syncs each directory once. A backup is a file of its own from the first moment: copied, synced and
 //!    renamed into place before the session is. Symbolic links are followed, hard links refused. A crash
 //!    at any point leaves the old file or the new one; the temporary file that it may leave beside is
 //!    removed by the next rewrite. Only a regular or absent path is renamed onto; `/dev/stdout` and FIFOs
@@ -40,8 +40,8 @@
 //!
 //! ```
 //! # use pisess::core::store::{Attempt, Found, SessionFile, WriteOptions, lock};
-//! # let folder = tempfile::tempdir()?;
-//! # let path = folder.path().join("s.jsonl");
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("s.jsonl");
 //! # std::fs::write(&path, "{}\n")?;
 //! let mut file = SessionFile::open(&path)?;
 //! let mut locked = lock(&file, &WriteOptions::default())?;
@@ -59,8 +59,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What is not here: what the lines mean. The one exception is rule 5, which looks at the type and time
-//! of the last line. No mmap: the agents truncate in place, which would be a SIGBUS here.
+//! The store does not interpret the lines. The one exception is rule 5, which examines the type and time of
+//! the last line. There is no mmap: the agents truncate in place, which would be a SIGBUS here.
 
 mod read;
 mod session_file;

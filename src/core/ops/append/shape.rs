@@ -1,8 +1,8 @@
-//! What an entry must hold to be one that the file's agent writes.
+//! Validates that an entry has what the file's agent needs.
 //!
-//! A table for each dialect, of the fields that its agent reads without looking whether they are there.
-//! Optional fields are looked at where another kind of value would break the agent; more fields are
-//! nobody's business. A type that neither agent knows passes as it is.
+//! There is a table for each dialect of the fields that its agent reads without checking for them. Optional
+//! fields are validated if another kind of value would break the agent; further fields are not. A type that
+//! neither agent knows is accepted.
 
 use crate::core::dialect::Dialect;
 use crate::core::json::Raw;
@@ -10,32 +10,32 @@ use crate::core::json::Raw;
 /// What is wrong with an entry, and what to do about it.
 pub(super) type Flaw = (String, Option<String>);
 
-/// The kind of value that a field takes.
+/// The kind of value of a field.
 #[derive(Clone, Copy)]
 enum Want {
     Text,
-    /// A text, or `null`.
+    /// A string, or `null`.
     TextOrNull,
     Number,
     Bool,
     Object,
     Array,
-    /// Text, or an array of blocks.
+    /// A string, or an array of blocks.
     Content,
     /// An array of blocks.
     Blocks,
-    /// The tokens of a turn and what they cost.
+    /// The usage of a turn: tokens and cost.
     Usage,
-    /// How a turn ended.
+    /// The stop reason of a turn.
     StopReason,
     /// `null`, or an object with new content.
     Replacement,
 }
 
-/// A field, what it takes, and whether it must be there.
+/// A field, its kind of value, and whether it is required.
 type Field = (&'static str, Want, bool);
 
-/// What one type or role holds.
+/// The fields of one type or role.
 type Shape = (&'static str, &'static [Field]);
 
 const fn need(name: &'static str, want: Want) -> Field {
@@ -170,13 +170,13 @@ const OMP_ROLES: &[Shape] = &[
     ),
 ];
 
-/// Messages of both agents that stand in a context and in no entry.
+/// Messages of both agents that occur in a context but not in entries.
 const MADE_ROLES: &[Shape] = &[
     ("branchSummary", &[need("summary", Want::Text)]),
     ("compactionSummary", &[need("summary", Want::Text)]),
 ];
 
-/// Those of oh-my-pi: the old name of `custom`.
+/// Those of oh-my-pi: the former name of `custom`.
 const OMP_MADE_ROLES: &[Shape] = &[("hookMessage", &[need("content", Want::Content)])];
 
 const BLOCKS: &[Shape] = &[
@@ -196,7 +196,7 @@ const USAGE: &[Field] = &[
 
 const STOP_REASONS: &[&str] = &["stop", "length", "toolUse", "error", "aborted", "deferred"];
 
-/// The agent's name, for people.
+/// Returns the agent's name for messages.
 fn agent(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Pi => "pi",
@@ -204,7 +204,7 @@ fn agent(dialect: Dialect) -> &'static str {
     }
 }
 
-/// Looks at an entry; `kind` is its type.
+/// Validates an entry; `kind` is its type.
 pub(super) fn check(dialect: Dialect, kind: &str, entry: Raw) -> Result<(), Flaw> {
     let (own, other, whose) = match dialect {
         Dialect::Pi => (PI, OMP, Dialect::OhMyPi),
@@ -231,7 +231,7 @@ pub fn is_known(kind: &str) -> bool {
     kind == "message" || [BOTH, PI, OMP].into_iter().any(|shapes| find(shapes, kind).is_some())
 }
 
-/// A flaw with whose it is, and with what belongs there.
+/// Returns a flaw that names the agent, with what is expected.
 fn told(dialect: Dialect, name: &str, fields: &[Field], (what, hint): Flaw) -> Flaw {
     let needed: Vec<_> = fields.iter().filter(|field| field.2).map(|field| field.0).collect();
     let hint = hint.unwrap_or_else(|| format!("{}'s {name} has {}", agent(dialect), needed.join(", ")));
@@ -242,7 +242,7 @@ fn find(shapes: &[Shape], name: &str) -> Option<&'static [Field]> {
     shapes.iter().find(|(known, _)| *known == name).map(|(_, fields)| *fields)
 }
 
-/// Whether an object has what these fields say.
+/// Validates an object against these fields.
 fn filled(dialect: Dialect, object: Raw, fields: &[Field]) -> Result<(), Flaw> {
     for &(name, want, needed) in fields {
         match object.get(name) {
@@ -255,7 +255,7 @@ fn filled(dialect: Dialect, object: Raw, fields: &[Field]) -> Result<(), Flaw> {
     Ok(())
 }
 
-/// What is wrong inside stands behind a colon, what is wrong with the value itself does not.
+/// A flaw inside a value follows a colon, a flaw of the value itself does not.
 fn joint(what: &str) -> &'static str {
     if what.starts_with("is ") { " " } else { ": " }
 }
@@ -263,17 +263,17 @@ fn joint(what: &str) -> &'static str {
 fn fits(dialect: Dialect, value: Raw, want: Want) -> Result<(), Flaw> {
     let is = |fits: bool, what: &str| if fits { Ok(()) } else { Err((format!("is {what}"), None)) };
     match want {
-        Want::Text => is(value.is_string(), "no text"),
-        Want::TextOrNull => is(value.is_string() || value.is_null(), "neither text nor null"),
-        Want::Number => is(value.is_number(), "no number"),
+        Want::Text => is(value.is_string(), "not a string"),
+        Want::TextOrNull => is(value.is_string() || value.is_null(), "neither a string nor null"),
+        Want::Number => is(value.is_number(), "not a number"),
         Want::Bool => is(value.bool().is_some(), "neither true nor false"),
-        Want::Object => is(value.is_object(), "no object"),
-        Want::Array => is(value.is_array(), "no array"),
+        Want::Object => is(value.is_object(), "not an object"),
+        Want::Array => is(value.is_array(), "not an array"),
         Want::Blocks => blocks(dialect, value),
         Want::Content if value.is_string() => Ok(()),
-        Want::Content if !value.is_array() => is(false, "neither text nor an array of blocks"),
+        Want::Content if !value.is_array() => is(false, "neither a string nor an array of blocks"),
         Want::Content => blocks(dialect, value),
-        Want::Usage if !value.is_object() => is(false, "no object"),
+        Want::Usage if !value.is_object() => is(false, "not an object"),
         Want::Usage => {
             filled(dialect, value, USAGE)?;
             let cost = value.get("cost").unwrap_or(Raw::NULL);
@@ -283,7 +283,7 @@ fn fits(dialect: Dialect, value: Raw, want: Want) -> Result<(), Flaw> {
         Want::StopReason => {
             let known = value.text().is_some_and(|text| STOP_REASONS.iter().any(|reason| text == *reason));
             let hint = Some(format!("one of {}", STOP_REASONS.join(", ")));
-            if known { Ok(()) } else { Err(("is none that the agents know".to_owned(), hint)) }
+            if known { Ok(()) } else { Err(("is not one that the agents know".to_owned(), hint)) }
         }
         Want::Replacement if value.is_null() => Ok(()),
         Want::Replacement if !value.is_object() => is(false, "neither null nor an object"),
@@ -291,7 +291,7 @@ fn fits(dialect: Dialect, value: Raw, want: Want) -> Result<(), Flaw> {
     }
 }
 
-/// The messages that one agent alone knows.
+/// Returns the messages that only one agent knows.
 fn own_roles(dialect: Dialect) -> &'static [Shape] {
     match dialect {
         Dialect::Pi => PI_ROLES,
@@ -299,8 +299,8 @@ fn own_roles(dialect: Dialect) -> &'static [Shape] {
     }
 }
 
-/// Looks at a message of a context: it may lack what only the agent's files need, but not what a
-/// model reads.
+/// Validates a message of a context: it may lack what only the agent's files need, but not what a model
+/// reads.
 pub(super) fn in_context(dialect: Dialect, message: Raw) -> Result<(), Flaw> {
     let made = match dialect {
         Dialect::Pi => &[],
@@ -340,16 +340,16 @@ fn message(dialect: Dialect, message: Raw) -> Result<(), Flaw> {
 
 fn blocks(dialect: Dialect, content: Raw) -> Result<(), Flaw> {
     if !content.is_array() {
-        return Err(("is no array of blocks".to_owned(), None));
+        return Err(("is not an array of blocks".to_owned(), None));
     }
     for (at, block) in content.items().enumerate() {
         let in_block = |(what, hint)| (format!("block {}: {what}", at + 1), hint);
         if !block.is_object() {
-            return Err(in_block(("it is no object".to_owned(), None)));
+            return Err(in_block(("it is not an object".to_owned(), None)));
         }
         filled(dialect, block, &[need("type", Want::Text)]).map_err(in_block)?;
         let kind = block.get_text("type").unwrap_or_default().to_string();
-        // oh-my-pi may keep a picture elsewhere.
+        // oh-my-pi may store a picture elsewhere.
         let fields = find(BLOCKS, &kind).filter(|_| !(kind == "image" && dialect == Dialect::OhMyPi));
         filled(dialect, block, fields.unwrap_or_default()).map_err(in_block)?;
     }
