@@ -55,7 +55,7 @@ pub struct Args {
     pub json: bool,
 }
 
-/// The branches with what is told of them.
+/// The branches and what is printed about them.
 struct Listing<'a> {
     session: &'a Session,
     drawing: Drawing<'a>,
@@ -163,7 +163,7 @@ impl Listing<'_> {
         table.print(ui)
     }
 
-    /// What a question says: of a skill what the user typed to call it.
+    /// Returns the text of a request; for a skill, what the user typed to invoke it.
     fn asked(&self, ix: EntryIx) -> Text<'_> {
         self.typed.get(&ix).map_or_else(|| self.drawing.row(ix).body, Text::borrowed)
     }

@@ -1,4 +1,4 @@
-//! Which sessions a command is about: paths, this directory's, all; and sessions by name.
+//! The sessions of a command: paths, those of this directory, all; and sessions by name.
 
 use crate::core::names::{NameError, Names, is_of};
 use crate::core::peek::Head;
@@ -8,7 +8,7 @@ use crate::ui::{Failure, Ui};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Which sessions a command that takes many reads.
+/// The sessions to read, for a command that reads many.
 #[derive(Clone, Copy, Debug)]
 pub enum Scope<'a> {
     /// These, and those below these directories.
@@ -20,7 +20,7 @@ pub enum Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// What PATHs and `--all` mean together.
+    /// Returns the scope of PATHs and `--all`.
     pub fn of(paths: &'a [PathBuf], all: bool) -> Scope<'a> {
         match (paths, all) {
             (_, true) => Scope::All,
@@ -30,7 +30,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Where sessions are, for one run.
+/// Where sessions are; looked up once per run.
 pub struct Places {
     home: Option<PathBuf>,
     folder: PathBuf,
@@ -51,12 +51,12 @@ impl Places {
         Here { home: self.home.as_deref(), folder: &self.folder }
     }
 
-    /// Sessions by name.
+    /// Looks up sessions by name.
     pub fn names(&self) -> Names<'_> {
         Names { stores: &self.stores, here: self.here(), workers: self.workers }
     }
 
-    /// The files that a scope means.
+    /// Returns the files of a scope.
     pub fn find(&self, scope: Scope) -> Finding {
         match scope {
             Scope::Paths(paths) => store::find(paths),
@@ -88,7 +88,7 @@ impl Places {
     }
 }
 
-/// The files below directories that nobody asked for by name: those that are not there are left out.
+/// Returns the files below directories that were not given; missing directories are skipped.
 fn unnamed(folders: impl Iterator<Item = PathBuf>) -> Finding {
     let folders: Vec<_> = folders.filter(|folder| folder.exists()).collect();
     let mut finding = store::find(&folders);
@@ -96,8 +96,8 @@ fn unnamed(folders: impl Iterator<Item = PathBuf>) -> Finding {
     finding
 }
 
-/// Resolves PATHs, which may be sessions by name; `-` is left out. Returns whether one of them is a name
-/// that fits no session, which is reported.
+/// Resolves PATHs, which may be names of sessions; `-` is skipped. Returns whether one of them matches no
+/// session, which is reported.
 pub fn files_of(paths: &[PathBuf], ui: &mut Ui) -> (Vec<PathBuf>, bool) {
     let mut failed = false;
     let mut found = Vec::new();
@@ -113,8 +113,7 @@ pub fn files_of(paths: &[PathBuf], ui: &mut Ui) -> (Vec<PathBuf>, bool) {
     (found, failed)
 }
 
-/// Reports what a search could not read; returns whether something that was asked for by its path is
-/// among it.
+/// Reports what a search could not read. Returns whether a given path is among it.
 pub fn report(troubles: Vec<Trouble>, ui: &mut Ui) -> bool {
     let mut failed = false;
     for trouble in troubles {
@@ -129,7 +128,7 @@ pub fn report(troubles: Vec<Trouble>, ui: &mut Ui) -> bool {
     failed
 }
 
-/// The session that an argument names.
+/// The session of an argument.
 #[derive(Debug)]
 pub struct Named {
     /// Its path.
@@ -138,11 +137,11 @@ pub struct Named {
     pub by_name: bool,
 }
 
-/// What a session argument means: `-`, a path that exists, else a name. What is spelled as a path is
-/// looked up only on the disk.
+/// Resolves a session argument: `-`, a path that exists, else a name. An argument written as a path is looked
+/// up only on the disk.
 ///
 /// # Errors
-/// Where it is a name that fits no session, or several.
+/// If it is a name that matches no session, or several.
 pub fn named(argument: &Path, ui: &Ui) -> Result<Named, Failure> {
     let as_path = || Named { path: argument.to_owned(), by_name: false };
     let Some(name) = argument.to_str().filter(|name| !is_spelled_as_path(name)) else {
@@ -162,5 +161,7 @@ fn is_spelled_as_path(name: &str) -> bool {
 
 fn unknown(error: NameError) -> Failure {
     let hint = error.hint();
-    Failure::cannot(error).hint(hint)
+    let is_missing = matches!(error, NameError::Unknown { .. });
+    let failure = Failure::cannot(error).hint(hint);
+    if is_missing { failure.missing() } else { failure }
 }

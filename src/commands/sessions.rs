@@ -1,4 +1,4 @@
-//! The sessions that a command looks through: files, directories, or the agents' stores.
+//! The sessions that a command reads: files, directories, or the agents' stores.
 
 use super::input::Input;
 use super::workers::in_order;
@@ -19,26 +19,26 @@ pub struct SessionsArgs {
     /// the current directory in both agents' stores)
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Take all sessions in both agents' stores
+    /// Include all sessions in both agents' stores
     #[arg(short, long, conflicts_with = "paths")]
     pub all: bool,
 }
 
-/// The sessions that were found; nothing is read of them yet.
+/// The sessions that were found; none has been read yet.
 pub struct Sessions {
     files: Vec<Target>,
-    /// How the command ends because of what could not be read.
+    /// The exit code for what could not be read.
     exit: Exit,
-    /// Whether one session was named: its path need not be printed with each row.
+    /// Whether one session was given: its path need not be printed with each row.
     pub is_one: bool,
 }
 
 /// A session to read.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Where it is; `-` for standard input.
+    /// Its path; `-` for standard input.
     pub path: PathBuf,
-    /// Whether the path itself was named.
+    /// Whether the path itself was given.
     named: bool,
     /// Whether it belongs to the current directory only if its header says so.
     of_this_folder: bool,
@@ -47,8 +47,8 @@ pub struct Target {
 }
 
 impl SessionsArgs {
-    /// Finds them. What cannot be searched is reported, and the rest is found. Files that were last
-    /// written before `since_ms` are left out.
+    /// Finds them. Paths that cannot be searched are reported, and the rest is found. Files last modified
+    /// before `since_ms` are left out.
     pub fn find(&self, since_ms: Option<i64>, ui: &mut Ui) -> Result<Sessions, Failure> {
         if self.paths.iter().any(|path| path == Path::new("-")) {
             return self.standard_input();
@@ -94,8 +94,8 @@ impl SessionsArgs {
         Ok(Sessions { files: vec![stdin], exit: Exit::Done, is_one: true })
     }
 
-    /// The directories of both agents that exist; how many of them, the first ones, hold sessions of
-    /// other directories, too.
+    /// Returns the directories of both agents that exist, and how many of them, from the first on, contain
+    /// sessions of other directories, too.
     fn store_folders(&self, ui: &Ui) -> (Vec<PathBuf>, usize) {
         let (mut flat, mut nested) = (Vec::new(), Vec::new());
         let home = ui.home().map(PathBuf::from);
@@ -115,8 +115,8 @@ impl SessionsArgs {
 }
 
 impl Sessions {
-    /// Reads the sessions on all processors with `work`, and hands its results to `take` in their
-    /// order. What cannot be read is reported, and the rest is read; the exit that this leads to.
+    /// Reads the sessions on all processors with `work`, and passes its results to `take` in order. Sessions
+    /// that cannot be read are reported, and the rest is read. Returns the exit code.
     pub fn read<T: Send>(
         self,
         ui: &mut Ui,
@@ -163,7 +163,7 @@ impl Sessions {
 pub struct Readers(Mutex<Vec<StretchReader>>);
 
 impl Readers {
-    /// Calls `work` with a reader that nobody else uses.
+    /// Calls `work` with a reader that is not in use.
     pub fn with<T>(&self, work: impl FnOnce(&mut StretchReader) -> T) -> T {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut reader = lock().pop().unwrap_or_default();
@@ -179,8 +179,8 @@ fn is_of_folder(header: &Header, home: Option<&Path>, ui: &Ui) -> bool {
     header.cwd.as_ref().is_some_and(|cwd| is_cwd(&cwd.to_string_lossy(), surroundings))
 }
 
-/// Sessions beside which files of their sub-agents were found. What advisors use is in no result of a
-/// tool, so their files say nothing twice.
+/// Returns the sessions beside which files of their sub-agents were found. The usage of advisors is not in
+/// tool results, so their files do not count it twice.
 fn with_agents(files: &[FoundFile]) -> HashSet<PathBuf> {
     let is_agent = |file: &&FoundFile| {
         let name = file.path.file_name().unwrap_or_default();

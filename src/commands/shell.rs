@@ -156,12 +156,12 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told() {
+    fn failures_are_reported() {
         let told = |command: &str, seconds| run(command, b"", seconds).unwrap_err().line();
         assert!(told("exit 3", 20.0).contains("exit status: 3"));
         assert!(told("sleep 30", 0.2).contains("no result within 0.2 s"));
-        assert!(told("exec >&-; sleep 30", 0.2).contains("no answer"));
+        assert!(told("exec >&-; sleep 30", 0.2).contains("no result"));
         assert!(told("yes", 20.0).contains("more than 10 MB"));
-        assert!(told("sleep 30 & sleep 30", 0.2).contains("no answer"));
+        assert!(told("sleep 30 & sleep 30", 0.2).contains("no result"));
     }
 }

@@ -38,7 +38,7 @@ impl SmallTable {
         }
     }
 
-    /// Prints the rows; what does not fit into the width is cut.
+    /// Prints the rows, truncated to the width.
     pub fn print(&self, ui: &mut Ui) -> Result<(), Failure> {
         let width = ui.width().unwrap_or(usize::MAX);
         for (line, cells) in self.table.lines().zip(&self.rows) {

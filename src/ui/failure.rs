@@ -183,6 +183,11 @@ impl Failure {
         self.is_change
     }
 
+    /// Returns the failure as that of a file to be read that does not exist.
+    pub fn missing(self) -> Self {
+        Failure { is_missing: true, ..self }
+    }
+
     /// Whether the file to be read does not exist.
     pub fn is_missing(&self) -> bool {
         self.is_missing

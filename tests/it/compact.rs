@@ -206,6 +206,12 @@ fn only_over_so_many_tokens() {
         |limit: u64| format!("compact ./two-branches.jsonl --if-over {limit} --first-kept none --summary s");
     assert_eq!(s.unchanged(&line(tokens)).quiet(), "");
     assert_eq!(s.unchanged(&line(1_000_000)).quiet(), "");
+    for limit in ["100k", "1.5M"] {
+        let line = format!("compact ./two-branches.jsonl --if-over {limit} --first-kept none --summary s");
+        assert_eq!(s.unchanged(&line).quiet(), "", "{limit}");
+    }
+    let units = s.pisess("compact ./two-branches.jsonl -n --if-over 0.001k --first-kept none --summary s").done();
+    assert!(units.text().starts_with("append 1 line"), "{units}");
     s.run(&line(tokens - 1));
     assert_eq!(s.text("two-branches.jsonl").lines().count(), 9);
     // Not over it passes a stream on as it is.

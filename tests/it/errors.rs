@@ -333,3 +333,101 @@ fn the_exit_codes_are_in_the_help() {
     }
     assert!(s.run("--version").starts_with("pisess "));
 }
+
+/// Command lines that people type by mistake, and the hint for each.
+#[test]
+fn common_mistakes_have_a_hint() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for (line, hint) in [
+        ("tree ./two-branches.jsonl --user-only", "did you mean --filter user-only?"),
+        ("tree ./two-branches.jsonl --labeled-only", "did you mean --filter labeled-only?"),
+        ("tree ./two-branches.jsonl --filtr all", "a similar argument exists: '--filter'"),
+        ("tree --home-u-code--/s.jsonl", "put ./ before a path that begins with -"),
+        ("tre ./two-branches.jsonl", "did you mean `pisess tree`?"),
+        ("path ./two-branches.jsonl 1a", "give 4 characters or more of it"),
+        ("path ./two-branches.jsonl 1a2b3c99", "did you mean"),
+        ("label green ./two-branches.jsonl", "the session comes first: pisess label "),
+        ("label ./green ./two-branches.jsonl", "the session comes first: pisess label "),
+        ("compact ./two-branches.jsonl --if-over lots", "see `pisess compact --help`"),
+        ("show ./two-branches.jsonl root", "--children"),
+    ] {
+        let message = s.unchanged(line).fails(2);
+        assert!(message.contains(" (hint: ") && message.contains(hint), "{line}: {message}");
+    }
+    let message = s.pisess("append ./two-branches.jsonl").stdin("hello\n").done().fails(2);
+    assert!(message.contains("(hint: --user - "), "{message}");
+}
+
+/// A label that several entries have, as agents may write it, is ambiguous; the error lists their ids.
+#[test]
+fn an_ambiguous_label_lists_its_entries() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("label ./two-branches.jsonl :2 twice");
+    let target = s.run("path ./two-branches.jsonl :3 --ids").lines().last().unwrap().to_owned();
+    let label = format!(r#"{{"type":"label","id":"aaaa9999","parentId":null,"timestamp":"2026-05-04T12:00:00.000Z","targetId":"{target}","label":"twice"}}"#);
+    s.put("two-branches.jsonl", [s.bytes("two-branches.jsonl"), format!("{label}\n").into_bytes()].concat());
+    let message = s.unchanged("path ./two-branches.jsonl twice").fails(2);
+    assert!(message.contains(r#""twice" matches several entries: "#) && message.contains(&target), "{message}");
+    assert!(message.contains("(hint: several entries have this label; name one of them by its id)"), "{message}");
+}
+
+/// Usage errors of every command are one JSON line if `--json` is given anywhere.
+#[test]
+fn usage_errors_are_json_with_json() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for guide in pisess::GUIDES {
+        let line = format!("{} ./two-branches.jsonl --no-such-option --json", guide.verb);
+        let done = s.unchanged(&line);
+        assert_eq!((done.code, done.stdout.len()), (2, 0), "{line}");
+        assert_eq!(done.stderr.lines().count(), 1, "{line}: {}", done.stderr);
+        let error: serde_json::Value = serde_json::from_str(&done.stderr).expect(&done.stderr);
+        let error = error["error"].as_object().expect("an object");
+        let keys: Vec<_> = error.keys().map(String::as_str).collect();
+        assert_eq!(keys.len(), 6, "{keys:?}");
+        for key in ["kind", "message", "path", "line", "hint", "exit"] {
+            assert!(keys.contains(&key), "{line}: {key}");
+        }
+        assert_eq!((error["kind"].as_str(), error["exit"].as_u64()), (Some("usage"), Some(2)), "{line}");
+        let help = format!("see `pisess {} --help`", guide.verb);
+        assert!(error["hint"].as_str().is_some_and(|hint| hint.contains(&help)), "{line}: {}", done.stderr);
+    }
+}
+
+/// The fields that `--json` promises, in `docs/format.md`.
+#[test]
+fn json_has_the_fields_that_are_promised() {
+    let s = Sandbox::with(&["tour.jsonl", "v1.jsonl"]);
+    s.put("torn", fixture("hazards/torn-tail.jsonl"));
+    let change = "path action dryRun written editorText";
+    let tokens = "input output cacheRead cacheWrite total";
+    for (line, fields) in [
+        ("tree ./tour.jsonl", "id parentId type role line timestamp depth label active leaf text"),
+        ("tree ./tour.jsonl --search midnight", "id match.field match.start match.end match.snippet"),
+        ("branches ./tour.jsonl", "id line timestamp label entries branchPoint tokens active question.id question.label question.text"),
+        ("label ./tour.jsonl", "id label timestamp text"),
+        ("list ./tour.jsonl", "path id agent version name cwd parentSessionPath created modified messageCount entryCount branchCount firstMessage models tokens cost labels"),
+        ("grep midnight ./tour.jsonl", "path sessionId id line role field start end snippet timestamp"),
+        ("stats ./tour.jsonl", "sessions messages toolCalls toolFailures tokens cost unpriced files seconds"),
+        ("stats ./tour.jsonl --by entry", "path sessionId id parentId role provider model tool timestamp tokens"),
+        ("check ./torn", "path line id severity kind message repairable"),
+        ("context ./tour.jsonl", "messages thinkingLevel model"),
+        ("compact ./tour.jsonl --keep-recent-tokens 10 --prepare", "firstKeptEntryId isSplitTurn tokensBefore previousSummary messagesToSummarize turnPrefixMessages fileOps.read fileOps.written fileOps.edited previousCompactions customInstructions"),
+        ("summarize ./tour.jsonl @~4 --prepare", "targetId oldLeafId commonAncestorId newLeafId entriesToSummarize readFiles modifiedFiles editorText userWantsSummary customInstructions replaceInstructions label"),
+        ("label ./tour.jsonl @ a -n", change),
+        ("label ./tour.jsonl @ a", change),
+        ("switch ./tour.jsonl @~4 -n", change),
+        ("compact ./tour.jsonl --keep-recent-tokens 10 -n", change),
+        ("fork ./tour.jsonl -n", change),
+        ("migrate ./v1.jsonl --check", "path from to entries status"),
+    ] {
+        let json = if line.contains("--prepare") || line.starts_with("context") { "" } else { " --json" };
+        let done = s.pisess(&format!("{line}{json}")).done();
+        let row = done.text().lines().next().unwrap_or_default().to_owned();
+        let row: serde_json::Value = serde_json::from_str(&row).unwrap_or_else(|error| panic!("{line}: {error}: {row}"));
+        let nested = if fields.contains(" tokens ") && !line.starts_with("branches") { tokens } else { "" };
+        let nested = nested.split_whitespace().map(|field| format!("/tokens/{field}"));
+        for field in fields.split(' ').map(|field| format!("/{}", field.replace('.', "/"))).chain(nested) {
+            assert!(row.pointer(&field).is_some(), "{line}: {field} is missing: {row}");
+        }
+    }
+}

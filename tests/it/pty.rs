@@ -61,3 +61,21 @@ fn many_migrations_show_how_far_they_are() {
     let (seen, _) = pisess(&["migrate", "-q", "."], &folder_of_old());
     assert!(!seen.contains("/20 sessions"), "{seen}");
 }
+
+/// A summarizer that takes longer than half a second shows a spinner, which is removed at the end.
+#[test]
+fn a_spinner_is_shown_while_a_summarizer_runs() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let compact = |more: &[&str]| {
+        let mut line = vec!["compact", "two-branches.jsonl", "-n", "--first-kept", "none"];
+        line.extend(["--summarizer", "cat > /dev/null; sleep 2; echo text"]);
+        line.extend(more);
+        pisess(&line, &s)
+    };
+    let (seen, code) = compact(&[]);
+    assert_eq!(code, 0, "{seen}");
+    let after = seen.rsplit_once("waiting for the summarizer").map(|(_, after)| after);
+    assert!(after.is_some_and(|after| after.contains("\u{1b}[2K")), "shown and removed: {seen}");
+    let (seen, _) = compact(&["-q"]);
+    assert!(!seen.contains("waiting for the summarizer"), "{seen}");
+}
