@@ -250,7 +250,7 @@ impl Words {
         let wrong = |what: &str, hint: &str| Err(Failure::cannot(what).hint(hint));
         let is_empty = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
         if [&self.text, &self.user, &self.assistant].into_iter().any(is_empty) {
-            return wrong("the text of the message is empty", "say something, or leave the option out");
+            return wrong("the text of the message is empty", "give a text, or omit the option");
         }
         if [&self.custom, &self.custom_message].into_iter().any(is_empty) {
             return wrong("the custom type is empty", "name what the entry is for, as programs look for it");

@@ -107,8 +107,8 @@ impl Listing<'_> {
         self.sizes.get(&branch.tip).copied()
     }
 
-    /// The entry that says what the branch is for: the last question, without one its tip, unless that is
-    /// a mark.
+    /// Returns the entry that represents the branch: the last user message; if there is none, its tip, unless that
+    /// is a mark.
     fn question(&self, branch: &Branch) -> Position {
         match branch.request {
             None if self.marks.contains(&branch.tip) => None,
@@ -168,7 +168,7 @@ impl Listing<'_> {
         self.typed.get(&ix).map_or_else(|| self.drawing.row(ix).body, Text::borrowed)
     }
 
-    /// The label of the branch and its question.
+    /// Returns the label of the branch and its last user message.
     fn said(&self, branch: &Branch, styles: &Styles) -> Cell {
         let label = branch.label.as_ref().map(|label| visible(&format!("[{label}] ")));
         let mut said: Cell = label.map(|label| (label, styles.label)).into_iter().collect();

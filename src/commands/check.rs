@@ -180,7 +180,7 @@ impl<'a> Report<'a> {
         }
         let groups = match (self.args.write.json, self.args.repair) {
             (true, _) => Vec::new(),
-            // What is done about each entry is a line of its own.
+            // Each repaired entry is reported on a separate line.
             (false, true) => findings.iter().map(Group::of).collect(),
             (false, false) => grouped(findings),
         };

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// The maximum width of the id column: a UUID fits. A longer id shifts the rest of its own row.
+/// The maximum width of the id column: a UUID fits. A longer id shifts the rest of its row.
 pub const ID_COLUMNS: usize = 36;
 
 /// Returns how sessions are loaded whose rows are printed.

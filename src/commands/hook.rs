@@ -69,12 +69,12 @@ impl Hook {
         if output.trim_ascii().is_empty() {
             return Ok(Answer::default());
         }
-        let answer = Raw::parse(&output).map_err(|_| shell.failed("its answer is no JSON"))?;
+        let answer = Raw::parse(&output).map_err(|_| shell.failed("its reply is not JSON"))?;
         if answer.is_null() {
             return Ok(Answer::default());
         }
         if !answer.is_object() {
-            return Err(shell.failed("its answer is no JSON object"));
+            return Err(shell.failed("its reply is not a JSON object"));
         }
         if flag(answer, "cancel").map_err(|what| shell.failed(what))? == Some(true) {
             return Err(Failure::no("the hook cancelled the operation; nothing was written"));
@@ -201,23 +201,23 @@ fn read(answer: Raw) -> Result<Answer, &'static str> {
     // pi expects the reply for a compaction in `compaction`, and that for a branch in `summary`.
     let parts = answer.get_some("compaction").unwrap_or(answer);
     if !parts.is_object() {
-        return Err("its `compaction` is no object");
+        return Err("its `compaction` is not an object");
     }
     let tokens_before = match parts.get_some("tokensBefore") {
         Some(value) => {
             let tokens = value.number().filter(|&tokens| is_count(tokens));
-            Some(tokens.ok_or("its `tokensBefore` is no whole number")?)
+            Some(tokens.ok_or("its `tokensBefore` is not a whole number")?)
         }
         None => None,
     };
     Ok(Answer {
         summary: summary(parts)?,
-        first_kept: text(parts, "firstKeptEntryId", "its `firstKeptEntryId` is no text")?,
+        first_kept: text(parts, "firstKeptEntryId", "its `firstKeptEntryId` is not a string")?,
         tokens_before,
-        instructions: text(answer, "customInstructions", "its `customInstructions` is no text")?
+        instructions: text(answer, "customInstructions", "its `customInstructions` is not a string")?
             .map(|text| text.to_string()),
         replace_instructions: flag(answer, "replaceInstructions")?,
-        label: text(answer, "label", "its `label` is no text")?,
+        label: text(answer, "label", "its `label` is not a string")?,
         messages: messages(answer)?,
     })
 }
@@ -248,7 +248,7 @@ fn summary(parts: Raw) -> Result<Option<HookSummary>, &'static str> {
 fn messages(answer: Raw) -> Result<Option<Vec<u8>>, &'static str> {
     let Some(messages) = answer.get_some("messages") else { return Ok(None) };
     if !messages.is_array() || !messages.items().all(Raw::is_object) {
-        return Err("its `messages` is no array of objects");
+        return Err("its `messages` is not an array of objects");
     }
     if messages.items().any(|message| message.get_text("role").is_none()) {
         return Err("one of its `messages` has no `role`");

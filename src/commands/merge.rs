@@ -31,7 +31,7 @@ pub const GUIDE: Guide = Guide {
             "pisess merge --prepare session.jsonl 5c07d14b",
         ),
     ],
-    found: Some("nothing to merge and no summary is given, or a hook cancelled the operation"),
+    found: Some("nothing to merge and no summary given, or a hook cancelled the operation"),
     writes: true,
     refers: true,
 };

@@ -68,7 +68,7 @@ impl Move<'_> {
 
     /// Makes the move: appends the summary under the new leaf. A move that starts at the leaf
     /// (`from_leaf`) fails if another process has appended entries in the meantime: they are not in the
-    /// summary, and would be left behind unnoticed.
+    /// summary, and would be abandoned unnoticed.
     pub fn make(mut self, from_leaf: bool, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         let hook = self.hook(ui);
         let new = self.landing()?;

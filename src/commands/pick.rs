@@ -65,7 +65,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Ok(picked.change.into())
     })?;
     if !along.is_empty() {
-        ui.warn(&format!("{along} copied as well: a tool call and its results are always copied together"));
+        ui.warn(&format!("also copied {along}: a tool call and its results are always copied together"));
     }
     Ok(exit)
 }

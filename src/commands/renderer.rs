@@ -126,8 +126,9 @@ fn answers(output: &[u8], session: &Session) -> Result<Vec<(EntryIx, String)>, S
             let (Some(id), Some(markdown)) = (id, markdown) else {
                 return Err("a line of its answer has no id or no markdown".to_owned());
             };
-            let entry =
-                session.find(&id).ok_or_else(|| format!("its answer names {id}, which is not an entry"))?;
+            let entry = session
+                .find(&id)
+                .ok_or_else(|| format!("its reply refers to {id}, which is not an entry"))?;
             Ok((entry, markdown.to_string_lossy().into_owned()))
         })
         .collect()

@@ -40,7 +40,7 @@ pub struct Target {
     pub path: PathBuf,
     /// Whether the path itself was given.
     named: bool,
-    /// Whether it belongs to the current directory only if its header says so.
+    /// Whether its header decides if it belongs to the current directory.
     of_this_folder: bool,
     /// Whether files of its sub-agents were found, too.
     pub has_agents: bool,

@@ -51,7 +51,9 @@ impl NameError {
     /// Returns what to try.
     pub fn hint(&self) -> String {
         match self {
-            NameError::NoLast { sessions: 0, .. } => "`pisess list --all` lists those of all directories".to_owned(),
+            NameError::NoLast { sessions: 0, .. } => {
+                "`pisess list --all` lists those of all directories".to_owned()
+            }
             NameError::NoLast { .. } => "`pisess list` lists the sessions of this directory".to_owned(),
             NameError::Unknown { near, .. } if !near.is_empty() => {
                 format!("did you mean {}?", near.join(" or "))

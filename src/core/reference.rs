@@ -71,7 +71,7 @@ impl ReferenceError {
                 "where one stood before is not kept; `pisess branches` lists where one may go".to_owned()
             }
             ReferenceError::Unknown { near, .. } if near.is_empty() => {
-                "list the ids with `pisess tree --filter all`".to_owned()
+                "`pisess tree --filter all` lists the ids".to_owned()
             }
             ReferenceError::Unknown { near, .. } => format!("did you mean {}?", near.join(" or ")),
             ReferenceError::Ambiguous { is_label: true, .. } => {
@@ -85,7 +85,7 @@ impl ReferenceError {
                 "a kind is a role such as user or assistant, or an entry type such as compaction".to_owned()
             }
             ReferenceError::NoEntryOnLine { .. } => {
-                "list its entries with their lines by `pisess tree --filter all --json`".to_owned()
+                "`pisess tree --filter all --json` lists the lines".to_owned()
             }
         }
     }
@@ -314,7 +314,7 @@ mod tests {
             matches!(named("aaaa").unwrap_err(), ReferenceError::Ambiguous { candidates, .. } if candidates.len() == 2)
         );
         assert!(named("two").unwrap_err().hint().starts_with("several entries have this label"));
-        assert_eq!(named("zz").unwrap_err().hint(), "list the ids with `pisess tree --filter all`");
+        assert_eq!(named("zz").unwrap_err().hint(), "`pisess tree --filter all` lists the ids");
         assert!(matches!(named(":3").unwrap_err(), ReferenceError::NoEntryOnLine { .. }));
         assert!(matches!(named("@^{system}").unwrap_err(), ReferenceError::NoneOfKind { .. }));
         assert!(matches!(named("AAAA1111").unwrap_err(), ReferenceError::Unknown { .. }));

@@ -78,7 +78,7 @@ fn lines_are_chained_and_filled_in() {
 {"type":"label","targetId":"mine","label":"here","parentId":"1a2b3c01"}
 {"type":"from_the_future","when":"soon"}"#;
     let done = s.pisess("append ./two-branches.jsonl").stdin(lines).done();
-    assert_eq!(done.stderr, "pisess: note: neither agent knows entries of the type from_the_future\n");
+    assert_eq!(done.stderr, "pisess: note: unknown entry type from_the_future: neither agent writes it\n");
     let ids = done.text();
     assert_snapshot!(ids, @"
     226b1b5c
@@ -150,7 +150,7 @@ fn before_the_first_entry() {
     assert_snapshot!(s.run("path ./two-branches.jsonl"), @"9  226b1b5c  2026-05-04 12:00  user: A new beginning");
 }
 
-/// Each is refused with its line, and nothing of the lot is written.
+/// Each is refused with its line, and no entry of the batch is written.
 #[test]
 fn one_bad_line_and_nothing_is_written() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
@@ -266,15 +266,21 @@ fn what_cannot_be_asked() {
     assert_snapshot!(s.pisess("append - --user -").stdin(session.clone()).done().fails(2), @"standard input is already the session (hint: give one of them as a path)");
     assert_snapshot!(s.pisess("append ./two-branches.jsonl").typed().done().fails(2), @"no entries to append: standard input is a terminal (hint: give them by options such as --user, or in a file with --input)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --input ./x --user hi").fails(2), @"--input: entries are already given by options (hint: run append twice, or give all entries as JSON)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --input ./gone").fails(2), @"read ./gone: no such file or directory (hint: give the path of a file of JSON lines, or - for standard input)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --input ./gone").fails(2), @"
+    cannot read ./gone: no such file or directory (hint: give the path of a file of JSON lines, or - for standard input)
+    ");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user - --assistant -").fails(2), @"two options read from standard input (hint: give one of the texts on the command line)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user ' '").fails(2), @"the text of the message is empty (hint: say something, or leave the option out)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user ' '").fails(2), @"the text of the message is empty (hint: give a text, or omit the option)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --custom c --data '{'").fails(2), @r#"--data: no JSON (hint: quote it for the shell, as in --data '{"n":1}')"#);
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --data 1").fails(2), @"the following required arguments were not provided: --custom <TYPE> (hint: see `pisess append --help`)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --custom-message c").fails(2), @"the following required arguments were not provided: --text <TEXT> (hint: see `pisess append --help`)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --thinking much").fails(2), @"invalid value 'much' for '--thinking <LEVEL>' [possible values: off, minimal, low, medium, high, xhigh, max] (hint: see `pisess --help`)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --model x").fails(2), @"invalid value 'x' for '--model <PROVIDER/ID>': write it as PROVIDER/ID (hint: see `pisess --help`)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --at gone --user hi").fails(2), @r#"./two-branches.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)"#);
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --thinking much").fails(2), @"
+    invalid value 'much' for '--thinking <LEVEL>' [possible values: off, minimal, low, medium, high, xhigh, max] (hint: see `pisess append --help`)
+    ");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --model x").fails(2), @"
+    invalid value 'x' for '--model <PROVIDER/ID>': write it as PROVIDER/ID (hint: see `pisess append --help`)
+    ");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --at gone --user hi").fails(2), @r#"./two-branches.jsonl: no entry or label "gone" (hint: `pisess tree --filter all` lists the ids)"#);
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --assistant hi").fails(2), @"./two-branches.jsonl: --assistant: the reply before it names no model (hint: give the whole entry as JSON on standard input)");
     assert_snapshot!(s.unchanged("append ./header-only.jsonl --assistant hi").fails(2), @"./header-only.jsonl: --assistant: there is no reply before it (hint: give the whole entry as JSON on standard input)");
 }

@@ -1,4 +1,4 @@
-//! `pisess check`: findings, and the repair of what can be repaired.
+//! `pisess check`: findings, and repairs.
 
 use crate::sandbox::{Done, Sandbox, fixture, hazards};
 use insta::assert_snapshot;
@@ -17,8 +17,8 @@ fn session(lines: &[&str]) -> String {
     [HEADER].iter().chain(lines).map(|line| format!("{line}\n")).collect()
 }
 
-/// A session with a bit of everything: a torn line before an entry, what hung on it, a twin, a
-/// cycle, a value that is not an entry, and a cut end.
+/// A session with many defects: a torn line before an entry, its child, a duplicate, a cycle, a value that is
+/// not an entry, and a torn end.
 fn damaged() -> String {
     let torn = &user("aaaa0002", "aaaa0001")[..90];
     let fused = format!("{torn}{}", user("aaaa0003", "aaaa0002"));
@@ -33,7 +33,7 @@ fn damaged() -> String {
     session(&lines) + r#"{"type":"mess"#
 }
 
-/// The rows of `--json` as `line severity kind`, with a star where a repair helps.
+/// Returns the rows of `--json` as `line severity kind`, with a star if repairable.
 fn kinds(done: &Done) -> String {
     let rows = std::str::from_utf8(&done.stdout).unwrap().lines();
     let row = |line: &str| {
@@ -132,7 +132,7 @@ fn standard_input_is_checked_and_repaired() {
     ");
     let done = s.pisess("check --repair -q -").stdin(fused).done();
     assert_eq!(done.quiet(), session(&[&user("a", ""), &user("b", "a")]));
-    // What is taken out would have no place.
+    // The removed bytes would have no destination.
     let torn = session(&[&user("a", ""), "torn"]);
     assert_snapshot!(s.pisess("check --repair -").stdin(torn).done().fails(2), @"--repair: removed bytes cannot be kept beside standard output (hint: give a path with -o)");
     assert_eq!(s.names(), [""; 0]);
@@ -145,7 +145,7 @@ fn repairs_into_another_file() {
     assert_snapshot!(s.pisess("check --repair -o ./out.jsonl ./s.jsonl").done(), @r#"
     ./s.jsonl:2: repaired: the entry on line 5 has the same id (entry aaaa0001) — it gets the id 53be4503
     ./s.jsonl:3: repaired: an entry and 90 other bytes are on one line — entries are put on separate lines, the rest is removed
-    ./s.jsonl:3: repaired: its parent "aaaa0002" is on a line that is not an entry (entry aaaa0003) — it becomes a child of aaaa0001 now
+    ./s.jsonl:3: repaired: its parent "aaaa0002" is on a line that is not an entry (entry aaaa0003) — it becomes a child of aaaa0001
     ./s.jsonl:4: repaired: the line is null — it is removed
     ./s.jsonl:5: repaired: the entry is its own parent (entry aaaa0004) — it becomes a root
     ./s.jsonl:7: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
@@ -205,7 +205,7 @@ fn in_place_only_with_a_backup() {
     ");
     assert_eq!(s.text("s.jsonl"), session(&[&user("a", "")]));
     assert_eq!(s.text("s.jsonl.bak"), session(&[&user("a", "a")]));
-    // Nothing is left to do, so no second backup is made or asked for.
+    // There is nothing left to repair, so no second backup is made or required.
     assert_snapshot!(s.unchanged("check --repair --backup ./s.jsonl"), @"2> pisess: 0 repaired, 0 left");
 }
 
@@ -335,7 +335,7 @@ fn every_hazard_is_repaired_once_and_for_all() {
     }
 }
 
-/// What cannot be put in place leaves nothing behind, what was taken out neither.
+/// A repair that cannot be put in place leaves nothing behind, not even the removed bytes.
 #[test]
 fn a_repair_that_fails_changes_nothing() {
     let s = Sandbox::new();

@@ -89,7 +89,7 @@ fn what_is_so_already_is_not_written() {
     assert_eq!(s.unchanged("edit ./two-branches.jsonl start --replace x").quiet(), "");
     s.run("edit ./two-branches.jsonl start --omit");
     assert_eq!(s.unchanged("edit ./two-branches.jsonl start start --omit").quiet(), "");
-    // Of several only what is not so.
+    // Of several, only those that change.
     assert_eq!(s.run("edit ./two-branches.jsonl start 1a2b3c02 --omit").lines().count(), 1);
     s.run("edit ./two-branches.jsonl start --undo");
     assert_eq!(s.unchanged("edit ./two-branches.jsonl start --undo").quiet(), "");

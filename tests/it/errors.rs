@@ -1,11 +1,11 @@
-//! Bad input: one line with file, line and hint, the exit code of the table, every file as it was.
+//! Invalid input: one line with file, line and hint, the exit code of the table, and no file changed.
 
 use crate::every::{self, CHANGES, MAKES, READS};
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
 use std::fs;
 
-/// Every command on a session `./x`, in a form that would change something.
+/// Every command on a session `./x`, in a form that would change it if possible.
 const COMMANDS: &[&str] = &[
     "migrate ./x",
     "tree ./x",
@@ -26,7 +26,7 @@ const COMMANDS: &[&str] = &[
     "context ./x",
 ];
 
-/// What every command says of `./x`: the same.
+/// Returns the error that every command reports about `./x`: the same for all.
 fn said_by_all(s: &Sandbox) -> String {
     let mut said: Vec<_> = COMMANDS.iter().map(|line| (s.unchanged(line).fails(2), line)).collect();
     let first = said.remove(0).0;
@@ -63,17 +63,17 @@ fn a_folder() {
             "{line}"
         );
     }
-    // To migrate, a directory means its sessions; there are none in this one.
+    // For migrate, a directory means its sessions; this one has none.
     assert_snapshot!(s.unchanged("migrate ./x"), @"2> pisess: note: no *.jsonl files found (hint: -r includes subdirectories)");
 }
 
-/// Whatever the command and its options, what is not there and what is a directory is told the same way.
+/// Missing files and directories are reported alike by every command with every option.
 #[test]
 fn every_command_says_the_same_of_what_is_no_file() {
     let s = Sandbox::new();
     fs::create_dir(s.path("directory")).unwrap();
     for line in READS.iter().chain(CHANGES).chain(MAKES) {
-        // These take directories, and answer for what could be read.
+        // These accept directories, and continue with what can be read.
         let takes_folders =
             ["migrate", "check", "grep", "stats", "list"].iter().any(|verb| line.starts_with(verb));
         let missing = s.unchanged(&every::of(line, "./x"));
@@ -231,11 +231,11 @@ fn a_read_only_folder() {
         &["label", "ro/two.jsonl", "@", "n", "-o", "ro/new"],
     ] {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pisess"));
-        // root may write everywhere; nobody may not.
+        // root may write everywhere; the user nobody may not.
         if rustix::process::geteuid().is_root() {
             command.uid(65_534).gid(65_534);
         }
-        // Where nobody may not run the binary, this is not tested.
+        // If the user nobody may not run the binary, this is not tested.
         let Ok(output) = command.args(line).current_dir(s.path("")).output() else { break };
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{line:?}: {said}");
@@ -261,7 +261,7 @@ fn a_file_that_may_not_be_read() {
             command.uid(65_534).gid(65_534);
         }
         let line = every::of(line, "two-branches.jsonl");
-        // Where nobody may not run the binary, this is not tested.
+        // If the user nobody may not run the binary, this is not tested.
         let Ok(output) = command.args(line.split(' ')).current_dir(s.path("")).output() else { break };
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{line}: {said}");
@@ -364,11 +364,19 @@ fn an_ambiguous_label_lists_its_entries() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("label ./two-branches.jsonl :2 twice");
     let target = s.run("path ./two-branches.jsonl :3 --ids").lines().last().unwrap().to_owned();
-    let label = format!(r#"{{"type":"label","id":"aaaa9999","parentId":null,"timestamp":"2026-05-04T12:00:00.000Z","targetId":"{target}","label":"twice"}}"#);
+    let label = format!(
+        r#"{{"type":"label","id":"aaaa9999","parentId":null,"timestamp":"2026-05-04T12:00:00.000Z","targetId":"{target}","label":"twice"}}"#
+    );
     s.put("two-branches.jsonl", [s.bytes("two-branches.jsonl"), format!("{label}\n").into_bytes()].concat());
     let message = s.unchanged("path ./two-branches.jsonl twice").fails(2);
-    assert!(message.contains(r#""twice" matches several entries: "#) && message.contains(&target), "{message}");
-    assert!(message.contains("(hint: several entries have this label; name one of them by its id)"), "{message}");
+    assert!(
+        message.contains(r#""twice" matches several entries: "#) && message.contains(&target),
+        "{message}"
+    );
+    assert!(
+        message.contains("(hint: several entries have this label; name one of them by its id)"),
+        "{message}"
+    );
 }
 
 /// Usage errors of every command are one JSON line if `--json` is given anywhere.
@@ -403,16 +411,31 @@ fn json_has_the_fields_that_are_promised() {
     for (line, fields) in [
         ("tree ./tour.jsonl", "id parentId type role line timestamp depth label active leaf text"),
         ("tree ./tour.jsonl --search midnight", "id match.field match.start match.end match.snippet"),
-        ("branches ./tour.jsonl", "id line timestamp label entries branchPoint tokens active question.id question.label question.text"),
+        (
+            "branches ./tour.jsonl",
+            "id line timestamp label entries branchPoint tokens active question.id question.label question.text",
+        ),
         ("label ./tour.jsonl", "id label timestamp text"),
-        ("list ./tour.jsonl", "path id agent version name cwd parentSessionPath created modified messageCount entryCount branchCount firstMessage models tokens cost labels"),
+        (
+            "list ./tour.jsonl",
+            "path id agent version name cwd parentSessionPath created modified messageCount entryCount branchCount firstMessage models tokens cost labels",
+        ),
         ("grep midnight ./tour.jsonl", "path sessionId id line role field start end snippet timestamp"),
         ("stats ./tour.jsonl", "sessions messages toolCalls toolFailures tokens cost unpriced files seconds"),
-        ("stats ./tour.jsonl --by entry", "path sessionId id parentId role provider model tool timestamp tokens"),
+        (
+            "stats ./tour.jsonl --by entry",
+            "path sessionId id parentId role provider model tool timestamp tokens",
+        ),
         ("check ./torn", "path line id severity kind message repairable"),
         ("context ./tour.jsonl", "messages thinkingLevel model"),
-        ("compact ./tour.jsonl --keep-recent-tokens 10 --prepare", "firstKeptEntryId isSplitTurn tokensBefore previousSummary messagesToSummarize turnPrefixMessages fileOps.read fileOps.written fileOps.edited previousCompactions customInstructions"),
-        ("summarize ./tour.jsonl @~4 --prepare", "targetId oldLeafId commonAncestorId newLeafId entriesToSummarize readFiles modifiedFiles editorText userWantsSummary customInstructions replaceInstructions label"),
+        (
+            "compact ./tour.jsonl --keep-recent-tokens 10 --prepare",
+            "firstKeptEntryId isSplitTurn tokensBefore previousSummary messagesToSummarize turnPrefixMessages fileOps.read fileOps.written fileOps.edited previousCompactions customInstructions",
+        ),
+        (
+            "summarize ./tour.jsonl @~4 --prepare",
+            "targetId oldLeafId commonAncestorId newLeafId entriesToSummarize readFiles modifiedFiles editorText userWantsSummary customInstructions replaceInstructions label",
+        ),
         ("label ./tour.jsonl @ a -n", change),
         ("label ./tour.jsonl @ a", change),
         ("switch ./tour.jsonl @~4 -n", change),
@@ -423,7 +446,8 @@ fn json_has_the_fields_that_are_promised() {
         let json = if line.contains("--prepare") || line.starts_with("context") { "" } else { " --json" };
         let done = s.pisess(&format!("{line}{json}")).done();
         let row = done.text().lines().next().unwrap_or_default().to_owned();
-        let row: serde_json::Value = serde_json::from_str(&row).unwrap_or_else(|error| panic!("{line}: {error}: {row}"));
+        let row: serde_json::Value =
+            serde_json::from_str(&row).unwrap_or_else(|error| panic!("{line}: {error}: {row}"));
         let nested = if fields.contains(" tokens ") && !line.starts_with("branches") { tokens } else { "" };
         let nested = nested.split_whitespace().map(|field| format!("/tokens/{field}"));
         for field in fields.split(' ').map(|field| format!("/{}", field.replace('.', "/"))).chain(nested) {

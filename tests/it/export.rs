@@ -49,7 +49,7 @@ fn with_a_reference_other_branches_stay() {
     }
     s.run("export ./tour.jsonl root -o ./root.html");
     assert!(!unpacked(&s.text("root.html")).contains("ferry shows up"));
-    assert_snapshot!(s.pisess("export ./tour.jsonl nobody -o ./x.html").done().fails(2), @r#"./tour.jsonl: no entry or label "nobody" (hint: list the ids with `pisess tree --filter all`)"#);
+    assert_snapshot!(s.pisess("export ./tour.jsonl nobody -o ./x.html").done().fails(2), @r#"./tour.jsonl: no entry or label "nobody" (hint: `pisess tree --filter all` lists the ids)"#);
 }
 
 #[test]
@@ -187,7 +187,9 @@ fn the_path_without_scripts() {
     assert!(page.contains("<h2>User · 2026-03-14 09:27 UTC</h2>"), "{page}");
     assert!(page.contains("<span class=\"label\">cause found</span>"));
     assert!(page.contains("<ins>"), "a diff");
-    assert_snapshot!(s.pisess("export ./tour.jsonl --static --as markdown").done().fails(2), @"--static is a form of HTML (hint: omit --static or --as markdown)");
+    assert_snapshot!(s.pisess("export ./tour.jsonl --static --as markdown").done().fails(2), @"
+    --static is a form of HTML (hint: omit --static or --as markdown)
+    ");
 }
 
 /// What a session says is text wherever it stands.

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use std::fs;
 use std::process::Command;
 
-/// A run of the real binary with these directories of the sandbox, then the system's, on the PATH.
+/// Runs the real binary with these directories of the sandbox, then the system's, on the PATH.
 fn call<'a>(s: &'a Sandbox, folders: &str, line: &str) -> Call<'a> {
     let folders = folders.split(' ').map(|folder| s.path(folder).display().to_string());
     let path = folders.chain(["/bin".to_owned(), "/usr/bin".to_owned()]).collect::<Vec<_>>().join(":");
@@ -63,7 +63,7 @@ fn the_first_on_the_path_that_can_be_run() {
     assert_eq!(call(&s, "gone first second third fourth", "where").real().quiet(), "third\n");
 }
 
-/// Where one stands may be a directory of somebody else.
+/// The current directory may belong to someone else.
 #[test]
 fn never_from_the_folder_one_stands_in() {
     let s = Sandbox::new();

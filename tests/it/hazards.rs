@@ -1,10 +1,10 @@
-//! Broken and odd files: read past, carried through byte for byte, noted once.
+//! Broken and unusual files: read as far as possible, kept byte for byte, reported once.
 
 use crate::every::{self, CHANGES, MAKES, READS, SEARCHES};
 use crate::sandbox::{Done, Sandbox, fixture, hazards};
 use insta::assert_snapshot;
 
-/// Those that are no session; [`crate::errors`] has what is said of them.
+/// Those that are not sessions; [`crate::errors`] tests their errors.
 const NO_SESSION: [&str; 9] = [
     "blank",
     "cr-only",
@@ -22,7 +22,7 @@ fn sessions() -> impl Iterator<Item = String> {
     hazards().into_iter().filter(|name| !NO_SESSION.contains(&name.as_str()))
 }
 
-/// The tree of a hazard, as every entry of it is drawn.
+/// Returns the tree of a hazard, with all entries.
 fn tree(name: &str) -> Done {
     let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
     s.unchanged(&format!("tree --filter all ./{name}.jsonl"))
@@ -41,14 +41,13 @@ fn every_command_reads_each_of_them_and_ends() {
     }
 }
 
-/// An entry that cannot be edited, or none: one line, with a hint.
+/// An entry that cannot be edited, or does not exist: one line, with a hint.
 fn is_refused(done: &Done) -> bool {
     let told: Vec<_> = done.stderr.lines().filter(|line| !line.starts_with("pisess: note:")).collect();
     done.code == 2 && matches!(told[..], [line] if line.contains("(hint: ") || line.contains("\"hint\":\""))
 }
 
-/// What was there stays, byte for byte; what is new comes behind it, and is read again. Where nothing is
-/// done, nothing is different.
+/// Existing bytes stay; new ones follow them, and are read again. If nothing is done, nothing changes.
 #[test]
 fn every_change_keeps_every_byte() {
     for name in sessions() {
@@ -80,7 +79,7 @@ fn every_change_keeps_every_byte() {
             let done = s.pisess(&every::of(line, "./s")).done();
             assert!(s.bytes("s") == source, "{name} {line}");
             let is_made = s.path("new").exists();
-            // A repair tells by exit code 1 what it left.
+            // A repair reports with exit code 1 what it left.
             assert!(done.code <= 1 || !is_made && is_refused(&done), "{name} {line}: {done}");
             assert!(is_made || done.code > 0, "{name} {line}: {done}");
             if is_made {
@@ -98,7 +97,7 @@ fn what_is_no_session_is_refused_by_every_command() {
     for name in NO_SESSION {
         let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
         for line in READS.iter().chain(SEARCHES).chain(CHANGES).chain(MAKES) {
-            // The doctor mends line ends.
+            // check repairs line endings.
             if name == "cr-only" && line.starts_with("check") {
                 continue;
             }
@@ -123,7 +122,7 @@ fn a_label_is_one_line_behind_the_rest() {
         let added = &after[migrated.len()..];
         let added = added.strip_prefix(b"\n").unwrap_or(added);
         assert_eq!(added.iter().filter(|&&byte| byte == b'\n').count(), 1, "{name}");
-        // It is read again, with the label on.
+        // It is read again, with the label.
         assert!(s.pisess(&format!("label -q ./{file}")).done().text().contains("the end"), "{name}");
     }
 }
@@ -288,13 +287,13 @@ fn values_that_are_no_entries() {
     assert_snapshot!(tree("message-without-content"), @"
     u0000001  • user: one
     a0000002  • assistant: (no content)
-    u0000003  • user:
+    u0000003  • user
     x0000004  •   ← active
     ");
     assert_snapshot!(tree("unknown-type"), @"
     u0000001  • user: one
     a0000002  • assistant: two
-    hhhh0001  • [hologram]
+    hhhh0001  • hologram
     u0000003  • user: three  ← active
     ");
 }
@@ -402,16 +401,16 @@ fn odd_labels_and_times() {
     ");
     assert_snapshot!(tree("same-timestamps"), @"
     u0000001  • user: one
-    u0000004  ├─ • user: clock went back  ← active
-    u0000002  ├─ user: b
-    u0000003  └─ user: a
+    u0000004  ├─ • user: clock went back  ← active  (1 entry, 4 mo)
+    u0000002  ├─ user: b  (1 entry, 4 mo)
+    u0000003  └─ user: a  (1 entry, 4 mo)
     ");
     assert_snapshot!(tree("trailing-leaf-record"), @"
     u0000001  • user: one
     a0000002  • assistant: two  ← active
     u0000003  user: three
     a0000004  assistant: four
-    f0000001  [leaf]
+    f0000001  leaf
     ");
     assert_snapshot!(tree("ids-of-any-kind"), @"
     -rf                                   • user: starts with a dash

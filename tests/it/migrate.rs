@@ -93,11 +93,11 @@ fn a_current_file_stays_as_it_is() {
         let s = Sandbox::with(&[name]);
         let file = name.rsplit('/').next().unwrap();
         let done = s.unchanged(&format!("migrate ./{file} -q"));
-        assert!(done.quiet().contains("is version 3 already"), "{name}");
+        assert!(done.quiet().contains("already version 3"), "{name}");
     }
 }
 
-/// The header with this `version`, and an entry of each form: one without links, and one whose role
+/// Returns the header with this `version`, and an entry of each form: one without links, and one whose role
 /// changed with version 3.
 fn with_version(version: &str) -> String {
     let header = r#"{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/""#;
@@ -135,7 +135,7 @@ fn a_version_is_compared_as_javascript_compares_it() {
             let is_odd = !version.starts_with(|c: char| c == '-' || c.is_ascii_digit());
             if from == "refused" {
                 let refused = s.pisess("tree ./s.jsonl").done().fails(2);
-                assert!(refused.contains(&format!("the newer format version {version}")), "{refused}");
+                assert!(refused.contains(&format!("format version {version} is newer")), "{refused}");
                 continue;
             }
             assert_eq!(
@@ -178,7 +178,7 @@ fn a_current_file_passes_a_pipe_to_its_last_byte() {
 
 #[test]
 fn ids_are_the_same_on_every_machine() {
-    // They come from the session's id and the record's number, not from chance.
+    // They are derived from the session's id and the record's number, not random.
     let s = Sandbox::with(&["v1.jsonl"]);
     let here =
         s.pisess("migrate - ").stdin(fixture("v1.jsonl")).env("PISESS_ID_SEED", "other").done().quiet();
@@ -364,7 +364,7 @@ fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
 
 #[test]
 fn kept_index_counts_parsed_records() {
-    // The malformed line and the blank one do not count; an index further down names nothing.
+    // The malformed line and the blank one do not count; an index further down refers to nothing.
     let s = Sandbox::new();
     s.put(
         "v1.jsonl",

@@ -9,7 +9,7 @@ pub struct Desk {
     pub s: Sandbox,
 }
 
-/// The last change of a session: so many minutes after some time.
+/// Sets the modification time of a session to this many minutes after a fixed time.
 fn touch(s: &Sandbox, name: &str, minute: u64) {
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_770_000_000 + 60 * minute);
     std::fs::File::options().append(true).open(s.path(name)).unwrap().set_modified(time).unwrap();
@@ -28,7 +28,7 @@ impl Desk {
         [format!("home/.pi/agent/sessions/--{path}--"), format!("home/.omp/agent/sessions/-tmp-{name}")]
     }
 
-    /// A session of this project in pi's store, changed at a minute; its path.
+    /// Creates a session of this project in pi's store, modified at a minute; returns its path.
     pub fn pi(&self, id: &str, minute: u64, more: &[serde_json::Value]) -> String {
         let path = format!("{}/2026-02-02T02-40-00-000Z_{id}.jsonl", self.folders()[0]);
         self.put(&path, id, minute, more);
@@ -42,7 +42,7 @@ impl Desk {
         path
     }
 
-    /// A session anywhere.
+    /// Creates a session anywhere.
     pub fn put(&self, path: &str, id: &str, minute: u64, more: &[serde_json::Value]) {
         let cwd = self.s.path("").to_str().unwrap().trim_end_matches('/').to_owned();
         let header = json!({"type": "session", "version": 3, "id": id, "timestamp": "2026-02-02T02:40:00.000Z", "cwd": cwd});
@@ -60,7 +60,7 @@ impl Desk {
         self.s.pisess(line).env("HOME", self.s.path("home").to_str().unwrap()).env("TMPDIR", temporary)
     }
 
-    /// The id of the session that a name names.
+    /// Returns the id of the session that a name refers to.
     pub fn id(&self, name: &str) -> String {
         let listed = self.pisess(&format!("path --json {name}")).done().quiet();
         let question = listed.split("question of ").nth(1).unwrap_or_else(|| panic!("{name}: {listed}"));
@@ -97,11 +97,11 @@ fn last_is_the_newest_of_both_stores() {
     let d = Desk::new();
     assert_eq!(
         d.pisess("tree last").done().fails(2),
-        "no session of this directory (hint: `pisess list` lists the sessions of this directory)"
+        "no session of this directory (hint: `pisess list --all` lists those of all directories)"
     );
 }
 
-/// Flat directories hold sessions of all projects; `pi -c` takes those of this one.
+/// Flat directories contain sessions of all projects; `pi -c` uses those of this one.
 #[test]
 fn a_flat_folder_is_told_apart_by_cwd() {
     let d = Desk::new();

@@ -114,7 +114,7 @@ fn a_full_output_is_an_error() {
             .unwrap();
         assert_eq!(output.status.code(), Some(2), "{line:?}");
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.starts_with("pisess: write standard output: "), "{line:?}: {said}");
+        assert!(said.starts_with("pisess: cannot write standard output: "), "{line:?}: {said}");
     }
     assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"));
 }

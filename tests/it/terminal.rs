@@ -151,7 +151,8 @@ fn columns_sets_the_width() {
     for line in ["tree ./tour.jsonl", "path ./tour.jsonl", "branches ./tour.jsonl"] {
         let in_a_pipe = s.pisess(line).env("COLUMNS", "50").done().quiet();
         assert_eq!(widest(in_a_pipe), 50, "{line}");
-        let on_a_terminal = s.pisess(line).env("COLUMNS", "50").env("NO_COLOR", "1").terminal(100).done().text();
+        let on_a_terminal =
+            s.pisess(line).env("COLUMNS", "50").env("NO_COLOR", "1").terminal(100).done().text();
         assert_eq!(widest(on_a_terminal), 50, "{line}");
     }
     assert!(widest(s.run("tree ./tour.jsonl")) > 100);

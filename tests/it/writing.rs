@@ -63,7 +63,7 @@ mod unix {
         }
     }
 
-    /// A stream can be read once, and that is enough for every command but `migrate`, which is about files.
+    /// A stream can be read once, which suffices for every command but `migrate`, which takes files.
     #[test]
     fn every_command_reads_a_fifo() {
         let s = Sandbox::with(&["two-branches.jsonl"]);
@@ -150,7 +150,7 @@ fn a_batch_with_a_busy_file_goes_on() {
     assert_eq!(s.pisess("migrate --wait 0 ./v1.jsonl ./v2.jsonl").done().code, 3);
     assert!(s.text("v2.jsonl").contains("\"version\":3"));
     assert_eq!(s.bytes("v1.jsonl"), fixture("v1.jsonl"));
-    // What cannot be is worse than what is busy.
+    // An error takes precedence over a busy session.
     assert_eq!(s.pisess("migrate --wait 0 ./v1.jsonl ./v4.jsonl").done().code, 2);
 }
 
@@ -202,7 +202,7 @@ fn another_session_can_be_written_from_an_older_one() {
         }
         assert_eq!(s.bytes(name), fixture(name), "{name}");
         for new in ["a.jsonl", "b.jsonl", "c.jsonl", "d.jsonl"] {
-            assert!(s.run(&format!("migrate --check ./{new}")).contains("is version 3"), "{name} {new}");
+            assert!(s.run(&format!("migrate --check ./{new}")).contains("already version 3"), "{name} {new}");
             s.run(&format!("tree ./{new}"));
         }
     }
@@ -221,7 +221,7 @@ fn ids_skip_those_that_are_taken() {
 fn an_oh_my_pi_file_in_use_is_left_alone() {
     let s = Sandbox::with(&["omp.jsonl", "omp-no-slot.jsonl"]);
     s.run("label ./omp-no-slot.jsonl @ n --wait 0 -o ./copy.jsonl");
-    // Its last entry was written just now, and is no session_exit.
+    // Its last entry was written just now, and is not a session_exit.
     let line = crate::tree::user("aaaa0001", None, "still talking");
     let line = line.replace("2026-01-01T00:00:01.000Z", &jiff::Timestamp::now().to_string());
     s.put("live.jsonl", [fixture("omp-no-slot.jsonl"), line.into_bytes(), b"\n".to_vec()].concat());

@@ -7,7 +7,7 @@ use crate::core::text::{Text, join_surrogates, push_code_point, push_wtf8};
 use memchr::memchr;
 use std::borrow::Cow;
 
-/// Decodes what stands between the quotes.
+/// Decodes the bytes between the quotes.
 pub fn decode(raw: &[u8]) -> Text<'_> {
     if memchr(b'\\', raw).is_none() {
         return Text::from_wtf8(repaired(raw));

@@ -2,8 +2,8 @@
 //! model of no known family).
 //!
 //! ```text
-//! C  u  a  t  t  a  t  u  a  t  t  a        what the path says since the last compaction
-//!    └── summarised ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
+//! C  u  a  t  t  a  t  u  a  t  t  a        the path since the last compaction
+//!    └── summarized ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
 //! ```
 //!
 //! The cut keeps whole groups of a turn and its results: as many as fit, at least the last.
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_last_compaction_kept_is_summarised_with_it() {
+    fn what_the_last_compaction_kept_is_summarized_with_it() {
         let files = r#","details":{"readFiles":["r:raw"],"modifiedFiles":["m"]}"#;
         let made = chain(&[user("a"), user("b"), compacted("e1", files), user("c"), user("d")]);
         let preparation = prepared(&made, 1, None).unwrap();

@@ -111,7 +111,7 @@ fn without_failed_turns(items: Vec<Item>) -> Vec<Message> {
         }
     }
     let mut gone = vec![false; items.len()];
-    // From the end; `behind` has what is left behind the current message, the next one last.
+    // From the end; `behind` holds what is left after the current message, the next one last.
     let mut behind: Vec<usize> = Vec::new();
     for (at, (_, kind)) in items.iter().enumerate().rev() {
         while behind.last().is_some_and(|&next| gone[next]) {

@@ -8,7 +8,7 @@
 //! ```text
 //! a ─ b ─ c ─ label ─ label          one branch, its tip is c
 //!     ├ label                        none
-//!     ├ mark = leaf                  a branch without entries of its own, its tip is the mark
+//!     ├ mark = leaf                  a branch without entries, its tip is the mark
 //!     └ d ─ e                        another, its tip is e; all three begin at b
 //! ```
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! C  u  a  t  t  a  t  u  a  t  t  a        the projection: a compaction, two turns
-//!    └── summarised ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
+//!    └── summarized ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
 //! ```
 
 use super::context::{Projection, projection, role};

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! path:        a  b  C1  c  d  e  C2  f  g        C2 keeps from c, with C1 before it
-//! projection:  C2 c  d  e  f  g                   C2 speaks first, then what is kept, then the rest
+//! projection:  C2 c  d  e  f  g                   C2 comes first, then what is kept, then the rest
 //! ```
 
 use super::with_line;

@@ -31,7 +31,7 @@ impl Needles {
         all.retain(|needle| {
             !others.iter().any(|other| other != needle && memchr::memmem::find(needle, other).is_some())
         });
-        // Literals that begin alike share their masks.
+        // Literals with the same beginning share their masks.
         let mut packed = Vec::new();
         let mut other: Vec<&[u8]> = Vec::new();
         for group in all.chunks(PACKED) {

@@ -4,22 +4,22 @@
 //! everything after that stays in memory only, so files of a running oh-my-pi are left alone. There are two
 //! signs:
 //!
-//! - **A process holds the file open for writing.** oh-my-pi does so from its first append to its end.
-//!   This is the strong sign, and waiting does not help: refused as soon as it is seen twice, because a
-//!   process between its fork and its exec has open for a moment what its parent had. It is looked for
-//!   where there is a `/proc`; no pisess shows it to another, because a session is opened for writing only
-//!   under the lock, and a process that runs pisess is passed over (a child before its exec runs what its
-//!   parent does, and has open what its parent has).
-//! - **The file changed within the last seconds, and its last entry says it was written then.** This is for
-//!   where processes cannot be looked at, and for the moment after oh-my-pi renamed a new file into place
-//!   and has not opened it again. The entry's own time keeps a fresh copy of an old session out of this.
-//!   As the sign fades by itself, it is waited out if the caller waits that long.
+//! - **A process has the file open for writing.** oh-my-pi does so from its first append to its end. This is
+//!   the strong sign, and waiting does not help: the file is refused once this was seen twice, because a
+//!   process between its fork and its exec still has the files of its parent open. The check needs `/proc`.
+//!   One pisess does not refuse because of another: a session is opened for writing only under the lock, and
+//!   processes that run pisess are skipped (as is a child before its exec, which still runs the program of
+//!   its parent).
+//! - **The file changed within the last seconds, and its last entry has a time within them.** This is for
+//!   systems on which processes cannot be inspected, and for the moment after oh-my-pi renamed a new file
+//!   into place and has not opened it again. The time of the entry excludes a fresh copy of an old session.
+//!   The sign disappears by itself, so it is waited for if the caller waits that long.
 //!
-//! The second sign must not make one pisess wait for what the last one wrote (a thousand labels in a row
-//! are usual). So it does not hold when the last entry is none that a working agent leaves last: a label, a
-//! compaction, a branch summary, a `custom` entry of pisess's own, a bare header, or the `session_exit`
-//! that closes a session. Nor does it hold where processes can be looked at and the inode is older than
-//! these seconds: then the change was an append, and an oh-my-pi that appended still has the file open.
+//! The second sign must not make one pisess wait because of what the previous one wrote (a thousand labels in
+//! a row are usual). So it does not apply if the last entry is not one that a working agent writes last: a
+//! label, a compaction, a branch summary, a `custom` entry by pisess, a bare header, or the `session_exit`
+//! that closes a session. Nor does it apply if processes can be inspected and the inode is older than these
+//! seconds: then the change was an append, and an oh-my-pi that appended still has the file open.
 
 use super::error::{LiveSign, StoreError};
 use super::files::{Facts, Files};

@@ -41,7 +41,7 @@ pub enum Found {
 
 /// A session file under the lock. Dropping it without a commit changes nothing.
 #[derive(Debug)]
-#[must_use = "the lock is given back when this is dropped"]
+#[must_use = "the lock is released when this is dropped"]
 pub struct Locked {
     pub(super) files: &'static dyn Files,
     pub(super) options: WriteOptions,

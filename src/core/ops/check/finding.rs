@@ -288,7 +288,7 @@ impl FindingKind {
             }
             K::EmptySummary => (Warning, "the model does not see what was summarized"),
             K::ResultWithoutCall => (Warning, "a model provider may refuse the conversation"),
-            K::CallWithoutResult => (Note, "the agent tells the model that there was no result"),
+            K::CallWithoutResult => (Note, "the agent reports to the model that there was no result"),
             K::BlobReference => (
                 Note,
                 "the content is in oh-my-pi's blob store; without it, the model gets only the reference",

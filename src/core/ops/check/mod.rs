@@ -8,7 +8,7 @@
 //! ```text
 //!   source ── lines ──> mended file ── load ──> session ── graph, conversation ──> findings
 //!                │                                 │                                  │
-//!                └── taken out ──────────────── new ids, new parents ──> Repair <─────┘
+//!                └── removed ────────────────── new ids, new parents ──> Repair <─────┘
 //! ```
 
 mod conversation;
