@@ -1,6 +1,7 @@
 //! `pisess append`: appends entries under the leaf or another entry.
 
-use super::input::{Input, OpenSession, read_text};
+use super::given::{self, read_text};
+use super::input::{Input, OpenSession};
 use super::transaction::Decision;
 use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind, Role};
@@ -14,7 +15,7 @@ use crate::core::reference::Position;
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::options::WriteArgs;
-use crate::ui::{Exit, Failure, Ui, visible};
+use crate::ui::{Exit, Failure, Ui};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -166,15 +167,7 @@ fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure
         return Ok(Given::Words);
     }
     let path = args.input.as_deref().unwrap_or(Path::new("-"));
-    if path != Path::new("-") {
-        let name = visible(&path.to_string_lossy());
-        let bytes = std::fs::read(path).map_err(|error| {
-            Failure::reading(&name, error)
-                .hint("give the path of a file of JSON lines, or - for standard input")
-        })?;
-        return Ok(Given::Lines(name, bytes));
-    }
-    if session.is_stream() || ui.stdin_is_terminal() {
+    if path == Path::new("-") && (session.is_stream() || ui.stdin_is_terminal()) {
         let what = match session.is_stream() {
             true => "standard input is already the session",
             false => "standard input is a terminal",
@@ -182,9 +175,8 @@ fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure
         return Err(Failure::cannot(format_args!("no entries to append: {what}"))
             .hint("give them by options such as --user, or in a file with --input"));
     }
-    let mut bytes = Vec::new();
-    ui.stdin().read_to_end(&mut bytes).map_err(|error| Failure::reading("standard input", error))?;
-    Ok(Given::Lines("standard input".to_owned(), bytes))
+    let (name, bytes) = given::read(path, "JSON lines", session, ui)?;
+    Ok(Given::Lines(name, bytes))
 }
 
 /// Appends lines of JSON. The name of their source is for messages.

@@ -3,12 +3,12 @@
 use super::input::Input;
 use super::places::named;
 use super::transaction::{output_or_input, store_options, under_lock};
-use super::workers::in_order;
 use crate::core::json::write::Object;
 use crate::core::load::Options;
 use crate::core::ops::check::{Checkup, Finding, Group, Severity, check, grouped};
 use crate::core::store::{self, Attempt, Committed, SessionFile, StoreError};
 use crate::core::text::Text;
+use crate::core::workers::in_order;
 use crate::guide::{Example, Guide};
 use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Styles, Ui, visible};

@@ -1,6 +1,7 @@
 //! `pisess edit`: changes what the model sees of an entry.
 
-use super::input::{OpenSession, ids, read_text};
+use super::given::read_text;
+use super::input::{OpenSession, ids};
 use crate::core::entry::{EntryIx, Role};
 use crate::core::load::Options;
 use crate::core::ops::edit::{Refused, Wanted, edit};

@@ -85,7 +85,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.is_static && args.format == Format::Markdown {
         return Err(Failure::usage("--static is a form of HTML").hint("omit --static or --as markdown"));
     }
-    let open = OpenSession::open(&args.session, row_options(ui, Form::Agent), ui)?;
+    let open = OpenSession::open(&args.session, row_options(ui, Form::Readable), ui)?;
     let end = match &args.at {
         Some(reference) => open.resolve(reference)?,
         None => open.session.leaf,

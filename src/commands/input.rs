@@ -235,25 +235,6 @@ impl OpenSession {
     }
 }
 
-/// Returns the text of a file or of standard input, without trailing newlines.
-pub fn read_text(path: &Path, session: &Input, ui: &mut Ui) -> Result<String, Failure> {
-    let mut bytes = Vec::new();
-    if path == Path::new("-") {
-        if session.is_stream() {
-            return Err(
-                Failure::cannot("standard input is already the session").hint("give one of them as a path")
-            );
-        }
-        ui.stdin().read_to_end(&mut bytes).map_err(|error| Failure::reading("standard input", error))?;
-    } else {
-        let name = visible(&path.to_string_lossy());
-        bytes = std::fs::read(path).map_err(|error| {
-            Failure::reading(&name, error).hint("give the path of a text file, or - for standard input")
-        })?;
-    }
-    Ok(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned())
-}
-
 /// The maximum number of ids in a message.
 const NAMED: usize = 16;
 

@@ -5,7 +5,6 @@ use super::input::Input;
 use super::list_rows::{Look, print};
 use super::places::{Places, Scope, files_of, report};
 use super::since::since_ms;
-use super::workers::in_order;
 use crate::core::dialect::Dialect;
 use crate::core::digest::{Digesting, Usage};
 use crate::core::json::js;
@@ -16,6 +15,7 @@ use crate::core::ops::list::{
 };
 use crate::core::store::{self, FoundFile, Glance};
 use crate::core::time::iso_string;
+use crate::core::workers::in_order;
 use crate::guide::{Example, Guide};
 use crate::ui::{Exit, Failure, Ui};
 use clap::ValueEnum;

@@ -3,11 +3,11 @@
 use super::input::OpenSession;
 use super::places::named;
 use super::transaction::{output_or_input, store_options};
-use super::workers::in_order;
 use crate::core::load::{Options, load};
 use crate::core::plan::{Change, copy_all};
 use crate::core::session::{Format, Session};
 use crate::core::store::{self, Batch, SessionFile};
+use crate::core::workers::in_order;
 use crate::guide::{Example, Guide};
 use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui, visible};

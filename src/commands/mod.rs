@@ -5,6 +5,7 @@ mod places;
 
 mod input;
 
+mod given;
 mod interrupt;
 
 mod exchange;
@@ -29,7 +30,6 @@ mod tables;
 mod label_list;
 mod list_rows;
 mod tree_rows;
-mod workers;
 
 mod sessions;
 

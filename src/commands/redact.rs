@@ -1,5 +1,6 @@
 //! `pisess redact`: a copy of a session without its secrets, or a report of them.
 
+use super::given;
 use super::input::Input;
 use crate::core::json::write::Object;
 use crate::core::ops::redact::{Found, Report, left_over, redact};
@@ -70,7 +71,7 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let input = Input::open(&args.session, ui)?;
     let cwd = input.header()?.cwd.map(|cwd| cwd.to_string());
-    let values = values(args, ui)?;
+    let values = values(args, &input, ui)?;
     let people = args.paths.then(|| people(cwd.as_deref(), ui));
     let mut redactor = Redactor::new(values, Options { keep_images: args.keep_images, people });
     let job = Job { args, input: &input, workers: ui.processors() };
@@ -84,13 +85,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// The values that the named files hold.
-fn values(args: &Args, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
+fn values(args: &Args, session: &Input, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
     let mut all = Values::default();
     let files = args.env_file.iter().map(|path| (path, from_env_file as fn(&[u8]) -> Values));
     let lists = args.secret_file.iter().map(|path| (path, from_secret_file as fn(&[u8]) -> Values));
     for (path, read) in files.chain(lists) {
-        let name = visible(&path.to_string_lossy());
-        let bytes = std::fs::read(path).map_err(|error| Failure::reading(&name, error))?;
+        let (_, bytes) = given::read(path, "such a file", session, ui)?;
         let mut values = read(&bytes);
         all.values.append(&mut values.values);
         all.short += values.short;

@@ -1,18 +1,20 @@
 //! `--renderer TYPE=CMD`: commands that turn the custom entries of an extension into Markdown.
 //!
-//! A command is started once. It gets the entries as JSON lines on standard input and answers with
-//! lines `{"id": …, "markdown": …}`. An entry without an answer, or a command that fails, falls back to
-//! what is shown without a renderer.
+//! A command is started once. It receives the entries as JSON lines on standard input and replies with
+//! lines `{"id": …, "markdown": …}`. An entry without an answer is shown as without a renderer; if a
+//! command fails, a warning is printed and all of its entries are.
 
 use super::input::OpenSession;
 use super::shell::Shell;
 use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind, Role};
+use crate::core::export::markdown::one_line;
 use crate::core::json::Raw;
 use crate::core::json::write::push_valid;
 use crate::core::session::Session;
-use crate::ui::{Failure, Ui};
-use std::collections::HashMap;
+use crate::core::text::Text;
+use crate::ui::{Failure, Ui, visible};
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 /// How long a renderer may take.
@@ -59,8 +61,8 @@ impl RendererArgs {
         if self.renderers.is_empty() {
             return Ok(rendered);
         }
-        for (renderer, input) in self.renderers.iter().zip(self.inputs(open, entries)?) {
-            if input.is_empty() {
+        for (renderer, asked) in self.renderers.iter().zip(self.asked(open, entries)?) {
+            if asked.entries.is_empty() {
                 continue;
             }
             let shell = Shell {
@@ -73,9 +75,10 @@ impl RendererArgs {
             };
             let answer = {
                 let _waiting = ui.spinner("waiting for the renderer");
-                shell
-                    .run(input)
-                    .and_then(|output| answers(&output, &open.session).map_err(|what| shell.failed(&what)))
+                shell.run(asked.lines).and_then(|output| {
+                    let answers = answers(&output, &open.session, &asked.entries);
+                    answers.map_err(|what| shell.failed(&what))
+                })
             };
             match answer {
                 Ok(answers) => rendered.extend(answers),
@@ -85,26 +88,48 @@ impl RendererArgs {
         Ok(rendered)
     }
 
-    /// The lines that each renderer gets.
-    fn inputs(&self, open: &OpenSession, entries: &[EntryIx]) -> Result<Vec<Vec<u8>>, Failure> {
-        let mut inputs = vec![Vec::new(); self.renderers.len()];
+    /// Returns what the renderers made of entries, each on one line.
+    ///
+    /// # Errors
+    /// Where a line cannot be read.
+    pub fn rows(
+        &self,
+        open: &OpenSession,
+        entries: &[EntryIx],
+        ui: &mut Ui,
+    ) -> Result<HashMap<EntryIx, Text<'static>>, Failure> {
+        let rendered = self.render(open, entries, ui)?.into_iter();
+        Ok(rendered.map(|(ix, markdown)| (ix, Text::from(one_line(&markdown)))).collect())
+    }
+
+    /// Returns what each renderer gets.
+    fn asked(&self, open: &OpenSession, entries: &[EntryIx]) -> Result<Vec<Asked>, Failure> {
+        let mut asked: Vec<_> = self.renderers.iter().map(|_| Asked::default()).collect();
         let bodies = open.bodies();
         for &ix in entries.iter().filter(|&&ix| is_custom(&open.session, ix)) {
             let mut add = |line: &[u8]| {
                 let entry = Raw::checked(line.trim_ascii());
                 let message = entry.get("message").and_then(|message| message.get("customType"));
                 let Some(kind) = entry.get("customType").or(message) else { return };
-                for (renderer, input) in self.renderers.iter().zip(&mut inputs) {
+                for (renderer, asked) in self.renderers.iter().zip(&mut asked) {
                     if kind.is(&renderer.custom_type) {
-                        push_valid(input, entry.bytes());
-                        input.push(b'\n');
+                        push_valid(&mut asked.lines, entry.bytes());
+                        asked.lines.push(b'\n');
+                        asked.entries.insert(ix);
                     }
                 }
             };
             bodies.with_line(ix, &mut add).map_err(|error| open.input.unreadable(error))?;
         }
-        Ok(inputs)
+        Ok(asked)
     }
+}
+
+/// What a renderer gets.
+#[derive(Default)]
+struct Asked {
+    lines: Vec<u8>,
+    entries: HashSet<EntryIx>,
 }
 
 fn is_custom(session: &Session, ix: EntryIx) -> bool {
@@ -117,7 +142,11 @@ fn is_custom(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// Reads the answers, one per line.
-fn answers(output: &[u8], session: &Session) -> Result<Vec<(EntryIx, String)>, String> {
+fn answers(
+    output: &[u8],
+    session: &Session,
+    asked: &HashSet<EntryIx>,
+) -> Result<Vec<(EntryIx, String)>, String> {
     let lines = output.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
     lines
         .map(|line| {
@@ -126,10 +155,10 @@ fn answers(output: &[u8], session: &Session) -> Result<Vec<(EntryIx, String)>, S
             let (Some(id), Some(markdown)) = (id, markdown) else {
                 return Err("a line of its answer has no id or no markdown".to_owned());
             };
-            let entry = session
-                .find(&id)
-                .ok_or_else(|| format!("its reply refers to {id}, which is not an entry"))?;
-            Ok((entry, markdown.to_string_lossy().into_owned()))
+            let entry = session.find(&id).filter(|entry| asked.contains(entry));
+            let unknown =
+                || format!("its reply has the id {:?}, which it did not receive", visible(&id.to_string()));
+            Ok((entry.ok_or_else(unknown)?, markdown.to_string_lossy().into_owned()))
         })
         .collect()
 }

@@ -1,11 +1,11 @@
 //! The sessions that a command reads: files, directories, or the agents' stores.
 
 use super::input::Input;
-use super::workers::in_order;
 use crate::core::session::Header;
 use crate::core::store::{self, FoundFile, OnDisk};
 use crate::core::stores::{Surroundings, is_cwd, stores};
 use crate::core::stretches::StretchReader;
+use crate::core::workers::in_order;
 use crate::ui::{Exit, Failure, Ui};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

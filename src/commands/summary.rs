@@ -1,7 +1,8 @@
 //! The sources of a summary's text: an option, a hook, a command, or the built-in extract.
 
+use super::given::read_text;
 use super::hook::{Answer, HookArgs, HookSummary};
-use super::input::{Input, read_text};
+use super::input::Input;
 use super::shell::{Shell, UNTOUCHED};
 use crate::core::agent::Prompt;
 use crate::core::bodies::{Bodies, Message};

@@ -2,6 +2,7 @@
 
 use super::entry_rows::row_options;
 use super::input::OpenSession;
+use super::renderer::RendererArgs;
 use super::tree_rows::{Drawn, Painter, print_heading};
 use crate::core::entry::EntryIx;
 use crate::core::json::write::Object;
@@ -82,6 +83,9 @@ pub struct Args {
     /// Show the time of each entry, in local time
     #[arg(long)]
     pub times: bool,
+    /// Renderers that turn custom entries into Markdown.
+    #[command(flatten)]
+    pub renderers: RendererArgs,
     /// Print one JSON object per row
     #[arg(long)]
     pub json: bool,
@@ -129,12 +133,14 @@ impl From<Mode> for Filter {
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, options(args, ui), ui)?;
-    let drawing = draw(&open.session, open.resolve(&args.at)?, args.filter.into(), &args.search);
+    let mut drawing = draw(&open.session, open.resolve(&args.at)?, args.filter.into(), &args.search);
     if args.json {
         for place in &drawing.places {
             ui.print_json(&json_row(&open.session, &drawing, place))?;
         }
     } else {
+        let drawn: Vec<_> = drawing.places.iter().map(|place| place.entry).collect();
+        drawing.set_rendered(args.renderers.rows(&open, &drawn, ui)?);
         let edits = open.edits(drawing.leaf())?;
         if ui.stdout_is_terminal() {
             let heading = heading(&open.session, &open.bodies());

@@ -24,6 +24,7 @@ pub mod session;
 
 pub mod lines;
 pub mod stretches;
+pub mod workers;
 
 pub mod content;
 pub mod record;

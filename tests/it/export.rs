@@ -58,11 +58,7 @@ fn the_path_as_markdown() {
     assert_snapshot!(s.unchanged("export ./tour.jsonl label:green --as markdown -o -"), @r#"
     # ferry, 2026-03-14
 
-    ## Model change · 2026-03-14 09:26 UTC
-
     *provider: anthropic · modelId: claude-sonnet-4-5*
-
-    ## Thinking level change · 2026-03-14 09:26 UTC
 
     *thinkingLevel: low*
 
@@ -70,7 +66,7 @@ fn the_path_as_markdown() {
 
     The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
 
-    ## Assistant · 2026-03-14 09:27 UTC
+    ## Assistant · 09:27 UTC
 
     *anthropic/claude-sonnet-4-5*
 
@@ -82,9 +78,7 @@ fn the_path_as_markdown() {
 
     I'll look for where the waiting time is computed.
 
-    ## Tool · 2026-03-14 09:27 UTC
-
-    <details><summary>grep</b>  /fn departs_in/ in src</code></summary>
+    <details><summary><b>grep</b> <code>/fn departs_in/ in src</code></summary>
 
     ```
     src/clock.rs:41:pub fn departs_in(now: Time, departure: Time) -> i64 {
@@ -92,11 +86,9 @@ fn the_path_as_markdown() {
 
     </details>
 
-    ## Tool · 2026-03-14 09:27 UTC
+    <details><summary><b>read</b> <code>src/clock.rs:35-64</code></summary>
 
-    <details><summary>read</b>  src/clock.rs:35-64</code></summary>
-
-    ```
+    ```rs
     pub fn departs_in(now: Time, departure: Time) -> i64 {
         departure.minutes() - now.minutes()
     }
@@ -104,15 +96,11 @@ fn the_path_as_markdown() {
 
     </details>
 
-    ## Assistant · 2026-03-14 09:28 UTC
+    ## Assistant · 09:28 UTC · “cause found”
 
     `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
 
-    ## Label · 2026-03-14 09:28 UTC
-
-    *Label “cause found” on `27d4c96f`*
-
-    ## Branch summary · 2026-03-14 09:31 UTC
+    ## Branch summary · 09:31 UTC
 
     <details><summary>Summary of a branch that was left</summary>
 
@@ -139,31 +127,26 @@ fn the_path_as_markdown() {
 
     </details>
 
-    ## User · 2026-03-14 09:31 UTC
+    ## User · 09:31 UTC
 
     Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
 
-    ## Assistant · 2026-03-14 09:31 UTC
+    ## Assistant · 09:31 UTC
 
     So the result lies within half a day either way.
 
-    ## Tool · 2026-03-14 09:31 UTC
-
-    <details><summary>edit</b>  src/clock.rs</code></summary>
+    <details><summary><b>edit</b> <code>src/clock.rs</code></summary>
 
     ```diff
     -(departure.minutes() - now.minutes()).rem_euclid(1440)
     +(departure.minutes() - now.minutes() + 720).rem_euclid(1440) - 720
-
     ```
 
     *Successfully replaced 1 block in src/clock.rs.*
 
     </details>
 
-    ## Tool · 2026-03-14 09:31 UTC
-
-    <details><summary>bash</b>  cargo test --quiet</code></summary>
+    <details><summary><b>bash</b> <code>cargo test --quiet</code></summary>
 
     ```
     running 14 tests
@@ -173,7 +156,7 @@ fn the_path_as_markdown() {
 
     </details>
 
-    ## Assistant · 2026-03-14 09:31 UTC
+    ## Assistant · 09:31 UTC · “green”
 
     All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
     "#);

@@ -134,6 +134,15 @@ fn what_has_no_end_is_not_read_for_ever() {
         let endless = fs::File::open(device).unwrap();
         is_refused(limited(&s, "true", "tree -").stdin(endless).output().unwrap());
     }
+    for line in [
+        "append ./two-branches.jsonl --input /dev/zero",
+        "compact ./two-branches.jsonl --summary-file /dev/zero",
+        "redact ./two-branches.jsonl --check --secret-file /dev/zero",
+    ] {
+        let output = limited(&s, "true", line).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}: {output:?}");
+        assert!(text(&output.stderr).contains("more than 1 GiB"), "{line}: {output:?}");
+    }
     assert!(Command::new("mkfifo").arg(s.path("fifo")).status().unwrap().success());
     let tree = |zone: &str| {
         let output =

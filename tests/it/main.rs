@@ -30,6 +30,7 @@ mod external;
 mod hook;
 mod names;
 mod references;
+mod renderer;
 
 mod errors;
 mod every;

@@ -1,4 +1,4 @@
-//! Signals while a summarizer or hook runs: it is ended with pisess.
+//! Signals while a summarizer, hook or renderer runs: it is ended with pisess.
 
 use crate::sandbox::Sandbox;
 use rustix::process::{Pid, Signal, kill_process};
@@ -25,17 +25,24 @@ echo a summary
 ";
 
 /// Every way to run a command.
-const RUNS: [&str; 5] = [
+const RUNS: [&str; 6] = [
     "compact ./two-branches.jsonl --first-kept none --summarizer 'sh {}'",
     "summarize ./two-branches.jsonl root --summarizer 'sh {}'",
     "switch ./two-branches.jsonl root --summarizer 'sh {}'",
     "compact ./two-branches.jsonl --first-kept none --summary s --hook 'sh {} >&2'",
     "context ./two-branches.jsonl --hook 'sh {} >&2'",
+    "tree ./custom.jsonl --renderer 'todo=sh {}'",
 ];
+
+/// A session with an entry that a renderer gets.
+const CUSTOM: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-03-14T09:26:45.589Z","cwd":"/"}
+{"type":"custom_message","customType":"todo","content":"x","display":true,"id":"aaaa0001","parentId":null,"timestamp":"2026-03-14T09:26:46.000Z"}
+"#;
 
 fn waiting() -> Sandbox {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.put("waits", WAITS);
+    s.put("custom.jsonl", CUSTOM);
     s
 }
 

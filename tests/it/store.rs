@@ -18,7 +18,7 @@ const TASK: &str = "PISESS_TEST_TASK";
 const SESSION: &str = "PISESS_TEST_SESSION";
 const HEADER: &str = "{\"type\":\"session\",\"version\":3}\n";
 
-/// Each of two loops kills this many processes.
+/// Each of two loops kills this many processes, and a third one of them.
 const KILLS: usize = 510;
 
 fn worker(task: &str, session: &Path) -> Command {
@@ -41,7 +41,16 @@ fn work() {
             }
         }
         "rewrite for ever" => loop {
-            tell(rewrite_next_generation(&session));
+            tell(rewrite_next_generation(&session, None));
+        },
+        "rewrite with backups for ever" => loop {
+            let old = generation(&fs::read_to_string(&session).unwrap());
+            let backup = backup_of(&session, old);
+            // One that a killed process left is not overwritten; the one before is not needed any more.
+            for unneeded in [&backup, &backup_of(&session, old.saturating_sub(2))] {
+                drop(fs::remove_file(unneeded));
+            }
+            tell(rewrite_next_generation(&session, Some(&backup)));
         },
         "append 125" => (0..125).for_each(|turn| drop(append_numbered(&session, turn))),
         "count to 30" => (0..30).for_each(|_| count_one_up(&session)),
@@ -91,7 +100,7 @@ fn append_numbered(session: &Path, turn: usize) -> String {
 }
 
 /// Returns a generation: 3,000 equal lines and a name.
-fn rewrite_next_generation(session: &Path) -> String {
+fn rewrite_next_generation(session: &Path, backup: Option<&Path>) -> String {
     let file = SessionFile::open(session).unwrap();
     let next = generation(&text(&file)) + 1;
     let dialect = if next.is_multiple_of(2) { Dialect::Pi } else { Dialect::OhMyPi };
@@ -101,7 +110,7 @@ fn rewrite_next_generation(session: &Path) -> String {
         out.write_all(HEADER.as_bytes())?;
         (0..3_000).try_for_each(|_| out.write_all(line.as_bytes()))
     };
-    locked.rewrite(None, write).unwrap().done().unwrap();
+    locked.rewrite(backup, write).unwrap().done().unwrap();
     next.to_string()
 }
 
@@ -184,9 +193,38 @@ fn killed_while_rewriting() {
     let left = only_hidden_names_beside(folder.path());
     assert!(left <= 1, "{left} temporary files");
     // The next rewrite removes what the last one left.
-    rewrite_next_generation(&session);
+    rewrite_next_generation(&session, None);
     assert_eq!(only_hidden_names_beside(folder.path()), 0);
     say(&format!("{KILLS} kills, {last} generations"));
+}
+
+/// Rules 2 and 6: wherever it ends, the session and its backups are files of their own, each of them whole.
+#[test]
+fn killed_while_backing_up() {
+    use std::os::unix::fs::MetadataExt;
+    let (folder, session) = bench();
+    let (mut chance, mut before) = (3, 0);
+    for _ in 0..KILLS / 3 {
+        kill_somewhere("rewrite with backups for ever", &session, &mut chance);
+        let last = generation(&fs::read_to_string(&session).unwrap());
+        assert_eq!(fs::metadata(&session).unwrap().nlink(), 1);
+        let is_backup = |name: &String| name.contains(".bak.") && !name.starts_with('.');
+        let backups: Vec<_> = names(&session).into_iter().filter(is_backup).collect();
+        assert!((1..=4).contains(&backups.len()), "{backups:?}");
+        for name in backups {
+            let path = folder.path().join(&name);
+            assert_eq!(fs::metadata(&path).unwrap().nlink(), 1, "{name}");
+            let old = generation(&fs::read_to_string(&path).unwrap());
+            assert_eq!(backup_of(&session, old), path);
+            assert!(old <= last, "{name} beside {last}");
+            before += usize::from(old == last);
+        }
+    }
+    say(&format!("{} kills while backing up, {before} between the backup and the session", KILLS / 3));
+}
+
+fn backup_of(session: &Path, generation: usize) -> PathBuf {
+    session.with_extension(format!("jsonl.bak.{generation}"))
 }
 
 /// The files left by killed processes are hidden and have no name that an agent lists (rules 2 and 5).

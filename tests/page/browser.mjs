@@ -4,24 +4,30 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+// Containers have little shared memory, and Chromium ends without a word once it is used up.
 const FLAGS = [
-  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+  "--headless", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-quic", "--no-first-run",
   "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ];
 
+export const fixtures = join(dirname(fileURLToPath(import.meta.url)), "../../fixtures");
+export const tour = join(fixtures, "tour.jsonl");
 export const folder = mkdtempSync(join(tmpdir(), "pisess-page-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
-export const pisess = (...args) => execFileSync(process.env.PISESS, args, { encoding: "utf8", maxBuffer: 1 << 28, cwd: folder });
+export const pisess = (...args) => execFileSync(process.env.PISESS, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 28, cwd: folder });
 
 /** The rows of a command's JSON lines. */
 export const rows = (...args) => pisess(...args).split("\n").filter(Boolean).map((line) => JSON.parse(line));
+
+/** A user's message with a number for its id; its parent's is -1 where it has none. */
+export const line = (n, up, text) => `{"type":"message","id":"n${n}","parentId":${up < 0 ? null : `"n${up}"`},"timestamp":"2026-03-14T09:26:45.589Z","message":{"role":"user","content":${JSON.stringify(text)}}}`;
 
 /** Writes a session of these lines; its path. */
 export function session(name, lines) {
@@ -38,15 +44,30 @@ export function exported(path, ...args) {
   return to;
 }
 
-export const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: FLAGS });
+let browser = null;
+
+/** Whether the browser went away by itself. */
+export const isGone = () => browser !== null && !browser.isConnected();
+
+/** A browser window of its own; the browser is started where there is none. */
+export async function newContext(options) {
+  if (!browser?.isConnected()) browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: FLAGS });
+  return browser.newContext(options);
+}
+
+export const closeBrowser = () => browser?.close();
 
 /** Opens a page and waits until it knows all of itself. */
 export async function open(path, { width = 1300, height = 900, scheme = "light", hash = "", script = true, bypassCSP = false } = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, timezoneId: "UTC", bypassCSP });
+  const context = await newContext({ viewport: { width, height }, colorScheme: scheme, timezoneId: "UTC", bypassCSP });
   const page = await context.newPage();
   page.complaints = [];
   page.requests = [];
-  await page.addInitScript(() => { window.pwned = (what) => { window.caught = (window.caught ?? []).concat(what); }; });
+  await page.addInitScript(() => {
+    window.pwned = (what) => { window.caught = (window.caught ?? []).concat(what); };
+    // What is copied, for the tests to see.
+    Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { window.copied = text; } } });
+  });
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) page.complaints.push(message.text()); });
   page.on("pageerror", (error) => page.complaints.push(String(error.stack)));
   page.on("dialog", (dialog) => { page.complaints.push(`a dialog: ${dialog.message()}`); dialog.dismiss(); });

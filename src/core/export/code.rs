@@ -21,7 +21,8 @@ pub fn block(text: &str, name: &str, language: Option<&'static Language>, markup
 
 /// Appends the lines of a file from line `first` on.
 pub fn lines(text: &str, first: u64, language: Option<&'static Language>, markup: &mut Markup) {
-    element(Tag::Block, &format!(" {first}"), text, language, markup);
+    let name = language.map_or("", Language::name);
+    element(Tag::Block, &format!("{name} {first}"), text, language, markup);
 }
 
 fn element(tag: Tag, value: &str, text: &str, language: Option<&'static Language>, markup: &mut Markup) {

@@ -1,14 +1,22 @@
 //! The path as Markdown that reads well on a forge: tools and thinking folded, code in fences.
 //!
 //! It is written anew from markup, with every character of the session escaped that could mean
-//! something, and with fences longer than what they hold. So no content can end the block it stands in.
+//! something, and with fences longer than what they hold. So no content can end the block that it is in.
+//!
+//! A heading is written where the speaker changes: tools work within the turn of the model that called
+//! them. Settings need none, and labels are part of the heading of their entry.
 
 use super::article::article;
-use super::html::Html;
-use super::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, Tag, VALUE, WORD, WORD_END, visible};
-use super::paper::{Edits, heading};
+use super::markup::visible;
+use super::paper::{Edits, name_of, time_of};
 use super::source::{Contents, Source};
+use crate::core::entry::{EntryIx, Kind};
+use crate::core::labels::Labels;
+use escape::escaped;
 use std::io::{self, Write};
+
+mod escape;
+mod writer;
 
 /// Writes the path to the leaf.
 ///
@@ -18,25 +26,28 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
     let source = Source::new(contents);
     let path = contents.session.path(contents.leaf);
     let edits = Edits::of(&source, &path)?;
-    writeln!(out, "# {}", escaped(&visible(title), true))?;
+    let labels = Labels::new(contents.session);
     let on_path = crate::core::tree::active(contents.session, contents.leaf);
-    let mut model = None;
+    let is_here = |number: &str| {
+        let entry = number.parse().ok().and_then(|number: usize| contents.entries.get(number));
+        entry.is_some_and(|ix| on_path[ix.at()])
+    };
+    writeln!(out, "# {}", line(title))?;
+    let mut headings = Headings::default();
     for &ix in &path {
-        let article = article(&source, ix)?;
-        let text = markdown(article.markup.as_str(), &|number| {
-            let entry = number.parse().ok().and_then(|number: usize| contents.entries.get(number));
-            entry.is_some_and(|ix| on_path[ix.at()])
-        });
-        // A model that only called a tool says nothing that the tool does not.
-        if text.is_empty() && edits.note(ix).is_none() {
+        // What it says is in the heading of the entry that it labels.
+        if contents.session.entry(ix).kind == Kind::Label {
             continue;
         }
-        write!(out, "\n## {}\n", escaped(&visible(&heading(&source, ix)), true))?;
-        let changed = article.model.clone().filter(|name| model.as_ref() != Some(name));
-        if let Some(name) = changed {
-            write!(out, "\n*{}*\n", escaped(&visible(&source.scrubbed(&name)), true))?;
-            model = Some(name);
+        let article = article(&source, ix)?;
+        let text = writer::markdown(article.markup.as_str(), &is_here);
+        let label = labels.name(ix).map(|label| source.scrubbed(&label.to_string_lossy()).into_owned());
+        // A model that only called a tool says nothing that the tool does not.
+        if text.is_empty() && edits.note(ix).is_none() && label.is_none() {
+            continue;
         }
+        let model = article.model.as_deref().map(|model| source.scrubbed(model).into_owned());
+        headings.write(&source, ix, label.as_deref(), model, out)?;
         if let Some(note) = edits.note(ix) {
             write!(out, "\n*{note}*\n")?;
         }
@@ -45,485 +56,76 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
     Ok(())
 }
 
-/// Markup as Markdown; `is_here` says whether the entry with a number is in the document, too.
-fn markdown(markup: &str, is_here: &dyn Fn(&str) -> bool) -> String {
-    let mut writer = Writer::new(is_here);
-    let mut rest = markup;
-    while let Some(at) = rest.find([OPEN, OPEN_WITH, CLOSE, SECTION, SECTION_END, WORD, WORD_END]) {
-        writer.text(&rest[..at]);
-        let mark = rest.as_bytes()[at] as char;
-        rest = &rest[at + 1..];
-        let mut code = || {
-            let mut chars = rest.chars();
-            let code = chars.next().unwrap_or('\0');
-            rest = chars.as_str();
-            code
-        };
-        match mark {
-            OPEN => {
-                let tag = Tag::of(code());
-                writer.open(tag, "");
-            }
-            OPEN_WITH => {
-                let tag = Tag::of(code());
-                let (value, behind) = rest.split_once(VALUE).unwrap_or((rest, ""));
-                rest = behind;
-                writer.open(tag, value);
-            }
-            CLOSE => writer.close(),
-            WORD => {
-                code();
-            }
-            _ => {}
-        }
-    }
-    writer.text(rest);
-    writer.finish()
+/// Text of a session in a line of its own.
+fn line(text: &str) -> String {
+    escaped(&visible(text).replace('\n', " "), true)
 }
 
-struct Writer<'a> {
-    out: String,
-    open: Vec<(Option<Tag>, String)>,
-    /// What stands before each line: of quotes and lists.
-    prefix: Vec<String>,
-    /// Text that is collected: code, summaries, addresses.
-    held: Option<String>,
-    /// What is left out, by how many elements are open in it.
-    skipped: usize,
-    /// Whether a block has ended, and the next begins behind a blank line.
-    ended: bool,
-    starts_line: bool,
-    numbers: Vec<u64>,
-    cells: usize,
-    is_here: &'a dyn Fn(&str) -> bool,
+/// Who has spoken last, on which day, by which model.
+#[derive(Default)]
+struct Headings {
+    voice: Voice,
+    day: String,
+    model: Option<String>,
 }
 
-impl<'a> Writer<'a> {
-    fn new(is_here: &'a dyn Fn(&str) -> bool) -> Self {
-        Writer {
-            out: String::new(),
-            open: Vec::new(),
-            prefix: Vec::new(),
-            held: None,
-            skipped: 0,
-            ended: true,
-            starts_line: true,
-            numbers: Vec::new(),
-            cells: 0,
-            is_here,
+impl Headings {
+    /// Writes the heading of an entry, if it needs one.
+    fn write(
+        &mut self,
+        source: &Source,
+        ix: EntryIx,
+        label: Option<&str>,
+        model: Option<String>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let voice = Voice::of(super::index::letter(source.session.entry(ix)));
+        let goes_on = voice == Voice::None || voice != Voice::Other && voice == self.voice;
+        if voice != Voice::None {
+            self.voice = voice;
         }
+        if !goes_on || label.is_some() {
+            let mut parts = vec![name_of(source, ix)];
+            parts.extend(self.time(source, ix));
+            parts.extend(label.map(|label| format!("“{label}”")));
+            write!(out, "\n## {}\n", line(&parts.join(" · ")))?;
+        }
+        if let Some(model) = model.filter(|model| self.model.as_ref() != Some(model)) {
+            write!(out, "\n*{}*\n", line(&model))?;
+            self.model = Some(model);
+        }
+        Ok(())
     }
 
-    /// Begins a block: behind a blank line, except for the first in an item.
-    fn block(&mut self) {
-        if !self.ended && !self.starts_line {
-            self.line();
-        }
-        if self.ended {
-            self.blank();
-        }
-        self.ended = false;
-    }
-
-    fn line(&mut self) {
-        self.out.push('\n');
-        self.out += &self.prefix.concat();
-        self.starts_line = true;
-    }
-
-    fn blank(&mut self) {
-        if !self.out.is_empty() && !self.out.ends_with('\n') {
-            self.out.truncate(self.out.trim_end_matches(' ').len());
-            self.out.push('\n');
-        }
-        self.out += self.prefix.concat().trim_end_matches(' ');
-        self.line();
-    }
-
-    fn text(&mut self, text: &str) {
-        if self.skipped > 0 || text.is_empty() {
-            return;
-        }
-        if let Some(held) = &mut self.held {
-            *held += text;
-            return;
-        }
-        let in_table = self.open.iter().any(|(tag, _)| matches!(tag, Some(Tag::Cell | Tag::HeadCell)));
-        for (at, line) in text.split('\n').enumerate() {
-            match at {
-                0 => {}
-                _ if in_table => self.out.push(' '),
-                _ => self.line(),
-            }
-            let line = escaped(line, self.starts_line);
-            self.out += if self.starts_line { line.trim_start() } else { &line };
-            self.starts_line &= line.trim().is_empty();
-        }
-    }
-
-    fn put(&mut self, markdown: &str) {
-        self.out += markdown;
-        self.starts_line = false;
-    }
-
-    fn open(&mut self, tag: Option<Tag>, value: &str) {
-        if self.skipped > 0 || tag == Some(Tag::Call) && (self.is_here)(value) {
-            self.skipped += 1;
-            return;
-        }
-        self.open.push((tag, value.to_owned()));
-        let Some(tag) = tag else { return };
-        if let Some(held) = &mut self.held {
-            // Within a head line: the name and what it works on are told apart.
-            match tag {
-                Tag::Name | Tag::Subject | Tag::Mark | Tag::BadMark if !held.is_empty() => {
-                    held.push_str("  ")
-                }
-                _ => {}
-            }
-            return;
-        }
-        match tag {
-            Tag::Paragraph => self.block(),
-            Tag::Heading1 | Tag::Heading2 | Tag::Heading3 => {
-                self.block();
-                self.put(
-                    ["### ", "#### ", "##### "]
-                        [usize::from(tag == Tag::Heading2) + 2 * usize::from(tag == Tag::Heading3)],
-                );
-            }
-            Tag::List => self.block(),
-            Tag::Numbers => {
-                self.block();
-                self.numbers.push(value.parse().unwrap_or(1));
-            }
-            Tag::Item => self.item(),
-            Tag::Task => self.put(if value == "x" { "[x] " } else { "[ ] " }),
-            Tag::Quote | Tag::Alert => {
-                self.block();
-                self.put("> ");
-                self.prefix.push("> ".to_owned());
-                self.starts_line = true;
-            }
-            Tag::Rule => {
-                self.block();
-                self.put("---");
-            }
-            Tag::Break => {
-                self.put("\\");
-                self.line();
-            }
-            Tag::Emphasis => self.put("*"),
-            Tag::Strong => self.put("**"),
-            Tag::Struck => self.put("~~"),
-            Tag::Link if !value.is_empty() => self.put("["),
-            Tag::Table => self.block(),
-            Tag::Row => {
-                if !self.starts_line {
-                    self.line();
-                }
-                self.cells = 0;
-                self.put("|");
-            }
-            Tag::Cell | Tag::HeadCell => {
-                self.cells += 1;
-                self.put(" ");
-            }
-            Tag::Block
-            | Tag::Output
-            | Tag::Diff
-            | Tag::Code
-            | Tag::Entry
-            | Tag::Summary
-            | Tag::ToolHead
-            | Tag::Call => {
-                self.held = Some(String::new());
-            }
-            Tag::Note => {
-                self.block();
-                self.put("*");
-            }
-            Tag::Image => {
-                self.block();
-                self.put(&format!(
-                    "*(image: {})*",
-                    escaped(value.split(' ').next().unwrap_or_default(), false)
-                ));
-            }
-            _ => {}
-        }
-    }
-
-    fn item(&mut self) {
-        if !self.starts_line {
-            self.line();
-        }
-        let is_numbered = self.open.iter().rev().find_map(|(tag, _)| match tag {
-            Some(Tag::List) => Some(false),
-            Some(Tag::Numbers) => Some(true),
-            _ => None,
-        });
-        let marker = match self.numbers.last_mut().filter(|_| is_numbered == Some(true)) {
-            Some(number) => {
-                *number += 1;
-                format!("{}. ", *number - 1)
-            }
-            None => "- ".to_owned(),
-        };
-        self.prefix.push(" ".repeat(marker.len()));
-        self.put(&marker);
-        (self.ended, self.starts_line) = (false, true);
-    }
-
-    fn close(&mut self) {
-        if self.skipped > 0 {
-            self.skipped -= 1;
-            return;
-        }
-        let Some((Some(tag), value)) = self.open.pop() else { return };
-        if let Some(held) = &mut self.held {
-            if let Some((_, close)) = in_head(tag) {
-                *held += close;
-            }
-            return self.close_held(tag, &value);
-        }
-        match tag {
-            Tag::Emphasis => self.put("*"),
-            Tag::Strong => self.put("**"),
-            Tag::Struck => self.put("~~"),
-            Tag::Note => {
-                self.put("*");
-                self.ended = true;
-            }
-            Tag::Link if !value.is_empty() => {
-                let address = value.replace('\\', "%5C").replace('<', "%3C").replace('>', "%3E");
-                self.put(&format!("](<{address}>)"));
-            }
-            Tag::Cell | Tag::HeadCell => self.put(" |"),
-            Tag::Row if self.is_head_row() => {
-                self.line();
-                self.put(&format!("|{}", " --- |".repeat(self.cells)));
-            }
-            Tag::Quote | Tag::Alert | Tag::Item => {
-                self.prefix.pop();
-                self.ended = tag != Tag::Item;
-            }
-            Tag::Numbers => {
-                self.numbers.pop();
-                self.ended = true;
-            }
-            Tag::Fold | Tag::Tool => {
-                self.ended = true;
-                self.block();
-                self.put("</details>");
-                self.ended = true;
-            }
-            Tag::Paragraph
-            | Tag::Heading1
-            | Tag::Heading2
-            | Tag::Heading3
-            | Tag::List
-            | Tag::Table
-            | Tag::Rule
-            | Tag::Image => {
-                self.ended = true;
-            }
-            _ => {}
-        }
-    }
-
-    /// Whether the row that has just ended is the first of its table.
-    fn is_head_row(&self) -> bool {
-        let row = self.out.rsplit('\n').nth(1).unwrap_or_default();
-        !row.trim_start_matches(['>', ' ']).starts_with('|')
-    }
-
-    /// Writes what was collected, once the element that wanted it ends.
-    fn close_held(&mut self, tag: Tag, value: &str) {
-        let wants = [
-            Tag::Block,
-            Tag::Output,
-            Tag::Diff,
-            Tag::Code,
-            Tag::Entry,
-            Tag::Summary,
-            Tag::ToolHead,
-            Tag::Call,
-        ];
-        if !wants.contains(&tag) {
-            return;
-        }
-        let held = self.held.take().unwrap_or_default();
-        match tag {
-            Tag::Block | Tag::Output | Tag::Diff => {
-                let language =
-                    if tag == Tag::Diff { "diff" } else { value.split(' ').next().unwrap_or_default() };
-                self.fence(&held, language);
-            }
-            Tag::Code | Tag::Entry => self.put(&code(&held)),
-            Tag::Call => {
-                self.block();
-                self.put(&code(&held.replace(|c: char| c < ' ', "")));
-                self.ended = true;
-            }
-            _ => {
-                self.ended = true;
-                self.block();
-                let mut head = {
-                    let mut html = Html::default();
-                    html.push_escaped(&held.replace('\n', " "));
-                    html.to_string()
-                };
-                for (mark, element) in HEAD {
-                    head = head.replace(mark, element);
-                }
-                self.put(&format!("<details><summary>{head}</summary>"));
-                self.ended = true;
-            }
-        }
-    }
-
-    /// A fence that is longer than any in the text.
-    fn fence(&mut self, text: &str, language: &str) {
-        let fence = "`".repeat(longest_run(text).max(2) + 1);
-        let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '-' | '_' | '.');
-        let language = Some(language).filter(|language| language.chars().all(known)).unwrap_or_default();
-        self.ended = true;
-        self.block();
-        self.put(&format!("{fence}{language}"));
-        for line in text.split('\n') {
-            self.line();
-            self.put(line);
-        }
-        self.line();
-        self.put(&fence);
-        self.ended = true;
-    }
-
-    fn finish(mut self) -> String {
-        self.out.truncate(self.out.trim_end().len());
-        if !self.out.is_empty() {
-            self.out.push('\n');
-        }
-        self.out
+    /// The time of an entry in UTC, with its date where that changes.
+    fn time(&mut self, source: &Source, ix: EntryIx) -> Option<String> {
+        let (day, time) = time_of(source, ix)?;
+        let shown = if self.day == day { format!("{time} UTC") } else { format!("{day} {time} UTC") };
+        self.day = day;
+        Some(shown)
     }
 }
 
-/// What stands in a head line before and behind an element, until it is written.
-fn in_head(tag: Tag) -> Option<(&'static str, &'static str)> {
-    match tag {
-        Tag::Name | Tag::BadMark => Some(("\x11", "\x12")),
-        Tag::Subject => Some(("\x13", "\x14")),
-        Tag::Mark => Some(("(", ")")),
-        _ => None,
-    }
+/// Whose turn an entry belongs to.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Voice {
+    /// Nobody's: a setting.
+    #[default]
+    None,
+    User,
+    /// The model's, with the tools that it called.
+    Assistant,
+    /// A turn of its own.
+    Other,
 }
 
-/// What it becomes.
-const HEAD: [(&str, &str); 4] = [("\x11", "<b>"), ("\x12", "</b>"), ("\x13", "<code>"), ("\x14", "</code>")];
-
-/// Code within a line.
-fn code(text: &str) -> String {
-    let text = text.replace('\n', " ");
-    let fence = "`".repeat(longest_run(&text) + 1);
-    // A space on both sides is taken off again; without one a backtick at an end would lengthen the fence.
-    let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) { " " } else { "" };
-    match text.trim().is_empty() {
-        true => String::new(),
-        false => format!("{fence}{pad}{text}{pad}{fence}"),
-    }
-}
-
-fn longest_run(text: &str) -> usize {
-    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
-}
-
-/// Text without a character that means something in Markdown, or on a forge.
-fn escaped(text: &str, starts_line: bool) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
-    let mut before = if starts_line { '\n' } else { ' ' };
-    let mut rest = text.chars().peekable();
-    let mut only_digits = starts_line;
-    while let Some(c) = rest.next() {
-        let after = rest.peek().copied().unwrap_or(' ');
-        let at_start = out.trim().is_empty() && starts_line;
-        let acts = match c {
-            '\\' | '`' | '*' | '[' | ']' | '<' | '~' | '|' | '$' => true,
-            '_' => !(before.is_alphanumeric() && after.is_alphanumeric()),
-            '&' => after.is_ascii_alphanumeric() || after == '#',
-            '#' | '+' | '-' | '=' | '>' | ':' => at_start,
-            '.' | ')' => only_digits && !out.is_empty(),
-            '!' => after == '[',
-            _ => false,
-        };
-        only_digits &= c.is_ascii_digit();
-        if acts {
-            out.push('\\');
+impl Voice {
+    fn of(letter: char) -> Voice {
+        match letter {
+            'u' => Voice::User,
+            'a' | 't' => Voice::Assistant,
+            'n' => Voice::None,
+            _ => Voice::Other,
         }
-        out.push(if c == '\t' { ' ' } else { c });
-        before = c;
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::core::export::markdown::{self, Breaks};
-    use crate::core::export::markup::Markup;
-    use pulldown_cmark::{Event, Parser};
-
-    fn again(text: &str) -> String {
-        let mut markup = Markup::new();
-        markdown::push(text, Breaks::Soft, &mut markup);
-        super::markdown(markup.as_str(), &|_| false)
-    }
-
-    fn shape(text: &str) -> String {
-        let mut markup = Markup::new();
-        markdown::push(text, Breaks::Soft, &mut markup);
-        markup.finish()
-    }
-
-    #[test]
-    fn markdown_comes_back_as_it_means() {
-        let texts = [
-            "### One\n\nTwo *three* **four** `five` ~~six~~ [seven](https://a.b/c)\n\n- a\n- b\n  - c\n\n1. x\n2. y\n\n> quoted\n> more\n\n```rust\nfn f() {}\n```\n",
-            "a * b _ c \\* [x] <b>html</b> &amp; 1. not a list\n\n\\# no heading\n",
-            "| a | b |\n| --- | --- |\n| 1 \\| 2 | `3` |\n\nend",
-            "- one\n\n  two\n\n  ```\n  code ``` here\n  ```\n- three",
-            "3. three\n4. four\n\n---\n\nhard\\\nbreak",
-            "- [x] done\n- [ ] not",
-        ];
-        for text in texts {
-            let found = again(text);
-            assert_eq!(shape(&found), shape(text), "{text}\n---\n{found}");
-        }
-    }
-
-    #[test]
-    fn no_content_ends_the_block_it_stands_in() {
-        let hostile = "```\n</details>\n# out\n````\n<script>x</script>\n\n| a |\n[l]: http://x\n---\n* * *";
-        let mut markup = Markup::new();
-        markup.element(Tag::Fold, |m| {
-            m.words(Tag::Summary, hostile);
-            m.section(|m| {
-                crate::core::export::code::output(hostile, m);
-                m.words(Tag::Paragraph, hostile);
-            });
-        });
-        let found = super::markdown(markup.as_str(), &|_| false);
-        let mut html = String::new();
-        let mut headings = 0;
-        for event in Parser::new_ext(&found, markdown::options()) {
-            match event {
-                Event::Html(text) | Event::InlineHtml(text) => html += &text,
-                Event::Start(pulldown_cmark::Tag::Heading { .. }) => headings += 1,
-                _ => {}
-            }
-        }
-        assert_eq!(headings, 0, "{found}");
-        assert_eq!(html.matches("</details>").count(), 1, "{html}");
-        assert!(!html.contains("<script"), "{html}");
     }
 }

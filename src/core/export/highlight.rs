@@ -203,6 +203,11 @@ impl Language {
         LANGUAGES.iter().find(|language| language.names.contains(&name.as_str()))
     }
 
+    /// Returns the name by which a fence calls it.
+    pub fn name(&self) -> &'static str {
+        self.names.first().copied().unwrap_or_default()
+    }
+
     /// The language of a file.
     pub fn of_path(path: &str) -> Option<&'static Language> {
         let file = path.rsplit(['/', '\\']).next().unwrap_or(path);

@@ -10,6 +10,7 @@ use crate::core::dialect::Dialect;
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::core::json::write::{Object, array};
 use crate::core::json::{js, string};
+use crate::core::ops::rows::Row;
 use crate::core::ops::tree::{Filter, passes};
 use crate::core::text::Text;
 use crate::core::tree::Tree;
@@ -18,8 +19,15 @@ use std::collections::HashMap;
 /// The modes of the tree's filter, in the order of their bits.
 const FILTERS: [Filter; 4] = [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly];
 
-/// The bit of an entry that the agents hide in every mode unless it is the leaf.
-const SILENT: u8 = 16;
+/// The bits of an entry, behind those of the filters: one that the agents hide in every mode unless it is
+/// the leaf, one that failed, one that the user stopped.
+const FLAGS: [(u32, Flags); 3] = [(16, Flags::SILENT), (32, Flags::FAILED), (64, Flags::ABORTED)];
+
+/// The bit of an entry that is not part of the conversation.
+const NOTE: u32 = 128;
+
+/// What an entry's bits are added to.
+const FIRST: u32 = 48;
 
 /// What is in the page before the entries.
 pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
@@ -32,8 +40,10 @@ pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
         .map(|&ix| {
             let bits = FILTERS.iter().enumerate();
             let passing = bits.filter(|&(_, &filter)| passes(session, &labels, Some(ix), filter, ix));
-            let silent = if session.entry(ix).flags.has(Flags::SILENT) { SILENT } else { 0 };
-            char::from(b'0' + (passing.map(|(bit, _)| 1 << bit).sum::<u8>() | silent))
+            let flags = FLAGS.iter().filter(|(_, flag)| session.entry(ix).flags.has(*flag));
+            let note = if session.entry(ix).kind.is_note() { NOTE } else { 0 };
+            let bits = passing.map(|(bit, _)| 1 << bit).sum::<u32>() + flags.map(|(bit, _)| bit).sum::<u32>();
+            char::from_u32(FIRST + bits + note).unwrap_or_default()
         })
         .collect();
     let up = entries.iter().enumerate().map(|(number, &ix)| {
@@ -166,7 +176,6 @@ pub struct Late {
     model: Vec<String>,
     cost: Vec<String>,
     tokens: Vec<String>,
-    failed: Vec<String>,
     lines: Vec<String>,
     edits: Vec<Vec<u8>>,
 }
@@ -177,7 +186,6 @@ pub struct Facts {
     model: Option<String>,
     cost: f64,
     tokens: f64,
-    failed: bool,
     lines: u32,
     /// The entry that this one edits, and whether it omits it.
     edits: Option<(u32, bool)>,
@@ -190,7 +198,6 @@ impl Facts {
             model: article.model.clone(),
             cost: article.cost,
             tokens: article.tokens,
-            failed: article.failed,
             lines: super::height::lines(article.markup.as_str()),
             edits: article.edits,
         }
@@ -213,9 +220,6 @@ impl Late {
         self.cost.push(js::number((facts.cost * 1e6).round() / 1e6));
         self.tokens.push(js::number(facts.tokens));
         self.lines.push(facts.lines.to_string());
-        if facts.failed {
-            self.failed.push(number.to_string());
-        }
         if let Some((target, omits)) = facts.edits {
             let edit = [number.to_string(), target.to_string(), u8::from(omits).to_string()];
             self.edits.push(array(edit));
@@ -230,18 +234,37 @@ impl Late {
             .json("model", &array(self.model))
             .json("cost", &array(self.cost))
             .json("tokens", &array(self.tokens))
-            .json("failed", &array(self.failed))
             .json("lines", &array(self.lines))
             .json("edits", &array(self.edits))
             .finish()
     }
 }
 
-/// The row of an entry in the tree, as long as a side bar is wide.
-pub fn row(contents: &Contents, text: &Text) -> String {
-    let text = text.to_string_lossy();
+/// Characters of a body in a row: as many as a side bar is wide.
+const BODY: usize = 160;
+
+/// Returns the row of an entry in the tree: its role and its body, with a tab between them. Where a path
+/// is in the body, further tabs are around its folder, so that a narrow row keeps the file's name.
+pub fn row(contents: &Contents, row: &Row) -> String {
+    let role = contents.scrubbed(&row.role.to_string_lossy()).into_owned();
+    let text = row.body.to_string_lossy();
+    let body = contents.scrubbed(&text);
+    let path = body.get(row.path.clone()).filter(|path| body == text && !path.is_empty());
+    let mut parts = vec![role.as_str()];
+    match path {
+        Some(path) => {
+            let name = path.trim_end_matches('/').rfind('/').map_or(0, |at| at + 1);
+            let name = row.path.start + name;
+            parts.extend([&body[..row.path.start], &body[row.path.start..name], &body[name..]]);
+        }
+        None => parts.push(&body),
+    }
     let mut markup = super::markup::Markup::new();
-    markup.text(&contents.scrubbed(&cut(&text, 160)).replace(['\n', '\t', '\r'], " "));
+    for (at, part) in parts.into_iter().enumerate() {
+        // A tab of the session is a space.
+        markup.text(if at == 0 { "" } else { "\t" });
+        markup.text(&cut(part, BODY).replace(['\n', '\t', '\r'], " "));
+    }
     markup.finish()
 }
 

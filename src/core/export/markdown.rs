@@ -58,6 +58,35 @@ pub fn push(text: &str, breaks: Breaks, markup: &mut Markup) {
     });
 }
 
+/// Bytes of a text that one line is made from.
+const LINE: usize = 4 * 1024;
+
+/// Returns a text on one line, without its marks, for rows.
+pub fn one_line(text: &str) -> String {
+    let end = (0..=LINE.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let mut line = String::new();
+    for event in Parser::new_ext(&text[..end], options()) {
+        match event {
+            Event::Text(text)
+            | Event::Code(text)
+            | Event::Html(text)
+            | Event::InlineHtml(text)
+            | Event::InlineMath(text)
+            | Event::DisplayMath(text) => line.push_str(&text),
+            Event::TaskListMarker(done) => line.push_str(if done { "[x] " } else { "[ ] " }),
+            Event::FootnoteReference(name) => line.push_str(&format!("[^{name}]")),
+            Event::SoftBreak | Event::HardBreak | Event::Rule => line.push(' '),
+            Event::End(end) if !is_inline(end) => line.push(' '),
+            Event::Start(_) | Event::End(_) => {}
+        }
+    }
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn is_inline(end: TagEnd) -> bool {
+    matches!(end, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image)
+}
+
 struct Writer<'a, 'm> {
     markup: &'m mut Markup,
     source: &'a str,
@@ -184,5 +213,20 @@ fn heading(level: HeadingLevel) -> Tag {
         HeadingLevel::H1 => Tag::Heading1,
         HeadingLevel::H2 => Tag::Heading2,
         _ => Tag::Heading3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_has_no_marks() {
+        let text =
+            "# Plan\n\nTwo **of** `three`\nare [done](https://a.b):\n\n- [x] one\n- [ ] two\n\n<b>raw</b>\n";
+        assert_eq!(one_line(text), "Plan Two of three are done: [x] one [ ] two <b>raw</b>");
+        let long = "é".repeat(LINE);
+        assert_eq!(one_line(&long).chars().count(), LINE / 2);
+        assert_eq!(one_line(""), "");
     }
 }

@@ -15,7 +15,7 @@ pub mod markup;
 mod ansi;
 mod code;
 mod highlight;
-mod markdown;
+pub mod markdown;
 
 pub mod source;
 

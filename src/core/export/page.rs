@@ -14,6 +14,7 @@ use super::html::Html;
 use super::index::{self, Facts, Late};
 use super::source::{Contents, Source};
 use crate::core::ops::tree::rows;
+use crate::core::workers::in_order;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
@@ -21,8 +22,6 @@ use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes of the session that go into a piece.
 const PIECE: u64 = 768 * 1024;
@@ -32,9 +31,6 @@ const MOST: usize = 1024;
 
 /// Rows that go into a piece.
 const ROWS: usize = 4096;
-
-/// Pieces that are made before they are written, for each worker.
-const AHEAD: usize = 6;
 
 /// Between the entries of a piece.
 const BETWEEN: char = '\x1e';
@@ -48,6 +44,7 @@ const SCRIPT: &str = concat!(
     include_str!("page/build.js"),
     include_str!("page/tree.js"),
     include_str!("page/path.js"),
+    include_str!("page/article.js"),
     include_str!("page/search.js"),
     include_str!("page/page.js"),
     "})();\n"
@@ -117,57 +114,28 @@ fn piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> 
 fn row_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     let drawing = rows(contents.session, contents.leaf);
     for (at, entries) in contents.entries.chunks(ROWS).enumerate() {
-        let rows: Vec<String> = entries.iter().map(|&ix| index::row(contents, &drawing.text(ix))).collect();
+        let rows: Vec<String> = entries.iter().map(|&ix| index::row(contents, &drawing.row(ix))).collect();
         piece(&format!("class=\"rows\" data-n=\"{}\"", at * ROWS), rows.join("\n").as_bytes(), out)?;
     }
     Ok(())
 }
 
-/// Pieces in file order, made by several workers, a few at a time.
+/// Writes pieces in file order, made by several workers.
 fn entry_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<Late> {
     let batches = index::batches(contents, PIECE, MOST);
-    let workers = workers.clamp(1, batches.len().max(1));
-    let sources: Vec<Mutex<Source>> = (0..workers).map(|_| Mutex::new(Source::new(contents))).collect();
     let mut late = Late::default();
-    for round in batches.chunks(workers * AHEAD) {
-        for made in together(&sources, round) {
-            let (bytes, facts) = made?;
-            out.write_all(&bytes)?;
-            facts.into_iter().for_each(|facts| late.push(facts));
-        }
-    }
+    let make = |range| entries_piece(&Source::new(contents), range);
+    in_order(batches, workers, make, |made| {
+        let (bytes, facts) = made?;
+        out.write_all(&bytes)?;
+        facts.into_iter().for_each(|facts| late.push(facts));
+        Ok::<(), io::Error>(())
+    })?;
     Ok(late)
 }
 
-type Made = io::Result<(Vec<u8>, Vec<Facts>)>;
-
-fn together(sources: &[Mutex<Source>], round: &[Range<usize>]) -> Vec<Made> {
-    let next = AtomicUsize::new(0);
-    let made: Vec<Mutex<Option<Made>>> = round.iter().map(|_| Mutex::new(None)).collect();
-    let work = |source: &Mutex<Source>| {
-        // Each worker has a source of its own; none is ever waited for.
-        let source = source.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(range) = round.get(at) else { return };
-            let done = entries_piece(&source, range.clone());
-            *made[at].lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(done);
-        }
-    };
-    std::thread::scope(|scope| {
-        for source in &sources[1..] {
-            scope.spawn(|| work(source));
-        }
-        work(&sources[0]);
-    });
-    let missing = || Err(io::Error::other("a piece of the page was not made"));
-    let taken =
-        made.into_iter().map(|made| made.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
-    taken.map(|made| made.unwrap_or_else(missing)).collect()
-}
-
 /// A piece with the entries of a range, and the images in it.
-fn entries_piece(source: &Source, range: Range<usize>) -> Made {
+fn entries_piece(source: &Source, range: Range<usize>) -> io::Result<(Vec<u8>, Vec<Facts>)> {
     let (mut text, mut images, mut facts) = (String::new(), Vec::new(), Vec::with_capacity(range.len()));
     for number in range.clone() {
         let mut article = article(source, source.entries[number])?;

@@ -80,9 +80,17 @@ impl Around for Paper<'_> {
 }
 
 /// Who speaks, and when, in UTC: a document has no zone of its own.
-pub(super) fn heading(source: &Source, ix: EntryIx) -> String {
-    let entry = source.session.entry(ix);
-    let who = match super::index::letter(entry) {
+fn heading(source: &Source, ix: EntryIx) -> String {
+    let who = name_of(source, ix);
+    match time_of(source, ix) {
+        Some((day, time)) => format!("{who} · {day} {time} UTC"),
+        None => who,
+    }
+}
+
+/// Returns who speaks.
+pub(super) fn name_of(source: &Source, ix: EntryIx) -> String {
+    let who = match super::index::letter(source.session.entry(ix)) {
         'u' => "User",
         'a' => "Assistant",
         't' => "Tool",
@@ -94,22 +102,20 @@ pub(super) fn heading(source: &Source, ix: EntryIx) -> String {
         'x' => "Custom",
         'l' => "Label",
         'e' => "Edit of the context",
-        _ => "",
-    };
-    let who = match who.is_empty() {
-        false => who.to_owned(),
-        true => {
+        _ => {
             let name = source.session.role_name(ix).unwrap_or_else(|| source.session.kind_name(ix));
-            in_words(&source.scrubbed(&name.to_string_lossy()))
+            return in_words(&source.scrubbed(&name.to_string_lossy()));
         }
     };
-    match entry.time_ms {
-        Entry::NO_TIME => who,
-        time => {
-            let time = iso_string(time);
-            format!("{who} · {} UTC", time.get(..16).unwrap_or(&time).replace('T', " "))
-        }
-    }
+    who.to_owned()
+}
+
+/// Returns the day and the time of an entry, in UTC.
+pub(super) fn time_of(source: &Source, ix: EntryIx) -> Option<(String, String)> {
+    let time = source.session.entry(ix).time_ms;
+    let time = Some(time).filter(|&time| time != Entry::NO_TIME).map(iso_string)?;
+    let (day, clock) = time.split_once('T')?;
+    Some((day.to_owned(), clock.get(..5)?.to_owned()))
 }
 
 /// The name of a type as people read it: `model_change` is a `Model change`.

@@ -79,7 +79,10 @@ fn answered(article: &mut Article, source: &Source, name: &str, arguments: Raw, 
             );
         }
         // What an edit says is what its diff shows.
-        "edit" | "write" if !failed && is_work => article.markup.words(Tag::Note, &cut(text.trim(), 300)),
+        "edit" | "write" if !failed && is_work => {
+            let first = text.trim().lines().next().unwrap_or_default();
+            article.markup.words(Tag::Note, &cut(first, 300));
+        }
         _ => code::output(&text, &mut article.markup),
     }
     for block in others {

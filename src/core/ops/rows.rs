@@ -78,6 +78,11 @@ impl Drawing<'_> {
             return Row { tone, role, ending, body, path };
         }
         let (role, body) = parted(self.text(ix));
+        if let Some(rendered) = self.rendered(ix) {
+            // The row of a custom entry says only its type.
+            let role = if entry.kind == Kind::Custom { body } else { role };
+            return Row { tone, role, ending, body: rendered.borrowed(), path: 0..0 };
+        }
         if entry.flags.has(Flags::SILENT) && body == "(no content)" {
             return Row { tone, role, ending, body: self.called(ix), path: 0..0 };
         }

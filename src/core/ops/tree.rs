@@ -41,6 +41,7 @@ pub struct Drawing<'a> {
     leaf: Position,
     calls: Calls<'a>,
     words: Words,
+    rendered: HashMap<EntryIx, Text<'static>>,
 }
 
 /// Calls by their ids, for the rows of their results.
@@ -60,7 +61,8 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &st
         .collect();
     let places = layout(session, &tree, &is_active, &is_visible);
     let calls = calls(session, &is_active);
-    Drawing { session, labels, places, is_active, is_visible, leaf, calls, words }
+    let rendered = HashMap::new();
+    Drawing { session, labels, places, is_active, is_visible, leaf, calls, words, rendered }
 }
 
 /// Returns the rows without a layout, for callers that list entries in another order.
@@ -77,6 +79,7 @@ pub fn rows<'a>(session: &'a Session, leaf: Position) -> Drawing<'a> {
         leaf,
         calls,
         words: Words::default(),
+        rendered: HashMap::new(),
     }
 }
 
@@ -84,6 +87,16 @@ impl<'a> Drawing<'a> {
     /// Returns the row of an entry, without marks and label.
     pub fn text(&self, ix: EntryIx) -> Text<'a> {
         self.call(ix).map_or_else(|| self.session.row(ix), |call| self.session.text(call.row))
+    }
+
+    /// Replaces the text of the rows of these entries.
+    pub fn set_rendered(&mut self, rendered: HashMap<EntryIx, Text<'static>>) {
+        self.rendered = rendered;
+    }
+
+    /// Returns a renderer's text for an entry, on one line.
+    pub fn rendered(&self, ix: EntryIx) -> Option<&Text<'static>> {
+        self.rendered.get(&ix)
     }
 
     /// Returns the call that a tool result answers.

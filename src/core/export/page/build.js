@@ -40,7 +40,7 @@ function forget(ranges) {
 /** The text of markup, as it is copied and searched. */
 function plain(markup) {
   return markup
-    .replace(/\x01[pl123rhbq]|\x02[oH][^\x03]*\x03/g, "\n")
+    .replace(/\x01[pl123rhbqOINYA]|\x02[oHBFT][^\x03]*\x03/g, "\n")
     .replace(/\x02.[^\x03]*\x03|[\x01\x0e].|[\x04\x05\x06\x0f]/gs, "");
 }
 

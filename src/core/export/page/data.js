@@ -21,7 +21,9 @@ const pause = (ms = 0) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Pieces of one kind, each with the items from a number on. The last ones used are kept. */
 class Pieces {
-  constructor(className, between, most) {
+  /** `whole`: whether all of them are there when the script starts. */
+  constructor(className, between, most, whole) {
+    this.whole = whole;
     this.elements = document.getElementsByClassName(className);
     this.between = between;
     this.most = most;
@@ -42,7 +44,7 @@ class Pieces {
       else high = middle;
     }
     // The file is still being read: the last piece may be only a part of one.
-    if (document.readyState === "loading" && low === this.elements.length) return -1;
+    if (!this.whole && document.readyState === "loading" && low === this.elements.length) return -1;
     return low - 1;
   }
 
@@ -61,6 +63,11 @@ class Pieces {
     while ((at = this.find(n)) < 0) await pause(20);
     await this.load(at);
     return this.peek(n);
+  }
+
+  /** The first piece, if it is there. */
+  async first() {
+    if (this.elements.length) await this.load(0);
   }
 
   /** All items of a piece. */
@@ -84,13 +91,19 @@ class Pieces {
 
 /** The tree, and what is known of each entry by its number. */
 const session = {};
-const rowPieces = new Pieces("rows", "\n", 12);
-const entryPieces = new Pieces("entries", "\x1e", 6);
+const rowPieces = new Pieces("rows", "\n", 12, true);
+const entryPieces = new Pieces("entries", "\x1e", 6, false);
 
 const KINDS = {
   u: "User", a: "Assistant", t: "Tool", b: "Command", s: "Instructions", f: "Files", m: "Message",
   c: "Compaction", r: "Branch summary", x: "Custom", l: "Label", e: "Edit of the context", n: "Setting", o: "Entry",
 };
+
+/** Bits of an entry behind those of the filters (see index.rs). */
+const SILENT = 16, FAILED = 32, ABORTED = 64, NOTE = 128;
+const bitsOf = (n) => session.mask.charCodeAt(n) - 48;
+/** How an entry ended, where not well. */
+const endingOf = (n) => (bitsOf(n) & FAILED ? "failed" : bitsOf(n) & ABORTED ? "aborted" : "");
 
 async function readIndex() {
   Object.assign(session, JSON.parse(await inflate($("index"))));
@@ -105,7 +118,7 @@ async function readIndex() {
   for (let at = 0; at < session.nameOf.length; at += 2) session.name_.set(session.nameOf[at], session.names[session.nameOf[at + 1]]);
   session.numberOf = new Map(session.ids.map((id, n) => [id, n]));
   linkChildren(count);
-  Object.assign(session, { models: [], model: [], cost: [], tokens: [], lines: [], edits: [], failed: new Set() });
+  Object.assign(session, { models: [], model: [], cost: [], tokens: [], lines: [], edits: [] });
 }
 
 /** Children of each entry, in the order of the tree: `kids[first[n]..first[n + 1]]`. */
@@ -123,16 +136,28 @@ function linkChildren(count) {
   for (const [n, ordered] of session.order) kids.set(ordered, first[n]);
   Object.assign(session, { first, kids });
   session.children = (n) => (n < 0 ? session.roots : kids.subarray(first[n], first[n + 1]));
-  // The newest leaf under each entry: parents come first in the walk.
-  const newest = Int32Array.from({ length: count }, (_, n) => n);
-  const hasChild = (n) => first[n + 1] > first[n];
+  linkLeaves(count);
+}
+
+/** The newest leaf under each entry, how many entries there are, and when the last was written. */
+function linkLeaves(count) {
+  const { parent, first, time } = session;
+  const newest = new Int32Array(count), size = new Int32Array(count), last = new Float64Array(count);
+  for (let n = 0; n < count; n++) {
+    newest[n] = first[n + 1] > first[n] ? -1 : n;
+    size[n] = bitsOf(n) & NOTE ? 0 : 1;
+    last[n] = time[n] ?? -Infinity;
+  }
+  // Parents come first in the walk.
   const order = walk(() => false);
-  for (let n = 0; n < count; n++) if (hasChild(n)) newest[n] = -1;
   for (let at = order.length - 1; at >= 0; at--) {
     const n = order[at], up = parent[n];
-    if (up >= 0 && newest[n] > newest[up]) newest[up] = newest[n];
+    if (up < 0) continue;
+    newest[up] = Math.max(newest[up], newest[n]);
+    size[up] += size[n];
+    last[up] = Math.max(last[up], last[n]);
   }
-  session.newest = newest;
+  Object.assign(session, { newest, size, last });
 }
 
 /** All entries: parents before children, of siblings the active first. */
@@ -163,10 +188,14 @@ function pathTo(n) {
   return path.reverse();
 }
 
+/** When all of the file has been read. */
+const wholeFile = new Promise((resolve) => {
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", resolve);
+  else resolve();
+});
+
 /** What is known only once all entries were written. */
 async function readFacts() {
-  while (document.readyState === "loading") await pause(20);
-  const facts = JSON.parse(await inflate($("late")));
-  facts.failed = new Set(facts.failed);
-  Object.assign(session, facts);
+  await wholeFile;
+  return JSON.parse(await inflate($("late")));
 }

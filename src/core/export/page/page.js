@@ -248,21 +248,23 @@ function listen() {
 
 async function main() {
   readPrefs();
+  // All that the first view needs is inflated at the same time.
+  rowPieces.first();
+  const late = readFacts();
+  wholeFile.then(() => entryPieces.first());
   await readIndex();
   readTags();
   listen();
   // Of a small file all is known at once; a large one shows its tree while it is still being read.
   let known = false;
-  const facts = readFacts().then(() => { known = true; });
-  await Promise.race([facts, pause(100)]);
+  const facts = late.then((facts) => { known = true; Object.assign(session, facts); });
+  await Promise.race([Promise.all([facts, rowPieces.first(), wholeFile.then(() => entryPieces.first())]), pause(100)]);
   const early = !known;
   showHead();
   fromAddress();
   showCount(true);
-  performance.mark("tree");
   await facts;
   if (early) readPathAgain();
-  performance.mark("facts");
   document.documentElement.dataset.ready = "yes";
 }
 

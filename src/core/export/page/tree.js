@@ -18,9 +18,9 @@ const tree = {
 /** Whether the filter shows an entry. */
 function passes(n) {
   if (tree.filter === "all") return true;
-  const mask = session.mask.charCodeAt(n) - 48;
-  if (mask & 16 && n !== session.leaf) return false;
-  return (mask >> FILTERS.indexOf(tree.filter) & 1) === 1;
+  const bits = bitsOf(n);
+  if (bits & SILENT && n !== session.leaf) return false;
+  return (bits >> FILTERS.indexOf(tree.filter) & 1) === 1;
 }
 
 /** Lays the tree out anew. */
@@ -79,11 +79,11 @@ function layOut() {
 
 /** Runs of tools become one row, with the number of its last. */
 function foldRuns() {
-  const isTool = (row) => session.kind[row.n] === "t" && !session.label.has(row.n);
+  const isTool = ({ n }) => session.kind[n] === "t" && !session.label.has(n) && !text.edited?.has(n) && n !== session.leaf;
   const rows = [];
   for (let at = 0; at < tree.rows.length; ) {
     let end = at + 1;
-    const follows = (row) => isTool(row) && !row.connector && tree.rows[end - 1].kids === 1;
+    const follows = (row) => isTool(row) && !row.connector && tree.rows[end - 1].kids === 1 && onPath(row.n) === onPath(tree.rows[at].n);
     if (isTool(tree.rows[at])) while (end < tree.rows.length && follows(tree.rows[end])) end++;
     const run = tree.rows.slice(at, end), last = run.at(-1);
     const fold = run.length > 2 && !run.some((row) => tree.unfolded.has(row.n) || row.n === tree.pinned);
@@ -150,7 +150,7 @@ function rowElement(at, missing) {
   if (onPath(n)) element.classList.add("active");
   if (n === text.chosen) element.classList.add("chosen");
   if (n === tree.cursor) element.classList.add("cursor");
-  if (session.failed.has(n)) element.classList.add("failed");
+  if (text.isPast(n)) element.classList.add("past");
   const lead = bars(row);
   if (lead) element.append(make("span", "bars", lead));
   if (folds(row)) {
@@ -160,44 +160,63 @@ function rowElement(at, missing) {
   }
   for (const [className, said] of rowText(row, missing)) {
     const part = make("span", className);
-    if (className === "says") marks(part, said);
-    else part.textContent = said;
+    marks(part, said);
     element.append(part);
   }
   return element;
 }
 
-/** The words of a row: its label, who, and what. */
+/** The parts of a row: its label, who, how it ended, and what it says. */
 function rowText(row, missing) {
-  const { n } = row, kind = session.kind[n], parts = [];
+  const { n } = row, parts = [];
   const label = session.label.get(n);
   if (label) parts.push(["label", label]);
-  const said = (n) => {
-    const row = rowPieces.peek(n);
-    if (row === undefined) missing.add(n);
-    return row ?? "…";
-  };
-  if (row.run) {
-    const names = new Map();
-    for (const n of row.run) {
-      const name = /^\[([^:\]\s]+)/.exec(said(n))?.[1] ?? "tool";
-      names.set(name, (names.get(name) ?? 0) + 1);
-    }
-    const failed = row.run.filter((n) => session.failed.has(n)).length;
-    const counts = [...names].sort((a, b) => b[1] - a[1]).map(([name, count]) => `${count} ${name}`);
-    if (failed) counts.push(`${failed} failed`);
-    return [...parts, ["who", `⋯ ${row.run.length} tools`], ["says", counts.join(", ")]];
+  if (row.run) parts.push(...runText(row.run, missing));
+  else {
+    const [who, ...says] = rowOf(n, missing);
+    parts.push(["who", who]);
+    const ending = endingOf(n), edit = text.edited?.get(n);
+    if (ending) parts.push(["mark bad", ending]);
+    if (edit) parts.push(["mark", edit[1] ? "omitted" : "edited"]);
+    if (says.length > 1) says.forEach((said, at) => { if (said) parts.push([["says", "folder", "file"][at], said]); });
+    else parts.push(["says", says[0] ?? ""]);
   }
-  const raw = readable(said(n));
-  const [, who, rest] = /^\[?([\w -]{1,24}?)\]?: ([^]*?)\]?$/.exec(raw) ?? [null, null, raw];
-  if (who) return [...parts, ["who", who], ["says", rest]];
-  return [...parts, ["says", raw || session.name_.get(n) || KINDS[kind]]];
+  if (row.connector) parts.push(["extent", extentOf(n)]);
+  return parts;
 }
 
-/** Paths as they are seen from the folder of the session. */
-function readable(row) {
-  if (!session.cwd || session.cwd === "/") return row;
-  return row.replace(`cd ${session.cwd} && `, "").replaceAll(`${session.cwd}/`, "");
+/** A row as it was written (see index.rs): its role, and its body in one part or three. */
+function rowOf(n, missing) {
+  const row = rowPieces.peek(n);
+  if (row === undefined) missing.add(n);
+  return row === undefined ? ["…"] : row.split("\t");
+}
+
+function runText(run, missing) {
+  const names = new Map();
+  for (const n of run) {
+    const [name] = rowOf(n, missing);
+    names.set(name, (names.get(name) ?? 0) + 1);
+  }
+  const counts = [...names].map(([name, count]) => `${count} ${name}`);
+  const failed = run.filter((n) => endingOf(n)).length;
+  const parts = [["who", `⋯ ${run.length} tools`], ["says", counts.join(", ")]];
+  if (failed) parts.push(["mark bad", `${failed} failed`]);
+  return parts;
+}
+
+/** How many entries a branch has, and how old the newest is. */
+function extentOf(n) {
+  const size = session.size[n], last = session.last[n];
+  const entries = `${size.toLocaleString("en")} ${size === 1 ? "entry" : "entries"}`;
+  return last === -Infinity ? entries : `${entries}, ${ageOf(last)}`;
+}
+
+const UNITS = [["y", 31557600], ["mo", 2629800], ["w", 604800], ["d", 86400], ["h", 3600], ["min", 60]];
+
+function ageOf(time) {
+  const seconds = (Date.now() - time) / 1000, unit = UNITS.find(([, length]) => seconds >= length);
+  return unit ? `${Math.floor(seconds / unit[1])} ${unit[0]}` : "now";
 }
 
 /** Appends text with the words that are searched for marked. */

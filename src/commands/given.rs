@@ -1,0 +1,50 @@
+//! What a command is given beside the session: entries, a text, secrets.
+
+use super::input::Input;
+use crate::ui::{Failure, Ui, visible};
+use std::io::Read;
+use std::path::Path;
+
+/// The maximum number of bytes. A device such as `/dev/zero` has no end.
+const MOST: u64 = 1 << 30;
+
+/// Returns the bytes of a file, or of standard input for `-`, with the name of their source for messages.
+///
+/// # Errors
+///
+/// Fails if the source cannot be read, has more than 1 GiB, or is standard input which is the session already.
+/// `kind` completes the hint "give the path of …".
+pub fn read(path: &Path, kind: &str, session: &Input, ui: &mut Ui) -> Result<(String, Vec<u8>), Failure> {
+    let mut bytes = Vec::new();
+    let (name, read) = if path == Path::new("-") {
+        if session.is_stream() {
+            return Err(
+                Failure::cannot("standard input is the session already").hint("give one of them by a path")
+            );
+        }
+        ("standard input".to_owned(), ui.stdin().take(MOST + 1).read_to_end(&mut bytes))
+    } else {
+        let file = std::fs::File::open(path);
+        (visible(&path.to_string_lossy()), file.and_then(|file| file.take(MOST + 1).read_to_end(&mut bytes)))
+    };
+    match read {
+        Ok(_) if bytes.len() as u64 > MOST => {
+            Err(Failure::cannot(format_args!("{name}: more than 1 GiB")).hint("does it have an end?"))
+        }
+        Ok(_) => Ok((name, bytes)),
+        Err(error) => {
+            Err(Failure::reading(&name, error)
+                .hint(format!("give the path of {kind}, or - for standard input")))
+        }
+    }
+}
+
+/// Returns a text, without trailing newlines.
+///
+/// # Errors
+///
+/// Fails as [`read`] does.
+pub fn read_text(path: &Path, session: &Input, ui: &mut Ui) -> Result<String, Failure> {
+    let (_, bytes) = read(path, "a text", session, ui)?;
+    Ok(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned())
+}

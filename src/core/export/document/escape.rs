@@ -1,0 +1,46 @@
+//! Text that means nothing but itself in Markdown.
+
+/// Returns code within a line.
+pub fn code(text: &str) -> String {
+    let text = text.replace('\n', " ");
+    let fence = "`".repeat(longest_run(&text) + 1);
+    // A space on both sides is taken off again; without one a backtick at an end would lengthen the fence.
+    let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) { " " } else { "" };
+    match text.trim().is_empty() {
+        true => String::new(),
+        false => format!("{fence}{pad}{text}{pad}{fence}"),
+    }
+}
+
+/// Returns the length of the longest run of backticks.
+pub fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+/// Returns text without a character that means something in Markdown, or on a forge.
+pub fn escaped(text: &str, starts_line: bool) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut before = if starts_line { '\n' } else { ' ' };
+    let mut rest = text.chars().peekable();
+    let mut only_digits = starts_line;
+    while let Some(c) = rest.next() {
+        let after = rest.peek().copied().unwrap_or(' ');
+        let at_start = out.trim().is_empty() && starts_line;
+        let acts = match c {
+            '\\' | '`' | '*' | '[' | ']' | '<' | '~' | '|' | '$' => true,
+            '_' => !(before.is_alphanumeric() && after.is_alphanumeric()),
+            '&' => after.is_ascii_alphanumeric() || after == '#',
+            '#' | '+' | '-' | '=' | '>' | ':' => at_start,
+            '.' | ')' => only_digits && !out.is_empty(),
+            '!' => after == '[',
+            _ => false,
+        };
+        only_digits &= c.is_ascii_digit();
+        if acts {
+            out.push('\\');
+        }
+        out.push(if c == '\t' { ' ' } else { c });
+        before = c;
+    }
+    out
+}

@@ -1,0 +1,176 @@
+// One entry of the text: its heading, the branches beside it, and its body.
+
+/** The element of an entry on the path, with what is at hand of it. */
+function articleOf(at) {
+  const n = text.path[at], kind = session.kind[n], markup = entryPieces.peek(n);
+  const article = make("article", `entry ${kind}`);
+  const view = { n, ranges: [], urls: [], onPath, title: KINDS[kind], changed: () => drawText() };
+  article.view = view;
+  article.id = `n${n}`;
+  article.dataset.id = session.ids[n];
+  article.dataset.n = n;
+  article.tabIndex = -1;
+  article.setAttribute("aria-posinset", at + 1);
+  article.setAttribute("aria-setsize", text.path.length);
+  article.setAttribute("aria-labelledby", `h${n}`);
+  if (n === text.chosen) article.classList.add("chosen");
+  const day = dayAt(at);
+  if (day) article.append(make("div", "day", day));
+  article.append(headOf(n, at));
+  const siblings = session.children(session.parent[n]);
+  if (siblings.length > 1) article.append(branchesOf(n, siblings));
+  const body = make("div", "body");
+  article.append(body);
+  if (markup === undefined) {
+    article.waits = true;
+    body.append(make("div", "wait", "…"));
+    body.style.minHeight = `${Math.max(20, text.heights.own[at] - 58)}px`;
+    entryPieces.get(n).then(() => { if (text.shown.get(at) === article) drawText(); });
+    return article;
+  }
+  fill(body, n, markup, view);
+  if (body.children.length && [...body.children].every((child) => child.matches(".call.shown"))) article.classList.add("bare");
+  article.nodes = article.getElementsByTagName("*").length * 2;
+  if (search.pattern) markMatches(body, view);
+  return article;
+}
+
+function fill(body, n, markup, view) {
+  const edit = text.edited.get(n);
+  if (!edit) {
+    build(markup, 0, markup.length, body, view);
+    if (!body.firstChild) body.append(make("div", "note", "(empty)"));
+    return;
+  }
+  const [by, omits] = edit, note = make("div", "note"), link = make("a", "entry", session.ids[by]);
+  link.href = linkTo(by);
+  link.dataset.to = by;
+  note.append(omits ? "No longer sent to the model, since " : "The model sees this instead, since ", link);
+  body.append(note);
+  if (omits) {
+    body.parentNode?.classList.add("omitted");
+    body.classList.add("omitted");
+    const inner = make("div", "body");
+    body.append(inner);
+    return build(markup, 0, markup.length, inner, view);
+  }
+  const now = make("div");
+  body.append(now);
+  entryPieces.get(by).then((edited) => {
+    build(edited, 0, edited.length, now, view);
+    now.querySelector(":scope > .note")?.remove();
+    view.changed();
+  });
+  const fold = make("details", "fold"), inner = make("div");
+  fold.append(make("summary", "", "As it was"), inner);
+  fold.addEventListener("toggle", () => {
+    if (fold.open && !inner.firstChild) build(markup, 0, markup.length, inner, view);
+    view.changed();
+  });
+  body.append(fold);
+}
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const calendar = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
+const dayOf = (time) => new Date(time).toDateString();
+
+/** The day, where it is another than that of the entry before. */
+function dayAt(at) {
+  const time = session.time[text.path[at]];
+  if (time === null || !Number.isFinite(new Date(time).getTime())) return "";
+  const before = session.time[text.path[at - 1]];
+  return before === undefined || before === null || dayOf(before) !== dayOf(time) ? calendar.format(time) : "";
+}
+
+function headOf(n, at) {
+  const head = make("header"), kind = session.kind[n];
+  const title = make("h2", "", "onsb".includes(kind) && session.name_.get(n) ? named(session.name_.get(n)) : KINDS[kind]);
+  title.id = `h${n}`;
+  head.append(title);
+  const label = session.label.get(n);
+  if (label) head.append(make("span", "label", label));
+  const time = session.time[n];
+  if (time !== null && Number.isFinite(new Date(time).getTime())) {
+    const stamp = make("time", "", clock.format(time));
+    stamp.dateTime = new Date(time).toISOString();
+    stamp.title = new Date(time).toLocaleString();
+    head.append(stamp);
+  }
+  const model = text.modelBefore.get(n);
+  if (model) head.append(make("span", "model", session.models[model - 1]));
+  if (session.cost[n]) head.append(make("span", "cost", `$${money(session.cost[n])}`));
+  const ending = endingOf(n);
+  if (ending && kind === "a") head.append(make("span", "mark bad", ending));
+  const link = make("a", "", session.ids[n]);
+  link.href = linkTo(n);
+  link.dataset.to = n;
+  link.setAttribute("aria-label", `Link to entry ${session.ids[n]}`);
+  head.append(link);
+  const acts = make("span", "acts");
+  for (const [name, said, act] of [["Copy", "Copy the text", () => copyEntry(n)], ["Link", "Copy the link", () => copyLink(n)]]) {
+    const button = make("button", "", name);
+    button.title = said;
+    button.addEventListener("click", act);
+    acts.append(button);
+  }
+  head.append(acts);
+  return head;
+}
+
+const named = (name) => {
+  const words = name.replace(/([a-z])([A-Z])/g, "$1 $2").replaceAll("_", " ").toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};
+const money = (cost) => (cost >= 1 ? cost.toFixed(2) : cost.toPrecision(2).replace(/0+$/, ""));
+const linkTo = (n) => `#${encodeURIComponent(session.ids[n] ?? "")}`;
+
+async function copyEntry(n) {
+  copyText(plain(await entryPieces.get(n)).trim(), "Text copied");
+}
+
+function copyLink(n) {
+  const address = new URL(location.href);
+  address.hash = linkTo(n);
+  copyText(address.href, "Link copied");
+}
+
+/** Where a conversation branches: which of the branches this is, and the way to the others. */
+function branchesOf(n, siblings) {
+  const box = make("div", "branches"), steps = make("div", "steps"), at = siblings.indexOf(n);
+  const step = (by, sign, said) => {
+    const button = make("button", "", sign);
+    button.setAttribute("aria-label", said);
+    button.disabled = siblings[at + by] === undefined;
+    button.addEventListener("click", () => choose(siblings[at + by], { focus: true }));
+    return button;
+  };
+  const list = make("details", "fold"), items = make("ol");
+  list.append(make("summary", "", `Branch ${at + 1} of ${siblings.length}`), items);
+  list.addEventListener("toggle", () => {
+    if (!items.firstChild) listBranches(items, n, siblings);
+    drawText();
+  });
+  steps.append(step(-1, "‹", "Previous branch"), list, step(1, "›", "Next branch"));
+  box.append(steps);
+  return box;
+}
+
+/** A row as one text. */
+function rowWords(row) {
+  const [who, ...says] = row.split("\t");
+  return [who, says.join("")].filter(Boolean).join(": ");
+}
+
+/** At most as many branches as a reader looks through; the tree has all of them. */
+function listBranches(items, n, siblings) {
+  const at = siblings.indexOf(n), from = Math.max(0, Math.min(at - 10, siblings.length - 40));
+  for (const sibling of siblings.slice(from, from + 40)) {
+    const item = make("li"), link = make("a");
+    link.href = linkTo(sibling);
+    link.dataset.to = sibling;
+    if (sibling === n) link.setAttribute("aria-current", "true");
+    rowPieces.get(sibling).then((row) => { link.textContent = `${rowWords(row) || session.ids[sibling]} (${extentOf(sibling)})`; });
+    item.append(link);
+    items.append(item);
+  }
+}
