@@ -111,7 +111,7 @@ fn a_call_and_its_results_come_together() {
     226b1b5c
     27aa2424
     b958585d
-    2> pisess: note: cccc0001 rrrralso copied 0001: a tool call and its results are always copied together
+    2> pisess: note: also copied cccc0001 rrrr0001: a tool call and its results are always copied together
     ");
     assert_snapshot!(s.run("tree ./a.jsonl --filter all"), @"
     uuuu0001  • user: look

@@ -152,9 +152,9 @@ fn hostile_output_is_text() {
 fn a_type_and_a_command_are_wanted() {
     let s = sandbox();
     assert_snapshot!(s.pisess("tree ./s.jsonl --renderer todo").done().fails(2), @"
-    invalid value 'todo' for '--renderer <TYPE=CMD>': give a custom type and a command, as in todo='jq …' (hint: see `pisess --help`)
+    invalid value 'todo' for '--renderer <TYPE=CMD>': give a custom type and a command, as in todo='jq …' (hint: see `pisess tree --help`)
     ");
     assert_snapshot!(s.pisess("tree ./s.jsonl --renderer '=cat'").done().fails(2), @"
-    invalid value '=cat' for '--renderer <TYPE=CMD>': give a custom type and a command, as in todo='jq …' (hint: see `pisess --help`)
+    invalid value '=cat' for '--renderer <TYPE=CMD>': give a custom type and a command, as in todo='jq …' (hint: see `pisess tree --help`)
     ");
 }
