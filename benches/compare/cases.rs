@@ -1,5 +1,7 @@
 //! The cases: a session is made, each tool's answer is checked, then the tools take turns.
 
+mod sessions;
+
 use super::USAGE;
 use super::generate::{Facts, Hash, Shape, write};
 use super::measure::{Run, warm};
@@ -30,7 +32,7 @@ const WIDE: [(&str, Shape, u32); 4] = [
     ("labels", Shape::Labels, 20_000),
     ("line", Shape::Line, 200),
 ];
-const OTHERS: [&str; 6] = ["append", "folder", "v1", "list", "complete", "start"];
+const OTHERS: [&str; 5] = ["append", "folder", "v1", "complete", "start"];
 /// What reads a session, and is timed.
 const SHOWN: [&str; 5] = ["tree", "path", "path --json", "label", "context"];
 
@@ -49,7 +51,7 @@ impl Plan {
                 "--list" => {
                     READING.iter().for_each(|case| println!("{}", case.0));
                     WIDE.iter().for_each(|case| println!("{}", case.0));
-                    OTHERS.iter().for_each(|case| println!("{case}"));
+                    OTHERS.iter().chain(&sessions::CASES).for_each(|case| println!("{case}"));
                     return Ok(None);
                 }
                 case if !case.starts_with('-') => plan.only.push(case.to_owned()),
@@ -78,12 +80,12 @@ impl Plan {
                 "append" => bench.append(1000 * self.percent)?,
                 "folder" => bench.migrate(name, thousand, 330)?,
                 "v1" => bench.migrate(name, 1, 1000 * self.percent)?,
-                "list" => bench.list(thousand)?,
                 "complete" => bench.complete(1000 * self.percent)?,
                 _ => bench.start()?,
             }
         }
-        Ok(())
+        let many: Vec<_> = sessions::CASES.into_iter().filter(|case| self.wants(case)).collect();
+        if many.is_empty() { Ok(()) } else { bench.sessions(&many, thousand) }
     }
 
     fn scaled(&self, entries: u32) -> u32 {
@@ -296,40 +298,6 @@ impl Bench<'_> {
         std::fs::remove_dir_all(&source).map_err(failed)
     }
 
-    /// Sessions of 0.9 MB in a folder, listed.
-    fn list(&self, files: u32) -> Result<(), String> {
-        let failed = |error: std::io::Error| error.to_string();
-        let folder = self.folder.join("listed");
-        std::fs::create_dir_all(&folder).map_err(failed)?;
-        let made: Vec<_> = (0..files)
-            .map(|at| {
-                self.make(
-                    &format!("listed/{at:05}.jsonl"),
-                    Shape::Turns { percent: 100 },
-                    290,
-                    7 + u64::from(at),
-                )
-            })
-            .collect::<Result<_, String>>()?;
-        let place = folder.display().to_string();
-        let listed = self.tools.pisess("", &["list", "--json", &place]).output()?;
-        check_listed(&String::from_utf8_lossy(&listed), &made)?;
-        let mut words = vec!["wc", "-l"];
-        words.extend(made.iter().map(|(path, _)| &**path));
-        let mut rows =
-            self.rows(&[Run::new("wc -l", &words), self.tools.pisess("list", &["list", &place])])?;
-        if let Some(run) = self.tools.pi_list(&place) {
-            let (took, sessions, _) = pi_told(&run.output()?)?;
-            expect("pi's sessions", sessions, u64::from(files))?;
-            let took = Duration::from_secs_f64(took / 1e3);
-            rows.push(Row { name: run.name.clone(), took, peak: run.peak(self.folder) });
-        }
-        let bytes: u64 = made.iter().map(|(_, facts)| facts.bytes).sum();
-        println!("\nlist: {files} sessions, {} MB", bytes / 1_000_000);
-        print(&rows);
-        std::fs::remove_dir_all(&folder).map_err(failed)
-    }
-
     /// Labels and ids of a large session, as a shell asks for them.
     fn complete(&self, entries: u32) -> Result<(), String> {
         let (session, facts) = self.make("complete.jsonl", Shape::Turns { percent: 100 }, entries, 5)?;
@@ -358,22 +326,6 @@ impl Bench<'_> {
         print(&rows);
         Ok(())
     }
-}
-
-/// Every row against what the generator knows.
-fn check_listed(listed: &str, made: &[(String, Facts)]) -> Result<(), String> {
-    expect("sessions", listed.lines().count(), made.len())?;
-    for (path, facts) in made {
-        let row = listed.lines().find(|row| row.contains(&format!("\"path\":\"{path}\"")));
-        let row: serde_json::Value = serde_json::from_str(row.ok_or("a session is not listed")?)
-            .map_err(|error| format!("{path}: {error}"))?;
-        let numbers = ["entryCount", "messageCount", "branchCount"].map(|key| row[key].as_u64());
-        expect("counts", numbers, [facts.lines - 1, facts.lines - 1, facts.branches].map(Some))?;
-        expect("input", row["tokens"]["input"].as_f64(), Some(facts.input as f64))?;
-        let cost = row["cost"].as_f64().unwrap_or_default();
-        expect("cost", (cost - facts.answers as f64 * 0.004_623).abs() < 1e-9, true)?;
-    }
-    Ok(())
 }
 
 /// Each line holds its entry's id behind the one before, and all else is as it was.
@@ -421,13 +373,14 @@ fn print(rows: &[Row]) {
     let of =
         |start: &str| rows.iter().find(|row| row.name.starts_with(start)).map(|row| row.took.as_secs_f64());
     let beside = ["jaq", "jq", "pi:"].map(|start| (start.trim_end_matches(':'), of(start)));
-    let floor = of("wc");
+    let floors = ["wc -l", "rg -c"].map(|name| (name, of(name)));
     for Row { name, took, peak } in rows {
         let seconds = took.as_secs_f64();
         let memory = peak.map_or("-".to_owned(), |kib| format!("{:.1} MB", kib as f64 / 1024.0));
         let mut line = format!("  {name:22} {:9.1} ms {memory:>10}", seconds * 1e3);
-        if let Some(floor) = floor.filter(|_| name != "wc -l") {
-            line += &format!("   {:5.1} x wc", seconds / floor);
+        for (floor, time) in floors.into_iter().filter(|(floor, _)| name != floor) {
+            line +=
+                &time.map(|time| format!("   {:5.2} x {}", seconds / time, &floor[..2])).unwrap_or_default();
         }
         if name.starts_with("pisess") {
             for (other, time) in beside {

@@ -140,6 +140,7 @@ pub fn write(shape: Shape, entries: u32, seed: u64, out: &mut dyn Write) -> io::
 struct Maker<'a> {
     out: &'a mut dyn Write,
     shape: Shape,
+    seed: u64,
     random: Random,
     /// Lines of text and code, spelled as in JSON.
     pool: Vec<String>,
@@ -163,6 +164,7 @@ impl<'a> Maker<'a> {
         Maker {
             out,
             shape,
+            seed,
             random,
             pool,
             facts: Facts::default(),
@@ -179,10 +181,11 @@ impl<'a> Maker<'a> {
     fn header(&mut self) -> io::Result<()> {
         let version = if self.shape == Shape::V1 { "" } else { "\"version\":3," };
         let time = time(0);
+        let id = format!("0199f0c0-0000-7000-8000-{:012x}", self.seed);
         self.line = format!(
-            "{{\"type\":\"session\",{version}\"id\":\"0199f0c0-0000-7000-8000-000000000000\",\"timestamp\":\"{time}\",\"cwd\":\"/home/dev/project\"}}\n"
+            "{{\"type\":\"session\",{version}\"id\":\"{id}\",\"timestamp\":\"{time}\",\"cwd\":\"/home/dev/project\"}}\n"
         );
-        self.field_row("session", Some("0199f0c0-0000-7000-8000-000000000000"), None, &time);
+        self.field_row("session", Some(&id), None, &time);
         self.emit()
     }
 
@@ -201,8 +204,9 @@ impl<'a> Maker<'a> {
     /// One entry; `rest` is what follows its envelope. Its id.
     fn entry(&mut self, kind: &str, parent: Option<&str>, rest: &str) -> io::Result<String> {
         self.count += 1;
-        // An odd factor: all ids are different.
-        let id = format!("{:08x}", self.count.wrapping_mul(0x9e37_79b1));
+        // An odd factor: all ids of a session are different, and those of another seed are others.
+        let salt = (self.seed as u32).wrapping_mul(0x85eb_ca6b);
+        let id = format!("{:08x}", self.count.wrapping_mul(0x9e37_79b1) ^ salt);
         let time = time(self.count);
         self.line.clear();
         if self.shape == Shape::V1 {

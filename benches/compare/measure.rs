@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// A command line.
@@ -12,12 +12,24 @@ pub struct Run {
     pub name: String,
     /// The program and its arguments.
     pub words: Vec<String>,
+    /// Whether it is a search, which exits with 1 where it finds nothing.
+    is_search: bool,
 }
 
 impl Run {
     /// Of a program and its arguments.
     pub fn new(name: &str, words: &[&str]) -> Run {
-        Run { name: name.to_owned(), words: words.iter().map(|&word| word.to_owned()).collect() }
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        Run { name: name.to_owned(), words, is_search: false }
+    }
+
+    /// The same as a search.
+    pub fn search(self) -> Run {
+        Run { is_search: true, ..self }
+    }
+
+    fn is_done(&self, status: ExitStatus) -> bool {
+        status.success() || self.is_search && status.code() == Some(1)
     }
 
     fn command(&self) -> Command {
@@ -29,7 +41,7 @@ impl Run {
     /// What it prints.
     pub fn output(&self) -> Result<Vec<u8>, String> {
         let output = self.command().output().map_err(|error| format!("{}: {error}", self.name))?;
-        match output.status.success() {
+        match self.is_done(output.status) {
             true => Ok(output.stdout),
             false => {
                 Err(format!("{}: {}: {}", self.name, output.status, String::from_utf8_lossy(&output.stderr)))
@@ -44,7 +56,7 @@ impl Run {
         let start = Instant::now();
         let status = command.status().map_err(|error| format!("{}: {error}", self.name))?;
         let took = start.elapsed();
-        if status.success() { Ok(took) } else { Err(format!("{}: {status}", self.name)) }
+        if self.is_done(status) { Ok(took) } else { Err(format!("{}: {status}", self.name)) }
     }
 
     /// The most memory it holds, in KiB, as GNU time tells it; `None` without that.
@@ -53,7 +65,7 @@ impl Run {
         let mut command = Command::new("/usr/bin/time");
         command.args(["-f", "%M", "-o"]).arg(&told).args(&self.words).env("TZ", "UTC");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().ok().filter(|status| status.success())?;
+        command.status().ok().filter(|&status| self.is_done(status))?;
         std::fs::read_to_string(told).ok()?.trim().parse().ok()
     }
 }

@@ -12,6 +12,8 @@ pub struct Tools {
     jq: Option<String>,
     /// `None` where it is missing: `cargo install jaq --locked`.
     pub jaq: Option<String>,
+    /// ripgrep.
+    pub rg: Option<String>,
     pi: Option<[String; 2]>,
 }
 
@@ -19,7 +21,7 @@ pub struct Tools {
 pub type PiTold = (f64, u64, String);
 
 impl Tools {
-    /// Looks for them: `JQ`, `JAQ`, `NODE` and `PI` (the folder of pi's package) in the environment
+    /// Looks for them: `JQ`, `JAQ`, `RG`, `NODE` and `PI` (the folder of pi's package) in the environment
     /// come first, then the PATH and what `tests/interop/run` has installed.
     pub fn find() -> Tools {
         let program = |variable: &str, name: &str| {
@@ -41,6 +43,7 @@ impl Tools {
             pisess: env!("CARGO_BIN_EXE_pisess").to_owned(),
             jq: program("JQ", "jq"),
             jaq: program("JAQ", "jaq"),
+            rg: program("RG", "rg"),
             pi: node.zip(pi).map(|(node, pi)| [node, pi]),
         }
     }
@@ -53,6 +56,9 @@ impl Tools {
         }
         if self.jaq.is_none() {
             missing.push("jaq is not there: cargo install jaq --locked, or set JAQ");
+        }
+        if self.rg.is_none() {
+            missing.push("rg is not there: install ripgrep, or set RG");
         }
         if self.pi.is_none() {
             missing.push("pi is not there: run tests/interop/run once, or set NODE and PI");

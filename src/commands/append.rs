@@ -10,7 +10,7 @@ use crate::core::json::edit::Edit;
 use crate::core::json::string::encoded;
 use crate::core::load::Options;
 use crate::core::ops::IdSource;
-use crate::core::ops::append::{Appended, Made, append};
+use crate::core::ops::append::{Appended, Shorthand, append};
 use crate::core::reference::Position;
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
@@ -254,29 +254,29 @@ impl Words {
     }
 
     /// Returns the entries, in the order of the fields.
-    fn made<'a>(&'a self, open: &OpenSession, place: Position) -> Result<Vec<Made<'a>>, Failure> {
+    fn made<'a>(&'a self, open: &OpenSession, place: Position) -> Result<Vec<Shorthand<'a>>, Failure> {
         let text = |text: &'a String| Text::from(text.as_str());
         let mut made = Vec::new();
         // Replace line breaks by spaces, as pi does.
         let name = self.name.as_ref().map(|name| name.split(['\r', '\n']).filter(|part| !part.is_empty()));
         made.extend(name.map(|name| {
             let name = name.collect::<Vec<_>>().join(" ");
-            Made::Name(Text::from(name.trim().to_owned()))
+            Shorthand::Name(Text::from(name.trim().to_owned()))
         }));
-        made.extend(self.model.as_ref().map(|(provider, id)| Made::Model(text(provider), text(id))));
-        made.extend(self.thinking.as_ref().map(|level| Made::Thinking(text(level))));
+        made.extend(self.model.as_ref().map(|(provider, id)| Shorthand::Model(text(provider), text(id))));
+        made.extend(self.thinking.as_ref().map(|level| Shorthand::Thinking(text(level))));
         made.extend(self.custom.as_ref().map(|kind| {
             let data = self.data.as_ref().map(|data| Raw::checked(data.trim().as_bytes()));
-            Made::Custom(text(kind), data)
+            Shorthand::Custom(text(kind), data)
         }));
         made.extend(
             (self.custom_message.as_ref().zip(self.text.as_ref()))
-                .map(|(kind, said)| Made::CustomMessage(text(kind), text(said), !self.hidden)),
+                .map(|(kind, said)| Shorthand::CustomMessage(text(kind), text(said), !self.hidden)),
         );
-        made.extend(self.user.as_ref().map(|said| Made::User(text(said))));
+        made.extend(self.user.as_ref().map(|said| Shorthand::User(text(said))));
         if let Some(said) = &self.assistant {
             let asked = self.model.as_ref().map(|(provider, id)| (text(provider), text(id)));
-            made.push(Made::Assistant(text(said), reply(open, place, asked)?));
+            made.push(Shorthand::Assistant(text(said), reply(open, place, asked)?));
         }
         Ok(made)
     }

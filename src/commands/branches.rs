@@ -146,9 +146,8 @@ impl Listing<'_> {
         let now = Ids::new(ui)?.now_ms(ui);
         let styles = ui.styles;
         let cell = |text: String, style: Style| vec![(text, style)];
-        let mut table = SmallTable::new();
-        let head = ["", "id", "age", "entries", "tokens", "last user message"];
-        table.row(head.map(|title| cell(title.to_owned(), styles.dim)).into());
+        let mut table = SmallTable::new(&[5]);
+        table.header(&["", "id", "age", "entries", "tokens", "last user message"], ui);
         for branch in &self.branches {
             table.row(vec![
                 cell((if branch.active { "*" } else { "" }).to_owned(), styles.active),

@@ -296,6 +296,8 @@ fn repair(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::cannot(what));
     }
     let input = Input::open(path, ui)?;
+    // What lies beside it has its file's name, not the name by which it was found.
+    let path = input.file().map_or(path, SessionFile::path);
     let options = Options { workers: ui.processors(), ..Options::default() };
     let checkup = checked(&input, &options)?;
     let repair = Repair { path, args, input: &input };
@@ -414,6 +416,9 @@ impl Repair<'_> {
     fn done(&self, findings: &[Finding], written: Option<Written>, ui: &mut Ui) -> Result<Exit, Failure> {
         let Some((committed, rejected)) = written else { return self.report(findings, ui) };
         ui.warn_of(&committed);
+        if self.args.write.output.is_none() {
+            self.input.report_path(ui);
+        }
         let file = visible(&committed.path.to_string_lossy());
         let printed = self.report(findings, ui).and_then(|exit| ui.flush().map(|()| exit));
         let exit = printed.map_err(|failure| failure.after_writing(&file))?;

@@ -8,7 +8,7 @@ use crate::core::entry::EntryIx;
 use crate::core::json::write::{Object, array, write_valid};
 use crate::core::json::{Raw, js};
 use crate::core::load::Options;
-use crate::core::ops::append::{Refused, check_messages};
+use crate::core::ops::append::{Invalid, check_messages};
 use crate::core::session::Session;
 use crate::guide::{Example, Guide};
 use crate::ui::{Exit, Failure, Ui};
@@ -121,7 +121,7 @@ fn event(context: &Context, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result
 }
 
 /// Returns the failure for an invalid message of a hook.
-fn unknown(hook: &Hook, refused: Refused) -> Failure {
+fn unknown(hook: &Hook, refused: Invalid) -> Failure {
     let failure = hook.failed(&format!("message {} of its `messages`: {}", refused.number + 1, refused.what));
     match refused.hint {
         Some(hint) => failure.hint(hint),

@@ -4,7 +4,7 @@ use super::given::read_text;
 use super::input::{OpenSession, ids};
 use crate::core::entry::{EntryIx, Role};
 use crate::core::load::Options;
-use crate::core::ops::edit::{Refused, Wanted, edit};
+use crate::core::ops::edit::{EditError, Wanted, edit};
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::options::WriteArgs;
@@ -97,23 +97,23 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     })
 }
 
-fn explained(refused: Refused, wanted: Wanted, open: &OpenSession) -> Failure {
+fn explained(refused: EditError, wanted: Wanted, open: &OpenSession) -> Failure {
     let session = &open.session;
     let id = |ix: EntryIx| session.id(ix).to_string();
     let cannot = |what: String| open.input.cannot(what);
     match refused {
-        Refused::OffPath(ix) => cannot(format!("{} is not on the path to the leaf", id(ix)))
-            .hint("an edit applies to one branch; list its entries with `pisess path`"),
-        Refused::Compacted(ix) => {
-            cannot(format!("{} is not in the context: a compaction replaced it", id(ix)))
-                .hint("`pisess context` prints what the model sees")
+        EditError::OffPath(ix) => cannot(format!("{} is not on the path to the leaf", id(ix)))
+            .hint("an edit holds on one branch; list this one with `pisess path`"),
+        EditError::Compacted(ix) => {
+            cannot(format!("{} is not in the context: a compaction stands for it", id(ix)))
+                .hint("the model does not see it; `pisess context` prints what it sees")
         }
-        Refused::NoContent(ix) => {
+        EditError::NoContent(ix) => {
             let kind = session.role_name(ix).unwrap_or_else(|| session.kind_name(ix));
             cannot(format!("{} cannot be edited: it is a {kind}", id(ix)))
                 .hint("pi supports edits of user, assistant, toolResult and custom messages")
         }
-        Refused::Half(named, others) => {
+        EditError::Half(named, others) => {
             // Replacing a result whose call is omitted would make the model see the result again.
             let is_result = |&ix: &EntryIx| session.is_message(ix, Role::ToolResult);
             let wanted = match wanted {
@@ -135,6 +135,6 @@ fn explained(refused: Refused, wanted: Wanted, open: &OpenSession) -> Failure {
             cannot(format!("{} would {what}", ids(session, &named)))
                 .hint(format!("{hint}: {}", ids(session, &all)))
         }
-        Refused::Unreadable(error) => open.input.unreadable(error),
+        EditError::Unreadable(error) => open.input.unreadable(error),
     }
 }

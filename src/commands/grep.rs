@@ -1,12 +1,13 @@
 //! `pisess grep`: full-text search over sessions.
 
 use super::input::Input;
+use super::list_rows::{ID, below_home, id_end};
 use super::sessions::{Readers, Sessions, SessionsArgs, Target};
 use super::since::since_ms;
 use crate::core::entry::{Kind, Role};
 use crate::core::fields::Scope;
 use crate::core::json::write::Object;
-use crate::core::ops::grep::{Hit, Pattern, PatternOptions, Query, Searched, search};
+use crate::core::ops::grep::{Hit, Pattern, PatternOptions, Query, Searched, TITLE, search};
 use crate::core::session::Header;
 use crate::core::stretches::StretchReader;
 use crate::core::text::Text;
@@ -41,13 +42,14 @@ pub const GUIDE: Guide = Guide {
 /// Prints a row for each entry that matches, with its id and its first match. Text, thinking, tool
 /// names and arguments, results, commands, summaries, labels and names are searched as they read, not
 /// as JSON spells them: é, a quote or a newline is found however the file escapes it. Signatures,
-/// images and the details of extensions are left out, unless `--raw` is given.
+/// images and the details of extensions are left out, unless `--raw` is given. The title that oh-my-pi
+/// keeps before the entries is a row with the role `title`.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
-/// breaks within a text. On a terminal rows stand below the path of their session; in a pipe each row
-/// is `PATH:ID:ROLE: TEXT`, without the path if one session is named. An entry without an id has
-/// `:LINE` in its place. Both forms are references, so `pisess show PATH ID` and
-/// `pisess switch PATH ID` go on from a hit.
+/// breaks within a text. On a terminal rows have a heading above them: the path of their session, or,
+/// without PATH, the end of its id, which names it as well. In a pipe each row is `PATH:ID:ROLE: TEXT`,
+/// without the path if one session is named. An entry without an id has `:LINE` in its place. Both
+/// forms are references, so `pisess show SESSION ID` and `pisess switch SESSION ID` go on from a hit.
 ///
 /// Without PATH the sessions of the current folder are searched. Folders are searched at any depth,
 /// hidden ones too, and sessions in the order of their paths.
@@ -151,7 +153,7 @@ fn pattern(args: &mut Args) -> Result<Pattern, Failure> {
 fn known_role(name: &str) -> Result<String, Failure> {
     let is_role = !matches!(Role::named(name.as_bytes()), Role::Other | Role::Missing);
     let is_type = !matches!(Kind::named(name.as_bytes()), Kind::Other | Kind::Missing);
-    match is_role || is_type {
+    match is_role || is_type || name == TITLE {
         true => Ok(name.to_owned()),
         false => Err(Failure::usage(format_args!("--role: {name:?} is not a role or type of entries")).hint(
             "roles are user, assistant, toolResult, bashExecution, custom; types compaction, branch_summary, label, session_info",
@@ -212,8 +214,10 @@ enum Detail {
 struct Paint {
     detail: Detail,
     json: bool,
-    /// Rows stand below the path of their session.
+    /// Rows have a heading for their session above them.
     headings: bool,
+    /// Headings name sessions by the end of their ids, since nobody gave their paths.
+    by_id: bool,
     /// Rows begin with the path of their session.
     paths: bool,
     width: usize,
@@ -232,24 +236,28 @@ impl Paint {
             detail,
             json: args.json,
             headings: is_text && ui.stdout_is_terminal() && !sessions.is_one,
+            by_id: sessions.is_of_stores,
             paths: !(sessions.is_one || is_text && ui.stdout_is_terminal()),
             width: ui.width().unwrap_or(usize::MAX),
             styles: ui.styles,
         }
     }
 
-    /// The path of a session with when it began and where, behind an empty line but for the first.
+    /// The path or id of a session with when it began and where, behind an empty line but for the first.
     fn heading(&self, target: &Target, header: &Header, is_first: bool, ui: &Ui) -> String {
         if !self.headings {
             return String::new();
         }
-        let path = styled(&shown(&target.path), self.styles.summary);
+        let (id, home) = (header.id.to_string_lossy(), ui.home());
+        let name = if self.by_id { visible(id_end(&id, ID)) } else { shown(&target.path) };
+        let name = styled(&name, self.styles.summary);
         let time =
             header.timestamp.as_ref().and_then(|time| crate::core::time::parse_js_date(time.as_bytes()));
         let time = time.map(|time| Clock::new(ui).text(time));
-        let cwd = header.cwd.as_ref().map(|cwd| visible(&cwd.to_string_lossy()));
+        let cwd =
+            header.cwd.as_ref().map(|cwd| visible(&below_home(&cwd.to_string_lossy(), home.as_deref())));
         let about: String = time.into_iter().chain(cwd).map(|part| format!("  {part}")).collect();
-        format!("{}{path}{}\n", if is_first { "" } else { "\n" }, styled(&about, self.styles.dim))
+        format!("{}{name}{}\n", if is_first { "" } else { "\n" }, styled(&about, self.styles.dim))
     }
 
     fn row(&self, target: &Target, header: &Header, hit: &Hit, out: &mut Vec<u8>) {

@@ -78,7 +78,7 @@ impl Labelled<'_> {
         }
         let (clock, styles) = (Clock::new(ui), ui.styles);
         let shown = |slice| visible(&self.session.text(slice).to_string_lossy());
-        let mut table = SmallTable::new();
+        let mut table = SmallTable::new(&[0, 3]);
         for change in &self.changes {
             let time = parse_js_date(self.session.text(change.timestamp).as_bytes());
             table.row(vec![

@@ -3,9 +3,8 @@
 use super::ids::Ids;
 use super::input::Input;
 use super::list_rows::{Look, print};
-use super::places::{Places, Scope, files_of, report};
+use super::places::{Found, Places};
 use super::since::since_ms;
-use crate::core::dialect::Dialect;
 use crate::core::digest::{Digesting, Usage};
 use crate::core::json::js;
 use crate::core::json::write::{Object, texts};
@@ -55,7 +54,7 @@ pub const GUIDE: Guide = Guide {
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// Session files, or folders of them
+    /// Sessions by path or name, or folders to search at any depth
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// List the sessions of all projects
@@ -119,11 +118,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let since = args.since.as_deref().map(|since| since_ms(since, ui)).transpose()?;
     let places = Places::of(ui);
     let mut list: Vec<Listed> = piped(&args.paths, ui)?.into_iter().collect();
-    let (paths, mut failed) = files_of(&args.paths, ui);
-    let scope = if args.paths.is_empty() { Scope::of(&[], args.all) } else { Scope::Paths(&paths) };
-    let finding = places.find(scope);
-    failed |= report(finding.troubles, ui);
-    let (found, unread) = readings(finding.files, args.forks, ui);
+    let Found { files, mut failed } = places.sessions(&args.paths, args.all, ui);
+    let (found, unread) = readings(files, args.forks, ui);
     list.extend(found);
     for (file, failure) in unread {
         failed |= file.named;
@@ -256,10 +252,7 @@ fn print_json(list: &[Listed], rows: &[Row], last: Option<&Path>, ui: &mut Ui) -
 fn json(session: &Listed, row: &Row, is_last: bool) -> Vec<u8> {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let time = |time: Option<i64>| time.map_or("null".to_owned(), |time| format!("\"{}\"", iso_string(time)));
-    let agent = match session.agent {
-        Dialect::Pi => "pi",
-        Dialect::OhMyPi => "oh-my-pi",
-    };
+    let agent = session.agent.agent().name();
     // A file that changed meanwhile still has the start of its question here.
     let source = Glance::open(&session.path).ok();
     let question = source.and_then(|source| first_message(session, &source).ok());

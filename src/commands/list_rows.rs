@@ -11,9 +11,9 @@ use std::path::Path;
 const WIDE: usize = 110;
 /// The width of a project's name if space is scarce.
 const PROJECT: usize = 12;
-/// The number of characters from the end of an id, if they are unambiguous.
-const ID: usize = 8;
-/// The columns before the title; numbers are aligned to the right.
+/// Columns of the end of an id, where that tells all apart.
+pub const ID: usize = 8;
+/// The columns before the title; those of numbers are set to the right.
 const HEADER: [&str; 9] = ["", "age", "time", "id", "project", "msgs", "br", "context", "cost"];
 const RIGHT: [usize; 5] = [1, 5, 6, 7, 8];
 
@@ -79,7 +79,7 @@ impl Shape<'_> {
             (if is_last { "*" } else { "" }).to_owned(),
             age(self.look.now, session.modified).replace(' ', ""),
             self.clock.text(session.modified),
-            visible(end(&session.id.to_string_lossy(), self.id)),
+            visible(id_end(&session.id.to_string_lossy(), self.id)),
             self.project(session),
             session.messages.to_string(),
             session.branches.to_string(),
@@ -107,11 +107,16 @@ impl Shape<'_> {
             let name = cwd.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
             return fitted(&visible(if name.is_empty() { &cwd } else { name }), PROJECT, "…");
         }
-        let below = self.home.as_deref().and_then(|home| cwd.strip_prefix(home));
-        match below.filter(|rest| rest.is_empty() || rest.starts_with('/')) {
-            Some(rest) => visible(&format!("~{rest}")),
-            None => visible(&cwd),
-        }
+        visible(&below_home(&cwd, self.home.as_deref()))
+    }
+}
+
+/// Returns a folder as a person writes it: below the home folder from `~` on.
+pub fn below_home(folder: &str, home: Option<&str>) -> String {
+    let below = home.and_then(|home| folder.strip_prefix(home));
+    match below.filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+        Some(rest) => format!("~{rest}"),
+        None => folder.to_owned(),
     }
 }
 
@@ -182,12 +187,13 @@ fn title(session: &Listed, row: &Row) -> String {
 fn id_length(list: &[Listed]) -> usize {
     let tells_apart = |&length: &usize| {
         let mut seen = HashSet::new();
-        list.iter().all(|session| seen.insert(end(&session.id.to_string_lossy(), length).to_owned()))
+        list.iter().all(|session| seen.insert(id_end(&session.id.to_string_lossy(), length).to_owned()))
     };
     [ID, ID + 4].into_iter().find(tells_apart).unwrap_or(ID)
 }
 
-fn end(id: &str, length: usize) -> &str {
+/// Returns the last characters of an id, which name a session as well.
+pub fn id_end(id: &str, length: usize) -> &str {
     id.char_indices().rev().nth(length - 1).map_or(id, |(at, _)| &id[at..])
 }
 
@@ -227,7 +233,7 @@ mod tests {
 
     #[test]
     fn ids_end_where_they_should() {
-        assert_eq!(end("0199-abcdefgh", 8), "abcdefgh");
-        assert_eq!((end("abc", 8), end("", 8), end("éé", 1)), ("abc", "", "é"));
+        assert_eq!(id_end("0199-abcdefgh", 8), "abcdefgh");
+        assert_eq!((id_end("abc", 8), id_end("", 8), id_end("éé", 1)), ("abc", "", "é"));
     }
 }

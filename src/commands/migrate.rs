@@ -2,6 +2,7 @@
 
 use super::input::OpenSession;
 use super::places::named;
+use super::tables::SmallTable;
 use super::transaction::{output_or_input, store_options};
 use crate::core::load::{Options, load};
 use crate::core::plan::{Change, copy_all};
@@ -11,7 +12,7 @@ use crate::core::workers::in_order;
 use crate::guide::{Example, Guide};
 use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui, visible};
-use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
+use owo_colors::Style;
 use serde::Serialize;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -97,6 +98,9 @@ struct Outcome {
     exit: Option<Exit>,
     #[serde(skip)]
     warnings: Vec<String>,
+    /// Whether the session was found by its name, so that its path is to be reported.
+    #[serde(skip)]
+    by_name: bool,
 }
 
 /// Runs the command.
@@ -114,9 +118,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Failure::cannot("-o takes only one session").hint("without -o, each file is migrated in place")
         );
     }
-    let (paths, mut outcomes) = listed(args, ui)?;
+    let Listing { paths, by_name, mut outcomes } = listed(args, ui)?;
     let batch = Batch::new();
     outcomes.extend(migrated(&paths, args, &batch, ui));
+    for outcome in &mut outcomes {
+        outcome.by_name = by_name.iter().any(|path| path.to_string_lossy() == outcome.path);
+    }
     for warning in batch.finish() {
         ui.warn(&warning.to_string());
     }
@@ -148,31 +155,41 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Returns the files to migrate, and an outcome for each path that could not be listed.
-fn listed(args: &Args, ui: &Ui) -> Result<(Vec<PathBuf>, Vec<Outcome>), Failure> {
-    let mut paths = Vec::new();
-    let mut outcomes = Vec::new();
+/// The sessions that the arguments mean.
+#[derive(Default)]
+struct Listing {
+    /// Their files.
+    paths: Vec<PathBuf>,
+    /// Those of them that were found by their name.
+    by_name: Vec<PathBuf>,
+    /// An outcome for each path that could not be listed.
+    outcomes: Vec<Outcome>,
+}
+
+/// Returns the files to migrate.
+fn listed(args: &Args, ui: &Ui) -> Result<Listing, Failure> {
+    let mut listed = Listing::default();
     for path in &args.sessions {
         let named = match named(path, ui) {
             Ok(named) => named,
             Err(failure) if args.sessions.len() == 1 => return Err(failure),
             Err(failure) => {
-                outcomes.push(Outcome::failed(path, &failure));
+                listed.outcomes.push(Outcome::failed(path, &failure));
                 continue;
             }
         };
+        listed.by_name.extend(named.by_name.then(|| named.path.clone()));
         match store::list_sessions(&named.path, args.recursive) {
             Ok(listing) => {
-                paths.extend(listing.sessions);
-                outcomes.extend(
-                    listing.problems.into_iter().map(|problem| Outcome::failed(path, &problem.into())),
-                );
+                listed.paths.extend(listing.sessions);
+                let problems = listing.problems.into_iter();
+                listed.outcomes.extend(problems.map(|problem| Outcome::failed(path, &problem.into())));
             }
             Err(error) if args.sessions.len() == 1 => return Err(error.into()),
-            Err(error) => outcomes.push(Outcome::failed(path, &error.into())),
+            Err(error) => listed.outcomes.push(Outcome::failed(path, &error.into())),
         }
     }
-    Ok((paths, outcomes))
+    Ok(listed)
 }
 
 /// Migrates many files on all processors; returns the outcomes in the order of the paths.
@@ -248,6 +265,7 @@ impl Outcome {
             error: None,
             exit: None,
             warnings: Vec::new(),
+            by_name: false,
         }
     }
 
@@ -261,6 +279,7 @@ impl Outcome {
             error: Some(failure.line()),
             exit: Some(failure.exit()),
             warnings: Vec::new(),
+            by_name: false,
         }
     }
 }
@@ -273,6 +292,9 @@ fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failur
     let exit = worst.into_iter().chain(work.then_some(Exit::Found)).max().unwrap_or(Exit::Done);
     for outcome in outcomes {
         outcome.warnings.iter().for_each(|warning| ui.status(warning));
+        if outcome.by_name && outcome.status == Status::Migrated {
+            ui.status(&format!("changed {}", outcome.path));
+        }
         outcome.error.iter().for_each(|error| ui.error(error));
     }
     let migrated = outcomes.iter().filter(|outcome| outcome.status == Status::Migrated);
@@ -298,7 +320,7 @@ fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> 
         }
         [outcome] if outcome.error.is_some() => Ok(()),
         [outcome] => ui.print(&one_line(outcome)),
-        outcomes => ui.print(&table(outcomes, args)),
+        outcomes => table(outcomes, args, ui).print(ui),
     }
 }
 
@@ -313,28 +335,26 @@ fn one_line(outcome: &Outcome) -> String {
 }
 
 /// Returns a table of the results, with a row for each version found.
-fn table(outcomes: &[Outcome], args: &Args) -> String {
-    let mut table = Table::new();
-    table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
+fn table(outcomes: &[Outcome], args: &Args, ui: &Ui) -> SmallTable {
+    let mut table = SmallTable::new(&[]);
     let done = if args.check || args.write.dry_run { "to migrate" } else { "migrated" };
-    table.set_header(["from", "files", "entries", done, "current", "failed"]);
+    table.header(&["from", "files", "entries", done, "current", "failed"], ui);
     for from in [Some("draft"), Some("v1"), Some("v2"), Some("v3"), None] {
         let group: Vec<_> = outcomes.iter().filter(|outcome| outcome.from == from).collect();
         let count = |status: Status| group.iter().filter(|outcome| outcome.status == status).count();
         if group.is_empty() {
             continue;
         }
-        table.add_row([
+        let cells = [
             from.unwrap_or("-").to_owned(),
             group.len().to_string(),
             group.iter().filter_map(|outcome| outcome.entries).sum::<usize>().to_string(),
             (count(Status::Migrated) + count(Status::Outdated)).to_string(),
             count(Status::Current).to_string(),
             count(Status::Failed).to_string(),
-        ]);
+        ];
+        table.row(cells.map(|text| vec![(text, Style::new())]).into());
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.lines().map(|line| format!("{}\n", line.trim_end().trim_start_matches(' '))).collect()
+    table.align_right(1..6);
+    table
 }

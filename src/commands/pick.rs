@@ -3,7 +3,7 @@
 use super::input::{OpenSession, ids};
 use crate::core::entry::EntryIx;
 use crate::core::load::Options;
-use crate::core::ops::pick::{Refused, pick};
+use crate::core::ops::pick::{PickError, pick};
 use crate::guide::{Example, Guide};
 use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui};
@@ -70,25 +70,27 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn explained(refused: Refused, open: &OpenSession) -> Failure {
+fn explained(refused: PickError, open: &OpenSession) -> Failure {
     let session = &open.session;
     let id = |ix: EntryIx| session.id(ix).to_string();
     let cannot = |what: String| open.input.cannot(what);
     match refused {
-        Refused::LeafRecord(ix) => cannot(format!("{} is a record of the leaf, not an entry", id(ix))),
-        Refused::NoCall(ix) => cannot(format!("{}: its tool call is not above it", id(ix))),
-        Refused::TwoResults(one, other) => {
+        PickError::LeafRecord(ix) => cannot(format!("{} is a record of the leaf, and no entry", id(ix))),
+        PickError::NoCall(ix) => cannot(format!("{}: the tool call that it answers is not above it", id(ix))),
+        PickError::TwoResults(one, other) => {
             cannot(format!("{} and {} answer the same tool call", id(one), id(other)))
                 .hint("pick one of them")
         }
-        Refused::LabelAlone(ix) => cannot(format!("{} labels an entry that is not picked", id(ix)))
-            .hint("labels are not copied; label the copy with `pisess label`"),
-        Refused::KeptMissing(ix, kept) => {
+        PickError::LabelAlone(ix) => {
+            cannot(format!("{} is the label of an entry that is not picked", id(ix)))
+                .hint("labels are not copied; name the copy with `pisess label`")
+        }
+        PickError::KeptMissing(ix, kept) => {
             cannot(format!("the compaction {} keeps from {} on, which is not picked", id(ix), id(kept)))
                 .hint("pick the entries that it keeps, too, or merge the branch with `pisess merge`")
         }
-        Refused::EditAlone(ix) => cannot(format!("{} edits an entry that is not above the target", id(ix)))
+        PickError::EditAlone(ix) => cannot(format!("{} edits an entry that is not above the place", id(ix)))
             .hint("pick the entry that it edits, too"),
-        Refused::Unreadable(error) => open.input.unreadable(error),
+        PickError::Unreadable(error) => open.input.unreadable(error),
     }
 }

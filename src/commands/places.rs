@@ -2,7 +2,7 @@
 
 use crate::core::names::{NameError, Names, is_of};
 use crate::core::peek::Head;
-use crate::core::store::{self, Finding, Glance, OnDisk, Trouble};
+use crate::core::store::{self, Finding, FoundFile, Glance, OnDisk, Trouble};
 use crate::core::stores::{Here, Store, Surroundings, stores};
 use crate::ui::{Failure, Ui};
 use std::collections::{HashMap, HashSet};
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// The sessions to read, for a command that reads many.
 #[derive(Clone, Copy, Debug)]
-pub enum Scope<'a> {
-    /// These, and those below these directories.
+enum Scope<'a> {
+    /// These, and those below these folders.
     Paths(&'a [PathBuf]),
     /// Those of the current directory, in the stores of both agents.
     Here,
@@ -19,15 +19,13 @@ pub enum Scope<'a> {
     All,
 }
 
-impl<'a> Scope<'a> {
-    /// Returns the scope of PATHs and `--all`.
-    pub fn of(paths: &'a [PathBuf], all: bool) -> Scope<'a> {
-        match (paths, all) {
-            (_, true) => Scope::All,
-            ([], false) => Scope::Here,
-            (paths, false) => Scope::Paths(paths),
-        }
-    }
+/// The sessions that arguments name; nothing is read of them yet.
+#[derive(Debug)]
+pub struct Found {
+    /// Their files.
+    pub files: Vec<FoundFile>,
+    /// Whether something that was asked for is not among them, which is reported.
+    pub failed: bool,
 }
 
 /// Where sessions are; looked up once per run.
@@ -56,8 +54,21 @@ impl Places {
         Names { stores: &self.stores, here: self.here(), workers: self.workers }
     }
 
-    /// Returns the files of a scope.
-    pub fn find(&self, scope: Scope) -> Finding {
+    /// Returns the sessions that PATHs, which may be sessions by name, and `--all` mean. What cannot be
+    /// searched is reported, and the rest is found.
+    pub fn sessions(&self, paths: &[PathBuf], all: bool, ui: &mut Ui) -> Found {
+        let (resolved, mut failed) = files_of(paths, ui);
+        let scope = match (paths, all) {
+            (_, true) => Scope::All,
+            ([], false) => Scope::Here,
+            _ => Scope::Paths(&resolved),
+        };
+        let finding = self.find(scope);
+        failed |= report(finding.troubles, ui);
+        Found { files: finding.files, failed }
+    }
+
+    fn find(&self, scope: Scope) -> Finding {
         match scope {
             Scope::Paths(paths) => store::find(paths),
             Scope::All => unnamed(self.stores.iter().map(|store| store.root.clone())),
@@ -96,9 +107,9 @@ fn unnamed(folders: impl Iterator<Item = PathBuf>) -> Finding {
     finding
 }
 
-/// Resolves PATHs, which may be names of sessions; `-` is skipped. Returns whether one of them matches no
-/// session, which is reported.
-pub fn files_of(paths: &[PathBuf], ui: &mut Ui) -> (Vec<PathBuf>, bool) {
+/// Resolves PATHs, which may be sessions by name; `-` is left out. Returns whether one of them is a name
+/// that fits no session, which is reported.
+fn files_of(paths: &[PathBuf], ui: &mut Ui) -> (Vec<PathBuf>, bool) {
     let mut failed = false;
     let mut found = Vec::new();
     for path in paths.iter().filter(|path| *path != Path::new("-")) {
@@ -113,8 +124,9 @@ pub fn files_of(paths: &[PathBuf], ui: &mut Ui) -> (Vec<PathBuf>, bool) {
     (found, failed)
 }
 
-/// Reports what a search could not read. Returns whether a given path is among it.
-pub fn report(troubles: Vec<Trouble>, ui: &mut Ui) -> bool {
+/// Reports what a search could not read; returns whether something that was asked for by its path is
+/// among it.
+fn report(troubles: Vec<Trouble>, ui: &mut Ui) -> bool {
     let mut failed = false;
     for trouble in troubles {
         match trouble {

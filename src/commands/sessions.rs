@@ -1,9 +1,9 @@
 //! The sessions that a command reads: files, directories, or the agents' stores.
 
 use super::input::Input;
+use super::places::{Found, Places};
 use crate::core::session::Header;
-use crate::core::store::{self, FoundFile, OnDisk};
-use crate::core::stores::{Surroundings, is_cwd, stores};
+use crate::core::store::{self, FoundFile};
 use crate::core::stretches::StretchReader;
 use crate::core::workers::in_order;
 use crate::ui::{Exit, Failure, Ui};
@@ -15,8 +15,8 @@ use std::time::UNIX_EPOCH;
 /// Which sessions.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SessionsArgs {
-    /// Sessions, or directories to search at any depth; - for standard input (default: the sessions of
-    /// the current directory in both agents' stores)
+    /// Sessions by path or name, or folders to search at any depth; - for standard input (default: the
+    /// sessions of the current folder in both agents' stores)
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Include all sessions in both agents' stores
@@ -31,6 +31,8 @@ pub struct Sessions {
     exit: Exit,
     /// Whether one session was given: its path need not be printed with each row.
     pub is_one: bool,
+    /// Whether no path was given: they are those of the agents' stores.
+    pub is_of_stores: bool,
 }
 
 /// A session to read.
@@ -40,8 +42,6 @@ pub struct Target {
     pub path: PathBuf,
     /// Whether the path itself was given.
     named: bool,
-    /// Whether its header decides if it belongs to the current directory.
-    of_this_folder: bool,
     /// Whether files of its sub-agents were found, too.
     pub has_agents: bool,
 }
@@ -56,33 +56,24 @@ impl SessionsArgs {
         if self.all && !self.paths.is_empty() {
             return Err(Failure::usage("--all cannot be combined with PATH").hint("omit one of them"));
         }
-        let (paths, flat) =
-            if self.paths.is_empty() { self.store_folders(ui) } else { (self.paths.clone(), 0) };
-        let flat_folders = &paths[..flat];
-        let finding = store::find(&paths);
-        let mut exit = Exit::Done;
-        for trouble in &finding.troubles {
-            match trouble.is_failure() {
-                true => exit = exit.max(ui.report(&Failure::cannot(trouble))),
-                false => ui.warn(&trouble.to_string()),
-            }
-        }
-        let with_agents = with_agents(&finding.files);
+        let Found { files: found, failed } = Places::of(ui).sessions(&self.paths, self.all, ui);
+        let with_agents = with_agents(&found);
         let is_late =
             |path: &Path| since_ms.is_none_or(|since| modified_ms(path).is_none_or(|at| at >= since));
-        let files =
-            finding.files.into_iter().filter(|file| file.named || is_late(&file.path)).map(|file| Target {
+        let found = found.into_iter().filter(|file| file.named || is_late(&file.path));
+        let files: Vec<_> = found
+            .map(|file| Target {
                 named: file.named,
-                of_this_folder: flat_folders.iter().any(|folder| file.path.starts_with(folder)),
                 has_agents: with_agents.contains(&file.path),
                 path: file.path,
-            });
-        let files: Vec<_> = files.collect();
+            })
+            .collect();
         if files.is_empty() && self.paths.is_empty() && !self.all {
             ui.warn("no sessions of the current directory (hint: --all includes all projects)");
         }
         let is_one = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
-        Ok(Sessions { files, exit, is_one })
+        let exit = if failed { Exit::Cannot } else { Exit::Done };
+        Ok(Sessions { files, exit, is_one, is_of_stores: self.paths.is_empty() })
     }
 
     fn standard_input(&self) -> Result<Sessions, Failure> {
@@ -90,27 +81,8 @@ impl SessionsArgs {
             return Err(Failure::usage("standard input cannot be combined with paths").hint("give - alone"));
         }
         let path = PathBuf::from("-");
-        let stdin = Target { path, named: true, of_this_folder: false, has_agents: false };
-        Ok(Sessions { files: vec![stdin], exit: Exit::Done, is_one: true })
-    }
-
-    /// Returns the directories of both agents that exist, and how many of them, from the first on, contain
-    /// sessions of other directories, too.
-    fn store_folders(&self, ui: &Ui) -> (Vec<PathBuf>, usize) {
-        let (mut flat, mut nested) = (Vec::new(), Vec::new());
-        let home = ui.home().map(PathBuf::from);
-        let env = |name: &str| ui.env(name);
-        let surroundings = Surroundings { env: &env, home: home.as_deref(), folder: ui.folder() };
-        for store in stores(surroundings, &OnDisk) {
-            match (self.all, store.is_flat()) {
-                (true, _) => nested.push(store.root),
-                (false, true) => flat.push(store.root),
-                (false, false) => nested.extend(store.project_folders().iter().cloned()),
-            }
-        }
-        flat.dedup();
-        let count = flat.iter().filter(|folder| folder.exists()).count();
-        (flat.into_iter().chain(nested).filter(|folder| folder.exists()).collect(), count)
+        let stdin = Target { path, named: true, has_agents: false };
+        Ok(Sessions { files: vec![stdin], exit: Exit::Done, is_one: true, is_of_stores: false })
     }
 }
 
@@ -130,7 +102,6 @@ impl Sessions {
         };
         let progress = ui.progress(self.files.len());
         let stdout_is = ui.stdout_is();
-        let home = ui.home().map(PathBuf::from);
         let is_alone = self.is_one;
         let workers = ui.processors();
         let done = |target: Target| {
@@ -142,7 +113,6 @@ impl Sessions {
             (target, result)
         };
         in_order(self.files, workers, done, |(target, result)| match result {
-            Ok((header, _)) if target.of_this_folder && !is_of_folder(&header, home.as_deref(), ui) => Ok(()),
             Ok((header, found)) => take(ui, &target, header, found),
             Err(failure) if is_alone => Err(failure),
             Err(failure) if target.named => {
@@ -173,14 +143,8 @@ impl Readers {
     }
 }
 
-fn is_of_folder(header: &Header, home: Option<&Path>, ui: &Ui) -> bool {
-    let env = |name: &str| ui.env(name);
-    let surroundings = Surroundings { env: &env, home, folder: ui.folder() };
-    header.cwd.as_ref().is_some_and(|cwd| is_cwd(&cwd.to_string_lossy(), surroundings))
-}
-
-/// Returns the sessions beside which files of their sub-agents were found. The usage of advisors is not in
-/// tool results, so their files do not count it twice.
+/// Sessions beside which files of their sub-agents were found. What advisors use is in no result of a
+/// tool, so their files say nothing twice.
 fn with_agents(files: &[FoundFile]) -> HashSet<PathBuf> {
     let is_agent = |file: &&FoundFile| {
         let name = file.path.file_name().unwrap_or_default();

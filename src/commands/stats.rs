@@ -126,7 +126,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Ok(())
         },
     )?;
-    if !by_entry {
+    // Sums of nothing would be taken for an answer.
+    let is_answer = !groups.is_empty() || args.json && exit == Exit::Done;
+    if !by_entry && is_answer {
         groups.print(args.json, ui)?;
     }
     Ok(exit)

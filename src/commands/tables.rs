@@ -1,33 +1,51 @@
-//! Small tables: columns of their own width, no lines.
+//! Small tables: columns as wide as their content, without lines.
 //!
-//! `comfy-table` lays them out without colours, which would count as columns; they are put in afterwards.
+//! `comfy-table` lays them out and cuts what does not fit. It would count colours as columns, so they are
+//! added afterwards.
 
-use crate::ui::{Failure, Ui, fitted_styled, styled};
-use comfy_table::{CellAlignment, ContentArrangement, Table, TableStyle};
+use crate::ui::{Failure, Ui, styled};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, TableStyle};
 use owo_colors::Style;
 
 /// The parts of a cell, each in its colour.
 pub type Cell = Vec<(String, Style)>;
 
-/// A table in the making.
+/// The columns between two cells.
+const GAP: u16 = 2;
+/// Replaces what was cut off.
+const ELLIPSIS: &str = "…";
+
+/// A table to be printed.
 #[derive(Debug)]
 pub struct SmallTable {
     table: Table,
     rows: Vec<Vec<Cell>>,
+    /// The columns that are cut where there is no room.
+    cut: &'static [usize],
 }
 
 impl SmallTable {
-    /// Returns an empty one.
-    pub fn new() -> Self {
+    /// Returns an empty table; where there is no room, the columns `cut` are cut and no others.
+    pub fn new(cut: &'static [usize]) -> Self {
         let mut table = Table::new();
-        table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
-        SmallTable { table, rows: Vec::new() }
+        table.load_style(TableStyle::new()).set_truncation_indicator(ELLIPSIS);
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        // Text is cut at any character: control characters do not occur in it.
+        table.set_delimiter('\0');
+        SmallTable { table, rows: Vec::new(), cut }
     }
 
-    /// Adds a row; a header is one.
+    /// Adds a row of titles.
+    pub fn header(&mut self, titles: &[&str], ui: &Ui) {
+        self.row(titles.iter().map(|title| vec![((*title).to_owned(), ui.styles.dim)]).collect());
+    }
+
+    /// Adds a row.
     pub fn row(&mut self, cells: Vec<Cell>) {
         let plain = |cell: &Cell| cell.iter().map(|(text, _)| text.as_str()).collect::<String>();
-        self.table.add_row(cells.iter().map(plain));
+        let mut row = comfy_table::Row::from(cells.iter().map(plain));
+        row.max_height(1);
+        self.table.add_row(row);
         self.rows.push(cells);
     }
 
@@ -38,33 +56,59 @@ impl SmallTable {
         }
     }
 
-    /// Prints the rows, truncated to the width.
-    pub fn print(&self, ui: &mut Ui) -> Result<(), Failure> {
-        let width = ui.width().unwrap_or(usize::MAX);
+    /// Prints the rows, fitted to the width of the terminal.
+    pub fn print(mut self, ui: &mut Ui) -> Result<(), Failure> {
+        let last = self.table.column_count().saturating_sub(1);
+        for (at, column) in self.table.column_iter_mut().enumerate() {
+            column.set_padding((0, if at == last { 0 } else { GAP }));
+            if !self.cut.contains(&at) {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
+        if let Some(width) = ui.width().and_then(|width| u16::try_from(width).ok()) {
+            self.table.set_width(width);
+        }
         for (line, cells) in self.table.lines().zip(&self.rows) {
-            // The space before the first column is that of a border.
-            let line = line.strip_prefix(' ').unwrap_or(&line);
-            let line = coloured(line.trim_end(), cells);
-            ui.print(&format!("{}\n", fitted_styled(&line, width, "…")))?;
+            let line = line.trim_end();
+            let line = line
+                .strip_suffix(ELLIPSIS)
+                .map_or(line.to_owned(), |cut| cut.trim_end().to_owned() + ELLIPSIS);
+            ui.print(&format!("{}\n", coloured(&line, cells)))?;
         }
         Ok(())
     }
 }
 
-/// The line with the colours of its cells.
+/// Returns the line with the colours of its cells.
 fn coloured(line: &str, cells: &[Cell]) -> String {
     let mut out = String::with_capacity(line.len() + 32);
     let mut rest = line;
-    for (text, style) in cells.iter().flatten() {
-        let text = text.trim_end();
-        // Between cells there are spaces only.
-        if let Some(at) = rest.find(text) {
-            out.push_str(&rest[..at]);
-            out.push_str(&styled(text, *style));
-            rest = &rest[at + text.len()..];
+    for cell in cells {
+        for (text, style) in cell {
+            // Only spaces are between cells.
+            let start = rest.len() - rest.trim_start_matches(' ').len();
+            out.push_str(&rest[..start]);
+            rest = &rest[start..];
+            let text = text.trim_matches(' ');
+            let shown = common_prefix(rest, text);
+            out.push_str(&styled(&rest[..shown], *style));
+            rest = &rest[shown..];
+            if shown < text.len() {
+                break;
+            }
+        }
+        if let Some(after) = rest.strip_prefix(ELLIPSIS) {
+            out.push_str(ELLIPSIS);
+            rest = after;
         }
     }
     out + rest
+}
+
+/// Returns the length of what both texts begin with.
+fn common_prefix(one: &str, other: &str) -> usize {
+    let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other);
+    same.map(|(character, _)| character.len_utf8()).sum()
 }
 
 #[cfg(test)]
@@ -80,5 +124,7 @@ mod tests {
         let line = coloured("     a  [b] a", &cells);
         assert_eq!(line.replace('\u{1b}', "␛"), "     ␛[31ma␛[0m  ␛[31m[b]␛[0m ␛[31ma␛[0m");
         assert_eq!(coloured("x", &[plain("x")]), "x");
+        let cut = [vec![("long".to_owned(), red), ("er".to_owned(), red)], plain("a"), plain("")];
+        assert_eq!(coloured("lo…  a", &cut).replace('\u{1b}', "␛"), "␛[31mlo␛[0m…  a");
     }
 }

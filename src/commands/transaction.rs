@@ -22,7 +22,7 @@ use crate::core::json::write::{Object, array};
 use crate::core::ops::IdSource;
 use crate::core::plan::{Action, Change, NewSession, copy_all};
 use crate::core::session::Session;
-use crate::core::store::{self, Attempt, Committed, Found, Locked};
+use crate::core::store::{self, Attempt, Committed, Freshness, Locked};
 use crate::core::text::Text;
 use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui, visible, visible_lines};
@@ -230,14 +230,14 @@ pub fn under_lock<T>(
     };
     let mut locked = store::lock(file, options)?;
     loop {
-        let grown = match locked.found() {
-            Found::Same => None,
-            Found::Grown => Some(input.reopened(locked.reopen()?)),
+        let grown = match locked.freshness() {
+            Freshness::Current => None,
+            Freshness::Stale => Some(input.reopened(locked.reopen()?)),
         };
         match attempt(grown, locked)? {
             (None, value) => return Ok((None, value)),
             (Some(Attempt::Done(committed)), value) => return Ok((Some(committed), value)),
-            (Some(Attempt::Grown(again)), _) => locked = *again,
+            (Some(Attempt::Stale(again)), _) => locked = *again,
         }
     }
 }

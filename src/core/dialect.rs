@@ -10,3 +10,8 @@ pub enum Dialect {
     /// oh-my-pi, which has its own lock file and keeps the session open.
     OhMyPi,
 }
+
+impl Dialect {
+    /// Both.
+    pub const ALL: [Dialect; 2] = [Dialect::Pi, Dialect::OhMyPi];
+}

@@ -140,7 +140,7 @@ pub fn visit_known<'a>(
 
 /// The position of a value in an entry, which decides what its members and its own text are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Region {
     Entry,
     Message,
     /// `content`: a string, or an array of blocks.
@@ -163,66 +163,65 @@ struct Walk<'a> {
     role: Role,
     scope: Scope,
     path: Vec<Step<'a>>,
-    /// The containers of the current value, `true` for objects.
-    open: Vec<(Place, bool)>,
+    /// The containers around the current value, `true` for objects.
+    open: Vec<(Region, bool)>,
 }
 
 impl<'a> Walk<'a> {
     fn run(&mut self, see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>) -> ControlFlow<()> {
-        let mut place = Place::Entry;
+        let mut region = Region::Entry;
         loop {
             let opens = matches!(self.scanner.peek(), b'{' | b'[');
-            if opens && place != Place::Silent {
-                if self.open(place) {
-                    place = self.member();
+            if opens && region != Region::Silent {
+                if self.open(region) {
+                    region = self.member();
                     continue;
                 }
             } else {
-                self.scalar(place, see)?;
+                self.scalar(region, see)?;
             }
             match self.next() {
-                Some(next) => place = next,
+                Some(next) => region = next,
                 None => return ControlFlow::Continue(()),
             }
         }
     }
 
-    /// Enters a container. Returns whether it has any content.
-    fn open(&mut self, place: Place) -> bool {
+    /// Enters a container; whether there is anything in it.
+    fn open(&mut self, region: Region) -> bool {
         let is_object = self.scanner.peek() == b'{';
         self.scanner.seek(self.scanner.pos() + 1);
         if matches!(self.scanner.peek(), b'}' | b']' | 0) {
             self.scanner.seek(self.scanner.pos() + 1);
             return false;
         }
-        self.open.push((place, is_object));
+        self.open.push((region, is_object));
         self.path.push(Step::Index(0));
         true
     }
 
-    /// Returns the position of the member or item at which the scanner is, after skipping its key.
-    fn member(&mut self) -> Place {
-        let Some(&(place, is_object)) = self.open.last() else { return Place::Silent };
+    /// The region of the member or item that the scanner has come to; walks over its key.
+    fn member(&mut self) -> Region {
+        let Some(&(region, is_object)) = self.open.last() else { return Region::Silent };
         let inner = if is_object {
             let key = self.scanner.string().map(|key| string::decode(key.bytes)).unwrap_or_default();
             self.scanner.peek();
             self.scanner.seek(self.scanner.pos() + 1);
-            let inner = self.member_of(place, key.as_bytes());
+            let inner = self.member_of(region, key.as_bytes());
             self.path.pop();
             self.path.push(Step::Key(key));
             inner
         } else {
-            item_of(place)
+            item_of(region)
         };
         match (inner, self.scope) {
-            (Place::Silent, Scope::Everything) => Place::All(Class::Data),
+            (Region::Silent, Scope::Everything) => Region::All(Class::Data),
             (inner, _) => inner,
         }
     }
 
-    /// After a value: moves to the next member or item, leaving containers that end here. Returns `None` at
-    /// the end.
-    fn next(&mut self) -> Option<Place> {
+    /// Behind a value: on to the next member or item, out of what ends here; `None` at the end.
+    fn next(&mut self) -> Option<Region> {
         while let Some(&(_, is_object)) = self.open.last() {
             let byte = self.scanner.peek();
             self.scanner.seek(self.scanner.pos() + 1);
@@ -245,50 +244,50 @@ impl<'a> Walk<'a> {
 
     fn scalar(
         &mut self,
-        place: Place,
+        region: Region,
         see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let Ok(value) = self.scanner.value() else { return ControlFlow::Break(()) };
-        let (Place::All(class) | Place::Content(class)) = place else { return ControlFlow::Continue(()) };
+        let (Region::All(class) | Region::Content(class)) = region else { return ControlFlow::Continue(()) };
         let value = Raw::checked(value);
         let counts = value.is_string() || class == Class::Argument && value.is_number();
         if counts { see(&Field { class, value, path: &self.path }) } else { ControlFlow::Continue(()) }
     }
 
-    fn member_of(&self, place: Place, key: &[u8]) -> Place {
-        match place {
-            Place::Entry => member_of_entry(self.kind, key),
-            Place::Message => member_of_message(self.role, key),
-            Place::Block(class) => match key {
-                b"text" => Place::All(class),
-                b"thinking" => Place::All(Class::Thinking),
-                b"name" => Place::All(Class::Tool),
-                b"arguments" | b"intent" => Place::All(Class::Argument),
-                _ => Place::Silent,
+    fn member_of(&self, region: Region, key: &[u8]) -> Region {
+        match region {
+            Region::Entry => member_of_entry(self.kind, key),
+            Region::Message => member_of_message(self.role, key),
+            Region::Block(class) => match key {
+                b"text" => Region::All(class),
+                b"thinking" => Region::All(Class::Thinking),
+                b"name" => Region::All(Class::Tool),
+                b"arguments" | b"intent" => Region::All(Class::Argument),
+                _ => Region::Silent,
             },
-            Place::Replacement if key == b"content" => Place::Content(Class::Text),
-            Place::File if key == b"path" => Place::All(Class::Argument),
-            Place::File if key == b"content" => Place::All(Class::Result),
-            Place::All(class) => Place::All(class),
-            _ => Place::Silent,
+            Region::Replacement if key == b"content" => Region::Content(Class::Text),
+            Region::File if key == b"path" => Region::All(Class::Argument),
+            Region::File if key == b"content" => Region::All(Class::Result),
+            Region::All(class) => Region::All(class),
+            _ => Region::Silent,
         }
     }
 }
 
-fn item_of(place: Place) -> Place {
-    match place {
-        Place::Content(class) => Place::Block(class),
-        Place::Files => Place::File,
-        Place::All(class) => Place::All(class),
-        _ => Place::Silent,
+fn item_of(region: Region) -> Region {
+    match region {
+        Region::Content(class) => Region::Block(class),
+        Region::Files => Region::File,
+        Region::All(class) => Region::All(class),
+        _ => Region::Silent,
     }
 }
 
-fn member_of_entry(kind: Kind, key: &[u8]) -> Place {
+fn member_of_entry(kind: Kind, key: &[u8]) -> Region {
     let class = match (kind, key) {
-        (Kind::Message, b"message") => return Place::Message,
-        (Kind::CustomMessage, b"content") => return Place::Content(Class::Text),
-        (Kind::ContextEdit, b"replacement") => return Place::Replacement,
+        (Kind::Message, b"message") => return Region::Message,
+        (Kind::CustomMessage, b"content") => return Region::Content(Class::Text),
+        (Kind::ContextEdit, b"replacement") => return Region::Replacement,
         (Kind::Custom | Kind::CustomMessage, b"customType") => Class::CustomType,
         (Kind::Compaction, b"summary" | b"shortSummary")
         | (Kind::BranchSummary | Kind::StackSummary, b"summary")
@@ -305,28 +304,28 @@ fn member_of_entry(kind: Kind, key: &[u8]) -> Place {
         | (Kind::SessionInit, b"agent")
         | (Kind::TtsrInjection, b"injectedRules")
         | (Kind::ModelUsage, b"purpose" | b"role" | b"provider" | b"model") => Class::Setting,
-        (Kind::Other | Kind::Missing, b"type" | b"id" | b"parentId" | b"timestamp") => return Place::Silent,
-        // In a type that is not known, everything but the envelope may be meaningful.
+        (Kind::Other | Kind::Missing, b"type" | b"id" | b"parentId" | b"timestamp") => return Region::Silent,
+        // Of a type that nobody knows, all that is not its envelope may be what it says.
         (Kind::Other | Kind::Missing, _) => Class::Text,
-        _ => return Place::Silent,
+        _ => return Region::Silent,
     };
-    Place::All(class)
+    Region::All(class)
 }
 
-fn member_of_message(role: Role, key: &[u8]) -> Place {
+fn member_of_message(role: Role, key: &[u8]) -> Region {
     let class = match key {
-        b"content" if role == Role::ToolResult => return Place::Content(Class::Result),
-        b"content" => return Place::Content(Class::Text),
-        b"files" if role == Role::FileMention => return Place::Files,
+        b"content" if role == Role::ToolResult => return Region::Content(Class::Result),
+        b"content" => return Region::Content(Class::Text),
+        b"files" if role == Role::FileMention => return Region::Files,
         b"toolName" => Class::Tool,
         b"errorMessage" => Class::Error,
         b"command" | b"code" => Class::Command,
         b"output" => Class::Result,
         b"customType" => Class::CustomType,
         b"summary" => Class::Summary,
-        _ => return Place::Silent,
+        _ => return Region::Silent,
     };
-    Place::All(class)
+    Region::All(class)
 }
 
 #[cfg(test)]

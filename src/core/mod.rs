@@ -9,6 +9,7 @@ pub mod json;
 pub mod time;
 
 pub mod dialect;
+pub mod shape;
 pub mod stores;
 
 pub mod store;

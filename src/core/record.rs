@@ -3,6 +3,7 @@
 //! A body is walked once. What a row of the tree may need (role, text blocks, tool calls) is kept as
 //! positions in the line; only what is drawn is decoded, later.
 
+use crate::core::entry::{Kind, Role};
 use crate::core::json::scan::RawString;
 use crate::core::json::{Malformed, Raw, Scanner};
 use crate::core::text::Text;
@@ -61,6 +62,19 @@ pub struct MessageFacts<'a> {
     pub is_error: Option<Raw<'a>>,
     pub exit_code: Option<Raw<'a>>,
     pub cancelled: Option<Raw<'a>>,
+}
+
+/// An entry's record, with its type and role.
+#[derive(Clone, Copy, Debug)]
+pub struct Typed<'r> {
+    /// Its type; that of an older entry is the one that migration gives it.
+    pub kind: Kind,
+    /// The role of its message.
+    pub role: Role,
+    /// Its members.
+    pub record: &'r Record<'r>,
+    /// The content blocks of its message.
+    pub blocks: &'r [Block<'r>],
 }
 
 /// `message.content`.

@@ -78,7 +78,14 @@ pub struct Usage {
     pub cost: f64,
 }
 
-/// A tool result, recorded if rows were requested.
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Usage) {
+        self.tokens += other.tokens;
+        self.cost += other.cost;
+    }
+}
+
+/// A tool result, noted where rows were asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolResult {
     /// The entry.

@@ -15,12 +15,12 @@
 //!                                                     ~/.omp/agent/sessions
 //! ```
 //!
-//! Not covered: oh-my-pi renames directories with names of older versions when it accesses them (here, both
-//! the older and the current directory of a project are searched); and its names of 17.2.5 to 17.2.8, which
-//! contain a hash.
+//! oh-my-pi moves a project's sessions out of folders with names of older versions when it is started
+//! there. Until then those folders are searched beside the current one.
 
 use super::dialect::Dialect;
 use super::json::Raw;
+use sha2::{Digest, Sha256};
 use std::path::{Component, Path, PathBuf};
 
 /// What determines where the stores are.
@@ -160,9 +160,11 @@ fn omp_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look)
     }
     let root = omp_root(surroundings, look)?;
     let real = look.real(surroundings.folder);
-    let current = root.join(omp_project(surroundings, &real, look));
-    let older = root.join(encoded("--", &lexical(surroundings.folder), "--"));
-    let folders = if older == current { vec![current] } else { vec![current, older] };
+    let (scope, current) = omp_project(surroundings, &real, look);
+    let older = encoded("--", &lexical(surroundings.folder), "--");
+    let mut names = vec![current, older, hashed(scope, &real)];
+    names.dedup();
+    let folders = names.into_iter().map(|name| root.join(name)).collect();
     Some(Store { agent, root, layout: Layout::Nested(folders) })
 }
 
@@ -211,8 +213,8 @@ fn normalized_profile(name: Option<String>) -> Option<String> {
     (fits && name != "default").then_some(name)
 }
 
-/// Returns the name of a project's directory in oh-my-pi's store.
-fn omp_project(surroundings: Surroundings, real: &Path, look: &dyn Look) -> String {
+/// The name of a project's folder in oh-my-pi's store, and what it is relative to.
+fn omp_project(surroundings: Surroundings, real: &Path, look: &dyn Look) -> (&'static str, String) {
     let below = |folder: &Path, prefix: &str| {
         let rest = real.strip_prefix(look.real(folder)).ok()?.to_string_lossy().into_owned();
         let separator = if rest.is_empty() || prefix.ends_with('-') { "" } else { "-" };
@@ -221,8 +223,31 @@ fn omp_project(surroundings: Surroundings, real: &Path, look: &dyn Look) -> Stri
     };
     let temporary = ["TMPDIR", "TMP", "TEMP"].into_iter().find_map(|name| variable(surroundings, name));
     let temporary = PathBuf::from(temporary.unwrap_or_else(|| "/tmp".to_owned()));
-    let home = surroundings.home.and_then(|home| below(home, "-"));
-    home.or_else(|| below(&temporary, "-tmp")).unwrap_or_else(|| encoded("--", real, "--"))
+    let home = surroundings.home.and_then(|home| below(home, "-")).map(|name| ("home", name));
+    let temporary = || below(&temporary, "-tmp").map(|name| ("tmp", name));
+    home.or_else(temporary).unwrap_or_else(|| ("abs", encoded("--", real, "--")))
+}
+
+/// The name that oh-my-pi 17.2.5 to 17.2.8 gave to a project's folder.
+fn hashed(scope: &str, real: &Path) -> String {
+    let name = real.file_name().unwrap_or_default().to_string_lossy();
+    let is_kept = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let mut readable = String::new();
+    for c in name.chars() {
+        match is_kept(c) {
+            true => readable.push(c),
+            false if readable.ends_with('\0') => {}
+            false => readable.push('\0'),
+        }
+    }
+    let readable = readable.replace('\0', "-");
+    let readable = readable.trim_matches('-');
+    // All of it is ASCII.
+    let readable = &readable[readable.len().saturating_sub(80)..];
+    let readable = if readable.is_empty() { "project" } else { readable };
+    let digest = Sha256::digest(real.to_string_lossy().replace('\\', "/").as_bytes());
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{scope}-{readable}-{digest}")
 }
 
 /// Returns a path encoded as a directory name.
@@ -358,8 +383,23 @@ mod tests {
         machine.links.push(("/link", "/var/hh/proj"));
         let stores = machine.surroundings(|surroundings| stores(surroundings, &machine));
         let omp = Path::new("/var/hh/.omp/agent/sessions");
-        assert_eq!(stores[1].project_folders(), [omp.join("-proj"), omp.join("--link--")]);
+        let hashed = hashed("home", Path::new("/var/hh/proj"));
+        assert_eq!(stores[1].project_folders(), ["-proj", "--link--", &hashed].map(|name| omp.join(name)));
         assert_eq!(machine.folders()[0], "/var/hh/.pi/agent/sessions/--link--");
+    }
+
+    #[test]
+    fn folders_of_oh_my_pi_17_2_5_have_a_hash() {
+        for (scope, folder, wanted) in [
+            (
+                "home",
+                "/var/hh/my proj!",
+                "home-my-proj-aae7dca0b39677615e6d0b22f5dac9eb6e0467f6a33bf250fee5f9ec7fb23e3a",
+            ),
+            ("abs", "/", "abs-project-8a5edab282632443219e051e4ade2d1d5bbc671c781051bf1437897cbdfea0f1"),
+        ] {
+            assert_eq!(hashed(scope, Path::new(folder)), wanted);
+        }
     }
 
     #[test]

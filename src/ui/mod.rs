@@ -12,9 +12,7 @@ mod rows;
 pub use clock::Clock;
 pub use failure::{Exit, Failure};
 pub use progress::Progress;
-pub use rows::{
-    Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, fitted_styled, pens, styled,
-};
+pub use rows::{Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, pens, styled};
 pub use visible::{is_plain, push_visible, visible, visible_lines};
 
 use crate::core::store::{Committed, SessionFile};

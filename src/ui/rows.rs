@@ -285,38 +285,7 @@ pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &st
     format!("{before}{head}{ellipsis}{}{after}", &tail[cut..])
 }
 
-/// Does the same for a text with colours, which take no columns and are reset where the text is truncated.
-pub fn fitted_styled(text: &str, columns: usize, ellipsis: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut colours = Vec::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('\u{1b}') {
-        plain.push_str(&rest[..at]);
-        let end = rest[at..].find('m').map_or(rest.len(), |end| at + end + 1);
-        colours.push((plain.len(), &rest[at..end]));
-        rest = &rest[end..];
-    }
-    plain.push_str(rest);
-    if self::columns(&plain) <= columns {
-        return text.to_owned();
-    }
-    let cut = fitted(&plain, columns, ellipsis);
-    let kept = cut.len() - if cut.ends_with(ellipsis) { ellipsis.len() } else { 0 };
-    let mut out = String::new();
-    let mut done = 0;
-    let mut is_styled = false;
-    for (at, colour) in colours.into_iter().take_while(|(at, _)| *at < kept) {
-        out.push_str(&cut[done..at]);
-        out.push_str(colour);
-        done = at;
-        is_styled = colour != "\u{1b}[0m" && colour != "\u{1b}[39m" && colour != "\u{1b}[m";
-    }
-    out.push_str(&cut[done..]);
-    out.push_str(if is_styled { "\u{1b}[0m" } else { "" });
-    out
-}
-
-/// Returns the bytes that fit into `columns`.
+/// The bytes that fit into `columns`.
 fn end_at<'a>(graphemes: impl Iterator<Item = &'a str>, columns: usize) -> usize {
     let mut left = columns;
     let fits = |grapheme: &&str| {

@@ -61,6 +61,9 @@ fn sessions_by_name_newest_first() {
         offered(&d, &["tree", "fe"]),
         ["ferry times\tquestion of 0199bbbb-1111-7777-8888-00000000bcde"]
     );
+    for words in [&["list", "fe"][..], &["stats", "fe"], &["grep", "x", "fe"]] {
+        assert_eq!(offered(&d, words).len(), 1, "{words:?}");
+    }
     assert_eq!(
         offered(&d, &["show", "0199b"]),
         ["0199bbbb-1111-7777-8888-00000000bcde\tquestion of 0199bbbb-1111-7777-8888-00000000bcde"]

@@ -31,6 +31,10 @@ impl Desk {
         let folder = tempfile::Builder::new().prefix("it").tempdir().unwrap();
         let desk = Desk { folder, env: Vec::new() };
         fs::create_dir_all(desk.path("home/bin")).unwrap();
+        let store = desk.path("home/.pi/agent/sessions/--home-u-code-ferry--");
+        fs::create_dir_all(&store).unwrap();
+        let name = "2026-03-14T09-26-45-589Z_019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70.jsonl";
+        fs::copy(root().join("fixtures/tour.jsonl"), store.join(name)).unwrap();
         fs::create_dir_all(desk.path("tools")).unwrap();
         for folder in ["fixtures", "fixtures/hazards", "docs/examples"] {
             fs::create_dir_all(desk.path(folder)).unwrap();

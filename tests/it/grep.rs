@@ -57,7 +57,7 @@ fn a_row_for_each_entry_that_matches() {
 fn a_terminal_gets_headings_and_colours() {
     let s = Sandbox::with(&[TOUR, "two-branches.jsonl"]);
     assert_snapshot!(s.pisess("grep --color never 'paper|midnight' .").terminal(80).done(), @r#"
-    ./tour.jsonl  2026-03-14 09:26  /home/u/code/ferry
+    ./tour.jsonl  2026-03-14 09:26  ~/code/ferry
     c25f81e7:assistant: Looks like a midnight problem.
     27d4c96f:assistant: …s minutes of the day, so across midnight the result is neg…
     90f6a3e8:branch_summary: …Make `departs_in` right across midnight. ## Progress…
@@ -67,7 +67,7 @@ fn a_terminal_gets_headings_and_colours() {
     dc705e93:compaction: …Make waiting times right across midnight in `ferry`. ## C…
     2f5dc03e:assistant: "Ferries after midnight no longer show as gone: asked at 23…
 
-    ./two-branches.jsonl  2026-01-01 00:00  /home/u/kites
+    ./two-branches.jsonl  2026-01-01 00:00  ~/kites
     1a2b3c01:user: Which paper for a kite?
     1a2b3c02:assistant: Tissue paper is light, washi is strong.
     1a2b3c04:user: Tissue paper then. How big?
@@ -235,8 +235,8 @@ fn what_cannot_be_searched_is_reported_and_the_rest_is_searched() {
     let named = s.pisess("grep -l midnight ./none ./tour.jsonl ./a.jsonl").done();
     assert_eq!((named.text().as_str(), named.code), ("./tour.jsonl\n", 2));
     assert_snapshot!(named.stderr, @r#"
-    pisess: cannot read ./none: no such file or directory
-    pisess: ./a.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    pisess: cannot read ./none: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
+    pisess: ./a.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     "#);
     assert_snapshot!(s.unchanged("grep midnight ./a.jsonl"), @r#"
     2> pisess: ./a.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})

@@ -31,6 +31,7 @@ mod hook;
 mod names;
 mod references;
 mod renderer;
+mod sessions;
 
 mod errors;
 mod every;

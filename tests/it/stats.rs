@@ -89,17 +89,25 @@ fn a_table_for_each_key() {
 #[test]
 fn a_terminal_gets_bars_and_what_fits() {
     let s = Sandbox::with(&[TOUR, "omp.jsonl"]);
-    assert_snapshot!(s.pisess("stats --by day --color never .").terminal(160).done(), @"
-    day         sessions  messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
-    2026-03-14         2        32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m16s      2  ████████████████████
+    assert_snapshot!(s.pisess("stats --by session --color never .").terminal(160).done(), @"
+    session                       messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
+    6e8a4d70  2026-03-14  ferry         25      7       1   6,020   1,159            0      27,170        34,349  $0.0354  1m55s      2  ████████████████████
+    456789ab  2026-03-14  photos         7      2       0   4,800     720            0      36,000        41,520  $0.0252    21s      0  ██████████████▎
+    total                               32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m16s      2
     ");
-    let narrow = s.pisess("stats --by session --color never .").terminal(60).done().quiet();
-    assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
-    assert_snapshot!(narrow, @"
-    session                    input  total tokens     cost
-    6e8a4d70  2026-03-14  f…   6,020        34,349  $0.0354
-    456789ab  2026-03-14  p…   4,800        41,520  $0.0252
-    total                     10,820        75,869  $0.0606
+    // One row has nothing to be compared with.
+    let day = s.pisess("stats --by day --color never .").terminal(160).done().quiet();
+    assert!(!day.contains('█'), "{day}");
+    for width in [60, 80, 100, 120] {
+        let table = s.pisess("stats --by project --color never .").terminal(width).done().quiet();
+        assert!(table.lines().all(|line| line.chars().count() <= width), "{table}");
+        assert!(table.contains("~/code/ferry  ") && table.contains('█'), "{table}");
+    }
+    assert_snapshot!(s.pisess("stats --by session --color never .").terminal(60).done(), @"
+    session                    input  total     cost
+    6e8a4d70  2026-03-14  f…   6.0k  34.3k  $0.0354  ███████████
+    456789ab  2026-03-14  p…   4.8k  41.5k  $0.0252  ███████▉
+    total                     10.8k  75.9k  $0.0606
     ");
 }
 
@@ -254,7 +262,13 @@ fn damage_is_noted_and_the_rest_is_counted() {
     pisess: note: ./b.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     "#);
     assert_eq!(s.pisess("stats ./b.jsonl ./a.jsonl").done().code, 2);
+    // No sums of what could not be read.
     s.pisess("stats ./b.jsonl").done().fails(2);
+    s.pisess("stats ./none").done().fails(2);
+    s.pisess("stats --json ./none").done().fails(2);
+    assert_eq!(s.pisess("stats ./none ./b.jsonl").done().text(), "");
     // Nothing at all is an answer, too.
-    assert_eq!(Sandbox::new().run("stats --by day ."), "");
+    let empty = Sandbox::new();
+    assert_eq!(["stats .", "stats --by day ."].map(|line| empty.run(line)), ["", ""]);
+    assert!(empty.run("stats --json .").starts_with("{\"sessions\":0,"));
 }

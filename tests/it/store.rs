@@ -6,7 +6,9 @@
 #![cfg(unix)]
 
 use pisess::core::dialect::Dialect;
-use pisess::core::store::{Committed, Found, ReadAt, SessionFile, StoreError, WriteOptions, create, lock};
+use pisess::core::store::{
+    Committed, Freshness, ReadAt, SessionFile, StoreError, WriteOptions, create, lock,
+};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -90,7 +92,7 @@ fn append_numbered(session: &Path, turn: usize) -> String {
     let dialect = if turn.is_multiple_of(2) { Dialect::Pi } else { Dialect::OhMyPi };
     let file = SessionFile::open(session).unwrap();
     let mut locked = lock(&file, &WriteOptions { dialect, ..patient() }).unwrap();
-    if locked.found() == Found::Grown {
+    if locked.freshness() == Freshness::Stale {
         locked.reopen().unwrap();
     }
     let name = format!("{}.{turn}", std::process::id());

@@ -73,7 +73,8 @@ fn with_completers(
 ) -> Command {
     command.mut_subcommands(|verb| {
         verb.mut_args(|arg| {
-            if takes(&arg, "SESSION") {
+            // What reads many sessions takes them as PATHs; that of an option is a file.
+            if takes(&arg, "SESSION") || arg.is_positional() && takes(&arg, "PATH") {
                 let (sessions, folder) = (sessions.clone(), folder.to_owned());
                 arg.add(ArgValueCompleter::new(move |word: &OsStr| session_words(word, &sessions, &folder)))
             } else if takes(&arg, "REF") {

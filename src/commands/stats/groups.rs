@@ -2,6 +2,7 @@
 
 use super::By;
 use super::table::{Table, summary};
+use crate::commands::list_rows::below_home;
 use crate::core::json::js;
 use crate::core::json::write::Object;
 use crate::core::ops::stats::{Counted, Harvest, Role, Totals};
@@ -16,6 +17,7 @@ use std::path::Path;
 pub struct Groups {
     by: Option<By>,
     clock: Clock,
+    home: Option<String>,
     list: Vec<Group>,
     table: HashMap<String, usize, foldhash::quality::RandomState>,
     /// The sum of all groups.
@@ -39,7 +41,13 @@ impl Groups {
     /// Returns no groups.
     pub fn new(by: Option<By>, ui: &Ui) -> Groups {
         let (list, table) = (Vec::new(), HashMap::default());
-        Groups { by, clock: Clock::new(ui), list, table, total: Totals::default(), sessions: 0 }
+        let (clock, home) = (Clock::new(ui), ui.home());
+        Groups { by, clock, home, list, table, total: Totals::default(), sessions: 0 }
+    }
+
+    /// Whether no session was added.
+    pub fn is_empty(&self) -> bool {
+        self.sessions == 0
     }
 
     /// Adds entries of one session.
@@ -66,6 +74,10 @@ impl Groups {
             if by == By::Session && self.list[at].path.is_none() {
                 self.list[at].path = Some(path.to_string_lossy().into_owned());
                 self.list[at].shown = Some(self.shown(&harvest.header));
+            }
+            if by == By::Project && self.list[at].shown.is_none() {
+                self.list[at].shown =
+                    Some(below_home(&key, self.home.as_deref())).filter(|key| !key.is_empty());
             }
             self.list[at].totals.add(harvest, entry, session);
             self.total.add(harvest, entry, session);

@@ -2,6 +2,7 @@
 
 use super::By;
 use super::groups::{Group, key_name};
+use crate::commands::amounts;
 use crate::core::ops::stats::Totals;
 use crate::ui::{Failure, Ui, columns, fitted, styled, visible};
 
@@ -78,27 +79,80 @@ pub struct Table<'g> {
 /// A column of numbers.
 struct Column {
     name: &'static str,
-    cell: fn(&Totals, usize) -> String,
-    /// If space is scarce, the column with the highest number is removed first.
+    /// Its name above short numbers.
+    short: &'static str,
+    cell: fn(&Totals, Numbers) -> String,
+    /// Where there is not enough room, the highest goes first.
     expendable: u8,
 }
 
-const fn column(name: &'static str, expendable: u8, cell: fn(&Totals, usize) -> String) -> Column {
-    Column { name, cell, expendable }
+/// How numbers are written.
+#[derive(Clone, Copy)]
+struct Numbers {
+    /// Decimal places of a cost.
+    places: usize,
+    /// Tokens as `12.3k`, for want of room.
+    is_short: bool,
 }
 
-const SESSIONS: Column = column("sessions", 7, |totals, _| grouped(totals.sessions as f64));
-const MESSAGES: Column = column("messages", 4, |totals, _| grouped(totals.messages as f64));
-const CALLS: Column = column("calls", 5, |totals, _| grouped(totals.tool_calls as f64));
-const FAILED: Column = column("failed", 6, |totals, _| grouped(totals.tool_failures as f64));
-const INPUT: Column = column("input", 2, |totals, _| grouped(totals.input));
-const OUTPUT: Column = column("output", 2, |totals, _| grouped(totals.output));
-const CACHE_WRITE: Column = column("cache write", 3, |totals, _| grouped(totals.cache_write));
-const CACHE_READ: Column = column("cache read", 3, |totals, _| grouped(totals.cache_read));
-const TOTAL: Column = column("total tokens", 1, |totals, _| grouped(totals.tokens()));
-const COST: Column = column("cost", 0, cost);
-const TIME: Column = column("time", 8, |totals, _| duration(totals.took_ms));
-const FILES: Column = column("files", 9, |totals, _| grouped(totals.files() as f64));
+impl Numbers {
+    fn tokens(self, count: f64) -> String {
+        if self.is_short { amounts::tokens(count) } else { grouped(count) }
+    }
+}
+
+const fn column(
+    [name, short]: [&'static str; 2],
+    expendable: u8,
+    cell: fn(&Totals, Numbers) -> String,
+) -> Column {
+    Column { name, short, cell, expendable }
+}
+
+const SESSIONS: Column = column(["sessions", "sess"], 7, |totals, _| grouped(totals.sessions as f64));
+const MESSAGES: Column = column(["messages", "msgs"], 4, |totals, _| grouped(totals.messages as f64));
+const CALLS: Column = column(["calls"; 2], 5, |totals, _| grouped(totals.tool_calls as f64));
+const FAILED: Column = column(["failed"; 2], 6, |totals, _| grouped(totals.tool_failures as f64));
+const INPUT: Column = column(["input"; 2], 2, |totals, numbers| numbers.tokens(totals.input));
+const OUTPUT: Column = column(["output"; 2], 2, |totals, numbers| numbers.tokens(totals.output));
+const CACHE_WRITE: Column =
+    column(["cache write", "cache w"], 3, |totals, numbers| numbers.tokens(totals.cache_write));
+const CACHE_READ: Column =
+    column(["cache read", "cache r"], 3, |totals, numbers| numbers.tokens(totals.cache_read));
+const TOTAL: Column = column(["total tokens", "total"], 1, |totals, numbers| numbers.tokens(totals.tokens()));
+const COST: Column = column(["cost"; 2], 0, |totals, numbers| cost(totals, numbers.places));
+const TIME: Column = column(["time"; 2], 8, |totals, _| duration(totals.took_ms));
+const FILES: Column = column(["files"; 2], 9, |totals, _| grouped(totals.files() as f64));
+
+/// The columns that fit, and how wide each is.
+struct Layout {
+    key: usize,
+    columns: Vec<(Column, usize)>,
+    numbers: Numbers,
+}
+
+impl Layout {
+    fn width(&self) -> usize {
+        self.key + self.columns.iter().map(|(_, width)| width + 2).sum::<usize>()
+    }
+
+    fn line(&self, key: &str, cell: impl Fn(&Column) -> String) -> String {
+        let mut line = pad_right(&fitted(key, self.key, "…"), self.key);
+        for (column, width) in &self.columns {
+            let cell = cell(column);
+            line += &format!("  {}{cell}", " ".repeat(width.saturating_sub(columns(&cell))));
+        }
+        line
+    }
+
+    fn header(&self, key: &str) -> String {
+        self.line(key, |column| if self.numbers.is_short { column.short } else { column.name }.to_owned())
+    }
+
+    fn row(&self, key: &str, totals: &Totals) -> String {
+        self.line(key, |column| (column.cell)(totals, self.numbers))
+    }
+}
 
 impl Table<'_> {
     /// Prints the table, without the columns for which there is no space.
@@ -106,44 +160,56 @@ impl Table<'_> {
         if self.groups.is_empty() {
             return Ok(());
         }
-        let places = decimals(self.total.cost);
         let keys: Vec<String> = self.groups.iter().map(|group| self.key(group)).collect();
         let room = ui.width().unwrap_or(usize::MAX);
-        let widest = keys.iter().map(|key| columns(key)).max().unwrap_or(0);
-        let key_width =
-            widest.max(key_name(self.by).len()).max("total".len()).min(KEY.min(room / 3).max(SHORTEST_KEY));
-        let mut shown = self.columns();
-        let mut widths = self.widths(&shown, places);
-        while key_width + widths.iter().map(|width| width + 2).sum::<usize>() > room && shown.len() > 1 {
-            let worst = (0..shown.len()).max_by_key(|&at| shown[at].expendable).unwrap_or(0);
-            shown.remove(worst);
-            widths.remove(worst);
-        }
-        let used = key_width + widths.iter().map(|width| width + 2).sum::<usize>();
-        let bar = room.saturating_sub(used + 2).min(BAR);
-        let bar = if ui.stdout_is_terminal() && bar >= SHORTEST_BAR { bar } else { 0 };
+        // One bar alone compares nothing.
+        let has_bars = ui.stdout_is_terminal() && self.groups.len() > 1;
+        let layout = self.layout(&keys, room.saturating_sub(if has_bars { SHORTEST_BAR + 2 } else { 0 }));
+        let bar = room.saturating_sub(layout.width() + 2).min(BAR);
+        let bar = if has_bars && bar >= SHORTEST_BAR { bar } else { 0 };
         let most = self.groups.iter().map(|group| self.worth(&group.totals)).fold(0.0, f64::max);
-        let line = |key: &str, cells: Vec<String>, bar: String| {
-            let mut line = pad_right(&fitted(key, key_width, "…"), key_width);
-            for (cell, width) in cells.iter().zip(&widths) {
-                line += &format!("  {}{cell}", " ".repeat(width.saturating_sub(columns(cell))));
-            }
-            format!("{}\n", format!("{line}{bar}").trim_end())
-        };
-        let names = shown.iter().map(|column| column.name.to_owned()).collect();
-        let header = line(key_name(self.by), names, String::new());
-        ui.print(&styled(header.trim_end(), ui.styles.dim))?;
+        ui.print(&styled(layout.header(key_name(self.by)).trim_end(), ui.styles.dim))?;
         ui.print("\n")?;
-        let cells = |totals: &Totals| shown.iter().map(|column| (column.cell)(totals, places)).collect();
         for (group, key) in self.groups.iter().zip(&keys) {
             let bar = drawn(self.worth(&group.totals) / most, bar);
             let bar = if bar.is_empty() { bar } else { format!("  {}", styled(&bar, ui.styles.active)) };
-            ui.print(&line(key, cells(&group.totals), bar))?;
+            ui.print(&format!("{}{bar}\n", layout.row(key, &group.totals)))?;
         }
         if self.groups.len() > 1 {
-            ui.print(&line("total", cells(self.total), String::new()))?;
+            ui.print(&format!("{}\n", layout.row("total", self.total)))?;
         }
         ui.print(&unpriced(self.total))
+    }
+
+    /// All columns with whole numbers; with short ones where these do not fit; else without some.
+    fn layout(&self, keys: &[String], room: usize) -> Layout {
+        let widest = keys.iter().map(|key| columns(key)).max().unwrap_or(0);
+        let key = widest
+            .max(key_name(self.by).len())
+            .max("total".len())
+            .min(KEY.min(room / 5 * 2).max(SHORTEST_KEY));
+        let places = decimals(self.total.cost);
+        let mut layout = self.with_numbers(key, Numbers { places, is_short: false });
+        if layout.width() > room {
+            layout = self.with_numbers(key, Numbers { places, is_short: true });
+        }
+        while layout.width() > room && layout.columns.len() > 1 {
+            let worst = layout.columns.iter().enumerate().max_by_key(|(_, (column, _))| column.expendable);
+            let Some((worst, _)) = worst else { break };
+            layout.columns.remove(worst);
+        }
+        layout
+    }
+
+    fn with_numbers(&self, key: usize, numbers: Numbers) -> Layout {
+        let width = |column: &Column| {
+            let name = if numbers.is_short { column.short } else { column.name };
+            let cells = self.groups.iter().map(|group| &group.totals).chain([self.total]);
+            let widest = cells.map(|totals| columns(&(column.cell)(totals, numbers))).max();
+            widest.unwrap_or(0).max(name.len())
+        };
+        let columns = self.columns().into_iter().map(|column| (width(&column), column));
+        Layout { key, columns: columns.map(|(width, column)| (column, width)).collect(), numbers }
     }
 
     fn key(&self, group: &Group) -> String {
@@ -183,16 +249,7 @@ impl Table<'_> {
         all
     }
 
-    fn widths(&self, columns: &[Column], places: usize) -> Vec<usize> {
-        let widest = |column: &Column| {
-            let cells = self.groups.iter().map(|group| &group.totals).chain([self.total]);
-            let widest = cells.map(|totals| crate::ui::columns(&(column.cell)(totals, places))).max();
-            widest.unwrap_or(0).max(column.name.len())
-        };
-        columns.iter().map(widest).collect()
-    }
-
-    /// Returns the amounts that the bars compare.
+    /// What the bars compare.
     fn worth(&self, totals: &Totals) -> f64 {
         match self.by {
             By::Tool => totals.tool_calls as f64,

@@ -12,13 +12,15 @@ pub use pi::Pi;
 
 use super::bodies::{Bodies, Context, Message};
 use super::dialect::Dialect;
-use super::entry::{Entry, EntryIx, Kind, Role};
+use super::entry::{Entry, EntryIx, Kind};
 use super::json::Raw;
 use super::json::write::{Object, texts};
 use super::pi::prompt::{self, Instructions, Segment};
 use super::prepare::{FileLists, FileOps, FirstKept, Preparation};
-use super::record::{Block, MessageFacts, Record};
+use super::record::{Block, MessageFacts, Typed};
+use super::row::search::Query;
 use super::session::Session;
+use super::shape::Shapes;
 use super::text::Text;
 use super::tree::Tree;
 use std::collections::HashMap;
@@ -50,11 +52,11 @@ pub trait Agent: Sync {
     /// Returns its name, for people.
     fn name(&self) -> &'static str;
 
-    /// Returns the row of an entry; for a tool result, its row without the call.
-    fn row(&self, kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static>;
+    /// Returns the row of an entry; for a tool result, the row it has without its call.
+    fn row(&self, typed: &Typed) -> Text<'static>;
 
-    /// Returns the text of an entry that its search covers, without the label.
-    fn searchable(&self, kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static>;
+    /// Returns what its search looks through in an entry, without the label.
+    fn searchable(&self, typed: &Typed) -> Text<'static>;
 
     /// Returns the row of the result of a tool call.
     fn call_row(&self, name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static>;
@@ -63,7 +65,7 @@ pub trait Agent: Sync {
     fn is_silent(&self, message: &MessageFacts, blocks: &[Block]) -> bool;
 
     /// Whether the entry is a request of the user.
-    fn is_user_request(&self, kind: Kind, role: Role, record: &Record) -> bool;
+    fn is_user_request(&self, typed: &Typed) -> bool;
 
     /// Whether choosing a custom message returns its text for editing.
     fn edits_custom_message(&self, entry: &Entry) -> bool;
@@ -98,7 +100,19 @@ pub trait Agent: Sync {
     /// Returns the entry that changes the thinking level.
     fn thinking_entry(&self, level: &Text) -> Object;
 
-    /// Returns the attribution of a custom message, if the agent stores one.
+    /// Returns what it writes and the other agent does not.
+    fn shapes(&self) -> &'static Shapes;
+
+    /// Whether its default view hides such entries, besides those that both agents hide.
+    fn is_bookkeeping(&self, kind: Kind) -> bool;
+
+    /// Whether every view of its tree hides such entries.
+    fn never_shows(&self, kind: Kind) -> bool;
+
+    /// Returns its search for what the user `typed`, if that is fuzzy.
+    fn fuzzy_search(&self, typed: &str) -> Option<Query>;
+
+    /// Who a custom message comes from, where the agent stores that.
     fn attribution(&self) -> Option<&'static str>;
 
     /// Returns the context of its model at the end of `path`.

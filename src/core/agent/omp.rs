@@ -3,15 +3,19 @@
 use super::{Agent, Prompt};
 use crate::core::bodies::{Bodies, Context, Message};
 use crate::core::content;
-use crate::core::entry::{Entry, EntryIx, Flags, Kind, Role};
+use crate::core::entry::{Entry, EntryIx, Flags, Kind};
 use crate::core::json::Raw;
 use crate::core::json::write::Object;
-use crate::core::omp::{branch, compaction, context, files, llm, message, prompt, tokens, transcript};
+use crate::core::omp::{
+    branch, compaction, context, files, llm, message, prompt, shapes, tokens, transcript,
+};
 use crate::core::pi::prompt::Segment;
 use crate::core::prepare::{FileLists, FileOps, FirstKept, Preparation};
-use crate::core::record::{Block, MessageFacts, Record};
+use crate::core::record::{Block, MessageFacts, Typed};
+use crate::core::row::search::Query;
 use crate::core::row::{omp as row, omp_call};
 use crate::core::session::Session;
+use crate::core::shape::Shapes;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
 use std::collections::HashMap;
@@ -26,12 +30,12 @@ impl Agent for OhMyPi {
         "oh-my-pi"
     }
 
-    fn row(&self, kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
-        row::text(kind, role, record, blocks)
+    fn row(&self, typed: &Typed) -> Text<'static> {
+        row::text(typed)
     }
 
-    fn searchable(&self, kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
-        row::searchable(kind, role, record, blocks)
+    fn searchable(&self, typed: &Typed) -> Text<'static> {
+        row::searchable(typed)
     }
 
     fn call_row(&self, name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
@@ -42,8 +46,8 @@ impl Agent for OhMyPi {
         row::is_silent(message, blocks)
     }
 
-    fn is_user_request(&self, kind: Kind, role: Role, record: &Record) -> bool {
-        row::is_user_request(kind, role, record)
+    fn is_user_request(&self, typed: &Typed) -> bool {
+        row::is_user_request(typed)
     }
 
     fn edits_custom_message(&self, entry: &Entry) -> bool {
@@ -98,6 +102,32 @@ impl Agent for OhMyPi {
     fn thinking_entry(&self, level: &Text) -> Object {
         let entry = Object::new().str("type", "thinking_level_change");
         entry.text("thinkingLevel", level).text("configured", level)
+    }
+
+    fn shapes(&self) -> &'static Shapes {
+        &shapes::SHAPES
+    }
+
+    fn is_bookkeeping(&self, kind: Kind) -> bool {
+        matches!(
+            kind,
+            Kind::ModelUsage
+                | Kind::ServiceTierChange
+                | Kind::TitleChange
+                | Kind::CredentialPin
+                | Kind::SessionInit
+                | Kind::TtsrInjection
+                | Kind::ModeChange
+                | Kind::ResetBoundary
+        )
+    }
+
+    fn never_shows(&self, _: Kind) -> bool {
+        false
+    }
+
+    fn fuzzy_search(&self, typed: &str) -> Option<Query> {
+        Some(Query::new(typed))
     }
 
     fn attribution(&self) -> Option<&'static str> {

@@ -6,11 +6,15 @@ use crate::core::content;
 use crate::core::entry::{Entry, EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::write::Object;
-use crate::core::pi::{branch, compaction, context, files, llm, prompt, system, tips, tokens, transcript};
+use crate::core::pi::{
+    branch, compaction, context, files, llm, prompt, shapes, system, tips, tokens, transcript,
+};
 use crate::core::prepare::{FileLists, FileOps, FirstKept, Preparation};
-use crate::core::record::{Block, MessageFacts, Record};
+use crate::core::record::{Block, MessageFacts, Typed};
 use crate::core::row::pi as row;
+use crate::core::row::search::Query;
 use crate::core::session::Session;
+use crate::core::shape::Shapes;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
 use std::collections::HashMap;
@@ -25,12 +29,12 @@ impl Agent for Pi {
         "pi"
     }
 
-    fn row(&self, kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
-        row::text(kind, role, record, blocks)
+    fn row(&self, typed: &Typed) -> Text<'static> {
+        row::text(typed)
     }
 
-    fn searchable(&self, kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
-        row::searchable(kind, role, record, blocks)
+    fn searchable(&self, typed: &Typed) -> Text<'static> {
+        row::searchable(typed)
     }
 
     fn call_row(&self, name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
@@ -41,8 +45,8 @@ impl Agent for Pi {
         row::is_silent(message, blocks)
     }
 
-    fn is_user_request(&self, kind: Kind, role: Role, record: &Record) -> bool {
-        kind == Kind::Message && role == Role::User && record.message.is_some()
+    fn is_user_request(&self, typed: &Typed) -> bool {
+        typed.kind == Kind::Message && typed.role == Role::User && typed.record.message.is_some()
     }
 
     fn edits_custom_message(&self, _: &Entry) -> bool {
@@ -87,6 +91,22 @@ impl Agent for Pi {
 
     fn thinking_entry(&self, level: &Text) -> Object {
         Object::new().str("type", "thinking_level_change").text("thinkingLevel", level)
+    }
+
+    fn shapes(&self) -> &'static Shapes {
+        &shapes::SHAPES
+    }
+
+    fn is_bookkeeping(&self, kind: Kind) -> bool {
+        matches!(kind, Kind::ContextEdit | Kind::SessionInfo)
+    }
+
+    fn never_shows(&self, kind: Kind) -> bool {
+        kind == Kind::Usage
+    }
+
+    fn fuzzy_search(&self, _: &str) -> Option<Query> {
+        None
     }
 
     fn attribution(&self) -> Option<&'static str> {

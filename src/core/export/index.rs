@@ -6,7 +6,6 @@
 use super::article::{Article, cut};
 use super::markup::visible;
 use super::source::Contents;
-use crate::core::dialect::Dialect;
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::core::json::write::{Object, array};
 use crate::core::json::{js, string};
@@ -60,7 +59,7 @@ pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
         .json("title", &quoted(title))
         .json("name", &name.map_or(b"null".to_vec(), quoted))
         .json("cwd", &cwd.as_deref().map_or(b"null".to_vec(), quoted))
-        .str("agent", if session.dialect == Dialect::Pi { "pi" } else { "oh-my-pi" })
+        .str("agent", session.agent().name())
         .str("session", &contents.scrubbed(&session.header.id.to_string_lossy()))
         .str("made", concat!("pisess ", env!("CARGO_PKG_VERSION")))
         .json(

@@ -4,26 +4,19 @@ use crate::core::digest::{Digest, EntryKey, PREVIEW, Question, Usage};
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::string::{decode, decode_head};
-use crate::core::record::{Block, Content, MessageFacts, Record};
+use crate::core::record::{Block, Content, MessageFacts, Typed};
 use crate::core::text::Text;
 use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
 
 impl Digest {
-    /// Adds one entry.
-    pub fn take_in(
-        &mut self,
-        entry: EntryIx,
-        kind: Kind,
-        role: Role,
-        record: &Record,
-        blocks: &[Block],
-        time: Option<i64>,
-    ) {
+    /// Takes in one entry.
+    pub fn take_in(&mut self, entry: EntryIx, typed: &Typed, time: Option<i64>) {
+        let Typed { kind, role, record, blocks } = *typed;
         if kind == Kind::SessionInfo {
             self.name = Some(trimmed(record.name.and_then(Raw::text)));
         }
-        let usage = billed(kind, role, record).map(Usage::of);
+        let usage = billed(typed).map(Usage::of);
         if let Some(usage) = &usage {
             self.usage.add(usage);
         }
@@ -45,15 +38,15 @@ impl Digest {
         }
     }
 
-    /// Records the key of an entry.
-    pub fn identify(&mut self, kind: Kind, role: Role, record: &Record, timestamp: &Text) {
-        let id = record.id.map(|id| decode(id.bytes)).unwrap_or_default();
-        // An entry without an id cannot be a copy.
+    /// Notes what tells an entry from others.
+    pub fn identify(&mut self, typed: &Typed, timestamp: &Text) {
+        let id = typed.record.id.map(|id| decode(id.bytes)).unwrap_or_default();
+        // Without an id nothing can be a copy.
         let part = |seed| FixedState::with_seed(seed).hash_one((id.as_bytes(), timestamp.as_bytes()));
         self.entries.push(EntryKey {
             key: if id.is_empty() { EntryKey::NONE } else { u128::from(part(1)) << 64 | u128::from(part(2)) },
-            is_message: kind == Kind::Message,
-            usage: billed(kind, role, record).map(Usage::of).unwrap_or_default(),
+            is_message: typed.kind == Kind::Message,
+            usage: billed(typed).map(Usage::of).unwrap_or_default(),
         });
     }
 
@@ -91,9 +84,10 @@ impl Digest {
     }
 }
 
-/// Returns the `usage` of an entry: of responses, of tools that called a model, and of summaries.
-fn billed<'a>(kind: Kind, role: Role, record: &Record<'a>) -> Option<Raw<'a>> {
-    let usage = match (kind, role) {
+/// The `usage` that an entry was billed: of answers, tools that asked a model, and summaries.
+fn billed<'a>(typed: &Typed<'a>) -> Option<Raw<'a>> {
+    let record = typed.record;
+    let usage = match (typed.kind, typed.role) {
         (Kind::Message, Role::Assistant | Role::ToolResult) => record.message?.usage,
         (Kind::Usage | Kind::ModelUsage | Kind::Compaction | Kind::BranchSummary, _) => record.usage,
         _ => None,

@@ -1,8 +1,8 @@
-//! Joins parts into a session: ids of older formats, parents, cycles, the leaf.
+//! From fragments to a session: ids of older formats, parents, cycles, the leaf.
 
 use super::LoadError;
+use super::fragment::{DraftLink, Fragment};
 use super::header::{Preamble, Version};
-use super::part::{DraftLink, Part};
 use crate::core::dialect::Dialect;
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, Slice};
 use crate::core::index::IdIndex;
@@ -13,21 +13,21 @@ use crate::core::time::parse_js_date;
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// Returns the session of all parts.
+/// Makes the session of all fragments.
 pub fn link(
     preamble: Preamble,
-    part: Part,
+    fragment: Fragment,
     dialect: Dialect,
     source: &dyn ReadAt,
 ) -> Result<Session, LoadError> {
     let format = match preamble.version {
-        Version::One if part.draft => Format::Draft,
+        Version::One if fragment.draft => Format::Draft,
         Version::One => Format::V1,
         Version::Two => Format::V2,
         Version::Three => Format::V3,
     };
     let mut problems = preamble.problems;
-    problems.extend(part.problems);
+    problems.extend(fragment.problems);
     let mut session = Session {
         header: preamble.header,
         title_slot: preamble.title_slot,
@@ -35,22 +35,22 @@ pub fn link(
         dialect,
         leaf: None,
         problems,
-        labels: part.labels,
-        tool_calls: part.tool_calls,
-        tool_results: part.tool_results,
-        other_names: part.other_names,
-        timestamps: part.timestamps,
-        searchable: part.searchable,
-        found: part.found,
-        usage: part.usage,
-        messages: part.messages,
-        digest: part.digest,
+        labels: fragment.labels,
+        tool_calls: fragment.tool_calls,
+        tool_results: fragment.tool_results,
+        other_names: fragment.other_names,
+        timestamps: fragment.timestamps,
+        searchable: fragment.searchable,
+        found: fragment.found,
+        usage: fragment.usage,
+        messages: fragment.messages,
+        digest: fragment.digest,
         len: source.len(),
         ends_with_newline: ends_with_newline(source)?,
-        ids: IdIndex::with_capacity(part.entries.len()),
-        entries: part.entries,
-        arena: part.arena,
-        records: part.records,
+        ids: IdIndex::with_capacity(fragment.entries.len()),
+        entries: fragment.entries,
+        arena: fragment.arena,
+        records: fragment.records,
     };
     if matches!(format, Format::V1 | Format::Draft) {
         give_ids(&mut session)?;
@@ -58,14 +58,14 @@ pub fn link(
     index_ids(&mut session);
     match format {
         Format::V1 => chain(&mut session),
-        Format::Draft => link_draft(&mut session, &part.draft_links),
+        Format::Draft => link_draft(&mut session, &fragment.draft_links),
         Format::V2 | Format::V3 => link_by_id(&mut session),
     }
     cut_cycles(&mut session);
     if format == Format::Draft {
-        link_draft_labels(&mut session, &part.draft_links, &part.numbered_targets);
+        link_draft_labels(&mut session, &fragment.draft_links, &fragment.numbered_targets);
     }
-    session.leaf = leaf(&session, part.leaf_record, &part.draft_links);
+    session.leaf = leaf(&session, fragment.leaf_record, &fragment.draft_links);
     session.problems.sort_by_key(|problem| problem.line);
     Ok(session)
 }

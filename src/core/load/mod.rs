@@ -1,13 +1,16 @@
 //! Loads a file in one pass: chunks, workers, envelopes.
 //!
-//! The file is split into chunks at newlines. Each worker reads a chunk into its own buffer, walks its lines
-//! once and makes a `Part`; parts are joined in file order. Nothing of a body is kept except what [`Options`]
-//! request, so memory grows with the number of entries, plus the longest line for each worker.
+//! The file is cut into chunks at newlines; each worker reads a chunk into its own buffer, walks
+//! its lines once and makes a `Fragment`; fragments are joined in file order. Nothing of a body is
+//! kept but what [`Options`] ask for, so memory grows with entries, plus the longest line for each
+//! worker.
 
 pub(crate) mod digest;
+mod fragment;
 pub(crate) mod header;
+mod join;
 mod link;
-pub(crate) mod part;
+mod signs;
 
 use super::agent::Agent;
 use super::dialect::Dialect;
@@ -17,9 +20,9 @@ use super::row::RowOptions;
 use super::search::Words;
 use super::session::{Header, Session};
 use super::store::{ReadAt, resize};
+use fragment::{Fragment, Progress, Reading, Window};
 use header::Preamble;
-use part::{Part, Progress, Reading, Window};
-use std::collections::BTreeMap;
+use join::Joiner;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -135,13 +138,13 @@ pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
 pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError> {
     let preamble = header::read(source)?;
     let guess = guess_dialect(source, &preamble, options)?;
-    let mut part = Pass { source, options, preamble: &preamble, agent: guess.agent() }.run()?;
-    let dialect = dialect(&preamble, &part);
+    let mut fragment = Pass { source, options, preamble: &preamble, agent: guess.agent() }.run()?;
+    let dialect = dialect(&preamble, &fragment);
     if dialect != guess {
-        // The first sign of the agent comes late: rows and flags are computed again by its rules.
-        part = Pass { source, options, preamble: &preamble, agent: dialect.agent() }.run()?;
+        // The first sign of the agent comes late: rows and flags are made again by its rules.
+        fragment = Pass { source, options, preamble: &preamble, agent: dialect.agent() }.run()?;
     }
-    link::link(preamble, part, dialect, source)
+    link::link(preamble, fragment, dialect, source)
 }
 
 /// Whether the first bytes of a file contain a session header.
@@ -149,8 +152,8 @@ pub fn has_header(start: &[u8]) -> bool {
     header::read(&start.to_vec()).is_ok()
 }
 
-fn dialect(preamble: &Preamble, part: &Part) -> Dialect {
-    if preamble.title_slot.is_some() { Dialect::OhMyPi } else { part.dialect.unwrap_or(Dialect::Pi) }
+fn dialect(preamble: &Preamble, fragment: &Fragment) -> Dialect {
+    if preamble.title_slot.is_some() { Dialect::OhMyPi } else { fragment.dialect.unwrap_or(Dialect::Pi) }
 }
 
 /// Returns the dialect as far as the first lines show it.
@@ -162,7 +165,7 @@ fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) ->
     // dialect, and when many small files are read, each byte read twice counts.
     let mut bytes = vec![0; if options.rows.is_some() { 64 * 1024 } else { 4 * 1024 }];
     let read = source.read_at(&mut bytes, preamble.end)?;
-    let mut part = Part::default();
+    let mut fragment = Fragment::default();
     let window = Window {
         bytes: &bytes[..read],
         start: preamble.end,
@@ -175,8 +178,8 @@ fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) ->
         agent: Dialect::Pi.agent(),
         cwd: None,
     };
-    part.read_lines(&window, 0, &reading);
-    Ok(part.dialect.unwrap_or(Dialect::Pi))
+    fragment.read_lines(&window, 0, &reading);
+    Ok(fragment.dialect.unwrap_or(Dialect::Pi))
 }
 
 /// Reads the lines after the header in one pass.
@@ -188,21 +191,21 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    fn run(&self) -> Result<Part, LoadError> {
+    fn run(&self) -> Result<Fragment, LoadError> {
         let chunks = (self.source.len() - self.preamble.end).div_ceil(CHUNK);
         let joiner = Mutex::new(Joiner::new(self.preamble));
         let next = AtomicU64::new(0);
         let read = || -> Result<(), LoadError> {
             let mut buffer = Vec::new();
-            let mut part = Part::default();
+            let mut fragment = Fragment::default();
             loop {
                 let chunk = next.fetch_add(1, Ordering::Relaxed);
                 if chunk >= chunks {
                     return Ok(());
                 }
-                self.read_chunk(chunk, &mut buffer, &mut part)?;
+                self.read_chunk(chunk, &mut buffer, &mut fragment)?;
                 let mut joiner = joiner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                part = joiner.add(chunk, part)?;
+                fragment = joiner.add(chunk, fragment)?;
             }
         };
         // If one worker cannot read, the others stop.
@@ -225,7 +228,7 @@ impl Pass<'_> {
     }
 
     /// Reads the lines that start in one chunk.
-    fn read_chunk(&self, chunk: u64, buffer: &mut Vec<u8>, part: &mut Part) -> Result<(), LoadError> {
+    fn read_chunk(&self, chunk: u64, buffer: &mut Vec<u8>, fragment: &mut Fragment) -> Result<(), LoadError> {
         let source = self.source;
         let nominal = self.preamble.end + chunk * CHUNK;
         let limit = (nominal + CHUNK).min(source.len());
@@ -248,7 +251,7 @@ impl Pass<'_> {
         loop {
             let at_end = start + buffer.len() as u64 == source.len();
             let window = Window { bytes: buffer, start, limit, at_end };
-            match part.read_lines(&window, pos, &reading) {
+            match fragment.read_lines(&window, pos, &reading) {
                 Progress::Done => return Ok(()),
                 Progress::NeedsMore(at) => pos = at,
             }
@@ -257,37 +260,7 @@ impl Pass<'_> {
     }
 }
 
-/// Joins parts in file order, as they become ready.
-struct Joiner {
-    whole: Part,
-    next: u64,
-    waiting: BTreeMap<u64, Part>,
-    /// Parts that were joined: empty, with room for the next chunk.
-    spare: Vec<Part>,
-}
-
-impl Joiner {
-    fn new(preamble: &Preamble) -> Self {
-        // Entries are counted from after the header: its lines and its record come first.
-        let whole = Part { lines: preamble.lines + 1, records: 1, ..Part::default() };
-        Joiner { whole, next: 0, waiting: BTreeMap::new(), spare: Vec::new() }
-    }
-
-    /// Adds a part; returns an empty one.
-    fn add(&mut self, chunk: u64, part: Part) -> Result<Part, LoadError> {
-        self.waiting.insert(chunk, part);
-        while let Some(mut part) = self.waiting.remove(&self.next) {
-            if !self.whole.append(&mut part) {
-                return Err(LoadError::TooLarge);
-            }
-            self.next += 1;
-            self.spare.push(part);
-        }
-        Ok(self.spare.pop().unwrap_or_default())
-    }
-}
-
-/// Reads on until there is a newline, or the file ends.
+/// Reads on until a newline is in, or the file ends.
 fn extend_to_newline(source: &dyn ReadAt, buffer: &mut Vec<u8>, start: u64) -> io::Result<()> {
     let mut step = 8 * 1024;
     loop {

@@ -5,6 +5,7 @@
 
 pub mod context;
 mod settings;
+pub mod shapes;
 
 mod repair;
 

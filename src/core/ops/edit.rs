@@ -31,7 +31,7 @@ pub enum Wanted<'a> {
 
 /// Why an entry cannot be edited.
 #[derive(Debug)]
-pub enum Refused {
+pub enum EditError {
     /// It is on another branch.
     OffPath(EntryIx),
     /// A compaction replaced it.
@@ -44,9 +44,9 @@ pub enum Refused {
     Unreadable(io::Error),
 }
 
-impl From<io::Error> for Refused {
+impl From<io::Error> for EditError {
     fn from(error: io::Error) -> Self {
-        Refused::Unreadable(error)
+        EditError::Unreadable(error)
     }
 }
 
@@ -61,27 +61,27 @@ enum Seen {
 /// Edits the entries, in the order of the path; returns no entry if nothing changes.
 ///
 /// # Errors
-/// See [`Refused`].
+/// See [`EditError`].
 pub fn edit(
     session: &Session,
     bodies: &dyn Bodies,
     targets: &[EntryIx],
     wanted: Wanted,
     fresh: &mut IdSource,
-) -> Result<Change, Refused> {
+) -> Result<Change, EditError> {
     let path = session.path(session.leaf);
     let on_path: HashSet<_> = path.iter().copied().collect();
     if let Some(&off) = targets.iter().find(|ix| !on_path.contains(ix)) {
-        return Err(Refused::OffPath(off));
+        return Err(EditError::OffPath(off));
     }
     if let Some(&fixed) = targets.iter().find(|&&ix| !is_editable(session, ix)) {
-        return Err(Refused::NoContent(fixed));
+        return Err(EditError::NoContent(fixed));
     }
     let context: Vec<_> =
         in_force(session, &path, bodies)?.into_iter().map(|place| path[place as usize]).collect();
     let speaking: HashSet<_> = context.iter().copied().collect();
     if let Some(&gone) = targets.iter().find(|ix| !speaking.contains(ix)) {
-        return Err(Refused::Compacted(gone));
+        return Err(EditError::Compacted(gone));
     }
     let edits = Edits::among(session, context.iter().copied(), bodies)?;
     let mut changes: HashMap<EntryIx, (Seen, Seen)> = HashMap::new();
@@ -175,7 +175,7 @@ fn halves(
     context: &[EntryIx],
     edits: &Edits,
     changes: &HashMap<EntryIx, (Seen, Seen)>,
-) -> Result<(), Refused> {
+) -> Result<(), EditError> {
     let states = |ix: EntryIx| match changes.get(&ix) {
         Some((before, after)) => Ok::<_, io::Error>((before.clone(), after.clone())),
         None => seen(session, bodies, ix, edits).map(|seen| (seen.clone(), seen)),
@@ -205,7 +205,7 @@ fn halves(
     let group = pairs.iter().filter(|(call, ..)| parted.contains(call));
     let group: BTreeSet<_> = group.flat_map(|&(call, result, _)| [call, result]).collect();
     let (named, others) = group.into_iter().partition(is_changed);
-    Err(Refused::Half(named, others))
+    Err(EditError::Half(named, others))
 }
 
 /// Tool calls in effect with their results, and the ids that link them.

@@ -34,8 +34,8 @@ pub struct Picked {
 
 /// Why an entry cannot be copied.
 #[derive(Debug)]
-pub enum Refused {
-    /// It only records the leaf for an older harness.
+pub enum PickError {
+    /// It only tells an old harness where the leaf is.
     LeafRecord(EntryIx),
     /// A tool result without its call above it.
     NoCall(EntryIx),
@@ -51,25 +51,25 @@ pub enum Refused {
     Unreadable(io::Error),
 }
 
-impl From<io::Error> for Refused {
+impl From<io::Error> for PickError {
     fn from(error: io::Error) -> Self {
-        Refused::Unreadable(error)
+        PickError::Unreadable(error)
     }
 }
 
 /// Copies the entries under `onto`, in tree order.
 ///
 /// # Errors
-/// See [`Refused`].
+/// See [`PickError`].
 pub fn pick(
     session: &Session,
     bodies: &dyn Bodies,
     chosen: &[EntryIx],
     onto: Position,
     fresh: &mut IdSource,
-) -> Result<Picked, Refused> {
+) -> Result<Picked, PickError> {
     if let Some(&record) = chosen.iter().find(|&&ix| session.entry(ix).kind == Kind::Leaf) {
-        return Err(Refused::LeafRecord(record));
+        return Err(PickError::LeafRecord(record));
     }
     let tree = Tree::new(session);
     let chosen: BTreeSet<_> = chosen.iter().copied().collect();
@@ -78,7 +78,7 @@ pub fn pick(
     for label in labels.collect::<Vec<_>>() {
         let target = named(session, bodies, label, "targetId")?;
         if !target.is_some_and(|target| picked.contains(&target)) {
-            return Err(Refused::LabelAlone(label));
+            return Err(PickError::LabelAlone(label));
         }
         picked.remove(&label);
     }
@@ -118,8 +118,8 @@ struct Groups<'a> {
 }
 
 impl Groups<'_> {
-    /// Returns the chosen entries with the other halves of calls and results.
-    fn whole(&self) -> Result<BTreeSet<EntryIx>, Refused> {
+    /// What is chosen, with the other halves.
+    fn whole(&self) -> Result<BTreeSet<EntryIx>, PickError> {
         let mut picked = self.chosen.clone();
         let mut turns: HashMap<EntryIx, Position> = HashMap::new();
         let mut calling = BTreeSet::new();
@@ -127,7 +127,7 @@ impl Groups<'_> {
             if self.session.is_message(ix, Role::Assistant) {
                 calling.insert(ix);
             } else if self.session.is_message(ix, Role::ToolResult) {
-                calling.insert(self.turn_of(ix, &mut turns).ok_or(Refused::NoCall(ix))?);
+                calling.insert(self.turn_of(ix, &mut turns).ok_or(PickError::NoCall(ix))?);
             }
         }
         let is_active = active(self.session, self.session.leaf);
@@ -136,7 +136,7 @@ impl Groups<'_> {
             for (_, results) in self.results_of(turn)? {
                 let mut named = results.iter().copied().filter(|ix| self.chosen.contains(ix));
                 let result = match (named.next(), named.next()) {
-                    (Some(one), Some(other)) => return Err(Refused::TwoResults(one, other)),
+                    (Some(one), Some(other)) => return Err(PickError::TwoResults(one, other)),
                     (Some(one), None) => Some(one),
                     // If a call was answered again on another branch, the result on the current path counts.
                     _ => results.iter().copied().find(|ix| is_active[ix.at()]).or(results.last().copied()),
@@ -146,7 +146,7 @@ impl Groups<'_> {
         }
         let mut results = self.chosen.iter().filter(|&&ix| self.session.is_message(ix, Role::ToolResult));
         if let Some(&alone) = results.find(|ix| !answering.contains(ix)) {
-            return Err(Refused::NoCall(alone));
+            return Err(PickError::NoCall(alone));
         }
         picked.extend(calling);
         picked.extend(answering);
@@ -213,8 +213,8 @@ struct Graft<'a> {
 }
 
 impl Graft<'_> {
-    /// Adds a copy, which is the parent of the next.
-    fn copy(&mut self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, Refused> {
+    /// Returns the copy, which is the parent of the next.
+    fn copy(&mut self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, PickError> {
         let line = self.bodies.line(ix)?;
         let entry = Raw::checked(line.trim_ascii());
         let mut edit =
@@ -230,8 +230,8 @@ impl Graft<'_> {
         Ok(NewEntry { id, line: edit.finish() })
     }
 
-    /// Returns what a copy refers to instead.
-    fn names(&self, ix: EntryIx, entry: Raw) -> Result<Vec<(&'static str, Text<'static>)>, Refused> {
+    /// What a copy names instead.
+    fn names(&self, ix: EntryIx, entry: Raw) -> Result<Vec<(&'static str, Text<'static>)>, PickError> {
         let find = |key: &str| entry.get_text(key).and_then(|id| self.session.find(&id));
         let copy = |named: Position| named.and_then(|named| self.ids.get(&named)).cloned();
         let mut names = Vec::new();
@@ -239,7 +239,7 @@ impl Graft<'_> {
             Kind::ContextEdit => match (find("targetId"), copy(find("targetId"))) {
                 (_, Some(id)) => names.push(("targetId", id)),
                 (Some(target), None) if self.above.contains(&target) => {}
-                _ => return Err(Refused::EditAlone(ix)),
+                _ => return Err(PickError::EditAlone(ix)),
             },
             Kind::BranchSummary => {
                 let from = entry.get_text("fromId").unwrap_or_default();
@@ -262,9 +262,9 @@ impl Graft<'_> {
         Ok(names)
     }
 
-    /// Returns the first kept entry of a copied compaction: its own id if it keeps nothing. Labels are not
-    /// copied; what is kept begins after them.
-    fn first_kept(&self, compaction: EntryIx, kept: Position) -> Result<Option<Text<'static>>, Refused> {
+    /// Where the copy of a compaction keeps from: its own id for nothing. Labels are not copied; what
+    /// is kept begins behind them.
+    fn first_kept(&self, compaction: EntryIx, kept: Position) -> Result<Option<Text<'static>>, PickError> {
         let nothing = Some(self.ids[&compaction].clone());
         let is_kept = |kept: EntryIx| kept != compaction && self.ancestry.is_above(kept, compaction);
         let Some(kept) = kept.filter(|&kept| is_kept(kept)) else { return Ok(nothing) };
@@ -278,7 +278,7 @@ impl Graft<'_> {
             _ if first == compaction => Ok(nothing),
             Some(id) => Ok(Some(id.clone())),
             None if self.above.contains(&first) => Ok(None),
-            None => Err(Refused::KeptMissing(compaction, first)),
+            None => Err(PickError::KeptMissing(compaction, first)),
         }
     }
 }

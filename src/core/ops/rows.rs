@@ -3,7 +3,6 @@
 
 use super::tree::Drawing;
 use crate::core::bodies::Bodies;
-use crate::core::dialect::Dialect;
 use crate::core::entry::{EntryIx, Flags, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::reference::Position;
@@ -225,7 +224,7 @@ pub fn edited(
 ) -> io::Result<HashMap<EntryIx, Edited>> {
     let mut edits = HashMap::new();
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
-    if session.dialect != Dialect::Pi || !session.all().any(|ix| is_edit(&ix)) {
+    if !session.agent().heeds_edits() || !session.all().any(|ix| is_edit(&ix)) {
         return Ok(edits);
     }
     let is_active = active(session, leaf);

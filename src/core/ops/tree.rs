@@ -1,6 +1,5 @@
 //! What the tree shows: filters and search of the file's own agent, and each row's text.
 
-use crate::core::dialect::Dialect;
 use crate::core::entry::{EntryIx, Flags, Kind, Role};
 use crate::core::labels::Labels;
 use crate::core::reference::Position;
@@ -54,7 +53,7 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &st
     let labels = Labels::new(session);
     let is_active = active(session, leaf);
     let words = Words::new(typed);
-    let search = Search::new(session.dialect, &words, typed);
+    let search = Search { words: &words, fuzzy: session.agent().fuzzy_search(typed) };
     let is_visible: Vec<bool> = session
         .all()
         .map(|ix| passes(session, &labels, leaf, filter, ix) && search.finds(session, &labels, ix))
@@ -181,36 +180,23 @@ pub(in crate::core) fn passes(
     if filter == Filter::All {
         return true;
     }
-    // Both agents hide these in every mode, even in `all`.
-    if entry.flags.has(Flags::SILENT) && leaf != Some(ix)
-        || entry.kind == Kind::Usage && session.dialect == Dialect::Pi
-    {
+    // Both agents hide these in every mode, their `all` included.
+    if entry.flags.has(Flags::SILENT) && leaf != Some(ix) || session.agent().never_shows(entry.kind) {
         return false;
     }
     match filter {
-        Filter::Default => !is_bookkeeping(session.dialect, entry.kind),
-        Filter::NoTools => !is_bookkeeping(session.dialect, entry.kind) && entry.role != Role::ToolResult,
+        Filter::Default => !is_bookkeeping(session, entry.kind),
+        Filter::NoTools => !is_bookkeeping(session, entry.kind) && entry.role != Role::ToolResult,
         Filter::UserOnly => entry.flags.has(Flags::USER_REQUEST),
         Filter::LabeledOnly => labels.change(ix).is_some(),
         Filter::All => true,
     }
 }
 
-/// Whether each agent's default view hides the entry.
-fn is_bookkeeping(dialect: Dialect, kind: Kind) -> bool {
-    match kind {
-        Kind::Label | Kind::Custom | Kind::ModelChange | Kind::ThinkingLevelChange => true,
-        Kind::ContextEdit | Kind::SessionInfo => dialect == Dialect::Pi,
-        Kind::ModelUsage
-        | Kind::ServiceTierChange
-        | Kind::TitleChange
-        | Kind::CredentialPin
-        | Kind::SessionInit
-        | Kind::TtsrInjection
-        | Kind::ModeChange
-        | Kind::ResetBoundary => dialect == Dialect::OhMyPi,
-        _ => false,
-    }
+/// Whether the default view of the session's agent hides such entries.
+fn is_bookkeeping(session: &Session, kind: Kind) -> bool {
+    matches!(kind, Kind::Label | Kind::Custom | Kind::ModelChange | Kind::ThinkingLevelChange)
+        || session.agent().is_bookkeeping(kind)
 }
 
 /// The search: words in all text of an entry, and what the file's agent would find in the row.
@@ -220,12 +206,8 @@ struct Search<'a> {
     fuzzy: Option<Query>,
 }
 
-impl<'a> Search<'a> {
-    fn new(dialect: Dialect, words: &'a Words, typed: &str) -> Self {
-        Search { words, fuzzy: (dialect == Dialect::OhMyPi).then(|| Query::new(typed)) }
-    }
-
-    /// Whether an entry or its label matches.
+impl Search<'_> {
+    /// Whether an entry or its label answers.
     fn finds(&self, session: &Session, labels: &Labels, ix: EntryIx) -> bool {
         if self.words.is_empty() {
             return true;

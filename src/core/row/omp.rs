@@ -5,7 +5,7 @@ use crate::core::content;
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::{decode, decode_head};
 use crate::core::json::{Raw, js};
-use crate::core::record::{Block, Content, MessageFacts, Record};
+use crate::core::record::{Block, Content, MessageFacts, Typed};
 use crate::core::text::Text;
 
 const SILENT_ABORT: u32 = 0x0200_0000;
@@ -14,8 +14,9 @@ const ABORT: u32 = 0x0800_0000;
 /// The width of the note on a turn that was retried, in terminal columns.
 const NOTE_COLUMNS: usize = 80;
 
-/// Returns the row of an entry; for a tool result, its row if its call is not found.
-pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
+/// The row of an entry; of a tool result what it says when its call is not found.
+pub fn text(typed: &Typed) -> Text<'static> {
+    let Typed { kind, role, record, blocks } = *typed;
     let entry = Raw::checked(record.bytes);
     let member = |key: &str| display(entry.get(key));
     match kind {
@@ -196,13 +197,14 @@ pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
     !has_text && ended_well
 }
 
-/// Whether the entry is a user request, for the filter `user-only` and for navigation.
-pub fn is_user_request(kind: Kind, role: Role, record: &Record) -> bool {
-    crate::core::omp::message::is_user_request(Raw::checked(record.bytes), kind, role)
+/// Whether the entry is a request of the person, to the filter `user-only` and to navigation.
+pub fn is_user_request(typed: &Typed) -> bool {
+    crate::core::omp::message::is_user_request(Raw::checked(typed.record.bytes), typed.kind, typed.role)
 }
 
-/// Returns the text for searching, without the label.
-pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
+/// What a search looks through, without the label.
+pub fn searchable(typed: &Typed) -> Text<'static> {
+    let Typed { kind, role, record, blocks } = *typed;
     let entry = Raw::checked(record.bytes);
     let member = |key: &str| entry.get_some(key).map(|value| js::string(value)).unwrap_or_default();
     let named = |name: &'static str, key: &str| vec![Text::from(name), member(key)];

@@ -4,11 +4,12 @@ use super::{ROW_UNITS, normalize};
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::{decode, decode_head, is_blank};
 use crate::core::json::{Raw, js};
-use crate::core::record::{Block, Content, MessageFacts, Record};
+use crate::core::record::{Block, Content, MessageFacts, Typed};
 use crate::core::text::Text;
 
-/// Returns the row of an entry; for a tool result, its row if its call is not found.
-pub fn text(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
+/// The row of an entry; of a tool result what it says when its call is not found.
+pub fn text(typed: &Typed) -> Text<'static> {
+    let Typed { kind, role, record, blocks } = *typed;
     let entry = Raw::checked(record.bytes);
     let member = |key: &str| entry.get(key).map(display).unwrap_or_else(|| Text::from("undefined"));
     match kind {
@@ -117,8 +118,9 @@ pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
     !has_text && ended_well
 }
 
-/// Returns the text for searching, without the label.
-pub fn searchable(kind: Kind, role: Role, record: &Record, blocks: &[Block]) -> Text<'static> {
+/// What a search looks through, without the label.
+pub fn searchable(typed: &Typed) -> Text<'static> {
+    let Typed { kind, role, record, blocks } = *typed;
     let entry = Raw::checked(record.bytes);
     let member = |key: &str| entry.get(key).filter(|value| !value.is_null()).map(display).unwrap_or_default();
     let parts: Vec<Text> = match kind {

@@ -11,7 +11,7 @@ use crate::core::json::string::decode_head;
 use crate::core::json::{Raw, js};
 use crate::core::omp::files::BRANCH_PREAMBLE;
 use crate::core::pi::files::BRANCH_SUMMARY_PREAMBLE;
-use crate::core::record::Record;
+use crate::core::record::Typed;
 use crate::core::text::Text;
 use std::ops::Range;
 
@@ -36,8 +36,9 @@ pub struct Folders<'a> {
     pub home: Option<&'a Text<'static>>,
 }
 
-/// Returns the row of an entry whose row in the agents' trees is less informative; `None` for all others.
-pub fn text(kind: Kind, role: Role, record: &Record) -> Option<Text<'static>> {
+/// Returns the row of an entry whose row in the agents' trees says less; `None` for all others.
+pub fn text(typed: &Typed) -> Option<Text<'static>> {
+    let Typed { kind, role, record, .. } = *typed;
     let entry = Raw::checked(record.bytes);
     match kind {
         Kind::Compaction => {
@@ -231,6 +232,7 @@ fn members(arguments: Raw) -> Text<'static> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::record::Record;
 
     fn shown(name: &str, arguments: &str) -> String {
         let (cwd, home) = (Text::from("/home/u/code/x"), Text::from("/home/u"));
@@ -271,7 +273,8 @@ mod tests {
         let row = |line: &str| {
             let kind = Raw::parse(line.as_bytes()).unwrap().get_text("type").unwrap();
             let record = Record { bytes: line.as_bytes(), ..Record::default() };
-            text(Kind::named(kind.as_bytes()), Role::Missing, &record).unwrap().to_string()
+            let kind = Kind::named(kind.as_bytes());
+            text(&Typed { kind, role: Role::Missing, record: &record, blocks: &[] }).unwrap().to_string()
         };
         let preamble =
             String::from_utf8(crate::core::json::string::encoded(&Text::from(BRANCH_SUMMARY_PREAMBLE)));

@@ -1,7 +1,7 @@
 //! Rule 1: whole lines are appended in one write, or not at all.
 
 use super::error::{Change, StoreError};
-use super::lock::{Found, Locked};
+use super::lock::{Freshness, Locked};
 use super::publish_lock::PublishLock;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,9 +27,9 @@ pub struct Committed {
 pub enum Attempt {
     /// The change is on disk.
     Done(Committed),
-    /// Another process appended since the session was read, and there is time left to wait (rule 4). Nothing
-    /// was written; the lock is still held. [`Locked::reopen`] the file and decide again.
-    Grown(Box<Locked>),
+    /// Someone appended since the session was read, and the time to wait is not over (rule 4). Nothing was
+    /// written; the lock is still held. [`Locked::reopen`] the file and decide again.
+    Stale(Box<Locked>),
 }
 
 impl Attempt {
@@ -40,7 +40,7 @@ impl Attempt {
     pub fn done(self) -> Result<Committed, StoreError> {
         match self {
             Attempt::Done(committed) => Ok(committed),
-            Attempt::Grown(locked) => Err(locked.changed(Change::Grown)),
+            Attempt::Stale(locked) => Err(locked.changed(Change::Grown)),
         }
     }
 }
@@ -60,9 +60,9 @@ impl Locked {
     pub fn append(mut self, lines: &[u8]) -> Result<Attempt, StoreError> {
         let bytes = self.closed_before(lines)?;
         let publish = PublishLock::take(&self)?;
-        if self.look_again()? == Found::Grown {
+        if self.look_again()? == Freshness::Stale {
             drop(publish);
-            return Ok(Attempt::Grown(Box::new(self)));
+            return Ok(Attempt::Stale(Box::new(self)));
         }
         self.write_once(&bytes)?;
         // fsync needs no lock, and may take longer than oh-my-pi waits for its own (rule 5).
@@ -104,9 +104,9 @@ impl Locked {
 
     /// Truncates what we wrote, unless another process appended after it (rules 1 and 7).
     fn take_back(&self, written: u64, why: io::Error) -> StoreError {
-        let old = self.base.facts.size;
+        let old = self.base.stat.size;
         let failure = self.failed(why);
-        let is_ours = self.files.facts(&self.file).is_ok_and(|facts| facts.size == old + written);
+        let is_ours = self.files.stat(&self.file).is_ok_and(|stat| stat.size == old + written);
         if is_ours && self.files.truncate(&self.file, old).is_ok() {
             return failure;
         }

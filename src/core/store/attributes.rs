@@ -1,7 +1,7 @@
 //! Rule 2: the new file gets the owner, mode, ACL, extended attributes and modification time of the old file.
 
 use super::error::StoreError;
-use super::files::{Facts, Files};
+use super::files::{Files, Stat};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -26,21 +26,21 @@ pub(super) fn keep(
         what: what.to_owned(),
         source,
     };
-    let facts = files.facts(old).map_err(|error| lost("the mode", error))?;
-    // The owner comes first: changing it clears the set-id bits. The ACL comes last: it defines the group
-    // bits of the mode.
-    let is_owned = match keep_owner(files, &facts, new) {
+    let stat = files.stat(old).map_err(|error| lost("the mode", error))?;
+    // The owner goes first: changing it clears the set-id bits. The ACL goes last: it is what the mode's
+    // group bits stand for.
+    let is_owned = match keep_owner(files, &stat, new) {
         Err(error) if !force => return Err(lost("the owner", error)),
         owned => owned.is_ok(),
     };
-    let mode = if is_owned { facts.mode } else { without_group(facts.mode) };
+    let mode = if is_owned { stat.mode } else { without_group(stat.mode) };
     files.set_mode(new, mode).map_err(|error| lost("the mode", error))?;
     match keep_xattrs(files, old, new) {
         Err((what, error)) if !force => return Err(lost(&what, error)),
         _ => {}
     }
-    // The agents open the most recently modified session.
-    match files.set_modified(new, facts.modified) {
+    // The agents open the session with the newest one.
+    match files.set_modified(new, stat.modified) {
         Err(error) if !force => Err(lost("the modification time", error)),
         _ => Ok(()),
     }
@@ -48,12 +48,12 @@ pub(super) fn keep(
 
 /// Gives a new file the permissions of its source (rule 6), or of the owner alone if those cannot be read.
 pub(super) fn permit_as(files: &dyn Files, source: &File, new: &File) -> io::Result<()> {
-    let facts = files.facts(source)?;
+    let stat = files.stat(source)?;
     let acl = files.xattrs(source)?.into_iter().find(|(name, _)| name == ACL);
     let is_grouped =
-        files.facts(new)?.group == facts.group || files.set_owner(new, None, Some(facts.group)).is_ok();
+        files.stat(new)?.group == stat.group || files.set_owner(new, None, Some(stat.group)).is_ok();
     let is_listed = acl.is_none_or(|(name, value)| files.set_xattr(new, &name, &value).is_ok());
-    let mode = facts.mode & 0o777;
+    let mode = stat.mode & 0o777;
     files.set_mode(new, if is_grouped && is_listed { mode } else { without_group(mode) })
 }
 
@@ -62,8 +62,8 @@ fn without_group(mode: u32) -> u32 {
     mode & 0o707
 }
 
-fn keep_owner(files: &dyn Files, old: &Facts, new: &File) -> io::Result<()> {
-    let now = files.facts(new)?;
+fn keep_owner(files: &dyn Files, old: &Stat, new: &File) -> io::Result<()> {
+    let now = files.stat(new)?;
     let owner = (now.owner != old.owner).then_some(old.owner);
     let group = (now.group != old.group).then_some(old.group);
     if owner.is_none() && group.is_none() {

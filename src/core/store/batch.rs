@@ -33,7 +33,7 @@ impl Batch {
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Attempt, StoreError> {
         let Some(committed) = locked.replace(backup, write)? else {
-            return Ok(Attempt::Grown(Box::new(locked)));
+            return Ok(Attempt::Stale(Box::new(locked)));
         };
         self.note(locked.folder().to_owned());
         backup.map(folder_of).into_iter().for_each(|folder| self.note(folder.to_owned()));

@@ -3,7 +3,7 @@
 use super::append::Committed;
 use super::attributes;
 use super::error::StoreError;
-use super::files::{DISK, Facts, Files, Kind};
+use super::files::{DISK, FileType, Files, Stat};
 use super::rewrite::{folder_of, sync_folder};
 use super::session_file::SessionFile;
 use super::temp::{Fill, Out, Temp, write_through};
@@ -44,16 +44,16 @@ pub(super) fn create_unsynced(
     write: &mut Fill<'_>,
 ) -> Result<(Committed, Option<PathBuf>), StoreError> {
     let failed = |error| StoreError::io("create", path, error);
-    let existing = match files.facts_at(path) {
+    let existing = match files.stat_at(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        facts => Some(facts.map_err(failed)?),
+        stat => Some(stat.map_err(failed)?),
     };
     if let Some(stream) = stream_at(files, path, existing.as_ref()) {
         let bytes = write_to_stream(files, &stream.map_err(failed)?, path, source, write)?;
         return Ok((Committed::new(path, bytes), None));
     }
-    if let Some(facts) = &existing {
-        refuse_existing(files, path, source, force, facts)?;
+    if let Some(stat) = &existing {
+        refuse_existing(files, path, source, force, stat)?;
     }
     let target = resolve(path).map_err(failed)?;
     let folder = folder_of(&target);
@@ -82,14 +82,14 @@ fn refuse_existing(
     path: &Path,
     source: Option<&SessionFile>,
     force: bool,
-    facts: &Facts,
+    stat: &Stat,
 ) -> Result<(), StoreError> {
     let (doing, owned) = ("create", path.to_owned());
-    refuse_input(files, path, source, facts)?;
-    match facts.kind {
-        Kind::Folder => Err(StoreError::IsFolder { doing, path: owned }),
+    refuse_input(files, path, source, stat)?;
+    match stat.kind {
+        FileType::Folder => Err(StoreError::IsFolder { doing, path: owned }),
         _ if !force => Err(StoreError::Exists { doing, path: owned }),
-        _ if facts.links > 1 => Err(StoreError::HardLinked { path: owned, links: facts.links }),
+        _ if stat.links > 1 => Err(StoreError::HardLinked { path: owned, links: stat.links }),
         _ => Ok(()),
     }
 }
@@ -98,9 +98,9 @@ fn refuse_input(
     files: &dyn Files,
     path: &Path,
     source: Option<&SessionFile>,
-    facts: &Facts,
+    stat: &Stat,
 ) -> Result<(), StoreError> {
-    let is_input = source.map_or(Ok(false), |source| source.is_at(files, facts));
+    let is_input = source.map_or(Ok(false), |source| source.is_at(files, stat));
     match is_input.map_err(|error| StoreError::io("read", path, error))? {
         true => Err(StoreError::SameAsInput { path: path.to_owned() }),
         false => Ok(()),
@@ -114,14 +114,14 @@ fn write_to_stream(
     source: Option<&SessionFile>,
     write: &mut Fill<'_>,
 ) -> Result<u64, StoreError> {
-    let facts = files.facts(stream).map_err(|error| StoreError::io("write", path, error))?;
-    refuse_input(files, path, source, &facts)?;
+    let stat = files.stat(stream).map_err(|error| StoreError::io("write", path, error))?;
+    refuse_input(files, path, source, &stat)?;
     write_through(Out { files, file: stream, bytes: 0 }, path, write)
 }
 
-/// Whether the path is not a file, and is written through.
-fn stream_at(files: &dyn Files, path: &Path, existing: Option<&Facts>) -> Option<io::Result<File>> {
-    let is_stream = existing.is_some_and(|facts| facts.kind == Kind::Other);
+/// What is no file, and is written through.
+fn stream_at(files: &dyn Files, path: &Path, existing: Option<&Stat>) -> Option<io::Result<File>> {
+    let is_stream = existing.is_some_and(|stat| stat.kind == FileType::Other);
     own_stream(files, path).or_else(|| is_stream.then(|| files.open_write(path)))
 }
 
@@ -178,7 +178,7 @@ pub fn same_file(file: &SessionFile, stream: impl std::os::fd::AsFd) -> bool {
     let Ok(stream) = stream.as_fd().try_clone_to_owned().map(File::from) else {
         return false;
     };
-    DISK.facts(&stream).and_then(|facts| file.is_at(&DISK, &facts)).unwrap_or(false)
+    DISK.stat(&stream).and_then(|stat| file.is_at(&DISK, &stat)).unwrap_or(false)
 }
 
 /// Whether a stream of this process is the file itself; cannot be determined here.

@@ -15,7 +15,7 @@ mod xattr;
 
 /// The result of `stat`, as far as the rules need it. On systems without inodes, the numbers are all 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Facts {
+pub(super) struct Stat {
     pub device: u64,
     pub inode: u64,
     pub size: u64,
@@ -28,18 +28,18 @@ pub(super) struct Facts {
     pub owner: u32,
     pub group: u32,
     pub links: u64,
-    pub kind: Kind,
+    pub kind: FileType,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileType {
     Regular,
     Folder,
     Other,
 }
 
-impl Facts {
-    pub fn is_same_inode(&self, other: &Facts) -> bool {
+impl Stat {
+    pub fn is_same_inode(&self, other: &Stat) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
 }
@@ -65,9 +65,9 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn unlink(&self, path: &Path) -> io::Result<()>;
-    fn facts(&self, file: &File) -> io::Result<Facts>;
+    fn stat(&self, file: &File) -> io::Result<Stat>;
     /// Follows symbolic links.
-    fn facts_at(&self, path: &Path) -> io::Result<Facts>;
+    fn stat_at(&self, path: &Path) -> io::Result<Stat>;
     /// Whether the file system may copy a file when it is first opened for writing (overlayfs).
     fn copies_up(&self, file: &File) -> bool;
     fn set_owner(&self, file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()>;
@@ -77,9 +77,9 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     fn set_xattr(&self, file: &File, name: &OsStr, value: &[u8]) -> io::Result<()>;
     fn remove_xattr(&self, file: &File, name: &OsStr) -> io::Result<()>;
     fn try_lock(&self, file: &File) -> Result<(), TryLockError>;
-    /// Returns another process that has this inode open for writing, if processes can be inspected.
-    fn writer_of(&self, path: &Path, facts: &Facts) -> Option<u32>;
-    /// Whether [`Files::writer_of`] can give an answer here.
+    /// Another process that holds this inode open for writing, where processes can be looked at.
+    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<u32>;
+    /// Whether [`Files::writer_of`] can tell anything here.
     fn sees_writers(&self) -> bool;
     fn is_alive(&self, pid: u32) -> bool;
     fn now(&self) -> SystemTime;
@@ -152,12 +152,12 @@ impl Files for Disk {
         std::fs::remove_file(path)
     }
 
-    fn facts(&self, file: &File) -> io::Result<Facts> {
-        Ok(os::facts(&file.metadata()?))
+    fn stat(&self, file: &File) -> io::Result<Stat> {
+        Ok(os::stat(&file.metadata()?))
     }
 
-    fn facts_at(&self, path: &Path) -> io::Result<Facts> {
-        Ok(os::facts(&std::fs::metadata(path)?))
+    fn stat_at(&self, path: &Path) -> io::Result<Stat> {
+        Ok(os::stat(&std::fs::metadata(path)?))
     }
 
     fn copies_up(&self, file: &File) -> bool {
@@ -192,8 +192,8 @@ impl Files for Disk {
         file.try_lock()
     }
 
-    fn writer_of(&self, path: &Path, facts: &Facts) -> Option<u32> {
-        processes::writer_of(path, facts)
+    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<u32> {
+        processes::writer_of(path, stat)
     }
 
     fn sees_writers(&self) -> bool {
@@ -226,6 +226,6 @@ pub(super) fn read_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<us
 }
 
 #[cfg(any(target_os = "linux", test))]
-pub(super) fn facts_of(metadata: &Metadata) -> Facts {
-    os::facts(metadata)
+pub(super) fn stat_of(metadata: &Metadata) -> Stat {
+    os::stat(metadata)
 }

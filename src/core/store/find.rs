@@ -8,7 +8,7 @@
 //! name without `.jsonl`. [`Found::owner`] of such a file is the session.
 
 use super::error::StoreError;
-use super::files::{DISK, Facts, Files, Kind};
+use super::files::{DISK, FileType, Files, Stat};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -96,7 +96,7 @@ pub fn find(paths: &[PathBuf]) -> Finding {
 
 /// Returns the modification time, if the path is a file.
 pub fn modified(path: &Path) -> Option<SystemTime> {
-    DISK.facts_at(path).ok().filter(|facts| facts.kind == Kind::Regular).map(|facts| facts.modified)
+    DISK.stat_at(path).ok().filter(|stat| stat.kind == FileType::Regular).map(|stat| stat.modified)
 }
 
 /// A directory to be searched.
@@ -132,8 +132,8 @@ enum Key {
 }
 
 impl Key {
-    fn of(path: &Path, facts: &Facts) -> Key {
-        match (facts.device, facts.inode) {
+    fn of(path: &Path, stat: &Stat) -> Key {
+        match (stat.device, stat.inode) {
             (0, 0) => Key::Path(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())),
             (device, inode) => Key::Inode(device, inode),
         }
@@ -150,8 +150,8 @@ struct Search {
 
 impl Search {
     fn path(&mut self, path: &Path) {
-        let facts = match DISK.facts_at(path) {
-            Ok(facts) => facts,
+        let stat = match DISK.stat_at(path) {
+            Ok(stat) => stat,
             Err(error) => {
                 let error = StoreError::io("read", path, error);
                 self.finding.troubles.push(Trouble::Unreadable { error, named: true });
@@ -159,7 +159,7 @@ impl Search {
             }
         };
         let owner = owner_of(path);
-        if facts.kind != Kind::Folder {
+        if stat.kind != FileType::Folder {
             if self.named.insert(path.to_owned()) {
                 self.file(path.to_owned(), owner, true);
             }
@@ -180,11 +180,11 @@ impl Search {
             let error = StoreError::io("read the directory", &folder.path, error);
             Trouble::Unreadable { error, named: folder.named }
         };
-        let facts = match DISK.facts_at(&folder.path) {
-            Ok(facts) => facts,
+        let stat = match DISK.stat_at(&folder.path) {
+            Ok(stat) => stat,
             Err(error) => return self.finding.troubles.push(unreadable(error)),
         };
-        let key = Key::of(&folder.path, &facts);
+        let key = Key::of(&folder.path, &stat);
         if folder.linked && folder.above.holds(&key) {
             return self.finding.troubles.push(Trouble::Loop { path: folder.path });
         }
@@ -244,9 +244,9 @@ impl Content {
                 self.files.push(name);
             } else if kind.is_symlink() {
                 match std::fs::metadata(entry.path()) {
-                    Ok(facts) if facts.is_dir() => self.folders.push((name, true)),
-                    Ok(facts) if facts.is_file() && is_session => self.files.push(name),
-                    // A link to nothing is found, so that opening it reports the error.
+                    Ok(stat) if stat.is_dir() => self.folders.push((name, true)),
+                    Ok(stat) if stat.is_file() && is_session => self.files.push(name),
+                    // A link to nothing is found, so that whoever opens it reports it.
                     Err(_) if is_session => self.files.push(name),
                     _ => {}
                 }

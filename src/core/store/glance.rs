@@ -24,12 +24,12 @@ impl Glance {
     /// If it is not a regular file that can be read.
     pub fn open(path: &Path) -> Result<Glance, StoreError> {
         let failed = |error| StoreError::io("read", path, error);
-        // Checked before opening, because opening a FIFO waits for a writer.
-        super::session_file::refuse_irregular(path, DISK.facts_at(path).map_err(failed)?.kind)?;
+        // Looked at before it is opened, because opening a FIFO waits for someone to write to it.
+        super::session_file::refuse_irregular(path, DISK.stat_at(path).map_err(failed)?.kind)?;
         let file = File::open(path).map_err(failed)?;
-        let facts = DISK.facts(&file).map_err(failed)?;
-        super::session_file::refuse_irregular(path, facts.kind)?;
-        Ok(Glance { file, size: facts.size, modified: facts.modified })
+        let stat = DISK.stat(&file).map_err(failed)?;
+        super::session_file::refuse_irregular(path, stat.kind)?;
+        Ok(Glance { file, size: stat.size, modified: stat.modified })
     }
 
     /// Returns when its content was last modified.

@@ -22,7 +22,7 @@
 //! seconds: then the change was an append, and an oh-my-pi that appended still has the file open.
 
 use super::error::{LiveSign, StoreError};
-use super::files::{Facts, Files};
+use super::files::{Files, Stat};
 use super::snapshot::read_range;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -47,14 +47,14 @@ pub(super) fn refuse(
     let failed = |error| StoreError::io("read", path, error);
     let live = |sign| Err(StoreError::LiveAgent { path: path.to_owned(), sign });
     loop {
-        let facts = files.facts(file).map_err(failed)?;
-        if files.writer_of(resolved, &facts).is_some() {
+        let stat = files.stat(file).map_err(failed)?;
+        if files.writer_of(resolved, &stat).is_some() {
             files.sleep(FORKING);
-            if let Some(pid) = files.writer_of(resolved, &facts) {
+            if let Some(pid) = files.writer_of(resolved, &stat) {
                 return live(LiveSign::OpenForWriting { pid });
             }
         }
-        let Some(ago) = just_written(files, file, &facts).map_err(failed)? else {
+        let Some(ago) = just_written(files, file, &stat).map_err(failed)? else {
             return Ok(());
         };
         let fades_in = RECENT - ago;
@@ -66,17 +66,17 @@ pub(super) fn refuse(
     }
 }
 
-/// Returns how long ago a working agent wrote the last entry, if it was within the last seconds.
-fn just_written(files: &dyn Files, file: &File, facts: &Facts) -> io::Result<Option<Duration>> {
+/// How long ago a working agent wrote the last entry, if it was within the last seconds.
+fn just_written(files: &dyn Files, file: &File, stat: &Stat) -> io::Result<Option<Duration>> {
     let now = files.now();
-    let ago = distance(now, facts.modified);
-    let is_old_inode = facts.born.is_some_and(|born| distance(now, born) >= RECENT);
+    let ago = distance(now, stat.modified);
+    let is_old_inode = stat.born.is_some_and(|born| distance(now, born) >= RECENT);
     if ago >= RECENT || (is_old_inode && files.sees_writers()) {
         return Ok(None);
     }
-    let line = last_line(files, file, facts.size)?;
+    let line = last_line(files, file, stat.size)?;
     let is_working = serde_json::from_slice::<LastEntry<'_>>(&line)
-        .is_ok_and(|entry| entry.is_of_a_turn() && entry.is_from(facts.modified));
+        .is_ok_and(|entry| entry.is_of_a_turn() && entry.is_from(stat.modified));
     Ok(is_working.then_some(ago))
 }
 

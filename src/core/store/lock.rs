@@ -1,7 +1,7 @@
 //! Rules 3 and 4: the lock, and the comparison with what was read, under the lock.
 
 use super::error::{Change, StoreError};
-use super::files::{DISK, Facts, Files, Kind};
+use super::files::{DISK, FileType, Files, Stat};
 use super::live;
 use super::session_file::SessionFile;
 use super::snapshot::{Compared, Snapshot};
@@ -29,14 +29,14 @@ impl Default for WriteOptions {
     }
 }
 
-/// The state of the file under the lock. Any other state is [`StoreError::Changed`].
+/// How the file compares, under the lock, with what was read. Anything but these two is [`StoreError::Changed`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum Freshness {
     /// The file is as it was read.
-    Same,
-    /// There is more to read: another process appended. On overlayfs, also if a copy-up changed what `stat`
+    Current,
+    /// There is more to read: someone appended. On overlayfs also where a copy-up changed what `stat`
     /// reports. [`Locked::reopen`] and decide again; until then nothing is written.
-    Grown,
+    Stale,
 }
 
 /// A session file under the lock. Dropping it without a commit changes nothing.
@@ -49,7 +49,7 @@ pub struct Locked {
     pub(super) resolved: PathBuf,
     pub(super) file: File,
     pub(super) base: Snapshot,
-    found: Found,
+    freshness: Freshness,
     started: Instant,
     /// The handle that holds the lock.
     _lock: Held,
@@ -85,20 +85,20 @@ pub(super) fn lock_on(
     let held = take(files, path, resolved, options)?;
     // Opened for writing only under the lock, so that no pisess mistakes another for a live agent (rule 5).
     let handle = files.open_append(resolved).map_err(|error| gone(path, "write", error))?;
-    // The path may be another file by now: a rewrite that we waited for replaces it.
-    // The file that was read is identified by its handle, because a copy-up changes its numbers (rule 4).
-    let here = files.facts(&handle).map_err(failed)?;
+    // The name may belong to another file by now: a rewrite that we waited for does exactly that.
+    // What was read is known by its handle, because a copy-up gives a file other numbers (rule 4).
+    let here = files.stat(&handle).map_err(failed)?;
     for other in [&held.0, &file.file] {
-        if !here.is_same_inode(&files.facts(other).map_err(failed)?) {
+        if !here.is_same_inode(&files.stat(other).map_err(failed)?) {
             return Err(changed(Change::Replaced));
         }
     }
     if options.dialect == Dialect::OhMyPi && !options.force {
         live::refuse(files, path, resolved, &handle, options.wait)?;
     }
-    let found = match file.snapshot.compare(files, &handle).map_err(failed)? {
-        Compared::Same => Found::Same,
-        Compared::Grown => Found::Grown,
+    let freshness = match file.snapshot.compare(files, &handle).map_err(failed)? {
+        Compared::Same => Freshness::Current,
+        Compared::Stale => Freshness::Stale,
         Compared::Changed(change) => return Err(changed(change)),
     };
     Ok(Locked {
@@ -108,7 +108,7 @@ pub(super) fn lock_on(
         resolved: resolved.to_owned(),
         file: handle,
         base: file.snapshot.clone(),
-        found,
+        freshness,
         started,
         _lock: held,
     })
@@ -119,7 +119,7 @@ pub(super) fn lock_on(
 fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions) -> Result<Held, StoreError> {
     let failed = |error| gone(path, "lock", error);
     let handle = files.open_read(resolved).map_err(failed)?;
-    if files.facts(&handle).map_err(failed)?.kind != Kind::Regular {
+    if files.stat(&handle).map_err(failed)?.kind != FileType::Regular {
         return Err(StoreError::Changed { path: path.to_owned(), change: Change::Replaced });
     }
     let Err(error) = wait_for(files, path, &handle, options)? else {
@@ -186,39 +186,39 @@ impl Pause {
 }
 
 impl Locked {
-    /// Returns the state of the file under the lock.
-    pub fn found(&self) -> Found {
-        self.found
+    /// How the file compares, under the lock, with what was read.
+    pub fn freshness(&self) -> Freshness {
+        self.freshness
     }
 
-    /// Opens the file again, under the lock, to load it anew after [`Found::Grown`] (rule 4). The commit is
-    /// then based on this content.
+    /// Opens the file again, under the lock, to load it anew after [`Freshness::Stale`] (rule 4). From here on
+    /// this is what the commit is based on.
     pub fn reopen(&mut self) -> Result<SessionFile, StoreError> {
         let file = SessionFile::open_on(self.files, &self.path)?;
-        self.check_inode(&file.snapshot.facts)?;
+        self.check_inode(&file.snapshot.stat)?;
         self.base = file.snapshot.clone();
-        self.found = Found::Same;
+        self.freshness = Freshness::Current;
         Ok(file)
     }
 
-    /// Compares once more before a commit: the path is still this file, and it is as it was read (rules 3,
-    /// 4). Growth that was found and not read is reported here, too; as an error once the time to wait is
-    /// over.
-    pub(super) fn look_again(&mut self) -> Result<Found, StoreError> {
-        let here = self.files.facts_at(&self.resolved);
+    /// The last look before a commit: the path is still this file, and it is as it was read (rules 3, 4).
+    /// Growth that was found and not read is reported here, too; once the time to wait is over, as an error.
+    pub(super) fn look_again(&mut self) -> Result<Freshness, StoreError> {
+        let here = self.files.stat_at(&self.resolved);
         let here = here.map_err(|error| gone(&self.path, "write", error))?;
         self.check_inode(&here)?;
-        self.found = match self.base.compare(self.files, &self.file).map_err(|error| self.failed(error))? {
-            Compared::Same => Found::Same,
-            Compared::Grown if self.is_out_of_time() => return Err(self.changed(Change::Grown)),
-            Compared::Grown => Found::Grown,
-            Compared::Changed(change) => return Err(self.changed(change)),
-        };
-        Ok(self.found)
+        self.freshness =
+            match self.base.compare(self.files, &self.file).map_err(|error| self.failed(error))? {
+                Compared::Same => Freshness::Current,
+                Compared::Stale if self.is_out_of_time() => return Err(self.changed(Change::Grown)),
+                Compared::Stale => Freshness::Stale,
+                Compared::Changed(change) => return Err(self.changed(change)),
+            };
+        Ok(self.freshness)
     }
 
-    fn check_inode(&self, here: &Facts) -> Result<(), StoreError> {
-        let ours = self.files.facts(&self.file).map_err(|error| self.failed(error))?;
+    fn check_inode(&self, here: &Stat) -> Result<(), StoreError> {
+        let ours = self.files.stat(&self.file).map_err(|error| self.failed(error))?;
         if here.is_same_inode(&ours) { Ok(()) } else { Err(self.changed(Change::Replaced)) }
     }
 

@@ -39,20 +39,20 @@
 //! A change, from reading to disk:
 //!
 //! ```
-//! # use pisess::core::store::{Attempt, Found, SessionFile, WriteOptions, lock};
-//! # let directory = tempfile::tempdir()?;
-//! # let path = directory.path().join("s.jsonl");
+//! # use pisess::core::store::{Attempt, Freshness, SessionFile, WriteOptions, lock};
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("s.jsonl");
 //! # std::fs::write(&path, "{}\n")?;
 //! let mut file = SessionFile::open(&path)?;
 //! let mut locked = lock(&file, &WriteOptions::default())?;
 //! let committed = loop {
-//!     if locked.found() == Found::Grown {
+//!     if locked.freshness() == Freshness::Stale {
 //!         file = locked.reopen()?;
 //!     }
 //!     // Load the file, decide on the change, then:
 //!     match locked.append(b"{\"type\":\"label\"}\n")? {
 //!         Attempt::Done(committed) => break committed,
-//!         Attempt::Grown(again) => locked = *again,
+//!         Attempt::Stale(again) => locked = *again,
 //!     }
 //! };
 //! assert!(committed.troubles.is_empty());
@@ -90,7 +90,7 @@ pub use create::{create, same_file, take_back};
 pub use error::{Change, LiveSign, Plain, StoreError};
 pub use find::{Finding, FoundFile, Trouble, find, modified};
 pub use glance::{Glance, in_folder};
-pub use lock::{Found, Locked, WriteOptions, lock};
+pub use lock::{Freshness, Locked, WriteOptions, lock};
 pub use look::OnDisk;
 pub(crate) use read::resize;
 pub use read::{ReadAt, SpoolOptions, Spooled, spool, spool_written};

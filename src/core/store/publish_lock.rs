@@ -4,7 +4,7 @@
 //! during a write or a rename, never during an fsync or while a summary is made.
 
 use super::error::StoreError;
-use super::files::{Files, Kind};
+use super::files::{FileType, Files};
 use super::live::distance;
 use super::lock::{Locked, Pause};
 use super::snapshot::read_range;
@@ -109,11 +109,11 @@ fn read(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemT
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };
-    let facts = files.facts(&file)?;
-    if facts.kind != Kind::Regular {
+    let stat = files.stat(&file)?;
+    if stat.kind != FileType::Regular {
         return Err(io::Error::other(StoreError::NotRegular { doing: "lock", path: path.to_owned() }));
     }
-    Ok(Some((read_range(files, &file, 0, 64)?, facts.modified)))
+    Ok(Some((read_range(files, &file, 0, 64)?, stat.modified)))
 }
 
 /// `pid:milliseconds` and a newline.

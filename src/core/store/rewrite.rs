@@ -4,7 +4,7 @@ use super::append::{Attempt, Committed};
 use super::attributes;
 use super::error::StoreError;
 use super::files::Files;
-use super::lock::{Found, Locked};
+use super::lock::{Freshness, Locked};
 use super::publish_lock::PublishLock;
 use super::snapshot::read_range;
 use super::temp::{Fill, Out, Temp};
@@ -25,7 +25,7 @@ impl Locked {
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Attempt, StoreError> {
         let Some(mut committed) = self.replace(backup, write)? else {
-            return Ok(Attempt::Grown(Box::new(self)));
+            return Ok(Attempt::Stale(Box::new(self)));
         };
         for folder in [Some(self.folder()), backup.map(folder_of)].into_iter().flatten() {
             committed.troubles.extend(sync_folder(self.files, folder));
@@ -41,13 +41,13 @@ impl Locked {
         write: &mut Fill<'_>,
     ) -> Result<Option<Committed>, StoreError> {
         self.refuse_hard_links()?;
-        if self.look_again()? == Found::Grown {
+        if self.look_again()? == Freshness::Stale {
             return Ok(None);
         }
         let mut temp = self.stage(write)?;
         let backup = backup.map(|backup| self.back_up(backup)).transpose()?;
         let publish = PublishLock::take(self)?;
-        if self.look_again()? == Found::Grown {
+        if self.look_again()? == Freshness::Stale {
             return Ok(None);
         }
         self.put_in_place(&mut temp.new)?;
@@ -66,7 +66,7 @@ impl Locked {
     }
 
     fn refuse_hard_links(&self) -> Result<(), StoreError> {
-        match self.files.facts(&self.file).map_err(|error| self.failed(error))?.links {
+        match self.files.stat(&self.file).map_err(|error| self.failed(error))?.links {
             0 | 1 => Ok(()),
             links => Err(StoreError::HardLinked { path: self.path.clone(), links }),
         }
@@ -95,11 +95,11 @@ impl Locked {
     /// remain one if the process was killed before the rename of the new file.
     fn back_up(&self, backup: &Path) -> Result<Backup, StoreError> {
         let failed = |error| StoreError::io("back up to", backup, error);
-        if self.files.facts_at(backup).is_ok() {
+        if self.files.stat_at(backup).is_ok() {
             return Err(failed(io::ErrorKind::AlreadyExists.into()));
         }
         let mut copy = Temp::beside(self.files, backup).map_err(failed)?;
-        self.copy_range(0, self.base.facts.size, &copy.file).map_err(failed)?;
+        self.copy_range(0, self.base.stat.size, &copy.file).map_err(failed)?;
         attributes::keep(self.files, &self.path, &self.file, &copy.file, self.options.force)?;
         self.files.sync(&copy.file).map_err(failed)?;
         self.files.rename_new(&copy.path, backup).map_err(failed)?;
@@ -110,10 +110,10 @@ impl Locked {
     /// Rule 4: a process that had the old file open may have written to it between our last comparison and
     /// the rename. What it wrote is appended to the new file.
     fn copy_growth(&self, new: &Temp) -> io::Result<u64> {
-        let start = self.base.facts.size;
+        let start = self.base.stat.size;
         let mut end = start;
         loop {
-            let size = self.files.facts(&self.file)?.size;
+            let size = self.files.stat(&self.file)?.size;
             if size <= end {
                 break;
             }
@@ -132,7 +132,7 @@ impl Locked {
     /// Growth after a whole line must follow a whole line. Growth after a torn line may be the rest of it,
     /// and stays joined to it.
     fn close_last_line(&self, new: &Temp) -> io::Result<()> {
-        let size = self.files.facts(&new.file)?.size;
+        let size = self.files.stat(&new.file)?.size;
         let last = read_range(self.files, &new.file, size.saturating_sub(1), size)?;
         if self.base.ends_with_newline() && last.first().is_some_and(|byte| *byte != b'\n') {
             self.out(&new.file).write_all(b"\n")?;

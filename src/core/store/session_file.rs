@@ -1,7 +1,7 @@
 //! A session file opened for reading.
 
 use super::error::StoreError;
-use super::files::{self, DISK, Facts, Files, Kind};
+use super::files::{self, DISK, FileType, Files, Stat};
 use super::read::{ReadAt, SpoolOptions, Spooled, spool_named};
 use super::snapshot::{Compared, Snapshot};
 use std::fs::File;
@@ -27,12 +27,12 @@ impl SessionFile {
 
     pub(super) fn open_on(files: &dyn Files, path: &Path) -> Result<SessionFile, StoreError> {
         let failed = |error| StoreError::io("read", path, error);
-        // Checked before opening, because opening a device may have effects.
-        refuse_irregular(path, files.facts_at(path).map_err(failed)?.kind)?;
+        // Looked at before it is opened: opening a device may do something.
+        refuse_irregular(path, files.stat_at(path).map_err(failed)?.kind)?;
         let resolved = std::fs::canonicalize(path).map_err(failed)?;
         let file = files.open_read(&resolved).map_err(failed)?;
-        // Another file may have replaced it meanwhile.
-        refuse_irregular(path, files.facts(&file).map_err(failed)?.kind)?;
+        // Another file may have taken its place since.
+        refuse_irregular(path, files.stat(&file).map_err(failed)?.kind)?;
         let snapshot = Snapshot::take(files, &file).map_err(failed)?;
         Ok(SessionFile { path: path.to_owned(), resolved, file, snapshot })
     }
@@ -51,13 +51,13 @@ impl SessionFile {
     /// Returns the size when it was opened.
     #[expect(clippy::len_without_is_empty, reason = "is_empty is in ReadAt")]
     pub fn len(&self) -> u64 {
-        self.snapshot.facts.size
+        self.snapshot.stat.size
     }
 
-    /// Whether `stat` of this file is the same. That of the handle is read again: a copy-up on overlayfs
-    /// changes it.
-    pub(super) fn is_at(&self, files: &dyn Files, facts: &Facts) -> io::Result<bool> {
-        Ok(cfg!(unix) && files.facts(&self.file)?.is_same_inode(facts))
+    /// Whether these are the stat of this file. Those of the handle are looked at anew: a copy-up on
+    /// overlayfs changes them.
+    pub(super) fn is_at(&self, files: &dyn Files, stat: &Stat) -> io::Result<bool> {
+        Ok(cfg!(unix) && files.stat(&self.file)?.is_same_inode(stat))
     }
 
     /// Whether the content that was read is still there (rule 4): the file is the same or has only grown.
@@ -65,16 +65,16 @@ impl SessionFile {
     pub fn still_same(&self) -> Result<bool, StoreError> {
         let compared = self.snapshot.compare_for_reading(&DISK, &self.file);
         let compared = compared.map_err(|error| StoreError::io("read", &self.path, error))?;
-        Ok(matches!(compared, Compared::Same | Compared::Grown))
+        Ok(matches!(compared, Compared::Same | Compared::Stale))
     }
 }
 
-pub(super) fn refuse_irregular(path: &Path, kind: Kind) -> Result<(), StoreError> {
+pub(super) fn refuse_irregular(path: &Path, kind: FileType) -> Result<(), StoreError> {
     let (doing, path) = ("read", path.to_owned());
     match kind {
-        Kind::Regular => Ok(()),
-        Kind::Folder => Err(StoreError::IsFolder { doing, path }),
-        Kind::Other => Err(StoreError::NotRegular { doing, path }),
+        FileType::Regular => Ok(()),
+        FileType::Folder => Err(StoreError::IsFolder { doing, path }),
+        FileType::Other => Err(StoreError::NotRegular { doing, path }),
     }
 }
 
@@ -86,7 +86,7 @@ impl ReadAt for SessionFile {
     }
 
     fn len(&self) -> u64 {
-        self.snapshot.facts.size
+        self.snapshot.stat.size
     }
 }
 

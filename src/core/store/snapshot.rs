@@ -1,7 +1,7 @@
 //! The state of a file when it was read, to compare with later (rule 4).
 
 use super::error::Change;
-use super::files::{Facts, Files};
+use super::files::{Files, Stat};
 use super::read::resize;
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ const TAIL_BYTES: u64 = 4096;
 /// The bytes themselves are kept, not a hash: 4 KB cost nothing and cannot collide.
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
-    pub facts: Facts,
+    pub stat: Stat,
     head: Box<[u8]>,
     tail: Box<[u8]>,
 }
@@ -24,18 +24,18 @@ pub(super) struct Snapshot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compared {
     Same,
-    /// There is more to read, or all of it must be read again.
-    Grown,
+    /// There is more to read, or all of it is to be read again.
+    Stale,
     Changed(Change),
 }
 
 impl Snapshot {
     pub fn take(files: &dyn Files, file: &File) -> io::Result<Snapshot> {
-        let facts = files.facts(file)?;
+        let stat = files.stat(file)?;
         Ok(Snapshot {
-            facts,
-            head: read_range(files, file, 0, facts.size.min(HEAD_BYTES))?,
-            tail: read_range(files, file, tail_start(facts.size), facts.size)?,
+            stat,
+            head: read_range(files, file, 0, stat.size.min(HEAD_BYTES))?,
+            tail: read_range(files, file, tail_start(stat.size), stat.size)?,
         })
     }
 
@@ -45,8 +45,8 @@ impl Snapshot {
     /// On overlayfs, the first open for writing copies the file up, which changes its ctime and may change
     /// its device and inode. Then the content decides: it must be read again.
     pub fn compare(&self, files: &dyn Files, file: &File) -> io::Result<Compared> {
-        let new = files.facts(file)?;
-        let old = &self.facts;
+        let new = files.stat(file)?;
+        let old = &self.stat;
         let is_moved = new.changed != old.changed || !new.is_same_inode(old);
         if new.size != old.size || !is_moved {
             return self.compare_content(files, file, &new);
@@ -55,7 +55,7 @@ impl Snapshot {
             return Ok(Compared::Changed(Change::Edited));
         }
         Ok(match self.compare_content(files, file, &new)? {
-            Compared::Same => Compared::Grown,
+            Compared::Same => Compared::Stale,
             other => other,
         })
     }
@@ -63,15 +63,15 @@ impl Snapshot {
     /// Compares for a reader, for whom renaming, replacing or changing the mode of the file does not matter:
     /// only the mtime counts.
     pub fn compare_for_reading(&self, files: &dyn Files, file: &File) -> io::Result<Compared> {
-        let new = files.facts(file)?;
-        if new.size == self.facts.size && new.modified != self.facts.modified {
+        let new = files.stat(file)?;
+        if new.size == self.stat.size && new.modified != self.stat.modified {
             return Ok(Compared::Changed(Change::Edited));
         }
         self.compare_content(files, file, &new)
     }
 
-    fn compare_content(&self, files: &dyn Files, file: &File, new: &Facts) -> io::Result<Compared> {
-        let old = &self.facts;
+    fn compare_content(&self, files: &dyn Files, file: &File, new: &Stat) -> io::Result<Compared> {
+        let old = &self.stat;
         if new.size < old.size {
             return Ok(Compared::Changed(Change::Truncated));
         }
@@ -80,7 +80,7 @@ impl Snapshot {
         if head != self.head || tail != self.tail {
             return Ok(Compared::Changed(Change::Edited));
         }
-        Ok(if new.size > old.size { Compared::Grown } else { Compared::Same })
+        Ok(if new.size > old.size { Compared::Stale } else { Compared::Same })
     }
 
     /// Whether the last line has its newline; true for an empty file.

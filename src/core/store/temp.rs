@@ -93,9 +93,9 @@ fn remove_dead(files: &dyn Files, path: &Path) -> bool {
 
 /// Whether the name still belongs to the file.
 fn names(files: &dyn Files, path: &Path, file: &File) -> io::Result<bool> {
-    match files.facts_at(path) {
+    match files.stat_at(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        here => Ok(here?.is_same_inode(&files.facts(file)?)),
+        here => Ok(here?.is_same_inode(&files.stat(file)?)),
     }
 }
 

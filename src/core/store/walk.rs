@@ -18,9 +18,9 @@ pub struct Listing {
 /// and with `recursive` those in its subdirectories. Hidden files and directories are skipped, and so are
 /// symbolic links to directories (except the given path).
 pub fn list_sessions(path: &Path, recursive: bool) -> Result<Listing, StoreError> {
-    let facts = std::fs::metadata(path).map_err(|error| StoreError::io("read", path, error))?;
+    let stat = std::fs::metadata(path).map_err(|error| StoreError::io("read", path, error))?;
     let mut listing = Listing::default();
-    if !facts.is_dir() {
+    if !stat.is_dir() {
         listing.sessions.push(path.to_owned());
         return Ok(listing);
     }
@@ -57,6 +57,6 @@ fn list_folder(folder: &Path, listing: &mut Listing) -> Result<Vec<PathBuf>, Sto
 /// link to nothing does, so that it is reported.
 fn is_session(entry: &DirEntry) -> bool {
     let path = entry.path();
-    let is_file = || std::fs::metadata(&path).is_ok_and(|facts| facts.is_file());
+    let is_file = || std::fs::metadata(&path).is_ok_and(|stat| stat.is_file());
     path.extension() == Some(OsStr::new("jsonl")) && (is_file() || !path.exists())
 }

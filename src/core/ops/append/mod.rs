@@ -3,10 +3,10 @@
 //! All are validated before any is written. Missing ids, parents and times are filled in where the agents put
 //! them; fields that are present stay byte for byte.
 
-mod made;
 mod shape;
+mod shorthand;
 
-pub use made::Made;
+pub use shorthand::Shorthand;
 
 use super::edit::call_ids;
 use super::{IdSource, parent_id};
@@ -26,7 +26,7 @@ use std::io;
 
 /// Why an entry must not be appended, or a message not sent to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct Invalid {
     /// Its number among those given, from 0.
     pub number: usize,
     /// What is wrong.
@@ -54,7 +54,7 @@ pub fn append<'a>(
     place: Position,
     entries: impl IntoIterator<Item = &'a [u8]>,
     fresh: &mut IdSource,
-) -> Result<Appended, Refused> {
+) -> Result<Appended, Invalid> {
     let parent = parent_id(session, place).map(Text::into_owned);
     let mut batch = Batch {
         session,
@@ -66,7 +66,7 @@ pub fn append<'a>(
         parent,
     };
     for (number, entry) in entries.into_iter().enumerate() {
-        batch.take(entry, fresh).map_err(|(what, hint)| Refused { number, what, hint })?;
+        batch.take(entry, fresh).map_err(|(what, hint)| Invalid { number, what, hint })?;
     }
     Ok(Appended { change: Change { entries: batch.entries }, unknown: batch.unknown })
 }
@@ -74,10 +74,10 @@ pub fn append<'a>(
 /// Validates an array of messages for a model.
 ///
 /// # Errors
-/// The first that the agent could not handle.
-pub fn check_messages(dialect: Dialect, messages: Raw) -> Result<(), Refused> {
+/// The first of them that the agent would not know what to do with.
+pub fn check_messages(dialect: Dialect, messages: Raw) -> Result<(), Invalid> {
     messages.items().enumerate().try_for_each(|(number, message)| {
-        shape::in_context(dialect, message).map_err(|(what, hint)| Refused { number, what, hint })
+        shape::in_context(dialect.agent(), message).map_err(|(what, hint)| Invalid { number, what, hint })
     })
 }
 
@@ -97,7 +97,7 @@ struct Batch<'s> {
 /// An ancestor: an entry of the batch, or of the session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Above {
-    Made(usize),
+    New(usize),
     Stored(EntryIx),
 }
 
@@ -127,7 +127,7 @@ impl Batch<'_> {
                     Some("`pisess switch` moves it".to_owned()),
                 ));
             }
-            known => shape::check(self.session.dialect, known, entry)?,
+            known => shape::check(self.session.agent(), known, entry)?,
         }
         let id = self.id(entry, fresh)?;
         let parent = self.parent_of(entry)?;
@@ -157,14 +157,14 @@ impl Batch<'_> {
     }
 
     fn found(&self, id: Option<&Text>) -> Option<Above> {
-        let made = self.ids.get(id?).copied().map(Above::Made);
+        let made = self.ids.get(id?).copied().map(Above::New);
         made.or_else(|| self.session.find(id?).map(Above::Stored))
     }
 
     /// Iterates over an entry and its ancestors.
     fn way_up(&self, from: Option<&Text>) -> impl Iterator<Item = Above> + '_ {
         std::iter::successors(self.found(from), |&at| match at {
-            Above::Made(number) => self.found(self.parents[number].as_ref()),
+            Above::New(number) => self.found(self.parents[number].as_ref()),
             Above::Stored(ix) => self.session.entry(ix).parent.map(Above::Stored),
         })
     }
@@ -249,7 +249,7 @@ impl Batch<'_> {
                 self.bodies.with_message(ix, &mut look)?;
             }
             Above::Stored(_) => {}
-            Above::Made(number) => {
+            Above::New(number) => {
                 Raw::checked(&self.entries[number].line).get("message").into_iter().for_each(look);
             }
         }

@@ -124,7 +124,7 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt) -> io::Result<Mending<'a>> {
 
 /// A value, and whether it is the only one on its line.
 #[derive(Clone, Copy)]
-struct Place<'l> {
+struct Located<'l> {
     number: LineNo,
     /// The value's bytes (including the white space around it if it is alone), and their offset.
     bytes: &'l [u8],
@@ -135,7 +135,7 @@ struct Place<'l> {
     non_ascii: bool,
 }
 
-impl Place<'_> {
+impl Located<'_> {
     fn span(&self) -> Span {
         Span { start: self.start, len: self.bytes.len() as u64 }
     }
@@ -162,33 +162,33 @@ impl Mending<'_> {
         self.last = number;
         let scanned = scan(&mut scanner, &mut Vec::new());
         let non_ascii = scanner.take_non_ascii();
-        let place = Place { number, bytes, start, alone: true, newline: line.newline, non_ascii };
+        let located = Located { number, bytes, start, alone: true, newline: line.newline, non_ascii };
         match scanned {
-            Ok(record) if scanner.at_end() => self.value(&place, &record),
-            _ => self.broken(&place),
+            Ok(record) if scanner.at_end() => self.value(&located, &record),
+            _ => self.broken(&located),
         }
     }
 
-    /// Checks a line that is not one value.
-    fn broken(&mut self, place: &Place) {
-        let values = resync::values(place.bytes, place.number.0 == 1);
+    /// A line that is not one value.
+    fn broken(&mut self, located: &Located) {
+        let values = resync::values(located.bytes, located.number.0 == 1);
         if values.is_empty() {
-            return self.unreadable(place);
+            return self.unreadable(located);
         }
-        let between = resync::gaps(place.bytes, &values);
+        let between = resync::gaps(located.bytes, &values);
         let junk: usize = between.iter().map(|gap| gap.len()).sum();
         let message = match (values.len(), junk) {
-            (1, _) => format!("an entry and {junk} other bytes are on one line"),
-            (n, 0) if place.bytes.contains(&b'\r') && place.number.0 == 1 => {
-                format!("lines end with carriage returns only: {n} values are on one line")
+            (1, _) => format!("an entry and {junk} bytes that are none stand on one line"),
+            (n, 0) if located.bytes.contains(&b'\r') && located.number.0 == 1 => {
+                format!("lines end with carriage returns alone: {n} values stand on one line")
             }
             (n, 0) => format!("{n} values are on one line"),
             (n, _) => format!("{n} values and {junk} other bytes are on one line"),
         };
-        let draft = Draft::new(place.number, K::FusedLine, message);
+        let draft = Draft::new(located.number, K::FusedLine, message);
         if self.by_number {
             self.findings.push(draft);
-            return self.keep(place);
+            return self.keep(located);
         }
         self.findings.push(draft.fix(if junk == 0 {
             "each is put on a separate line"
@@ -200,157 +200,158 @@ impl Mending<'_> {
         let mut gaps = between.into_iter().peekable();
         for value in values {
             while let Some(gap) = gaps.next_if(|gap| gap.start < value.start) {
-                self.take_out(place, gap, true);
+                self.take_out(located, gap, true);
             }
             at = at.max(value.end);
-            let bytes = &place.bytes[value.clone()];
+            let bytes = &located.bytes[value.clone()];
             let mut scanner = Scanner::new(bytes);
             if let Ok(record) = scan(&mut scanner, &mut Vec::new()) {
-                let part = Place {
+                let part = Located {
                     bytes,
-                    start: place.start + value.start as u64,
+                    start: located.start + value.start as u64,
                     alone: false,
                     non_ascii: scanner.take_non_ascii(),
-                    ..*place
+                    ..*located
                 };
                 self.value(&part, &record);
             }
         }
-        gaps.for_each(|gap| self.take_out(place, gap, true));
+        gaps.for_each(|gap| self.take_out(located, gap, true));
     }
 
-    /// Checks a line without anything recognizable as an entry.
-    fn unreadable(&mut self, place: &Place) {
-        let (kind, what) = if place.bytes.contains(&0) {
-            (K::NulBytes, "the line is not JSON: it contains NUL bytes, as after a crash of the machine")
-        } else if place.newline {
+    /// A line without anything that can be told to be an entry.
+    fn unreadable(&mut self, located: &Located) {
+        let (kind, what) = if located.bytes.contains(&0) {
+            (K::NulBytes, "the line is not JSON: it holds NUL bytes, as a crash of the machine leaves them")
+        } else if located.newline {
             (K::MalformedLine, "the line is not JSON")
         } else {
             (K::TornTail, "the last line is incomplete: its write was interrupted")
         };
-        self.take_out(place, 0..place.bytes.len(), true);
-        let mut draft = Draft::new(place.number, kind, what).fix("it is removed");
+        self.take_out(located, 0..located.bytes.len(), true);
+        let mut draft = Draft::new(located.number, kind, what).fix("it is taken out");
         if let Some(id) = self.gone.last().and_then(|gone| gone.id.clone()) {
             draft = draft.entry(id);
         }
         self.findings.push(draft);
     }
 
-    /// Checks one value.
-    fn value(&mut self, place: &Place, record: &Record) {
+    /// One value.
+    fn value(&mut self, located: &Located, record: &Record) {
         let value = Raw::checked(record.bytes);
         if self.made == 0 && is_title_slot(value) {
-            return self.title(place, record);
+            return self.title(located, record);
         }
         let is_entry = record.is_object && (record.kind.is_some() || record.id.is_some());
         if !is_entry {
-            return self.no_entry(place, value);
+            return self.no_entry(located, value);
         }
         if record.kind.is_some_and(|kind| kind.is("session")) {
-            return self.header(place, record);
+            return self.header(located, record);
         }
         let is_message = record.kind.is_some_and(|kind| kind.is("message"));
         if is_message && record.message.is_none() && value.get_some("message").is_none() {
-            return self.no_message(place, record);
+            return self.no_message(located, record);
         }
-        self.note_body(place, record);
+        self.note_body(located, record);
         self.note_ids(record);
-        self.keep_valid(place, record);
+        self.keep_valid(located, record);
     }
 
-    fn no_entry(&mut self, place: &Place, value: Raw) {
+    fn no_entry(&mut self, located: &Located, value: Raw) {
         let draft = match value.is_null() {
-            true => Draft::new(place.number, K::NullLine, "the line is null"),
-            false => Draft::new(place.number, K::NotAnEntry, "the line is a value that is not an entry"),
+            true => Draft::new(located.number, K::NullLine, "the line is null"),
+            false => Draft::new(located.number, K::NotAnEntry, "the line is a value that is no entry"),
         };
         if self.by_number && value.is_truthy() {
             self.findings.push(draft);
-            return self.keep(place);
+            return self.keep(located);
         }
-        self.findings.push(draft.fix("it is removed"));
-        self.take_out(place, 0..place.bytes.len(), false);
+        self.findings.push(draft.fix("it is taken out"));
+        self.take_out(located, 0..located.bytes.len(), false);
     }
 
-    /// Whether a message entry without content makes every agent fail.
-    fn no_message(&mut self, place: &Place, record: &Record) {
-        let draft = named(Draft::new(place.number, K::NoMessage, "the message entry has no message"), record);
+    /// A message entry that says nothing, and that no agent gets past.
+    fn no_message(&mut self, located: &Located, record: &Record) {
+        let draft =
+            named(Draft::new(located.number, K::NoMessage, "the message entry holds no message"), record);
         if self.by_number {
             self.findings.push(draft);
-            return self.keep(place);
+            return self.keep(located);
         }
-        self.findings.push(draft.fix("it is removed, and its children become children of its parent"));
-        self.take_out(place, 0..place.bytes.len(), true);
+        self.findings.push(draft.fix("it is taken out, and what hung on it hangs on its parent"));
+        self.take_out(located, 0..located.bytes.len(), true);
     }
 
-    fn header(&mut self, place: &Place, record: &Record) {
+    fn header(&mut self, located: &Located, record: &Record) {
         if self.has_header {
-            let draft = named(Draft::new(place.number, K::SecondHeader, "a second header"), record);
+            let draft = named(Draft::new(located.number, K::SecondHeader, "a second header"), record);
             if self.by_number {
                 self.findings.push(draft);
-                return self.keep(place);
+                return self.keep(located);
             }
-            self.findings.push(draft.fix("it is removed"));
-            return self.take_out(place, 0..place.bytes.len(), true);
+            self.findings.push(draft.fix("it is taken out"));
+            return self.take_out(located, 0..located.bytes.len(), true);
         }
         self.has_header = true;
         let header = Raw::checked(record.bytes);
         let version = version_number(header);
         self.old |= version < 3.0;
         if header.get("version").is_none_or(Raw::is_number) {
-            return self.keep_valid(place, record);
+            return self.keep_valid(located, record);
         }
-        let draft = Draft::new(place.number, K::OddVersion, "the header's version is not a number");
+        let draft = Draft::new(located.number, K::OddVersion, "the header's version is not a number");
         let draft = draft.grave(self.old);
         if version != 3.0 {
             self.findings.push(draft);
-            return self.keep_valid(place, record);
+            return self.keep_valid(located, record);
         }
         self.findings.push(draft.fix("it becomes the number 3"));
-        let valid = self.valid(place, record);
+        let valid = self.valid(located, record);
         match Edit::new(&valid) {
             Ok(mut edit) => {
                 edit.set("version", b"3");
-                self.make(place, edit.finish());
+                self.make(located, edit.finish());
             }
-            Err(_) => self.make(place, valid.into_owned()),
+            Err(_) => self.make(located, valid.into_owned()),
         }
     }
 
-    /// Checks oh-my-pi's title line: exactly 256 bytes with its newline.
-    fn title(&mut self, place: &Place, record: &Record) {
-        let line = self.valid(place, record);
+    /// oh-my-pi's title line: 256 bytes with its newline, neither more nor less.
+    fn title(&mut self, located: &Located, record: &Record) {
+        let line = self.valid(located, record);
         let width = line.len() + 1;
-        let is_right = width == TITLE_LINE && place.newline && place.alone;
+        let is_right = width == TITLE_LINE && located.newline && located.alone;
         if is_right {
-            return self.put(place, line);
+            return self.put(located, line);
         }
         let message = format!("the title line is {width} bytes wide, not {TITLE_LINE}");
-        let draft = Draft::new(place.number, K::TitleWidth, message);
+        let draft = Draft::new(located.number, K::TitleWidth, message);
         match padded(&line) {
             Some(padded) => {
                 self.findings.push(draft.fix("it is padded"));
-                self.make(place, padded);
+                self.make(located, padded);
             }
             None => {
                 self.findings.push(draft);
-                self.put(place, line);
+                self.put(located, line);
             }
         }
     }
 
-    /// Checks the bytes of a whole entry.
-    fn note_body(&mut self, place: &Place, record: &Record) {
+    /// What the bytes of a whole entry tell.
+    fn note_body(&mut self, located: &Located, record: &Record) {
         let blobs = resync::count_blobs(record.bytes);
         if blobs > 0 {
             let message = match blobs {
                 1 => "it refers to a blob outside of the file".to_owned(),
                 n => format!("{n} references to blobs outside of the file"),
             };
-            self.findings.push(named(Draft::new(place.number, K::BlobReference, message), record));
+            self.findings.push(named(Draft::new(located.number, K::BlobReference, message), record));
         }
         if self.old && resync::depth(record.bytes) > DEEP {
-            let message = format!("a value is nested more than {DEEP} levels deep");
-            self.findings.push(named(Draft::new(place.number, K::DeepNesting, message), record));
+            let message = format!("a value is nested more than {DEEP} deep");
+            self.findings.push(named(Draft::new(located.number, K::DeepNesting, message), record));
         }
     }
 
@@ -368,63 +369,62 @@ impl Mending<'_> {
     }
 
     /// Keeps the value; bytes that are not UTF-8 become what the agents read there.
-    fn keep_valid(&mut self, place: &Place, record: &Record) {
-        let line = self.valid(place, record);
-        self.put(place, line);
+    fn keep_valid(&mut self, located: &Located, record: &Record) {
+        let line = self.valid(located, record);
+        self.put(located, line);
     }
 
-    /// Returns the value in UTF-8. If it was not, that is recorded, and the original is kept aside.
-    fn valid<'l>(&mut self, place: &Place<'l>, record: &Record) -> Cow<'l, [u8]> {
-        if !place.non_ascii || std::str::from_utf8(place.bytes).is_ok() {
-            return Cow::Borrowed(place.bytes);
+    /// The value in UTF-8. Where it is not, that is noted, and the value as it was is kept aside.
+    fn valid<'l>(&mut self, located: &Located<'l>, record: &Record) -> Cow<'l, [u8]> {
+        if !located.non_ascii || std::str::from_utf8(located.bytes).is_ok() {
+            return Cow::Borrowed(located.bytes);
         }
-        let draft = Draft::new(place.number, K::InvalidUtf8, "the line contains bytes that are not UTF-8");
-        let draft =
-            named(draft, record).fix("they become U+FFFD, and the original line is kept in FILE.rejected");
+        let draft = Draft::new(located.number, K::InvalidUtf8, "the line holds bytes that are not UTF-8");
+        let draft = named(draft, record).fix("they become U+FFFD, and the line as it was is kept aside");
         self.findings.push(draft);
-        self.rejected.push(place.span());
-        Cow::Owned(String::from_utf8_lossy(place.bytes).into_owned().into_bytes())
+        self.rejected.push(located.span());
+        Cow::Owned(String::from_utf8_lossy(located.bytes).into_owned().into_bytes())
     }
 
-    fn put(&mut self, place: &Place, line: Cow<[u8]>) {
+    fn put(&mut self, located: &Located, line: Cow<[u8]>) {
         match line {
-            Cow::Borrowed(_) => self.keep(place),
-            Cow::Owned(line) => self.make(place, line),
+            Cow::Borrowed(_) => self.keep(located),
+            Cow::Owned(line) => self.make(located, line),
         }
     }
 
-    fn keep(&mut self, place: &Place) {
-        self.start_line(place);
-        let newline = place.alone && place.newline;
-        self.file.keep(Span { len: place.span().len + u64::from(newline), ..place.span() });
+    fn keep(&mut self, located: &Located) {
+        self.start_line(located);
+        let newline = located.alone && located.newline;
+        self.file.keep(Span { len: located.span().len + u64::from(newline), ..located.span() });
         if !newline {
             self.file.make(*b"\n");
         }
     }
 
-    fn make(&mut self, place: &Place, line: impl Into<Vec<u8>>) {
-        self.start_line(place);
+    fn make(&mut self, located: &Located, line: impl Into<Vec<u8>>) {
+        self.start_line(located);
         let mut line = line.into();
         line.push(b'\n');
         self.file.make(line);
     }
 
-    /// Records that a line of the repaired file comes from here.
-    fn start_line(&mut self, place: &Place) {
+    /// A line of the mended file comes from here.
+    fn start_line(&mut self, located: &Located) {
         self.made += 1;
         let (made, line) = self.lines.last().copied().unwrap_or((1, 1));
-        if self.made + line != place.number.0 + made {
-            self.lines.push((self.made, place.number.0));
+        if self.made + line != located.number.0 + made {
+            self.lines.push((self.made, located.number.0));
         }
-        if place.alone && !place.newline {
-            let draft = Draft::new(place.number, K::NoFinalNewline, "the last line has no newline");
+        if located.alone && !located.newline {
+            let draft = Draft::new(located.number, K::NoFinalNewline, "the last line has no newline");
             self.findings.push(draft.fix("it gets one"));
         }
     }
 
-    fn take_out(&mut self, place: &Place, part: std::ops::Range<usize>, was_entry: bool) {
-        let bytes = &place.bytes[part.clone()];
-        self.rejected.push(Span { start: place.start + part.start as u64, len: part.len() as u64 });
+    fn take_out(&mut self, located: &Located, part: std::ops::Range<usize>, was_entry: bool) {
+        let bytes = &located.bytes[part.clone()];
+        self.rejected.push(Span { start: located.start + part.start as u64, len: part.len() as u64 });
         if was_entry {
             let (id, parent) = resync::salvaged(bytes);
             self.gone.push(Gone { after: self.made, id, parent });

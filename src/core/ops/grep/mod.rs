@@ -12,7 +12,7 @@ mod search;
 mod sieve;
 
 pub use pattern::{BadPattern, Pattern, PatternOptions};
-pub use search::{Hit, Query, Searched, search};
+pub use search::{Hit, Query, Searched, TITLE, search};
 pub use sieve::Sieve;
 
 #[cfg(test)]

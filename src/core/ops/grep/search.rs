@@ -1,7 +1,7 @@
 //! The search through one file.
 
 use super::pattern::Pattern;
-use super::sieve::Signs;
+use super::sieve::{Sifted, Signs};
 use crate::core::entry::{EntryIx, Kind, LineNo, Role};
 use crate::core::fields::{Field, Scope, visit_known};
 use crate::core::json::scan::RawString;
@@ -36,6 +36,9 @@ pub struct Query {
     /// Find out the place, line and surroundings of each match; without, hits can only be counted.
     pub places: bool,
 }
+
+/// The role of a hit in the title that oh-my-pi keeps before the entries.
+pub const TITLE: &str = "title";
 
 /// An entry that matches, at its first match.
 #[derive(Clone, Debug)]
@@ -79,7 +82,13 @@ pub fn search(
     let preamble = header::read(source)?;
     let counted = Counted { place: preamble.end, lines: preamble.lines };
     let start = preamble.end;
-    let mut search = Search { source, query, preamble, counted, tree: None, unread: None };
+    let mut search =
+        Search { source, query, preamble, counted, counts_lines: false, tree: None, unread: None };
+    if let Some(hit) = search.title()
+        && take(&search.preamble.header, hit).is_break()
+    {
+        return Ok(Searched { header: search.preamble.header, unread: None });
+    }
     let flow = reader.read(source, start, |stretch| match search.stretch(stretch, take) {
         Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
         Ok(ControlFlow::Break(())) => ControlFlow::Break(Ok(())),
@@ -96,6 +105,8 @@ struct Search<'s> {
     query: &'s Query,
     preamble: Preamble,
     counted: Counted,
+    /// Whether a line number was asked for; before, no lines are counted.
+    counts_lines: bool,
     /// The tree of the file, loaded when the first hit needs it.
     tree: Option<Tree>,
     unread: Option<(u32, LineNo)>,
@@ -131,10 +142,32 @@ impl Search<'_> {
                 return Ok(ControlFlow::Break(()));
             }
         }
-        if self.counted.place >= stretch.start {
+        if self.counts_lines && self.counted.place >= stretch.start {
             self.count_to(stretch, bytes.len());
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// The title in force, where it matches: that of oh-my-pi's title line, else of the header.
+    fn title(&self) -> Option<Hit> {
+        let Preamble { title_slot, header, lines, .. } = &self.preamble;
+        let (line, json) = match title_slot {
+            Some(slot) => (LineNo(1), slot.trim_ascii()),
+            None => (LineNo(*lines), &*header.bytes),
+        };
+        let json = Raw::checked(json);
+        let text = |key: &str| json.get_text(key).map(Text::into_owned);
+        let role_name = Text::from(TITLE);
+        let timestamp = text("updatedAt").or_else(|| text("timestamp"));
+        let envelope =
+            Envelope { kind: Kind::Missing, role: Role::Missing, id: Text::default(), role_name, timestamp };
+        // It is on no path.
+        if self.query.active || !self.wants(&envelope) {
+            return None;
+        }
+        let title = text("title")?;
+        let found = Found::new("title".to_owned(), &title, self.query.pattern.find(title.as_bytes())?);
+        Some(envelope.hit(line, found))
     }
 
     fn line(&mut self, stretch: Stretch, place: Range<usize>) -> Result<Option<Hit>, LoadError> {
@@ -175,13 +208,25 @@ impl Search<'_> {
 
     fn first_match(&self, record: &Record, envelope: &Envelope) -> Option<Found> {
         let mut found = None;
+        let pattern = &self.query.pattern;
         let see = &mut |field: &Field| {
-            let text = field.text();
-            let Some(place) = self.query.pattern.find(text.as_bytes()) else {
-                return ControlFlow::Continue(());
+            let is_match = match pattern.sieve().map(|sieve| sieve.sift(field.raw())) {
+                Some(Sifted::No) => false,
+                Some(Sifted::Match) if !self.query.places => {
+                    found = Some(Found::nowhere());
+                    true
+                }
+                _ => {
+                    let text = field.text();
+                    let place = pattern.find(text.as_bytes());
+                    found = place.map(|place| match self.query.places {
+                        true => Found::new(field.path(), &text, place),
+                        false => Found::nowhere(),
+                    });
+                    found.is_some()
+                }
             };
-            found = Some(if self.query.places { Found::new(field, &text, place) } else { Found::nowhere() });
-            ControlFlow::Break(())
+            if is_match { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         // Broken off where something was found.
         let _ = visit_known(Raw::checked(record.bytes), envelope.kind, envelope.role, self.query.scope, see);
@@ -190,7 +235,7 @@ impl Search<'_> {
 
     /// The hit, unless it is on another branch than the one that is asked for.
     fn hit(&mut self, line: LineNo, envelope: Envelope, found: Found) -> Result<Option<Hit>, LoadError> {
-        let mut id = envelope.id;
+        let mut id = envelope.id.clone();
         // Entries of version 1 have the ids that a migration gives them.
         let is_numbered = self.query.places && self.preamble.version == Version::One;
         if self.query.active || is_numbered {
@@ -201,15 +246,7 @@ impl Search<'_> {
                 return Ok(None);
             }
         }
-        Ok(Some(Hit {
-            line,
-            id,
-            role: envelope.role_name,
-            timestamp: envelope.timestamp,
-            field: found.field,
-            range: found.range,
-            snippet: found.snippet,
-        }))
+        Ok(Some(Envelope { id, ..envelope }.hit(line, found)))
     }
 
     fn tree(&mut self) -> Result<&Tree, LoadError> {
@@ -222,6 +259,7 @@ impl Search<'_> {
 
     /// The number of the line that starts at `at` in the stretch.
     fn line_no(&mut self, stretch: Stretch, at: usize) -> io::Result<LineNo> {
+        self.counts_lines = true;
         if self.counted.place < stretch.start {
             // Nothing was found before: only now its lines are of interest.
             let (from, to) = (self.counted.place, stretch.start);
@@ -292,6 +330,18 @@ impl Envelope {
     fn time_ms(&self) -> Option<i64> {
         parse_js_date(self.timestamp.as_ref()?.as_bytes())
     }
+
+    fn hit(self, line: LineNo, found: Found) -> Hit {
+        Hit {
+            line,
+            id: self.id,
+            role: self.role_name,
+            timestamp: self.timestamp,
+            field: found.field,
+            range: found.range,
+            snippet: found.snippet,
+        }
+    }
 }
 
 struct Found {
@@ -305,14 +355,14 @@ impl Found {
         Found { field: String::new(), range: 0..0, snippet: Snippet { text: String::new(), hit: 0..0 } }
     }
 
-    fn new(field: &Field, text: &Text, place: Range<usize>) -> Found {
+    fn new(field: String, text: &Text, place: Range<usize>) -> Found {
         // Lone surrogates become U+FFFD, which takes as many bytes: the place stays.
         let shown = text.to_string_lossy();
         let place = whole_characters(&shown, place);
         let start = utf16_len(&text.as_bytes()[..place.start]);
         let end = start + utf16_len(&text.as_bytes()[place.clone()]);
         let snippet = Snippet::around(&shown, place);
-        Found { field: field.path(), range: start..end, snippet }
+        Found { field, range: start..end, snippet }
     }
 }
 

@@ -20,6 +20,8 @@ use std::collections::BTreeSet;
 const MOST_LITERALS: usize = 32;
 /// Starts of escapes that are searched for; above that `\u` alone is.
 const MOST_ESCAPES: usize = 20;
+/// Bytes of an escape, without its last.
+const LONGEST_ESCAPE: usize = r"\u00e".len();
 /// Bytes of each of several literals that are kept: enough to be rare, few enough to be equal often.
 const KEPT_OF_SEVERAL: usize = 6;
 
@@ -31,9 +33,25 @@ pub struct Sieve(Kind);
 enum Kind {
     /// One literal of ASCII: its spelling, and the fifth bytes of the escapes of its characters, which
     /// all begin with `\u00`. Two searches for one string each are faster than one for several.
-    One { literal: Box<Finder<'static>>, digits: Vec<u8> },
+    One {
+        literal: Box<Finder<'static>>,
+        digits: Vec<u8>,
+        /// Whether the literal is all of the pattern.
+        is_whole: bool,
+    },
     /// Everything at once.
     Several(Regex),
+}
+
+/// What the look at the raw bytes of one string says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sifted {
+    /// It cannot match.
+    No,
+    /// It has to be decoded.
+    Perhaps,
+    /// It matches, wherever that is.
+    Match,
 }
 
 /// The places of a stretch of bytes at which lines may match, in order.
@@ -58,13 +76,31 @@ impl Sieve {
             && let Some(digits) = escapes.iter().map(|digits| ascii_digit(digits)).collect()
         {
             let literal = Box::new(Finder::new(spelling(needle).as_bytes()).into_owned());
-            return Some(Sieve(Kind::One { literal, digits }));
+            let is_whole = is_literal(hir, needle);
+            return Some(Sieve(Kind::One { literal, digits, is_whole }));
         }
         let spelled = needles.iter().map(|needle| regex_syntax::escape(&spelling(needle)));
         let escapes = escapes.iter().map(|digits| format!(r"\\u{digits}"));
         let source: Vec<_> = spelled.chain(escapes).collect();
         let regex = RegexBuilder::new(&source.join("|")).unicode(false).build().ok()?;
         Some(Sieve(Kind::Several(regex)))
+    }
+
+    /// Looks at the raw bytes of a string, between its quotes.
+    pub fn sift(&self, string: &[u8]) -> Sifted {
+        let mut signs = self.signs(string);
+        match &self.0 {
+            // Near a backslash the literal could begin in the middle of an escape.
+            Kind::One { is_whole: true, .. }
+                if signs
+                    .literal
+                    .is_some_and(|at| !string[at.saturating_sub(LONGEST_ESCAPE)..at].contains(&b'\\')) =>
+            {
+                Sifted::Match
+            }
+            _ if signs.next(0).is_some() => Sifted::Perhaps,
+            _ => Sifted::No,
+        }
     }
 
     /// Starts to look for lines of `bytes` that may match.
@@ -104,6 +140,16 @@ impl Signs<'_> {
         // Most are those of control characters.
         places.find(|at| self.bytes.get(at + 4).is_some_and(|digit| digits.contains(digit)))
     }
+}
+
+/// Whether a pattern is a needle and nothing else.
+fn is_literal(hir: &Hir, needle: &[char]) -> bool {
+    let mut inner = hir;
+    while let HirKind::Capture(capture) = inner.kind() {
+        inner = &capture.sub;
+    }
+    let needle: String = needle.iter().collect();
+    matches!(inner.kind(), HirKind::Literal(literal) if *literal.0 == *needle.as_bytes())
 }
 
 /// The digit behind `00`, where escapes of that start are ASCII's.
@@ -247,6 +293,7 @@ fn both_cases(digits: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::Sifted;
     use crate::core::ops::grep::{Pattern, PatternOptions};
 
     fn pattern(source: &str, ignore_case: bool) -> Pattern {
@@ -275,6 +322,23 @@ mod tests {
         passes("a\nbcd", false, &[r"a\nbcd", r"a\u000abcd", r"a\u000Abcd"], &[r"a\u001bbcd", r"bcd"]);
         passes("src/main.rs", false, &["src/main.rs", r"src\/main.rs"], &["src/lib.rs"]);
         passes(r"C:\\dir", false, &[r"C:\\dir"], &[r"C:\dir"]);
+    }
+
+    #[test]
+    fn strings_are_sifted_before_they_are_decoded() {
+        let sifted =
+            |source: &str, string: &str| pattern(source, false).sieve().unwrap().sift(string.as_bytes());
+        assert_eq!(sifted("need", r"no\tis need"), Sifted::Match);
+        assert_eq!(sifted("e9s", r"caf\u00e9s"), Sifted::Perhaps, "no e9s");
+        assert_eq!(sifted("need", r"a\need"), Sifted::Perhaps, "a newline and eed");
+        assert_eq!(sifted("need", r"a\\need"), Sifted::Perhaps);
+        assert_eq!(sifted("need", r"n\u0065ed"), Sifted::Perhaps);
+        assert_eq!(sifted("need", r"nee \u001b"), Sifted::No);
+        assert_eq!(sifted(r#"say "x""#, r#"say \"x\""#), Sifted::Match);
+        for not_whole in ["^need", "need$", r"\bneed", "need.", "(need)+", "need|reed"] {
+            assert_ne!(sifted(not_whole, "a need b"), Sifted::Match, "{not_whole}");
+        }
+        assert_eq!(sifted("(need)", "a need b"), Sifted::Match);
     }
 
     #[test]

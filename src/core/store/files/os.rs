@@ -1,16 +1,16 @@
 //! Differences between operating systems, behind a few functions.
 
-use super::{Facts, Kind};
+use super::{FileType, Stat};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-fn kind(metadata: &Metadata) -> Kind {
+fn kind(metadata: &Metadata) -> FileType {
     match metadata.file_type() {
-        kind if kind.is_file() => Kind::Regular,
-        kind if kind.is_dir() => Kind::Folder,
-        _ => Kind::Other,
+        kind if kind.is_file() => FileType::Regular,
+        kind if kind.is_dir() => FileType::Folder,
+        _ => FileType::Other,
     }
 }
 
@@ -19,9 +19,9 @@ fn modified(metadata: &Metadata) -> SystemTime {
 }
 
 #[cfg(unix)]
-pub(in super::super) fn facts(metadata: &Metadata) -> Facts {
+pub(in super::super) fn stat(metadata: &Metadata) -> Stat {
     use std::os::unix::fs::MetadataExt;
-    Facts {
+    Stat {
         device: metadata.dev(),
         inode: metadata.ino(),
         size: metadata.size(),
@@ -37,9 +37,9 @@ pub(in super::super) fn facts(metadata: &Metadata) -> Facts {
 }
 
 #[cfg(not(unix))]
-pub(in super::super) fn facts(metadata: &Metadata) -> Facts {
+pub(in super::super) fn stat(metadata: &Metadata) -> Stat {
     let since = modified(metadata).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Facts {
+    Stat {
         device: 0,
         inode: 0,
         size: metadata.len(),

@@ -1,6 +1,6 @@
 //! Other processes: whether one is alive, and which one has a file open for writing (rule 5).
 
-use super::Facts;
+use super::Stat;
 use std::path::Path;
 
 /// If processes cannot be inspected, each counts as alive: its lock is waited for, never stolen.
@@ -19,19 +19,19 @@ pub(super) fn is_alive(pid: u32) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn writer_of(_: &Path, _: &Facts) -> Option<u32> {
+pub(super) fn writer_of(_: &Path, _: &Stat) -> Option<u32> {
     None
 }
 
 /// Searches `/proc`. Processes of other users cannot be inspected and are skipped.
 #[cfg(target_os = "linux")]
-pub(super) fn writer_of(path: &Path, facts: &Facts) -> Option<u32> {
+pub(super) fn writer_of(path: &Path, stat: &Stat) -> Option<u32> {
     let processes = std::fs::read_dir("/proc").ok()?;
     processes
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
         .filter(|pid| *pid != std::process::id())
-        .find(|pid| writes(*pid, path, facts) && !runs_this_program(*pid))
+        .find(|pid| writes(*pid, path, stat) && !runs_this_program(*pid))
 }
 
 /// pisess is not oh-my-pi, and neither is a child of pisess between fork and exec, which has the same files
@@ -39,7 +39,7 @@ pub(super) fn writer_of(path: &Path, facts: &Facts) -> Option<u32> {
 #[cfg(target_os = "linux")]
 fn runs_this_program(pid: u32) -> bool {
     let program =
-        |pid: &str| std::fs::metadata(format!("/proc/{pid}/exe")).map(|found| super::facts_of(&found));
+        |pid: &str| std::fs::metadata(format!("/proc/{pid}/exe")).map(|found| super::stat_of(&found));
     match (program("self"), program(&pid.to_string())) {
         (Ok(ours), Ok(theirs)) => theirs.is_same_inode(&ours),
         _ => false,
@@ -49,14 +49,14 @@ fn runs_this_program(pid: u32) -> bool {
 /// The name is compared before the inode, because `stat` on another process's descriptor may access a
 /// network.
 #[cfg(target_os = "linux")]
-fn writes(pid: u32, path: &Path, facts: &Facts) -> bool {
+fn writes(pid: u32, path: &Path, stat: &Stat) -> bool {
     let Ok(descriptors) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
         return false;
     };
     descriptors.flatten().any(|entry| {
         let link = entry.path();
         std::fs::read_link(&link).is_ok_and(|target| target.file_name() == path.file_name())
-            && std::fs::metadata(&link).is_ok_and(|found| super::facts_of(&found).is_same_inode(facts))
+            && std::fs::metadata(&link).is_ok_and(|found| super::stat_of(&found).is_same_inode(stat))
             && entry.file_name().to_str().is_some_and(|fd| is_open_for_writing(pid, fd))
     })
 }

@@ -59,7 +59,7 @@ fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
             let path = bench.path.clone();
             seam.before("write", move || {
                 let path = path.clone();
-                seam.before("facts", move || append_to(&path, "\nother\n"));
+                seam.before("stat", move || append_to(&path, "\nother\n"));
             });
         }
         let error = locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err();

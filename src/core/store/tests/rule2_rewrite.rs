@@ -121,8 +121,8 @@ fn mode_and_owner_are_kept() {
     if rustix::process::geteuid().is_root() {
         std::os::unix::fs::chown(&bench.path, Some(65_534), Some(12_345)).unwrap();
         rewrite(bench.lock().unwrap(), NEW).unwrap();
-        let facts = fs::metadata(&bench.path).unwrap();
-        assert_eq!((facts.uid(), facts.gid()), (65_534, 12_345));
+        let stat = fs::metadata(&bench.path).unwrap();
+        assert_eq!((stat.uid(), stat.gid()), (65_534, 12_345));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rule 3: one writer at a time, and the path is still the file that was read.
 
-use super::super::{Change, Found};
+use super::super::{Change, Freshness};
 use super::*;
 
 #[test]
@@ -15,7 +15,7 @@ fn a_held_lock_is_waited_for_and_then_busy() {
     // Force does not override another process's lock.
     assert!(lock_on(&DISK, &bench.open(), &forced(Dialect::Pi)).unwrap_err().is_busy());
     drop(held);
-    assert_eq!(bench.lock().unwrap().found(), Found::Same);
+    assert_eq!(bench.lock().unwrap().freshness(), Freshness::Current);
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn it_goes_on_as_soon_as_the_lock_is_given_back() {
         held.take().unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     });
     let locked = lock_on(seam, &bench.open(), &WriteOptions::default()).unwrap();
-    assert_eq!(locked.found(), Found::Grown);
+    assert_eq!(locked.freshness(), Freshness::Stale);
 }
 
 /// While we waited for the lock, the file was replaced by another.
@@ -84,7 +84,7 @@ fn a_lock_without_a_commit_changes_nothing() {
     let before = fs::metadata(&bench.path).unwrap();
     drop(bench.lock().unwrap());
     let after = fs::metadata(&bench.path).unwrap();
-    assert_eq!(super::super::files::facts_of(&before), super::super::files::facts_of(&after));
+    assert_eq!(super::super::files::stat_of(&before), super::super::files::stat_of(&after));
 }
 
 /// Each thread opens, locks, reads again if the file has grown, and appends: no line is lost, and each thread
@@ -113,7 +113,7 @@ fn append_one(path: &Path, writer: usize, turn: usize) {
     use super::super::ReadAt;
     let mut file = SessionFile::open(path).unwrap();
     let mut locked = lock_on(&DISK, &file, &WriteOptions::default()).unwrap();
-    if locked.found() == Found::Grown {
+    if locked.freshness() == Freshness::Stale {
         file = locked.reopen().unwrap();
     }
     let mut bytes = vec![0; file.len() as usize];
@@ -133,7 +133,7 @@ fn what_is_no_file_in_the_session_s_place_does_not_block() {
         |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
     ];
     for put in puts {
-        for call in ["open_read", "try_lock", "open_append", "facts"] {
+        for call in ["open_read", "try_lock", "open_append", "stat"] {
             let bench = Bench::new(OLD);
             let seam = Seam::new().leak();
             let path = bench.path.clone();

@@ -1,6 +1,6 @@
 //! Rule 4: what another process wrote between our read and our write is never lost and never overwritten.
 
-use super::super::{Change, Found, ReadAt};
+use super::super::{Change, Freshness, ReadAt};
 use super::*;
 use std::os::unix::fs::FileExt;
 
@@ -10,9 +10,9 @@ fn growth_is_found_read_and_built_upon() {
     let file = bench.open();
     append_to(&bench.path, "other\n");
     let mut locked = lock_on(&DISK, &file, &now(Dialect::Pi)).unwrap();
-    assert_eq!(locked.found(), Found::Grown);
+    assert_eq!(locked.freshness(), Freshness::Stale);
     assert_eq!(ReadAt::len(&locked.reopen().unwrap()), OLD.len() as u64 + 6);
-    assert_eq!(locked.found(), Found::Same);
+    assert_eq!(locked.freshness(), Freshness::Current);
     locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     assert_eq!(bench.content(), format!("{OLD}other\n{LINE}"));
 }
@@ -160,7 +160,7 @@ fn the_new_file_is_locked_until_the_commit_is_over() {
     let path = bench.path.clone();
     seam.before("rename", move || {
         let path = path.clone();
-        seam.before("facts", move || {
+        seam.before("stat", move || {
             let new = SessionFile::open(&path).unwrap();
             assert!(lock_on(&DISK, &new, &now(Dialect::Pi)).unwrap_err().is_busy());
         });
@@ -203,7 +203,7 @@ fn decided_again(growths: usize, is_append: bool) -> (Bench, Result<Committed, S
     let mut file = bench.open();
     let mut locked = lock_on(seam, &file, &options).unwrap();
     for turn in 0.. {
-        if locked.found() == Found::Grown {
+        if locked.freshness() == Freshness::Stale {
             file = locked.reopen().unwrap();
         }
         let attempt = if is_append {
@@ -219,7 +219,7 @@ fn decided_again(growths: usize, is_append: bool) -> (Bench, Result<Committed, S
         };
         match attempt {
             Ok(Attempt::Done(committed)) => return (bench, Ok(committed)),
-            Ok(Attempt::Grown(again)) => locked = *again,
+            Ok(Attempt::Stale(again)) => locked = *again,
             Err(error) => return (bench, Err(error)),
         }
     }
@@ -254,7 +254,7 @@ fn a_copy_up_is_no_change_but_an_edit_is() {
     };
     let (bench, locked) = locked_after(true, of_ctime);
     let mut locked = locked.unwrap();
-    assert_eq!(locked.found(), Found::Grown);
+    assert_eq!(locked.freshness(), Freshness::Stale);
     assert_eq!(ReadAt::len(&locked.reopen().unwrap()), long.len() as u64);
     locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     assert_eq!(bench.content(), format!("{long}{LINE}"));

@@ -60,7 +60,7 @@ fn the_lock_file_is_there_around_the_commit_only() {
         let gone = lock_file(&bench);
         if is_append {
             seam.before("sync", move || assert!(!gone.exists(), "held over the fsync"));
-            seam.before("facts_at", look);
+            seam.before("stat_at", look);
             locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
         } else {
             seam.before("sync", move || assert!(!gone.exists(), "held over the fsync"));

@@ -1,7 +1,7 @@
 //! Files that fail on demand, a clock that advances only by sleeping, and other processes that act in
 //! between.
 
-use super::super::files::{DISK, Facts, Files};
+use super::super::files::{DISK, Files, Stat};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -244,15 +244,15 @@ impl Files for Seam {
     fn unlink(&self, path: &Path) -> io::Result<()> {
         self.run("unlink", || DISK.unlink(path))
     }
-    fn facts(&self, file: &File) -> io::Result<Facts> {
-        let mut facts = self.run("facts", || DISK.facts(file))?;
-        if self.state.lock().unwrap().foreign == Some(facts.inode) {
-            facts.group = u32::MAX - 1;
+    fn stat(&self, file: &File) -> io::Result<Stat> {
+        let mut stat = self.run("stat", || DISK.stat(file))?;
+        if self.state.lock().unwrap().foreign == Some(stat.inode) {
+            stat.group = u32::MAX - 1;
         }
-        Ok(facts)
+        Ok(stat)
     }
-    fn facts_at(&self, path: &Path) -> io::Result<Facts> {
-        self.run("facts_at", || DISK.facts_at(path))
+    fn stat_at(&self, path: &Path) -> io::Result<Stat> {
+        self.run("stat_at", || DISK.stat_at(path))
     }
     fn copies_up(&self, file: &File) -> bool {
         self.is_overlay || DISK.copies_up(file)
@@ -279,8 +279,8 @@ impl Files for Seam {
         self.step("try_lock").map_err(TryLockError::Error)?;
         if self.has_no_locks { Err(TryLockError::Error(os(EOPNOTSUPP))) } else { DISK.try_lock(file) }
     }
-    fn writer_of(&self, path: &Path, facts: &Facts) -> Option<u32> {
-        DISK.writer_of(path, facts).filter(|_| !self.is_blind)
+    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<u32> {
+        DISK.writer_of(path, stat).filter(|_| !self.is_blind)
     }
     fn sees_writers(&self) -> bool {
         !self.is_blind && DISK.sees_writers()

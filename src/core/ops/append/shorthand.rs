@@ -8,8 +8,8 @@ use crate::core::text::Text;
 
 /// An entry described by a few values.
 #[derive(Clone, Debug)]
-pub enum Made<'a> {
-    /// The name of the session; an empty one clears it.
+pub enum Shorthand<'a> {
+    /// The session's name; an empty one takes it off.
     Name(Text<'a>),
     /// Another model: its provider, and its name there.
     Model(Text<'a>, Text<'a>),
@@ -25,27 +25,27 @@ pub enum Made<'a> {
     Assistant(Text<'a>, Vec<u8>),
 }
 
-impl Made<'_> {
-    /// Returns the line; `None` if the agent has no such entry.
+impl Shorthand<'_> {
+    /// Returns the line; `None` for what no entry of the agent says.
     pub fn line(&self, agent: &dyn Agent) -> Option<Vec<u8>> {
         let entry = |kind| Object::new().str("type", kind);
         let message = |message: Vec<u8>| entry("message").json("message", &message);
         let line = match self {
-            Made::Name(name) => agent.name_entry(name)?,
-            Made::Model(provider, model) => agent.model_entry(provider, model),
-            Made::Thinking(level) => agent.thinking_entry(level),
-            Made::Custom(kind, data) => {
+            Shorthand::Name(name) => agent.name_entry(name)?,
+            Shorthand::Model(provider, model) => agent.model_entry(provider, model),
+            Shorthand::Thinking(level) => agent.thinking_entry(level),
+            Shorthand::Custom(kind, data) => {
                 entry("custom").text("customType", kind).with(*data, |entry, data| entry.raw("data", data))
             }
-            Made::CustomMessage(kind, text, display) => entry("custom_message")
+            Shorthand::CustomMessage(kind, text, display) => entry("custom_message")
                 .text("customType", kind)
                 .text("content", text)
                 .bool("display", *display)
                 .with(agent.attribution(), |entry, who| entry.str("attribution", who)),
-            Made::User(text) => {
+            Shorthand::User(text) => {
                 message(Object::new().str("role", "user").json("content", &text_content(text)).finish())
             }
-            Made::Assistant(text, like) => message(assistant(text, Raw::checked(like))),
+            Shorthand::Assistant(text, like) => message(assistant(text, Raw::checked(like))),
         };
         Some(line.finish())
     }

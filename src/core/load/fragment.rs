@@ -2,14 +2,15 @@
 
 use super::Options;
 use super::header::Version;
+use super::signs::{evidence, flags, role_of};
 use crate::core::agent::Agent;
 use crate::core::dialect::Dialect;
 use crate::core::digest::{Digest, Digesting};
-use crate::core::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
+use crate::core::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
 use crate::core::json::scan::RawString;
 use crate::core::json::string::{decode, is_utf8};
 use crate::core::json::{Raw, Scanner};
-use crate::core::record::{Block, Content, MessageFacts, Record, named_head, scan};
+use crate::core::record::{Block, Record, Typed, named_head, scan};
 use crate::core::row::readable::{self, Folders};
 use crate::core::row::{Form, RowOptions};
 use crate::core::search::Found;
@@ -20,10 +21,10 @@ use crate::core::text::Text;
 use crate::core::time::parse_js_date;
 use memchr::memchr;
 
-/// Entries and what belongs to them, numbered from 0 within the part until [`Part::append`] joins parts in
-/// file order.
+/// Entries and what belongs to them, numbered from 0 until it is joined to those before it in the
+/// file.
 #[derive(Debug, Default)]
-pub struct Part {
+pub struct Fragment {
     pub entries: Vec<Entry>,
     pub arena: Vec<u8>,
     pub labels: Vec<LabelChange>,
@@ -62,7 +63,7 @@ pub struct DraftLink {
     pub head: bool,
 }
 
-/// Where [`Part::read_lines`] stopped.
+/// How far [`Fragment::read_lines`] came.
 pub enum Progress {
     /// All lines that start before the limit were read.
     Done,
@@ -91,8 +92,8 @@ pub struct Window<'a> {
     pub at_end: bool,
 }
 
-impl Part {
-    /// Reads the lines of the window from `pos` on.
+impl Fragment {
+    /// Takes in the lines of the window from `pos` on.
     pub fn read_lines(&mut self, window: &Window, mut pos: usize, reading: &Reading) -> Progress {
         let bytes = window.bytes;
         let mut scanner = Scanner::new(bytes);
@@ -155,34 +156,23 @@ impl Part {
             self.problems.push(Problem { line, kind: ProblemKind::SecondHeader });
             return;
         }
-        let entry = EntryIx(self.entries.len() as u32);
+        let ix = EntryIx(self.entries.len() as u32);
         let role = role_of(kind, record, reading.version);
         if self.dialect.is_none() {
             self.dialect = evidence(kind, role, record);
         }
-        let kind = self.draft_kind(kind, entry, record);
+        let typed = Typed { kind: self.draft_kind(kind, ix, record), role, record, blocks };
         let id = record.id.map_or(Slice::default(), |id| self.keep(&decode(id.bytes)));
         let parent_id = self.parent_id(record.parent_id);
-        let flags = flags(kind, role, record, blocks, reading.agent);
-        let row = self.rows(entry, kind, role, record, blocks, reading);
+        let row = reading
+            .options
+            .rows
+            .as_ref()
+            .map_or(Slice::default(), |rows| self.row(ix, &typed, rows, reading));
         let timestamp = record.timestamp.map(|time| decode(time.bytes)).unwrap_or_default();
-        self.side_tables(entry, kind, role, record, &timestamp, reading.options);
-        if let Some(usage) =
-            record.message.and_then(|message| message.usage).filter(|_| reading.options.usage)
-        {
-            self.add_usage(usage);
-        }
-        if !reading.options.search.is_empty() {
-            let found = reading.options.search.look(Raw::checked(record.bytes), kind, role);
-            self.found.extend(found.map(|found| (entry, found)));
-        }
         let time = parse_js_date(timestamp.as_bytes());
-        if let Some(digesting) = reading.options.digest {
-            self.digest.take_in(entry, kind, role, record, blocks, time);
-            if digesting == Digesting::Entries {
-                self.digest.identify(kind, role, record, &timestamp);
-            }
-        }
+        self.side_tables(ix, &typed, &timestamp);
+        self.asked_for(ix, &typed, &timestamp, time, reading.options);
         self.entries.push(Entry {
             span,
             time_ms: time.unwrap_or(Entry::NO_TIME),
@@ -192,9 +182,9 @@ impl Part {
             parent: None,
             line,
             record: number,
-            kind,
+            kind: typed.kind,
             role,
-            flags,
+            flags: flags(&typed, reading.agent),
         });
     }
 
@@ -230,36 +220,27 @@ impl Part {
         self.keep(&text)
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn rows(
-        &mut self,
-        entry: EntryIx,
-        kind: Kind,
-        role: Role,
-        record: &Record,
-        blocks: &[Block],
-        reading: &Reading,
-    ) -> Slice {
+    /// Keeps what the row of an entry needs, its tool calls included; returns the row.
+    fn row(&mut self, entry: EntryIx, typed: &Typed, rows: &RowOptions, reading: &Reading) -> Slice {
         let agent = reading.agent;
-        let Some(rows) = &reading.options.rows else { return Slice::default() };
         let text = match rows.form {
-            Form::Readable => readable::text(kind, role, record),
+            Form::Readable => readable::text(typed),
             Form::Agent => None,
         };
-        let text = text.unwrap_or_else(|| agent.row(kind, role, record, blocks));
+        let text = text.unwrap_or_else(|| agent.row(typed));
         if rows.searchable {
-            let text = self.keep(&agent.searchable(kind, role, record, blocks));
+            let text = self.keep(&agent.searchable(typed));
             self.searchable.push(text);
         }
-        if kind == Kind::Message && role == Role::Assistant {
-            for block in blocks.iter().filter(|block| block.kind.is_some_and(|kind| kind.is("toolCall"))) {
+        if typed.kind == Kind::Message && typed.role == Role::Assistant {
+            let is_call = |block: &&Block| block.kind.is_some_and(|kind| kind.is("toolCall"));
+            for block in typed.blocks.iter().filter(is_call) {
                 let call = self.tool_call(entry, block, rows, reading);
                 self.tool_calls.push(call);
             }
         }
-        if let (Role::ToolResult, Some(call)) =
-            (role, record.message.and_then(|message| message.tool_call_id).and_then(Raw::text))
-        {
+        let call = typed.record.message.and_then(|message| message.tool_call_id).and_then(Raw::text);
+        if let (Role::ToolResult, Some(call)) = (typed.role, call) {
             let call = self.keep(&call);
             self.tool_results.push(ToolResult { entry, call });
         }
@@ -281,28 +262,38 @@ impl Part {
         ToolCall { entry, id, name: Slice::default(), row: self.keep(&row), path: (0, 0) }
     }
 
-    fn add_usage(&mut self, usage: Raw) {
-        let number = |value: Raw, key: &str| value.get(key).and_then(Raw::number).filter(|n| n.is_finite());
-        let parts = ["input", "output", "cacheRead", "cacheWrite"];
-        let tokens = number(usage, "totalTokens")
-            .unwrap_or_else(|| parts.iter().filter_map(|key| number(usage, key)).sum());
-        self.usage.tokens += tokens;
-        self.usage.cost += usage.get("cost").and_then(|cost| number(cost, "total")).unwrap_or(0.0);
-    }
-
-    fn side_tables(
+    /// Keeps what the options ask for beside the row.
+    fn asked_for(
         &mut self,
         entry: EntryIx,
-        kind: Kind,
-        role: Role,
-        record: &Record,
+        typed: &Typed,
         timestamp: &Text,
+        time: Option<i64>,
         options: &Options,
     ) {
+        let record = typed.record;
         if options.timestamps {
             let kept = self.keep(timestamp);
             self.timestamps.push(kept);
         }
+        if let Some(usage) = record.message.and_then(|message| message.usage).filter(|_| options.usage) {
+            self.usage += usage_of(usage);
+        }
+        if !options.search.is_empty() {
+            let found = options.search.look(Raw::checked(record.bytes), typed.kind, typed.role);
+            self.found.extend(found.map(|found| (entry, found)));
+        }
+        if let Some(digesting) = options.digest {
+            self.digest.take_in(entry, typed, time);
+            if digesting == Digesting::Entries {
+                self.digest.identify(typed, timestamp);
+            }
+        }
+    }
+
+    /// Keeps labels, a leaf record, and names that are not known here.
+    fn side_tables(&mut self, entry: EntryIx, typed: &Typed, timestamp: &Text) {
+        let Typed { kind, role, record, .. } = *typed;
         if kind == Kind::Label {
             let head = named_head(Raw::checked(record.bytes));
             let name = record.label.and_then(Raw::text).or(head).unwrap_or_default();
@@ -340,75 +331,6 @@ impl Part {
         self.arena.extend_from_slice(text.as_bytes());
         Slice { start, len: text.as_bytes().len() as u32 }
     }
-
-    /// Appends the next part of the file, and empties it for reuse. Returns false if the strings of all
-    /// entries no longer fit in the arena (4 GiB).
-    pub fn append(&mut self, next: &mut Part) -> bool {
-        let base = self.arena.len();
-        if base + next.arena.len() > u32::MAX as usize
-            || self.entries.len() + next.entries.len() > u32::MAX as usize
-        {
-            return false;
-        }
-        let first = self.entries.len() as u32;
-        let slice = |slice: &mut Slice| slice.start += if slice.len == 0 { 0 } else { base as u32 };
-        let number = |entry: &mut EntryIx| entry.0 += first;
-        for entry in &mut next.entries {
-            slice(&mut entry.id);
-            slice(&mut entry.parent_id);
-            slice(&mut entry.row);
-            entry.line.0 += self.lines;
-            entry.record += self.records;
-        }
-        for label in &mut next.labels {
-            number(&mut label.entry);
-            [&mut label.target, &mut label.name, &mut label.timestamp].into_iter().for_each(slice);
-        }
-        for call in &mut next.tool_calls {
-            number(&mut call.entry);
-            [&mut call.id, &mut call.name, &mut call.row].into_iter().for_each(slice);
-        }
-        for result in &mut next.tool_results {
-            number(&mut result.entry);
-            slice(&mut result.call);
-        }
-        for name in &mut next.other_names {
-            number(&mut name.entry);
-            [&mut name.kind, &mut name.role].into_iter().for_each(slice);
-        }
-        next.found.iter_mut().for_each(|(entry, _)| number(entry));
-        next.timestamps.iter_mut().chain(&mut next.searchable).for_each(slice);
-        next.problems.iter_mut().for_each(|problem| problem.line.0 += self.lines);
-        next.draft_links.iter_mut().for_each(|link| number(&mut link.entry));
-        next.numbered_targets.iter_mut().for_each(|(entry, _)| number(entry));
-        if let Some((mut entry, mut target)) = next.leaf_record.take() {
-            number(&mut entry);
-            slice(&mut target);
-            self.leaf_record = Some((entry, target));
-        }
-        self.digest.append(std::mem::take(&mut next.digest), first);
-        self.entries.append(&mut next.entries);
-        self.arena.append(&mut next.arena);
-        self.labels.append(&mut next.labels);
-        self.tool_calls.append(&mut next.tool_calls);
-        self.tool_results.append(&mut next.tool_results);
-        self.other_names.append(&mut next.other_names);
-        self.timestamps.append(&mut next.timestamps);
-        self.searchable.append(&mut next.searchable);
-        self.found.append(&mut next.found);
-        let usage = std::mem::take(&mut next.usage);
-        self.usage.tokens += usage.tokens;
-        self.usage.cost += usage.cost;
-        self.messages.append(&mut next.messages);
-        self.problems.append(&mut next.problems);
-        self.draft_links.append(&mut next.draft_links);
-        self.numbered_targets.append(&mut next.numbered_targets);
-        self.draft |= std::mem::take(&mut next.draft);
-        self.dialect = self.dialect.or(next.dialect.take());
-        self.lines += std::mem::take(&mut next.lines);
-        self.records += std::mem::take(&mut next.records);
-        true
-    }
 }
 
 /// Returns the location of the message in its line.
@@ -421,84 +343,16 @@ fn message_place(line: &[u8], record: &Record) -> InLine {
     }
 }
 
+fn usage_of(usage: Raw) -> Usage {
+    let number = |value: Raw, key: &str| value.get(key).and_then(Raw::number).filter(|n| n.is_finite());
+    let kinds = ["input", "output", "cacheRead", "cacheWrite"];
+    let sum = || kinds.iter().filter_map(|key| number(usage, key)).sum();
+    Usage {
+        tokens: number(usage, "totalTokens").unwrap_or_else(sum),
+        cost: usage.get("cost").and_then(|cost| number(cost, "total")).unwrap_or(0.0),
+    }
+}
+
 fn decoded(string: RawString) -> Vec<u8> {
     decode(string.bytes).into_bytes()
-}
-
-fn role_of(kind: Kind, record: &Record, version: Version) -> Role {
-    let role = record.message.filter(|_| kind == Kind::Message).and_then(|message| message.role);
-    match role.map_or(Role::Missing, |role| Role::named(decode(role.bytes).as_bytes())) {
-        Role::HookMessage if version != Version::Three => Role::Custom,
-        role => role,
-    }
-}
-
-fn flags(kind: Kind, role: Role, record: &Record, blocks: &[Block], agent: &dyn Agent) -> Flags {
-    let mut flags = Flags::default();
-    if agent.is_user_request(kind, role, record) {
-        flags.insert(Flags::USER_REQUEST);
-    }
-    if let (Kind::Message, Some(message)) = (kind, &record.message) {
-        if matches!(message.content, Content::None) {
-            flags.insert(Flags::NO_CONTENT);
-        }
-        if role == Role::Assistant && agent.is_silent(message, blocks) {
-            flags.insert(Flags::SILENT);
-        }
-        ended(role, message, &mut flags);
-    }
-    let is_skill =
-        || Raw::checked(record.bytes).get("customType").is_some_and(|kind| kind.is("skill-prompt"));
-    if kind == Kind::CustomMessage && is_skill() {
-        flags.insert(Flags::SKILL_PROMPT);
-    }
-    if record.parent_id.is_none() {
-        flags.insert(Flags::NO_PARENT_KEY);
-    }
-    if !record.has_id {
-        flags.insert(Flags::NO_ID_KEY);
-    }
-    flags
-}
-
-/// Records how a turn, a tool or a command ended, if it failed or was aborted.
-fn ended(role: Role, message: &MessageFacts, flags: &mut Flags) {
-    let is_true = |value: Option<Raw>| value.is_some_and(Raw::is_truthy);
-    let stopped = |reason: &str| message.stop_reason.is_some_and(|given| given.is(reason));
-    let (failed, aborted) = match role {
-        Role::Assistant => (stopped("error"), stopped("aborted")),
-        Role::ToolResult => (is_true(message.is_error), false),
-        Role::BashExecution | Role::PythonExecution => {
-            (is_true(message.exit_code), is_true(message.cancelled))
-        }
-        _ => return,
-    };
-    if aborted {
-        flags.insert(Flags::ABORTED);
-    } else if failed {
-        flags.insert(Flags::FAILED);
-    }
-}
-
-/// Returns the dialect if only one of the agents writes such an entry.
-fn evidence(kind: Kind, role: Role, record: &Record) -> Option<Dialect> {
-    match kind {
-        Kind::SessionInfo | Kind::Usage | Kind::ContextEdit => Some(Dialect::Pi),
-        Kind::ModelChange if record.provider.is_some() => Some(Dialect::Pi),
-        Kind::ModelChange if record.model.is_some() => Some(Dialect::OhMyPi),
-        Kind::ModelUsage
-        | Kind::ServiceTierChange
-        | Kind::TitleChange
-        | Kind::TtsrInjection
-        | Kind::SessionInit
-        | Kind::ModeChange
-        | Kind::CredentialPin
-        | Kind::ResetBoundary => Some(Dialect::OhMyPi),
-        Kind::Message => match role {
-            Role::System => Some(Dialect::Pi),
-            Role::Developer | Role::FileMention | Role::PythonExecution => Some(Dialect::OhMyPi),
-            _ => None,
-        },
-        _ => None,
-    }
 }

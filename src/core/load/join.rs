@@ -1,0 +1,132 @@
+//! Joining fragments in file order.
+
+use super::LoadError;
+use super::fragment::Fragment;
+use super::header::Preamble;
+use crate::core::entry::{EntryIx, Slice};
+use std::collections::BTreeMap;
+
+/// Joins fragments in file order, whichever is ready first.
+pub struct Joiner {
+    pub whole: Fragment,
+    next: u64,
+    waiting: BTreeMap<u64, Fragment>,
+    /// Parts that were joined: empty, with room for the next chunk.
+    spare: Vec<Fragment>,
+}
+
+impl Joiner {
+    /// Returns a joiner that has joined nothing yet.
+    pub fn new(preamble: &Preamble) -> Self {
+        // Entries count from behind the header: its lines and its record come first.
+        let whole = Fragment { lines: preamble.lines + 1, records: 1, ..Fragment::default() };
+        Joiner { whole, next: 0, waiting: BTreeMap::new(), spare: Vec::new() }
+    }
+
+    /// Takes a fragment; an empty one in return.
+    pub fn add(&mut self, chunk: u64, fragment: Fragment) -> Result<Fragment, LoadError> {
+        self.waiting.insert(chunk, fragment);
+        while let Some(mut fragment) = self.waiting.remove(&self.next) {
+            self.whole.append(&mut fragment)?;
+            self.next += 1;
+            self.spare.push(fragment);
+        }
+        Ok(self.spare.pop().unwrap_or_default())
+    }
+}
+
+/// What entries, strings, lines and records of a fragment are counted from once it is joined.
+#[derive(Clone, Copy)]
+struct Base {
+    entries: u32,
+    arena: u32,
+    lines: u32,
+    records: u32,
+}
+
+impl Base {
+    fn number(self, entry: &mut EntryIx) {
+        entry.0 += self.entries;
+    }
+
+    fn slices<'s>(self, slices: impl IntoIterator<Item = &'s mut Slice>) {
+        for slice in slices.into_iter().filter(|slice| slice.len > 0) {
+            slice.start += self.arena;
+        }
+    }
+}
+
+impl Fragment {
+    /// Joins the fragment that follows in the file, and leaves it empty to be used again.
+    ///
+    /// # Errors
+    /// If the strings of all entries no longer fit the arena (4 GiB).
+    fn append(&mut self, next: &mut Fragment) -> Result<(), LoadError> {
+        let fits = |ours: usize, theirs: usize| ours + theirs <= u32::MAX as usize;
+        if !fits(self.arena.len(), next.arena.len()) || !fits(self.entries.len(), next.entries.len()) {
+            return Err(LoadError::TooLarge);
+        }
+        let base = Base {
+            entries: self.entries.len() as u32,
+            arena: self.arena.len() as u32,
+            lines: self.lines,
+            records: self.records,
+        };
+        next.renumber(base);
+        self.digest.append(std::mem::take(&mut next.digest), base.entries);
+        self.entries.append(&mut next.entries);
+        self.arena.append(&mut next.arena);
+        self.labels.append(&mut next.labels);
+        self.tool_calls.append(&mut next.tool_calls);
+        self.tool_results.append(&mut next.tool_results);
+        self.other_names.append(&mut next.other_names);
+        self.timestamps.append(&mut next.timestamps);
+        self.searchable.append(&mut next.searchable);
+        self.found.append(&mut next.found);
+        self.usage += std::mem::take(&mut next.usage);
+        self.messages.append(&mut next.messages);
+        self.problems.append(&mut next.problems);
+        self.draft_links.append(&mut next.draft_links);
+        self.numbered_targets.append(&mut next.numbered_targets);
+        self.leaf_record = next.leaf_record.take().or(self.leaf_record);
+        self.draft |= std::mem::take(&mut next.draft);
+        self.dialect = self.dialect.or(next.dialect.take());
+        self.lines += std::mem::take(&mut next.lines);
+        self.records += std::mem::take(&mut next.records);
+        Ok(())
+    }
+
+    /// Counts its entries, strings, lines and records from `base`.
+    fn renumber(&mut self, base: Base) {
+        for entry in &mut self.entries {
+            base.slices([&mut entry.id, &mut entry.parent_id, &mut entry.row]);
+            entry.line.0 += base.lines;
+            entry.record += base.records;
+        }
+        for label in &mut self.labels {
+            base.number(&mut label.entry);
+            base.slices([&mut label.target, &mut label.name, &mut label.timestamp]);
+        }
+        for call in &mut self.tool_calls {
+            base.number(&mut call.entry);
+            base.slices([&mut call.id, &mut call.name, &mut call.row]);
+        }
+        for result in &mut self.tool_results {
+            base.number(&mut result.entry);
+            base.slices([&mut result.call]);
+        }
+        for name in &mut self.other_names {
+            base.number(&mut name.entry);
+            base.slices([&mut name.kind, &mut name.role]);
+        }
+        self.found.iter_mut().for_each(|(entry, _)| base.number(entry));
+        base.slices(self.timestamps.iter_mut().chain(&mut self.searchable));
+        self.problems.iter_mut().for_each(|problem| problem.line.0 += base.lines);
+        self.draft_links.iter_mut().for_each(|link| base.number(&mut link.entry));
+        self.numbered_targets.iter_mut().for_each(|(entry, _)| base.number(entry));
+        if let Some((entry, target)) = &mut self.leaf_record {
+            base.number(entry);
+            base.slices([target]);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Which sessions `list`, `grep` and `stats` read: by name, in stores, in folders in any state.
+
+use crate::names::{Desk, time};
+use crate::sandbox::{Done, Sandbox, fixture};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// The commands that read many sessions, one row for each.
+const READERS: [&str; 3] = ["list --json", "grep -c --json question", "stats --by session --json"];
+
+/// The paths in the rows, sorted.
+fn paths(done: &Done) -> Vec<String> {
+    let rows = done.text();
+    let path = |row: &str| serde_json::from_str::<Value>(row).unwrap()["path"].as_str().unwrap().to_owned();
+    rows.lines().map(path).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// A session with one question and one answer.
+fn session(id: &str) -> String {
+    let lines = [
+        json!({"type": "session", "version": 3, "id": id, "timestamp": time(0), "cwd": "/p"}),
+        json!({"type": "message", "id": format!("{id}a"), "parentId": null, "timestamp": time(1),
+            "message": {"role": "user", "content": format!("question of {id}")}}),
+        json!({"type": "message", "id": format!("{id}b"), "parentId": format!("{id}a"), "timestamp": time(2),
+            "message": {"role": "assistant", "content": [{"type": "text", "text": "answer"}], "provider": "p",
+                "model": "m", "usage": {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0}}}),
+    ];
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn sessions_by_name_beside_paths() {
+    let d = Desk::new();
+    let name = json!({"type": "session_info", "id": "bbbb0001", "parentId": "aaaa0001", "timestamp": time(1), "name": "ferry times"});
+    let named = format!("./{}", d.pi("0199aaaa-1111", 1, &[name]));
+    let last = format!("./{}", d.omp("0199bbbb-2222", 2, &[]));
+    d.put("other.jsonl", "0199cccc-3333", 3, &[]);
+    for reader in READERS {
+        let read = |names: &str| d.pisess(&format!("{reader} {names}")).done();
+        assert_eq!(paths(&read("last")), [&*last], "{reader}");
+        assert_eq!(paths(&read("last~1 0199bbbb")), [&*last, &*named], "{reader}");
+        assert_eq!(paths(&read("'ferry times' ./other.jsonl")), [&*named, "./other.jsonl"], "{reader}");
+        // What is not found does not keep the rest from being read.
+        let done = read("'fery times' last");
+        assert_eq!((paths(&done), done.code), (vec![last.clone()], 2), "{reader}");
+        assert!(done.stderr.contains("did you mean ferry times?"), "{}", done.stderr);
+        assert_eq!(d.pisess(&format!("{reader} 0199a")).done().code, 0);
+        let nearest = d.pisess(&format!("{reader} 0199aaab-1")).done().fails(2);
+        assert!(nearest.ends_with("(hint: did you mean 0199aaaa-1111?)"), "{nearest}");
+    }
+    // One session by its name is one session: no path before its rows.
+    assert_eq!(d.pisess("grep question last").done().quiet(), "aaaa0001:user: question of 0199bbbb-2222\n");
+}
+
+#[test]
+fn a_title_of_oh_my_pi_is_found() {
+    let d = Desk::new();
+    let titled =
+        json!({"type": "title", "v": 1, "title": "photos of caf\u{e9}s", "updatedAt": time(0), "pad": ""});
+    let path = d.omp("0199cccc-3333", 3, &[]);
+    d.s.put(&path, format!("{titled}\n{}", d.s.text(&path)));
+    d.omp("0199dddd-4444", 4, &[]);
+    assert_eq!(d.pisess("grep photos").done().quiet(), format!("./{path}::1:title: photos of caf\u{e9}s\n"));
+    let rows = d.pisess("grep --json 'of caf\u{e9}s'").done().quiet();
+    let row: Value = serde_json::from_str(&rows).unwrap();
+    assert_eq!((&row["line"], &row["field"], &row["role"]), (&json!(1), &json!("title"), &json!("title")));
+    assert_eq!(d.pisess("grep -c photos --role user").done().code, 1);
+    assert_eq!(d.pisess("grep -c photos --role title").done().code, 0);
+    // Where the header has the title, it is not the title line's.
+    let header = json!({"type": "session", "version": 3, "id": "0199eeee", "timestamp": time(0), "cwd": "/p", "title": "slides"});
+    d.s.put("header.jsonl", format!("{header}\n"));
+    assert_eq!(d.pisess("grep -c slides ./header.jsonl").done().quiet(), "1\n");
+}
+
+#[test]
+fn changes_by_name_report_the_path() {
+    let d = Desk::new();
+    let old = d.pi("0199aaaa-1111", 1, &[]);
+    d.s.put(&old, String::from_utf8(fixture("v1.jsonl")).unwrap());
+    let done = d.pisess("migrate last").done();
+    assert_eq!((done.code, done.stderr), (0, format!("pisess: changed ./{old}\n")));
+    let again = d.pisess("migrate last").done();
+    assert_eq!((again.code, again.stderr.as_str()), (0, ""), "nothing to do");
+    // The backup lies beside the session, not beside the name.
+    let torn = d.s.text(&old) + "{\"torn";
+    d.s.put(&old, &torn);
+    let done = d.pisess("check last --repair --backup").done();
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(done.stderr.contains(&format!("changed ./{old}\n")), "{}", done.stderr);
+    assert_eq!(d.s.text(&format!("{old}.bak")), torn);
+    assert!(d.s.names().iter().all(|name| !name.starts_with("last")), "{:?}", d.s.names());
+}
+
+#[test]
+fn ten_thousand_sessions() {
+    const COUNT: usize = 10_000;
+    let s = Sandbox::new();
+    for at in 0..COUNT {
+        s.put(&format!("{}/{at}.jsonl", at % 10), session(&format!("s{at:05}")));
+    }
+    for reader in READERS {
+        assert_eq!(s.run(&format!("{reader} .")).lines().count(), COUNT, "{reader}");
+    }
+    assert_eq!(s.run("grep -l 's04711$' ."), "./1/4711.jsonl\n");
+}
+
+/// Sessions that go away, grow and shrink while others are read.
+#[test]
+fn files_that_change_meanwhile() {
+    use std::io::Write;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let s = Sandbox::new();
+    for at in 0..200 {
+        s.put(&format!("kept/{at}.jsonl"), session(&format!("k{at}")));
+    }
+    /// Ends the other thread, also where an assertion fails.
+    struct Over<'a>(&'a AtomicBool);
+    impl Drop for Over<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let _over = Over(&is_over);
+        scope.spawn(|| {
+            for at in (0..20_usize).cycle().take_while(|_| !is_over.load(Ordering::Relaxed)) {
+                let (gone, grows) = (format!("gone/{at}.jsonl"), format!("grows/{at}.jsonl"));
+                s.put(&gone, session("gone").repeat(50));
+                // The file becomes shorter before it grows again.
+                s.put(&grows, session("grows"));
+                let mut file = std::fs::File::options().append(true).open(s.path(&grows)).unwrap();
+                for line in session("more").lines().cycle().skip(1).take(100) {
+                    let (start, rest) = line.split_at(line.len() / 2);
+                    file.write_all(start.as_bytes()).unwrap();
+                    file.write_all(format!("{rest}\n").as_bytes()).unwrap();
+                }
+                std::fs::remove_file(s.path(&gone)).unwrap();
+            }
+        });
+        for reader in READERS.iter().cycle().take(6) {
+            let done = s.pisess(&format!("{reader} .")).done();
+            assert_eq!(done.code, 0, "{reader}: {}", done.stderr);
+            let kept = paths(&done).into_iter().filter(|path| path.starts_with("./kept/")).count();
+            assert_eq!(kept, 200, "{reader}: {}", done.stderr);
+            let is_expected = |line: &str| line.starts_with("pisess: note: ") && line.contains("./g");
+            assert!(done.stderr.lines().all(is_expected), "{}", done.stderr);
+        }
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn folders_that_are_not_as_they_should_be() {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+    let s = Sandbox::new();
+    s.put("good.jsonl", session("good"));
+    s.put("deep/below/too.jsonl", session("too"));
+    symlink(s.path(""), s.path("deep/loop")).unwrap();
+    symlink("gone", s.path("link.jsonl")).unwrap();
+    symlink(s.path("deep"), s.path("other")).unwrap();
+    let odd = s.path("").join(std::ffi::OsStr::from_bytes(b"odd\xff.jsonl"));
+    let is_odd = std::fs::write(&odd, session("odd")).is_ok();
+    for reader in READERS {
+        let done = s.pisess(&format!("{reader} .")).done();
+        let found: Vec<_> = paths(&done).into_iter().map(|path| path.replace("other/", "deep/")).collect();
+        let mut wanted = vec!["./deep/below/too.jsonl", "./good.jsonl"];
+        wanted.extend(is_odd.then_some("./odd\u{fffd}.jsonl"));
+        assert_eq!((found, done.code), (wanted.into_iter().map(str::to_owned).collect(), 0), "{reader}");
+        let notes: Vec<_> = done.stderr.lines().map(|line| line.replace("other/", "deep/")).collect();
+        let noted = |words: &str| notes.iter().filter(|note| note.contains(words)).count();
+        assert_eq!(noted("a symbolic link to a folder above it"), 1, "{reader}: {notes:?}");
+        assert_eq!(noted("cannot read ./link.jsonl: no such file or folder"), 1, "{reader}: {notes:?}");
+        assert_eq!(noted("the name is not UTF-8"), usize::from(is_odd), "{reader}: {notes:?}");
+        assert_eq!(notes.len(), 2 + usize::from(is_odd), "{reader}: {notes:?}");
+    }
+}
+
+/// Root may read everything, so there it is somebody else who asks.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_may_not_be_read_is_noted() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    let s = Sandbox::new();
+    s.put("good.jsonl", session("good"));
+    s.put("shut/in.jsonl", session("in"));
+    s.put("shut.jsonl", session("shut"));
+    let allow = |name: &str, mode: u32| {
+        std::fs::set_permissions(s.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let run = |line: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pisess"));
+        if rustix::process::geteuid().is_root() {
+            command.uid(65_534).gid(65_534);
+        }
+        command.args(line.split(' ')).current_dir(s.path("")).env("HOME", s.path("")).output()
+    };
+    for (name, mode) in [("", 0o755), ("good.jsonl", 0o644), ("shut", 0o000), ("shut.jsonl", 0o000)] {
+        allow(name, mode);
+    }
+    for reader in READERS {
+        // Where nobody may not run the binary, this is not tested.
+        let Ok(output) = run(&format!("{reader} .")) else { break };
+        let notes = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.split(|&byte| byte == b'\n').count()), (Some(0), 2));
+        assert_eq!(notes.lines().count(), 2, "{reader}: {notes}");
+        assert!(notes.contains("note: cannot read the folder ./shut: permission denied"), "{notes}");
+        assert!(notes.contains("note: cannot read ./shut.jsonl: permission denied"), "{notes}");
+    }
+    for line in
+        ["stats shut", "stats shut.jsonl shut", "stats --json shut", "list shut", "grep question shut"]
+    {
+        let Ok(output) = run(line) else { break };
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{line}: {said}");
+        assert!(said.contains("permission denied"), "{line}: {said}");
+    }
+    allow("shut", 0o755);
+}
