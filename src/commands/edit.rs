@@ -103,10 +103,10 @@ fn explained(refused: EditError, wanted: Wanted, open: &OpenSession) -> Failure 
     let cannot = |what: String| open.input.cannot(what);
     match refused {
         EditError::OffPath(ix) => cannot(format!("{} is not on the path to the leaf", id(ix)))
-            .hint("an edit holds on one branch; list this one with `pisess path`"),
+            .hint("an edit applies to one branch; list its entries with `pisess path`"),
         EditError::Compacted(ix) => {
-            cannot(format!("{} is not in the context: a compaction stands for it", id(ix)))
-                .hint("the model does not see it; `pisess context` prints what it sees")
+            cannot(format!("{} is not in the context: a compaction replaced it", id(ix)))
+                .hint("`pisess context` prints what the model sees")
         }
         EditError::NoContent(ix) => {
             let kind = session.role_name(ix).unwrap_or_else(|| session.kind_name(ix));

@@ -11,9 +11,9 @@ use std::path::Path;
 const WIDE: usize = 110;
 /// The width of a project's name if space is scarce.
 const PROJECT: usize = 12;
-/// Columns of the end of an id, where that tells all apart.
+/// The number of characters from the end of an id, if they are unambiguous.
 pub const ID: usize = 8;
-/// The columns before the title; those of numbers are set to the right.
+/// The columns before the title; numbers are aligned to the right.
 const HEADER: [&str; 9] = ["", "age", "time", "id", "project", "msgs", "br", "context", "cost"];
 const RIGHT: [usize; 5] = [1, 5, 6, 7, 8];
 

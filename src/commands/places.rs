@@ -107,8 +107,8 @@ fn unnamed(folders: impl Iterator<Item = PathBuf>) -> Finding {
     finding
 }
 
-/// Resolves PATHs, which may be sessions by name; `-` is left out. Returns whether one of them is a name
-/// that fits no session, which is reported.
+/// Resolves PATHs, which may be names of sessions; `-` is skipped. Returns whether one of them matches no
+/// session, which is reported.
 fn files_of(paths: &[PathBuf], ui: &mut Ui) -> (Vec<PathBuf>, bool) {
     let mut failed = false;
     let mut found = Vec::new();
@@ -124,8 +124,7 @@ fn files_of(paths: &[PathBuf], ui: &mut Ui) -> (Vec<PathBuf>, bool) {
     (found, failed)
 }
 
-/// Reports what a search could not read; returns whether something that was asked for by its path is
-/// among it.
+/// Reports what a search could not read. Returns whether a given path is among it.
 fn report(troubles: Vec<Trouble>, ui: &mut Ui) -> bool {
     let mut failed = false;
     for trouble in troubles {

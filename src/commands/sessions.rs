@@ -143,8 +143,8 @@ impl Readers {
     }
 }
 
-/// Sessions beside which files of their sub-agents were found. What advisors use is in no result of a
-/// tool, so their files say nothing twice.
+/// Returns the sessions beside which files of their sub-agents were found. The usage of advisors is not in
+/// tool results, so their files do not count it twice.
 fn with_agents(files: &[FoundFile]) -> HashSet<PathBuf> {
     let is_agent = |file: &&FoundFile| {
         let name = file.path.file_name().unwrap_or_default();

@@ -163,7 +163,7 @@ struct Walk<'a> {
     role: Role,
     scope: Scope,
     path: Vec<Step<'a>>,
-    /// The containers around the current value, `true` for objects.
+    /// The containers of the current value, `true` for objects.
     open: Vec<(Region, bool)>,
 }
 
@@ -187,7 +187,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Enters a container; whether there is anything in it.
+    /// Enters a container. Returns whether it has any content.
     fn open(&mut self, region: Region) -> bool {
         let is_object = self.scanner.peek() == b'{';
         self.scanner.seek(self.scanner.pos() + 1);
@@ -220,7 +220,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Behind a value: on to the next member or item, out of what ends here; `None` at the end.
+    /// After a value: moves to the next member or item, leaving containers that end here. Returns `None` at
+    /// the end.
     fn next(&mut self) -> Option<Region> {
         while let Some(&(_, is_object)) = self.open.last() {
             let byte = self.scanner.peek();
@@ -305,7 +306,7 @@ fn member_of_entry(kind: Kind, key: &[u8]) -> Region {
         | (Kind::TtsrInjection, b"injectedRules")
         | (Kind::ModelUsage, b"purpose" | b"role" | b"provider" | b"model") => Class::Setting,
         (Kind::Other | Kind::Missing, b"type" | b"id" | b"parentId" | b"timestamp") => return Region::Silent,
-        // Of a type that nobody knows, all that is not its envelope may be what it says.
+        // In a type that is not known, everything but the envelope may be meaningful.
         (Kind::Other | Kind::Missing, _) => Class::Text,
         _ => return Region::Silent,
     };

@@ -85,7 +85,7 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// A tool result, noted where rows were asked for.
+/// A tool result, recorded if rows were requested.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolResult {
     /// The entry.

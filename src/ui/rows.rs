@@ -285,7 +285,7 @@ pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &st
     format!("{before}{head}{ellipsis}{}{after}", &tail[cut..])
 }
 
-/// The bytes that fit into `columns`.
+/// Returns the bytes that fit into `columns`.
 fn end_at<'a>(graphemes: impl Iterator<Item = &'a str>, columns: usize) -> usize {
     let mut left = columns;
     let fits = |grapheme: &&str| {

@@ -235,8 +235,8 @@ fn what_cannot_be_searched_is_reported_and_the_rest_is_searched() {
     let named = s.pisess("grep -l midnight ./none ./tour.jsonl ./a.jsonl").done();
     assert_eq!((named.text().as_str(), named.code), ("./tour.jsonl\n", 2));
     assert_snapshot!(named.stderr, @r#"
-    pisess: cannot read ./none: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
-    pisess: ./a.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    pisess: cannot read ./none: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
+    pisess: ./a.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     "#);
     assert_snapshot!(s.unchanged("grep midnight ./a.jsonl"), @r#"
     2> pisess: ./a.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})

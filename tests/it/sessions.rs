@@ -171,7 +171,7 @@ fn folders_that_are_not_as_they_should_be() {
         let notes: Vec<_> = done.stderr.lines().map(|line| line.replace("other/", "deep/")).collect();
         let noted = |words: &str| notes.iter().filter(|note| note.contains(words)).count();
         assert_eq!(noted("a symbolic link to a folder above it"), 1, "{reader}: {notes:?}");
-        assert_eq!(noted("cannot read ./link.jsonl: no such file or folder"), 1, "{reader}: {notes:?}");
+        assert_eq!(noted("cannot read ./link.jsonl: no such file or directory"), 1, "{reader}: {notes:?}");
         assert_eq!(noted("the name is not UTF-8"), usize::from(is_odd), "{reader}: {notes:?}");
         assert_eq!(notes.len(), 2 + usize::from(is_odd), "{reader}: {notes:?}");
     }

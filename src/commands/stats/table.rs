@@ -82,7 +82,7 @@ struct Column {
     /// Its name above short numbers.
     short: &'static str,
     cell: fn(&Totals, Numbers) -> String,
-    /// Where there is not enough room, the highest goes first.
+    /// If space is scarce, the column with the highest number is removed first.
     expendable: u8,
 }
 
@@ -249,7 +249,7 @@ impl Table<'_> {
         all
     }
 
-    /// What the bars compare.
+    /// Returns the amounts that the bars compare.
     fn worth(&self, totals: &Totals) -> f64 {
         match self.by {
             By::Tool => totals.tool_calls as f64,

@@ -52,10 +52,10 @@ pub trait Agent: Sync {
     /// Returns its name, for people.
     fn name(&self) -> &'static str;
 
-    /// Returns the row of an entry; for a tool result, the row it has without its call.
+    /// Returns the row of an entry; for a tool result, its row without the call.
     fn row(&self, typed: &Typed) -> Text<'static>;
 
-    /// Returns what its search looks through in an entry, without the label.
+    /// Returns the text of an entry that its search covers, without the label.
     fn searchable(&self, typed: &Typed) -> Text<'static>;
 
     /// Returns the row of the result of a tool call.
@@ -112,7 +112,7 @@ pub trait Agent: Sync {
     /// Returns its search for what the user `typed`, if that is fuzzy.
     fn fuzzy_search(&self, typed: &str) -> Option<Query>;
 
-    /// Who a custom message comes from, where the agent stores that.
+    /// Returns the attribution of a custom message, if the agent stores one.
     fn attribution(&self) -> Option<&'static str>;
 
     /// Returns the context of its model at the end of `path`.

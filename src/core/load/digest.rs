@@ -10,7 +10,7 @@ use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
 
 impl Digest {
-    /// Takes in one entry.
+    /// Adds one entry.
     pub fn take_in(&mut self, entry: EntryIx, typed: &Typed, time: Option<i64>) {
         let Typed { kind, role, record, blocks } = *typed;
         if kind == Kind::SessionInfo {
@@ -38,10 +38,10 @@ impl Digest {
         }
     }
 
-    /// Notes what tells an entry from others.
+    /// Records the key of an entry.
     pub fn identify(&mut self, typed: &Typed, timestamp: &Text) {
         let id = typed.record.id.map(|id| decode(id.bytes)).unwrap_or_default();
-        // Without an id nothing can be a copy.
+        // An entry without an id cannot be a copy.
         let part = |seed| FixedState::with_seed(seed).hash_one((id.as_bytes(), timestamp.as_bytes()));
         self.entries.push(EntryKey {
             key: if id.is_empty() { EntryKey::NONE } else { u128::from(part(1)) << 64 | u128::from(part(2)) },
@@ -84,7 +84,7 @@ impl Digest {
     }
 }
 
-/// The `usage` that an entry was billed: of answers, tools that asked a model, and summaries.
+/// Returns the `usage` of an entry: of responses, of tools that called a model, and of summaries.
 fn billed<'a>(typed: &Typed<'a>) -> Option<Raw<'a>> {
     let record = typed.record;
     let usage = match (typed.kind, typed.role) {

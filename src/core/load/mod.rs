@@ -141,7 +141,7 @@ pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError
     let mut fragment = Pass { source, options, preamble: &preamble, agent: guess.agent() }.run()?;
     let dialect = dialect(&preamble, &fragment);
     if dialect != guess {
-        // The first sign of the agent comes late: rows and flags are made again by its rules.
+        // The first sign of the agent comes late: rows and flags are computed again by its rules.
         fragment = Pass { source, options, preamble: &preamble, agent: dialect.agent() }.run()?;
     }
     link::link(preamble, fragment, dialect, source)
@@ -260,7 +260,7 @@ impl Pass<'_> {
     }
 }
 
-/// Reads on until a newline is in, or the file ends.
+/// Reads on until there is a newline, or the file ends.
 fn extend_to_newline(source: &dyn ReadAt, buffer: &mut Vec<u8>, start: u64) -> io::Result<()> {
     let mut step = 8 * 1024;
     loop {

@@ -35,7 +35,7 @@ pub struct Picked {
 /// Why an entry cannot be copied.
 #[derive(Debug)]
 pub enum PickError {
-    /// It only tells an old harness where the leaf is.
+    /// It only records the leaf for an older harness.
     LeafRecord(EntryIx),
     /// A tool result without its call above it.
     NoCall(EntryIx),
@@ -118,7 +118,7 @@ struct Groups<'a> {
 }
 
 impl Groups<'_> {
-    /// What is chosen, with the other halves.
+    /// Returns the chosen entries with the other halves of calls and results.
     fn whole(&self) -> Result<BTreeSet<EntryIx>, PickError> {
         let mut picked = self.chosen.clone();
         let mut turns: HashMap<EntryIx, Position> = HashMap::new();
@@ -213,7 +213,7 @@ struct Graft<'a> {
 }
 
 impl Graft<'_> {
-    /// Returns the copy, which is the parent of the next.
+    /// Adds a copy, which is the parent of the next.
     fn copy(&mut self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, PickError> {
         let line = self.bodies.line(ix)?;
         let entry = Raw::checked(line.trim_ascii());
@@ -230,7 +230,7 @@ impl Graft<'_> {
         Ok(NewEntry { id, line: edit.finish() })
     }
 
-    /// What a copy names instead.
+    /// Returns what a copy refers to instead.
     fn names(&self, ix: EntryIx, entry: Raw) -> Result<Vec<(&'static str, Text<'static>)>, PickError> {
         let find = |key: &str| entry.get_text(key).and_then(|id| self.session.find(&id));
         let copy = |named: Position| named.and_then(|named| self.ids.get(&named)).cloned();
@@ -262,8 +262,8 @@ impl Graft<'_> {
         Ok(names)
     }
 
-    /// Where the copy of a compaction keeps from: its own id for nothing. Labels are not copied; what
-    /// is kept begins behind them.
+    /// Returns the first kept entry of a copied compaction: its own id if it keeps nothing. Labels are not
+    /// copied; what is kept begins after them.
     fn first_kept(&self, compaction: EntryIx, kept: Position) -> Result<Option<Text<'static>>, PickError> {
         let nothing = Some(self.ids[&compaction].clone());
         let is_kept = |kept: EntryIx| kept != compaction && self.ancestry.is_above(kept, compaction);

@@ -180,7 +180,7 @@ pub(in crate::core) fn passes(
     if filter == Filter::All {
         return true;
     }
-    // Both agents hide these in every mode, their `all` included.
+    // Both agents hide these in every mode, even in `all`.
     if entry.flags.has(Flags::SILENT) && leaf != Some(ix) || session.agent().never_shows(entry.kind) {
         return false;
     }
@@ -207,7 +207,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether an entry or its label answers.
+    /// Whether an entry or its label matches.
     fn finds(&self, session: &Session, labels: &Labels, ix: EntryIx) -> bool {
         if self.words.is_empty() {
             return true;

@@ -14,7 +14,7 @@ const ABORT: u32 = 0x0800_0000;
 /// The width of the note on a turn that was retried, in terminal columns.
 const NOTE_COLUMNS: usize = 80;
 
-/// The row of an entry; of a tool result what it says when its call is not found.
+/// Returns the row of an entry; for a tool result, its row if its call is not found.
 pub fn text(typed: &Typed) -> Text<'static> {
     let Typed { kind, role, record, blocks } = *typed;
     let entry = Raw::checked(record.bytes);
@@ -197,12 +197,12 @@ pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
     !has_text && ended_well
 }
 
-/// Whether the entry is a request of the person, to the filter `user-only` and to navigation.
+/// Whether the entry is a user request, for the filter `user-only` and for navigation.
 pub fn is_user_request(typed: &Typed) -> bool {
     crate::core::omp::message::is_user_request(Raw::checked(typed.record.bytes), typed.kind, typed.role)
 }
 
-/// What a search looks through, without the label.
+/// Returns the text for searching, without the label.
 pub fn searchable(typed: &Typed) -> Text<'static> {
     let Typed { kind, role, record, blocks } = *typed;
     let entry = Raw::checked(record.bytes);

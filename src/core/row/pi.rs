@@ -7,7 +7,7 @@ use crate::core::json::{Raw, js};
 use crate::core::record::{Block, Content, MessageFacts, Typed};
 use crate::core::text::Text;
 
-/// The row of an entry; of a tool result what it says when its call is not found.
+/// Returns the row of an entry; for a tool result, its row if its call is not found.
 pub fn text(typed: &Typed) -> Text<'static> {
     let Typed { kind, role, record, blocks } = *typed;
     let entry = Raw::checked(record.bytes);
@@ -118,7 +118,7 @@ pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
     !has_text && ended_well
 }
 
-/// What a search looks through, without the label.
+/// Returns the text for searching, without the label.
 pub fn searchable(typed: &Typed) -> Text<'static> {
     let Typed { kind, role, record, blocks } = *typed;
     let entry = Raw::checked(record.bytes);

@@ -36,7 +36,7 @@ pub struct Folders<'a> {
     pub home: Option<&'a Text<'static>>,
 }
 
-/// Returns the row of an entry whose row in the agents' trees says less; `None` for all others.
+/// Returns the row of an entry whose row in the agents' trees is less informative; `None` for all others.
 pub fn text(typed: &Typed) -> Option<Text<'static>> {
     let Typed { kind, role, record, .. } = *typed;
     let entry = Raw::checked(record.bytes);

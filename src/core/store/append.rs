@@ -27,8 +27,8 @@ pub struct Committed {
 pub enum Attempt {
     /// The change is on disk.
     Done(Committed),
-    /// Someone appended since the session was read, and the time to wait is not over (rule 4). Nothing was
-    /// written; the lock is still held. [`Locked::reopen`] the file and decide again.
+    /// Another process appended since the session was read, and there is time left to wait (rule 4). Nothing
+    /// was written; the lock is still held. [`Locked::reopen`] the file and decide again.
     Stale(Box<Locked>),
 }
 

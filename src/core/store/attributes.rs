@@ -27,8 +27,8 @@ pub(super) fn keep(
         source,
     };
     let stat = files.stat(old).map_err(|error| lost("the mode", error))?;
-    // The owner goes first: changing it clears the set-id bits. The ACL goes last: it is what the mode's
-    // group bits stand for.
+    // The owner comes first: changing it clears the set-id bits. The ACL comes last: it defines the group
+    // bits of the mode.
     let is_owned = match keep_owner(files, &stat, new) {
         Err(error) if !force => return Err(lost("the owner", error)),
         owned => owned.is_ok(),
@@ -39,7 +39,7 @@ pub(super) fn keep(
         Err((what, error)) if !force => return Err(lost(&what, error)),
         _ => {}
     }
-    // The agents open the session with the newest one.
+    // The agents open the most recently modified session.
     match files.set_modified(new, stat.modified) {
         Err(error) if !force => Err(lost("the modification time", error)),
         _ => Ok(()),

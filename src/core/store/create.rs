@@ -119,7 +119,7 @@ fn write_to_stream(
     write_through(Out { files, file: stream, bytes: 0 }, path, write)
 }
 
-/// What is no file, and is written through.
+/// Whether the path is not a file, and is written through.
 fn stream_at(files: &dyn Files, path: &Path, existing: Option<&Stat>) -> Option<io::Result<File>> {
     let is_stream = existing.is_some_and(|stat| stat.kind == FileType::Other);
     own_stream(files, path).or_else(|| is_stream.then(|| files.open_write(path)))

@@ -77,9 +77,9 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     fn set_xattr(&self, file: &File, name: &OsStr, value: &[u8]) -> io::Result<()>;
     fn remove_xattr(&self, file: &File, name: &OsStr) -> io::Result<()>;
     fn try_lock(&self, file: &File) -> Result<(), TryLockError>;
-    /// Another process that holds this inode open for writing, where processes can be looked at.
+    /// Returns another process that has this inode open for writing, if processes can be inspected.
     fn writer_of(&self, path: &Path, stat: &Stat) -> Option<u32>;
-    /// Whether [`Files::writer_of`] can tell anything here.
+    /// Whether [`Files::writer_of`] can give an answer here.
     fn sees_writers(&self) -> bool;
     fn is_alive(&self, pid: u32) -> bool;
     fn now(&self) -> SystemTime;

@@ -246,7 +246,7 @@ impl Content {
                 match std::fs::metadata(entry.path()) {
                     Ok(stat) if stat.is_dir() => self.folders.push((name, true)),
                     Ok(stat) if stat.is_file() && is_session => self.files.push(name),
-                    // A link to nothing is found, so that whoever opens it reports it.
+                    // A link to nothing is found, so that opening it reports the error.
                     Err(_) if is_session => self.files.push(name),
                     _ => {}
                 }

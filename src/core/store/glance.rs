@@ -24,7 +24,7 @@ impl Glance {
     /// If it is not a regular file that can be read.
     pub fn open(path: &Path) -> Result<Glance, StoreError> {
         let failed = |error| StoreError::io("read", path, error);
-        // Looked at before it is opened, because opening a FIFO waits for someone to write to it.
+        // Checked before opening, because opening a FIFO waits for a writer.
         super::session_file::refuse_irregular(path, DISK.stat_at(path).map_err(failed)?.kind)?;
         let file = File::open(path).map_err(failed)?;
         let stat = DISK.stat(&file).map_err(failed)?;

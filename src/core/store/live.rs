@@ -66,7 +66,7 @@ pub(super) fn refuse(
     }
 }
 
-/// How long ago a working agent wrote the last entry, if it was within the last seconds.
+/// Returns how long ago a working agent wrote the last entry, if it was within the last seconds.
 fn just_written(files: &dyn Files, file: &File, stat: &Stat) -> io::Result<Option<Duration>> {
     let now = files.now();
     let ago = distance(now, stat.modified);

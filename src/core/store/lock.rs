@@ -34,7 +34,7 @@ impl Default for WriteOptions {
 pub enum Freshness {
     /// The file is as it was read.
     Current,
-    /// There is more to read: someone appended. On overlayfs also where a copy-up changed what `stat`
+    /// There is more to read: another process appended. On overlayfs, also if a copy-up changed what `stat`
     /// reports. [`Locked::reopen`] and decide again; until then nothing is written.
     Stale,
 }
@@ -85,8 +85,8 @@ pub(super) fn lock_on(
     let held = take(files, path, resolved, options)?;
     // Opened for writing only under the lock, so that no pisess mistakes another for a live agent (rule 5).
     let handle = files.open_append(resolved).map_err(|error| gone(path, "write", error))?;
-    // The name may belong to another file by now: a rewrite that we waited for does exactly that.
-    // What was read is known by its handle, because a copy-up gives a file other numbers (rule 4).
+    // The path may be another file by now: a rewrite that we waited for replaces it.
+    // The file that was read is identified by its handle, because a copy-up changes its numbers (rule 4).
     let here = files.stat(&handle).map_err(failed)?;
     for other in [&held.0, &file.file] {
         if !here.is_same_inode(&files.stat(other).map_err(failed)?) {
@@ -201,8 +201,9 @@ impl Locked {
         Ok(file)
     }
 
-    /// The last look before a commit: the path is still this file, and it is as it was read (rules 3, 4).
-    /// Growth that was found and not read is reported here, too; once the time to wait is over, as an error.
+    /// Compares once more before a commit: the path is still this file, and it is as it was read (rules 3,
+    /// 4). Growth that was found and not read is reported here, too; as an error once the time to wait is
+    /// over.
     pub(super) fn look_again(&mut self) -> Result<Freshness, StoreError> {
         let here = self.files.stat_at(&self.resolved);
         let here = here.map_err(|error| gone(&self.path, "write", error))?;

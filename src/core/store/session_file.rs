@@ -27,11 +27,11 @@ impl SessionFile {
 
     pub(super) fn open_on(files: &dyn Files, path: &Path) -> Result<SessionFile, StoreError> {
         let failed = |error| StoreError::io("read", path, error);
-        // Looked at before it is opened: opening a device may do something.
+        // Checked before opening, because opening a device may have effects.
         refuse_irregular(path, files.stat_at(path).map_err(failed)?.kind)?;
         let resolved = std::fs::canonicalize(path).map_err(failed)?;
         let file = files.open_read(&resolved).map_err(failed)?;
-        // Another file may have taken its place since.
+        // Another file may have replaced it meanwhile.
         refuse_irregular(path, files.stat(&file).map_err(failed)?.kind)?;
         let snapshot = Snapshot::take(files, &file).map_err(failed)?;
         Ok(SessionFile { path: path.to_owned(), resolved, file, snapshot })

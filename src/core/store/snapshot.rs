@@ -24,7 +24,7 @@ pub(super) struct Snapshot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compared {
     Same,
-    /// There is more to read, or all of it is to be read again.
+    /// There is more to read, or all of it must be read again.
     Stale,
     Changed(Change),
 }

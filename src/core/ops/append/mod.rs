@@ -74,7 +74,7 @@ pub fn append<'a>(
 /// Validates an array of messages for a model.
 ///
 /// # Errors
-/// The first of them that the agent would not know what to do with.
+/// The first that the agent could not handle.
 pub fn check_messages(dialect: Dialect, messages: Raw) -> Result<(), Invalid> {
     messages.items().enumerate().try_for_each(|(number, message)| {
         shape::in_context(dialect.agent(), message).map_err(|(what, hint)| Invalid { number, what, hint })

@@ -169,7 +169,7 @@ impl Mending<'_> {
         }
     }
 
-    /// A line that is not one value.
+    /// Checks a line that is not one value.
     fn broken(&mut self, located: &Located) {
         let values = resync::values(located.bytes, located.number.0 == 1);
         if values.is_empty() {
@@ -178,9 +178,9 @@ impl Mending<'_> {
         let between = resync::gaps(located.bytes, &values);
         let junk: usize = between.iter().map(|gap| gap.len()).sum();
         let message = match (values.len(), junk) {
-            (1, _) => format!("an entry and {junk} bytes that are none stand on one line"),
+            (1, _) => format!("an entry and {junk} other bytes are on one line"),
             (n, 0) if located.bytes.contains(&b'\r') && located.number.0 == 1 => {
-                format!("lines end with carriage returns alone: {n} values stand on one line")
+                format!("lines end with carriage returns only: {n} values are on one line")
             }
             (n, 0) => format!("{n} values are on one line"),
             (n, _) => format!("{n} values and {junk} other bytes are on one line"),
@@ -219,24 +219,24 @@ impl Mending<'_> {
         gaps.for_each(|gap| self.take_out(located, gap, true));
     }
 
-    /// A line without anything that can be told to be an entry.
+    /// Checks a line without anything recognizable as an entry.
     fn unreadable(&mut self, located: &Located) {
         let (kind, what) = if located.bytes.contains(&0) {
-            (K::NulBytes, "the line is not JSON: it holds NUL bytes, as a crash of the machine leaves them")
+            (K::NulBytes, "the line is not JSON: it contains NUL bytes, as after a crash of the machine")
         } else if located.newline {
             (K::MalformedLine, "the line is not JSON")
         } else {
             (K::TornTail, "the last line is incomplete: its write was interrupted")
         };
         self.take_out(located, 0..located.bytes.len(), true);
-        let mut draft = Draft::new(located.number, kind, what).fix("it is taken out");
+        let mut draft = Draft::new(located.number, kind, what).fix("it is removed");
         if let Some(id) = self.gone.last().and_then(|gone| gone.id.clone()) {
             draft = draft.entry(id);
         }
         self.findings.push(draft);
     }
 
-    /// One value.
+    /// Checks one value.
     fn value(&mut self, located: &Located, record: &Record) {
         let value = Raw::checked(record.bytes);
         if self.made == 0 && is_title_slot(value) {
@@ -261,25 +261,25 @@ impl Mending<'_> {
     fn no_entry(&mut self, located: &Located, value: Raw) {
         let draft = match value.is_null() {
             true => Draft::new(located.number, K::NullLine, "the line is null"),
-            false => Draft::new(located.number, K::NotAnEntry, "the line is a value that is no entry"),
+            false => Draft::new(located.number, K::NotAnEntry, "the line is a value that is not an entry"),
         };
         if self.by_number && value.is_truthy() {
             self.findings.push(draft);
             return self.keep(located);
         }
-        self.findings.push(draft.fix("it is taken out"));
+        self.findings.push(draft.fix("it is removed"));
         self.take_out(located, 0..located.bytes.len(), false);
     }
 
-    /// A message entry that says nothing, and that no agent gets past.
+    /// Whether a message entry without content makes every agent fail.
     fn no_message(&mut self, located: &Located, record: &Record) {
         let draft =
-            named(Draft::new(located.number, K::NoMessage, "the message entry holds no message"), record);
+            named(Draft::new(located.number, K::NoMessage, "the message entry has no message"), record);
         if self.by_number {
             self.findings.push(draft);
             return self.keep(located);
         }
-        self.findings.push(draft.fix("it is taken out, and what hung on it hangs on its parent"));
+        self.findings.push(draft.fix("it is removed, and its children become children of its parent"));
         self.take_out(located, 0..located.bytes.len(), true);
     }
 
@@ -290,7 +290,7 @@ impl Mending<'_> {
                 self.findings.push(draft);
                 return self.keep(located);
             }
-            self.findings.push(draft.fix("it is taken out"));
+            self.findings.push(draft.fix("it is removed"));
             return self.take_out(located, 0..located.bytes.len(), true);
         }
         self.has_header = true;
@@ -317,7 +317,7 @@ impl Mending<'_> {
         }
     }
 
-    /// oh-my-pi's title line: 256 bytes with its newline, neither more nor less.
+    /// Checks oh-my-pi's title line: exactly 256 bytes with its newline.
     fn title(&mut self, located: &Located, record: &Record) {
         let line = self.valid(located, record);
         let width = line.len() + 1;
@@ -339,7 +339,7 @@ impl Mending<'_> {
         }
     }
 
-    /// What the bytes of a whole entry tell.
+    /// Checks the bytes of a whole entry.
     fn note_body(&mut self, located: &Located, record: &Record) {
         let blobs = resync::count_blobs(record.bytes);
         if blobs > 0 {
@@ -350,7 +350,7 @@ impl Mending<'_> {
             self.findings.push(named(Draft::new(located.number, K::BlobReference, message), record));
         }
         if self.old && resync::depth(record.bytes) > DEEP {
-            let message = format!("a value is nested more than {DEEP} deep");
+            let message = format!("a value is nested more than {DEEP} levels deep");
             self.findings.push(named(Draft::new(located.number, K::DeepNesting, message), record));
         }
     }
@@ -374,13 +374,14 @@ impl Mending<'_> {
         self.put(located, line);
     }
 
-    /// The value in UTF-8. Where it is not, that is noted, and the value as it was is kept aside.
+    /// Returns the value in UTF-8. If it was not, that is recorded, and the original is kept aside.
     fn valid<'l>(&mut self, located: &Located<'l>, record: &Record) -> Cow<'l, [u8]> {
         if !located.non_ascii || std::str::from_utf8(located.bytes).is_ok() {
             return Cow::Borrowed(located.bytes);
         }
-        let draft = Draft::new(located.number, K::InvalidUtf8, "the line holds bytes that are not UTF-8");
-        let draft = named(draft, record).fix("they become U+FFFD, and the line as it was is kept aside");
+        let draft = Draft::new(located.number, K::InvalidUtf8, "the line contains bytes that are not UTF-8");
+        let draft =
+            named(draft, record).fix("they become U+FFFD, and the original line is kept in FILE.rejected");
         self.findings.push(draft);
         self.rejected.push(located.span());
         Cow::Owned(String::from_utf8_lossy(located.bytes).into_owned().into_bytes())
@@ -409,7 +410,7 @@ impl Mending<'_> {
         self.file.make(line);
     }
 
-    /// A line of the mended file comes from here.
+    /// Records that a line of the repaired file comes from here.
     fn start_line(&mut self, located: &Located) {
         self.made += 1;
         let (made, line) = self.lines.last().copied().unwrap_or((1, 1));
