@@ -251,7 +251,7 @@ fn noun(kind: ProblemKind) -> &'static str {
     match kind {
         ProblemKind::Malformed => "malformed line",
         ProblemKind::TornTail => "torn last line",
-        ProblemKind::Fused => "line with several values",
+        ProblemKind::Fused => "several values",
         ProblemKind::NotAnObject => "value that is not an entry",
         ProblemKind::SecondHeader => "second header",
         ProblemKind::InvalidUtf8 => "invalid UTF-8",
