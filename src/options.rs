@@ -78,6 +78,14 @@ pub fn count(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Parses a number of bytes, such as `500000`, `64k`, `64 KB` or `1.5M`.
+pub fn bytes(text: &str) -> Result<usize, String> {
+    let number = text.trim_end_matches(['b', 'B']).trim_end();
+    count(number)
+        .map(|bytes| bytes as usize)
+        .map_err(|_| "a number of bytes, such as 500000, 64k or 1.5M".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,6 +97,10 @@ mod tests {
         {
             assert_eq!(count(text), Ok(expected), "{text}");
         }
+        for (text, expected) in [("0", 0), ("64k", 64_000), ("64 KB", 64_000), ("1.5MB", 1_500_000)] {
+            assert_eq!(bytes(text), Ok(expected), "{text}");
+        }
+        assert!(bytes("large").is_err());
         for text in ["", "k", "many", "-1", "-1k", "1g", "inf", "nan", "1 k"] {
             assert!(count(text).is_err(), "{text}");
         }

@@ -25,6 +25,7 @@ mod renderer;
 mod age;
 mod amounts;
 mod entry_rows;
+mod hunk_rows;
 mod tables;
 
 mod label_list;
@@ -42,6 +43,7 @@ pub mod check;
 pub mod compact;
 pub mod completions;
 pub mod context;
+pub mod diff;
 pub mod edit;
 pub mod export;
 pub mod fork;
@@ -53,6 +55,7 @@ pub mod migrate;
 pub mod path;
 pub mod pick;
 pub mod pop;
+pub mod prune;
 pub mod redact;
 pub mod show;
 pub mod stats;
@@ -113,13 +116,15 @@ enum Verb {
     List(list::Args),
     Completions(completions::Args),
     Redact(redact::Args),
+    Diff(diff::Args),
+    Prune(prune::Args),
     /// A program `pisess-NAME`: the name followed by its arguments.
     #[command(external_subcommand)]
     External(Vec<OsString>),
 }
 
 /// The guides of all commands, in the order of `--help`.
-pub const GUIDES: [Guide; 23] = [
+pub const GUIDES: [Guide; 25] = [
     migrate::GUIDE,
     tree::GUIDE,
     path::GUIDE,
@@ -143,6 +148,8 @@ pub const GUIDES: [Guide; 23] = [
     list::GUIDE,
     completions::GUIDE,
     redact::GUIDE,
+    diff::GUIDE,
+    prune::GUIDE,
 ];
 
 /// Returns the command line as clap knows it, for man pages and completions.
@@ -206,6 +213,8 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
         Verb::List(args) => list::run(&args, ui),
         Verb::Completions(args) => completions::run(&args, ui),
         Verb::Redact(args) => redact::run(&args, ui),
+        Verb::Diff(args) => diff::run(&args, ui),
+        Verb::Prune(args) => prune::run(&args, ui),
         Verb::External(words) => return external::run(&words, command(), ui),
     }?;
     ui.flush().map(|()| exit.code())

@@ -33,7 +33,15 @@ impl<'a> Text<'a> {
         self.0.into_owned()
     }
 
-    /// Returns a copy that borrows from this text, so that callers need not clone the bytes.
+    /// Returns a part, by bytes that lie between characters.
+    pub fn part(&self, range: std::ops::Range<usize>) -> Text<'a> {
+        match &self.0 {
+            Cow::Borrowed(bytes) => Text(Cow::Borrowed(&bytes[range])),
+            Cow::Owned(bytes) => Text(Cow::Owned(bytes[range].to_vec())),
+        }
+    }
+
+    /// A short-lived copy of the reference, so that callers need not clone the bytes.
     pub fn borrowed(&self) -> Text<'_> {
         Text(Cow::Borrowed(&self.0))
     }

@@ -34,6 +34,10 @@ pub struct Styles {
     pub hit: Style,
     /// Names.
     pub bold: Style,
+    /// What only the left side has.
+    pub removed: Style,
+    /// What only the right side has.
+    pub added: Style,
 }
 
 impl Styles {
@@ -58,6 +62,8 @@ impl Styles {
             tool: Style::new().dimmed(),
             hit: Style::new().red().bold(),
             bold: Style::new().bold(),
+            removed: Style::new().red(),
+            added: Style::new().green(),
         }
     }
 }

@@ -74,9 +74,10 @@ impl Desk {
         self
     }
 
-    /// Adds answers for fzf, and a model behind HTTP.
+    /// Adds answers for fzf, a pager for git, and a model behind HTTP.
     fn with_tools(mut self) -> Desk {
         self.env.push(("FZF_DEFAULT_OPTS", "--exact --filter undo".to_owned()));
+        self.env.push(("GIT_PAGER", "cat".to_owned()));
         self.env.push(("LLM_URL", model::listen()));
         self
     }
@@ -158,7 +159,7 @@ fn documents_show_the_actual_output() {
 
 /// Runs every block of the recipes, with the real tools.
 #[test]
-#[ignore = "needs jq, fzf, curl and duckdb: tests/recipes/run installs them"]
+#[ignore = "needs jq, fzf, curl, git and duckdb: tests/recipes/run installs them"]
 fn recipes_work_with_the_tools_they_name() {
     let needed = |tools: &str| {
         for tool in tools.split_whitespace() {
@@ -167,7 +168,7 @@ fn recipes_work_with_the_tools_they_name() {
         }
         true
     };
-    assert!(needed("jq fzf curl duckdb"));
+    assert!(needed("jq fzf curl git duckdb"));
     for name in ["docs/recipes.md", "docs/hooks.md"] {
         holds(&root().join(name), &needed, &Desk::new().with_tools());
     }

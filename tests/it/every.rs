@@ -58,6 +58,12 @@ pub const READS: &[&str] = &[
     "redact F --check",
     "redact F --check --json",
     "redact F -n --paths",
+    "prune F -n",
+    "prune F -n --over 100 --json",
+    "diff F root @",
+    "diff F root @ --json",
+    "diff F root @ --stat",
+    "diff F root @ --context",
 ];
 
 /// Read-only forms of commands that also accept directories of sessions.
@@ -99,6 +105,7 @@ pub const MAKES: &[&str] = &[
     "fork F --all -o ./new",
     "check F --repair -o ./new",
     "redact F -o ./new",
+    "prune F -o ./new",
 ];
 
 /// Returns the first reading form of each command, for tests where each run takes long.
@@ -124,7 +131,7 @@ fn no_command_is_left_out() {
             "{} among the forms that make a session",
             guide.verb
         );
-        let makes_only = ["fork", "redact"].contains(&guide.verb);
+        let makes_only = ["fork", "redact", "prune"].contains(&guide.verb);
         assert!(!guide.writes || makes_only || has(CHANGES, guide.verb), "{}", guide.verb);
     }
 }

@@ -138,8 +138,11 @@ pub trait Agent: Sync {
     /// Returns its estimate of the context at the end of `path`, in tokens: its `tokensBefore`.
     fn tokens(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<f64>;
 
-    /// Returns the same estimate at each of `tips`, in time that grows with the file and not with their
-    /// paths; those that would take longer are left out.
+    /// Returns its estimate of one message, in tokens.
+    fn message_tokens(&self, message: Raw) -> u64;
+
+    /// Returns the estimate of [`Agent::tokens`] at each of `tips`, in a time that grows with the file and not with
+    /// their paths; those that would take longer are left out.
     fn sizes(
         &self,
         session: &Session,

@@ -161,6 +161,10 @@ impl Agent for OhMyPi {
         tokens::context(session, path, bodies)
     }
 
+    fn message_tokens(&self, message: Raw) -> u64 {
+        tokens::estimate(message)
+    }
+
     fn sizes(
         &self,
         session: &Session,

@@ -142,6 +142,10 @@ impl Agent for Pi {
         tokens::context(session, path, &context::projection(session, path, bodies)?, bodies)
     }
 
+    fn message_tokens(&self, message: Raw) -> u64 {
+        tokens::estimate(message)
+    }
+
     fn sizes(
         &self,
         session: &Session,

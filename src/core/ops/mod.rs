@@ -3,6 +3,7 @@
 pub mod append;
 pub mod branches;
 pub mod check;
+pub mod diff;
 pub mod edit;
 pub mod fork;
 pub mod grep;
@@ -11,6 +12,7 @@ pub mod label;
 pub mod list;
 pub mod navigate;
 pub mod pick;
+pub mod prune;
 pub mod redact;
 pub mod rows;
 pub mod show;

@@ -123,23 +123,22 @@ pub fn tone(kind: Kind, role: Role) -> Tone {
 /// Splits an agent's row into role and body: `user: text`, `[bash]: ls`, `[model: x]`, `[reset boundary]`.
 fn parted(row: Text<'_>) -> (Text<'_>, Text<'_>) {
     let text = row.as_bytes();
-    let find = |mark: &[u8]| memchr::memmem::find(text, mark);
-    let part = |range: Range<usize>| Text::from_wtf8(text[range].to_vec());
+    // Rows are many and short: what searches for longer ones takes longer to make than to run.
+    let find = |mark: &[u8]| memchr::memchr_iter(mark[0], text).find(|&at| text[at..].starts_with(mark));
+    let part = |range: Range<usize>| row.part(range);
     if !text.starts_with(b"[") {
         return match find(b": ") {
             Some(at) => (part(0..at), part(at + 2..text.len())),
             None => (part(0..text.strip_suffix(b":").unwrap_or(text).len()), Text::default()),
         };
     }
-    match (find(b"]: "), find(b": ")) {
-        (Some(at), _) => (part(1..at), part(at + 3..text.len())),
-        (None, colon) => {
-            let end = text.len() - usize::from(text.ends_with(b"]"));
-            match colon.filter(|at| at + 2 <= end) {
-                Some(at) => (part(1..at), part(at + 2..end)),
-                None => (part(1..end.max(1)), Text::default()),
-            }
-        }
+    if let Some(at) = find(b"]: ") {
+        return (part(1..at), part(at + 3..text.len()));
+    }
+    let end = text.len() - usize::from(text.ends_with(b"]"));
+    match find(b": ").filter(|at| at + 2 <= end) {
+        Some(at) => (part(1..at), part(at + 2..end)),
+        None => (part(1..end.max(1)), Text::default()),
     }
 }
 

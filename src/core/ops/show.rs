@@ -72,8 +72,17 @@ fn json(key: Text<'static>, value: Raw, parts: &mut Vec<Part>) {
     }
 }
 
-/// Adds a block of a message's content.
-fn block(block: Raw, parts: &mut Vec<Part>) {
+/// Returns the members of an object but for the ones of these names.
+pub(super) fn fields(object: Raw, without: &[&str]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for (key, value) in members(object).filter(|(key, _)| !without.iter().any(|name| *key == **name)) {
+        named(key.into_owned(), value, &mut parts);
+    }
+    parts
+}
+
+/// Appends a block of a message's content.
+pub(super) fn block(block: Raw, parts: &mut Vec<Part>) {
     let kind = block.get_text("type").unwrap_or_default().into_owned();
     let text = |key| block.get_text(key).map(Text::into_owned);
     match (kind.as_bytes(), text("text"), text("thinking")) {

@@ -6,6 +6,7 @@
 //! agents.
 
 use super::{ROW_UNITS, normalize};
+use crate::core::content;
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::decode_head;
 use crate::core::json::{Raw, js};
@@ -71,11 +72,8 @@ pub fn text(typed: &Typed) -> Option<Text<'static>> {
 
 /// Returns the first words of a summary, without the agent's preamble and the first heading.
 fn summary(entry: Raw) -> Text<'static> {
-    let mut head = Vec::new();
-    if let Some(raw) = entry.get("summary").and_then(Raw::raw_string) {
-        decode_head(raw, SUMMARY_UNITS, &mut head);
-    }
-    let mut rest = &head[..];
+    let head = entry.get("summary").and_then(|summary| head(summary, SUMMARY_UNITS)).unwrap_or_default();
+    let mut rest = head.as_bytes();
     for preamble in [BRANCH_SUMMARY_PREAMBLE, BRANCH_PREAMBLE] {
         rest = rest.strip_prefix(preamble.as_bytes()).unwrap_or(rest);
     }
@@ -89,27 +87,52 @@ fn summary(entry: Raw) -> Text<'static> {
     normalize(&Text::from_wtf8(rest)).head(ROW_UNITS).into_owned()
 }
 
-/// Returns the description of a tool call.
+/// UTF-16 units of a command that are looked at: a change to the session's folder may come first.
+const COMMAND_UNITS: usize = 3 * ROW_UNITS;
+
+/// Returns what a tool call does.
 pub fn call(name: &Text, arguments: Raw, folders: Folders) -> Call {
-    let given =
-        |keys: &[&str]| keys.iter().filter_map(|key| arguments.get(key)).find(|value| value.is_truthy());
-    if let Some(command) = given(&["command", "cmd"]).and_then(Raw::text) {
+    // One walk: arguments may hold a whole file.
+    const NAMES: [&str; 12] = [
+        "command",
+        "cmd",
+        "path",
+        "file_path",
+        "filePath",
+        "file",
+        "paths",
+        "pattern",
+        "query",
+        "regex",
+        "offset",
+        "limit",
+    ];
+    let found = content::members(arguments, NAMES);
+    let given = |range: Range<usize>| found[range].iter().flatten().find(|value| value.is_truthy()).copied();
+    if let Some(command) = given(0..2).and_then(|command| head(command, COMMAND_UNITS)) {
         return Call { text: normalize(&command_in(command, folders)).head(ROW_UNITS), path: 0..0 };
     }
-    let path = given(&["path", "file_path", "filePath", "file", "paths"]).map(|value| paths(value, folders));
-    if let Some(pattern) = given(&["pattern", "query", "regex"]).and_then(Raw::text) {
+    let path = given(2..7).map(|value| paths(value, folders));
+    if let Some(pattern) = given(7..10).and_then(|pattern| head(pattern, ROW_UNITS)) {
         let slash = if *name == "grep" { "/" } else { "" };
         let mut text = Text::from(slash).into_owned();
-        text.push(&normalize(&pattern.head(ROW_UNITS)));
+        text.push(&normalize(&pattern));
         text.push_str(slash);
         let Some(path) = path.filter(|path| *path != ".") else { return whole(text) };
         text.push_str(" in ");
         return with_path(text, &path, "");
     }
     match path {
-        Some(path) => with_path(Text::default(), &path, &lines(arguments)),
+        Some(path) => with_path(Text::default(), &path, &lines(found[10], found[11])),
         None => whole(members(arguments)),
     }
+}
+
+/// The beginning of a string.
+fn head(value: Raw, units: usize) -> Option<Text<'static>> {
+    let mut head = Vec::new();
+    decode_head(value.raw_string()?, units, &mut head);
+    Some(Text::from_wtf8(head))
 }
 
 fn whole(text: Text<'static>) -> Call {
@@ -154,10 +177,10 @@ fn short(path: &Text, folders: Folders) -> Text<'static> {
     }
 }
 
-/// Returns the range of lines that are read, as `:from-to`.
-fn lines(arguments: Raw) -> String {
-    let number = |key: &str| arguments.get(key).and_then(Raw::number).filter(|number| *number >= 1.0);
-    match (number("offset"), number("limit")) {
+/// The lines of a file that are read, as `:from-to`.
+fn lines(offset: Option<Raw>, limit: Option<Raw>) -> String {
+    let number = |value: Option<Raw>| value.and_then(Raw::number).filter(|number| *number >= 1.0);
+    match (number(offset), number(limit)) {
         (None, None) => String::new(),
         (Some(from), None) => format!(":{}", js::number(from)),
         (from, Some(count)) => {
@@ -217,12 +240,8 @@ fn members(arguments: Raw) -> Text<'static> {
             text.push(&crate::core::json::string::decode(key.bytes));
             text.push_str("=");
         }
-        match value.raw_string() {
-            Some(raw) => {
-                let mut head = Vec::new();
-                decode_head(raw, ROW_UNITS, &mut head);
-                text.push(&normalize(&Text::from_wtf8(head)));
-            }
+        match head(value, ROW_UNITS) {
+            Some(head) => text.push(&normalize(&head)),
             None => text.push(&js::stringify(value).head(ROW_UNITS)),
         }
     }

@@ -77,6 +77,12 @@ pub fn take_back(made: &Committed) {
     let _ = DISK.unlink(&made.path);
 }
 
+/// Removes a file for good, once what it held is elsewhere on disk.
+pub fn remove(path: &Path) -> Result<(), StoreError> {
+    DISK.unlink(path).map_err(|error| StoreError::io("remove", path, error))?;
+    sync_folder(&DISK, folder_of(path)).map_or(Ok(()), Err)
+}
+
 fn refuse_existing(
     files: &dyn Files,
     path: &Path,

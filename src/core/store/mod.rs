@@ -86,7 +86,7 @@ mod walk;
 
 pub use append::{Attempt, Committed};
 pub use batch::Batch;
-pub use create::{create, same_file, take_back};
+pub use create::{create, remove, same_file, take_back};
 pub use error::{Change, LiveSign, Plain, StoreError};
 pub use find::{Finding, FoundFile, Trouble, find, modified};
 pub use glance::{Glance, in_folder};

@@ -1,0 +1,232 @@
+//! `pisess diff`: compares two paths of a session, or two sessions.
+
+use super::amounts::counted;
+use super::entry_rows::{Look, row_options};
+use super::hunk_rows::{line_stat, print_hunks};
+use super::input::OpenSession;
+use crate::core::bodies::FileBodies;
+use crate::core::entry::EntryIx;
+use crate::core::json::write::{Object, texts};
+use crate::core::load::Options;
+use crate::core::ops::diff::context::compare;
+use crate::core::ops::diff::{Difference, Side, paths, sessions};
+use crate::core::ops::tree::rows;
+use crate::core::reference::Position;
+use crate::core::row::Form;
+use crate::guide::{Example, Guide};
+use crate::ui::{Exit, Failure, Glyphs, Rows, Ui, push_visible, visible};
+use owo_colors::Style;
+use std::path::{Path, PathBuf};
+
+/// Usage notes, printed after the options in the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "diff",
+    examples: &[
+        Example::answers_no("Compare two branches of a session", "pisess diff session.jsonl 5c07d14b @"),
+        Example::answers_no(
+            "Compare what the model sees at the leaf and at the last compaction's parent",
+            "pisess diff --context session.jsonl '@^{compaction}^' @",
+        ),
+        Example::answers_no(
+            "Compare two sessions, in a line",
+            "pisess diff --stat session.jsonl sessions/one.jsonl",
+        ),
+        Example::new(
+            "Compare a session with its fork, which has the same path",
+            "pisess fork session.jsonl -o fork.jsonl && pisess diff --context session.jsonl fork.jsonl",
+        ),
+    ],
+    found: Some("the paths differ"),
+    writes: false,
+    refers: true,
+};
+
+/// Compare two paths of a session, or two sessions.
+///
+/// With two arguments, compares the paths to the leaves of two sessions; with three, the paths to two
+/// entries of one session. Prints the last entry before the first difference, then the entries that only
+/// the first path has (-), those that only the second has (+), and those that both have with another
+/// content (~).
+///
+/// Entries of two sessions are the same if they have the same id and content, or else the same
+/// content, as in copies whose entries were given new ids. Their parents do not count.
+///
+/// With --context, prints a unified diff of what the model would see at the two ends. Exits with 1 if
+/// there is a difference.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
+pub struct Args {
+    /// The session: a path, a name (see `pisess --help`), or - for standard input
+    pub session: PathBuf,
+    /// The other session, or the entry at which the first path ends
+    #[arg(value_name = "SESSION|REF")]
+    pub other: PathBuf,
+    /// Entry at which the second path ends
+    #[arg(value_name = "REF")]
+    pub to: Option<String>,
+    /// Compare what the model would see, as a unified diff
+    #[arg(long)]
+    pub context: bool,
+    /// Print only how much differs, on one line
+    #[arg(long)]
+    pub stat: bool,
+    /// Print the ids of the entries that differ, as JSON
+    #[arg(long, conflicts_with_all = ["context", "stat"])]
+    pub json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let options = match (args.context, args.stat || args.json) {
+        (true, _) => Options { messages: true, ..Options::default() },
+        (false, true) => Options::default(),
+        (false, false) => row_options(ui, Form::Readable),
+    };
+    if [&args.session, &args.other].iter().all(|path| *path == Path::new("-")) && args.to.is_none() {
+        return Err(Failure::usage("both sessions are standard input").hint("give one of them by a path"));
+    }
+    let open = OpenSession::open(&args.session, options.clone(), ui)?;
+    let Some(to) = &args.to else {
+        let other = other(args, options, ui)?;
+        let ends = [End::leaf(&open), End::leaf(&other)];
+        return Comparison { args, ends, is_one: false }.run(ui);
+    };
+    let from = args.other.to_string_lossy().into_owned();
+    let places = [open.resolve(&from)?, open.resolve(to)?];
+    let names = [from, to.clone()].map(|name| format!("{} {}", open.input.name, visible(&name)));
+    let [left, right] = names;
+    let ends = [
+        End { open: &open, name: left, place: places[0] },
+        End { open: &open, name: right, place: places[1] },
+    ];
+    Comparison { args, ends, is_one: true }.run(ui)
+}
+
+/// The other session.
+fn other(args: &Args, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
+    let open = OpenSession::open(&args.other, options, ui);
+    open.map_err(|failure| match failure.is_missing() || !args.other.to_string_lossy().contains(['.', '/']) {
+        true => failure.hint("two arguments are sessions; two entries take three: SESSION REF REF"),
+        false => failure,
+    })
+}
+
+/// The end of a path that is compared.
+struct End<'a> {
+    open: &'a OpenSession,
+    name: String,
+    place: Position,
+}
+
+impl<'a> End<'a> {
+    fn leaf(open: &'a OpenSession) -> Self {
+        End { open, name: open.input.name.clone(), place: open.session.leaf }
+    }
+
+    fn side<'s>(&'s self, bodies: &'s FileBodies<'a>) -> Side<'s> {
+        Side { session: &self.open.session, path: self.open.session.path(self.place), bodies }
+    }
+}
+
+struct Comparison<'a> {
+    args: &'a Args,
+    ends: [End<'a>; 2],
+    /// Whether both ends are of one session.
+    is_one: bool,
+}
+
+impl Comparison<'_> {
+    fn run(&self, ui: &mut Ui) -> Result<Exit, Failure> {
+        let bodies = self.ends.each_ref().map(|end| end.open.bodies());
+        let sides = [self.ends[0].side(&bodies[0]), self.ends[1].side(&bodies[1])];
+        let unreadable = |error| self.ends[0].open.input.unreadable(error);
+        if self.args.context {
+            let hunks = compare(&sides[0], &sides[1]).map_err(unreadable)?;
+            match self.args.stat {
+                true => ui.print(&line_stat(&hunks))?,
+                false => print_hunks(&hunks, self.ends.each_ref().map(|end| &*end.name), ui)?,
+            }
+            return Ok(if hunks.is_empty() { Exit::Done } else { Exit::Found });
+        }
+        let difference = match self.is_one {
+            true => paths(&sides[0].path, &sides[1].path),
+            false => sessions(&sides[0], &sides[1]).map_err(unreadable)?,
+        };
+        match (self.args.json, self.args.stat) {
+            (true, _) => ui.print_json(&self.json(&difference))?,
+            (_, true) => ui.print(&stat(&difference))?,
+            _ => self.print_entries(&difference, ui)?,
+        }
+        Ok(if difference.is_empty() { Exit::Done } else { Exit::Found })
+    }
+
+    fn json(&self, difference: &Difference) -> Vec<u8> {
+        let ids = |side: usize, entries: &[EntryIx]| {
+            let session = &self.ends[side].open.session;
+            texts(&entries.iter().map(|&ix| session.id(ix)).collect::<Vec<_>>())
+        };
+        let changed: Vec<_> = difference.changed.iter().map(|&(left, _)| left).collect();
+        let ancestor = difference.ancestor.map(|ix| self.ends[0].open.session.id(ix));
+        Object::new()
+            .text_or_null("commonAncestorId", ancestor.as_ref())
+            .json("onlyLeft", &ids(0, &difference.only_left))
+            .json("onlyRight", &ids(1, &difference.only_right))
+            .json("changed", &ids(0, &changed))
+            .finish()
+    }
+
+    /// Prints a row for each entry that differs, below the last one before.
+    fn print_entries(&self, difference: &Difference, ui: &mut Ui) -> Result<(), Failure> {
+        if difference.is_empty() {
+            return Ok(());
+        }
+        let styles = ui.styles;
+        match difference.ancestor {
+            Some(ancestor) => self.print_rows(0, ("  ", styles.dim), &[ancestor], ui)?,
+            None => ui.print("  root\n")?,
+        }
+        let changed: Vec<_> = difference.changed.iter().map(|&(_, right)| right).collect();
+        self.print_rows(1, ("~ ", styles.label), &changed, ui)?;
+        self.print_rows(0, ("- ", styles.removed), &difference.only_left, ui)?;
+        self.print_rows(1, ("+ ", styles.added), &difference.only_right, ui)
+    }
+
+    fn print_rows(
+        &self,
+        side: usize,
+        (sign, style): (&str, Style),
+        entries: &[EntryIx],
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        let End { open, place, .. } = &self.ends[side];
+        let (drawing, edits) = (rows(&open.session, *place), open.edits(*place)?);
+        let look = Look { drawing: &drawing, edits: &edits, styles: ui.styles, glyphs: Glyphs::UNICODE };
+        let mut rows = Rows::new(ui.width(), Glyphs::UNICODE.ellipsis, None);
+        for &ix in entries {
+            rows.begin();
+            rows.put(sign, style);
+            push_visible(&mut rows.part, &open.session.id(ix).to_string_lossy());
+            rows.part.push_str("  ");
+            rows.put_part(style);
+            look.put(&mut rows, ix, sign == "  ");
+            rows.end();
+            ui.print(&rows.text)?;
+            rows.text.clear();
+        }
+        Ok(())
+    }
+}
+
+fn stat(difference: &Difference) -> String {
+    let entries = |count: usize| counted(count, "entry", "entries");
+    let changed = match difference.changed.len() {
+        0 => String::new(),
+        count => format!(", {} (~)", entries(count)),
+    };
+    format!(
+        "{} in common, {} (-), {} (+){changed}\n",
+        entries(difference.common),
+        entries(difference.only_left.len()),
+        entries(difference.only_right.len()),
+    )
+}

@@ -1,0 +1,153 @@
+//! Payloads back into the session they were taken from.
+
+use super::payload::at_path;
+use super::{invalid, write_changed};
+use crate::core::bodies::FileBodies;
+use crate::core::entry::{EntryIx, LineNo, Span};
+use crate::core::json::edit::Edit;
+use crate::core::json::{Raw, js};
+use crate::core::lines::Lines;
+use crate::core::session::Session;
+use crate::core::store::{ReadAt, resize};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// Payloads and the places they go back to.
+#[derive(Clone, Debug, Default)]
+pub struct Restore {
+    /// For each entry and field the line of the pruned file that holds the payload.
+    places: BTreeMap<(EntryIx, String), Span>,
+    /// Payloads whose place is not in the session: their entries' ids, and their fields.
+    pub lost: Vec<(String, String)>,
+}
+
+/// Why a file holds no payloads.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A line is not what pruning writes.
+    #[error("the line is not a pruned payload")]
+    NotAPayload {
+        /// Its number.
+        line: LineNo,
+    },
+}
+
+/// Finds the places of all payloads. One that is back already needs none: a kill may have come before the
+/// pruned file was removed, or after it was written.
+///
+/// # Errors
+/// Where a file cannot be read, or the pruned file is not one.
+pub fn find_places(
+    session: &Session,
+    source: &dyn ReadAt,
+    pruned: &dyn ReadAt,
+) -> Result<Restore, RestoreError> {
+    let bodies = FileBodies::new(session, source);
+    let mut restore = Restore::default();
+    let (mut lines, mut number) = (Lines::new(pruned), 0);
+    while let Some(line) = lines.next_line()? {
+        number += 1;
+        if line.bytes.trim_ascii().is_empty() {
+            continue;
+        }
+        let not_a_payload = || RestoreError::NotAPayload { line: LineNo(number) };
+        let record = Raw::parse(line.bytes.trim_ascii()).map_err(|_| not_a_payload())?;
+        let record = Record::read(record).ok_or_else(not_a_payload)?;
+        let mut is_back = false;
+        let mut place = None;
+        for entry in record.entries(session) {
+            let stored = bodies.stored(session.entry(entry).span)?;
+            let value = at_path(Raw::parse(stored.trim_ascii()).map_err(invalid)?, &record.field);
+            if value.is_some_and(|value| record.is_note(value)) {
+                place = Some(entry);
+                break;
+            }
+            is_back |= value.is_some_and(|value| value.bytes() == record.payload.bytes());
+        }
+        match place {
+            Some(entry) => drop(restore.places.insert((entry, record.field), line.span)),
+            None if is_back => {}
+            None => restore.lost.push((record.id, record.field)),
+        }
+    }
+    Ok(restore)
+}
+
+impl Restore {
+    /// How many payloads go back.
+    pub fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The entries and fields that they go back to.
+    pub fn places(&self) -> impl Iterator<Item = (EntryIx, &str)> {
+        self.places.keys().map(|(entry, field)| (*entry, &**field))
+    }
+
+    /// Writes the session with its payloads.
+    ///
+    /// # Errors
+    /// Where reading or writing fails.
+    pub fn write_session(
+        &self,
+        session: &Session,
+        source: &dyn ReadAt,
+        pruned: &dyn ReadAt,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let mut entries: Vec<_> = self.places.keys().map(|(entry, _)| *entry).collect();
+        entries.dedup();
+        write_changed(session, source, &mut entries.into_iter(), out, &mut |entry, out| {
+            let line = FileBodies::new(session, source).stored(session.entry(entry).span)?;
+            let root = Raw::parse(line.trim_ascii()).map_err(invalid)?;
+            let mut edit = Edit::new(&line).map_err(invalid)?;
+            let first = (entry, String::new());
+            for ((_, field), span) in self.places.range(first..).take_while(|((of, _), _)| *of == entry) {
+                let mut payload = Vec::new();
+                resize(&mut payload, span.len as usize)?;
+                pruned.read_exact_at(&mut payload, span.start)?;
+                let record = Raw::parse(payload.trim_ascii()).map_err(invalid)?;
+                if let (Some(value), Some(payload)) = (at_path(root, field), record.get("payload")) {
+                    edit.replace(value, payload.bytes());
+                }
+            }
+            out.write_all(&edit.finish())
+        })
+    }
+}
+
+/// A line of the pruned file.
+struct Record<'a> {
+    id: String,
+    line: u32,
+    field: String,
+    note: Raw<'a>,
+    payload: Raw<'a>,
+}
+
+impl<'a> Record<'a> {
+    fn read(record: Raw<'a>) -> Option<Record<'a>> {
+        Some(Record {
+            id: record.get_text("id").unwrap_or_default().to_string_lossy().into_owned(),
+            line: record.get("line")?.index().and_then(|line| u32::try_from(line).ok())?,
+            field: record.get_text("field")?.to_string_lossy().into_owned(),
+            note: record.get("note")?,
+            payload: record.get("payload")?,
+        })
+    }
+
+    /// The entries that may be meant: on the line where it was, and with its id, should lines have moved.
+    fn entries(&self, session: &Session) -> impl Iterator<Item = EntryIx> {
+        let on_line = session.entries.binary_search_by_key(&self.line, |entry| entry.line.0);
+        let with_id = session.find(&crate::core::text::Text::from(&*self.id)).filter(|_| !self.id.is_empty());
+        on_line.ok().map(|at| EntryIx(at as u32)).into_iter().chain(with_id)
+    }
+
+    /// Whether a value is the note, as an agent may spell it that rewrote the file.
+    fn is_note(&self, value: Raw) -> bool {
+        value.bytes().len() <= 8 * self.note.bytes().len() && js::stringify(value) == js::stringify(self.note)
+    }
+}

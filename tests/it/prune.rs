@@ -1,0 +1,306 @@
+//! `pisess prune`: payloads into a file beside the session, and back.
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+
+const HEADER: &str =
+    r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/home/u/p"}"#;
+
+/// A session with a payload of each kind, in lines that no serializer writes.
+fn large() -> String {
+    let data = "iVBORw0KGgo".repeat(200);
+    let text = "a line of output\\n".repeat(100);
+    let lines = [
+        HEADER.to_owned(),
+        format!(r#"{{ "type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"user","content":[{{"type":"text","text":"see"}}, {{"mimeType":"image/png","data":"{data}","n":1e400,"type":"image"}}]}}}}"#),
+        "not JSON".to_owned(),
+        format!(r#"{{"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:02.000Z","message":{{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{{"type":"text","text":"{text}\ud83d"}}],"details":{{"b":[1.0,"{text}"],"a":1,"a":2}},"isError":false}}}}{}"#, "\r"),
+        r#"{"type":"message","id":"aaaa0003","parentId":"aaaa0002","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"assistant","content":[{"type":"text","text":"I see."}],"stopReason":"stop"}}"#.to_owned(),
+        format!(r#"{{"type":"message","id":"aaaa0004","parentId":"aaaa0003","timestamp":"2026-01-01T00:00:04.000Z","message":{{"role":"bashExecution","command":"ls","output":"{text}","exitCode":0,"cancelled":false,"truncated":false}}}}"#),
+        format!(r#"{{"type":"custom_message","customType":"x","content":"c","display":true,"details":"{text}","id":"aaaa0005","parentId":"aaaa0004","timestamp":"2026-01-01T00:00:05.000Z"}}"#),
+    ];
+    lines.join("\n")
+}
+
+fn with_large() -> Sandbox {
+    let s = Sandbox::new();
+    s.put("s.jsonl", large());
+    s
+}
+
+#[test]
+fn payloads_go_beside_the_session_and_notes_in_their_place() {
+    let s = with_large();
+    let done = s.pisess("prune ./s.jsonl --over 1k").done();
+    assert_snapshot!(done, @"
+    ./s.jsonl.pruned
+    2> pisess: note: ./s.jsonl: malformed line on line 3; read past (hint: pisess check ./s.jsonl)
+    2> pisess: ./s.jsonl: 5 payloads pruned, 9.3 kB
+    ");
+    assert_snapshot!(s.text("s.jsonl"), @r#"
+    {"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/home/u/p"}
+    { "type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":[{"type":"text","text":"see"}, {"type":"text","text":"[image removed, 1.6 kB png]"}]}}
+    not JSON
+    {"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"[output of bash removed, 1.8 kB]"}],"details":{"pruned":"[details removed, 1.8 kB]"},"isError":false}}
+    {"type":"message","id":"aaaa0003","parentId":"aaaa0002","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"assistant","content":[{"type":"text","text":"I see."}],"stopReason":"stop"}}
+    {"type":"message","id":"aaaa0004","parentId":"aaaa0003","timestamp":"2026-01-01T00:00:04.000Z","message":{"role":"bashExecution","command":"ls","output":"[output of a command removed, 1.8 kB]","exitCode":0,"cancelled":false,"truncated":false}}
+    {"type":"custom_message","customType":"x","content":"c","display":true,"details":{"pruned":"[details removed, 1.8 kB]"},"id":"aaaa0005","parentId":"aaaa0004","timestamp":"2026-01-01T00:00:05.000Z"}
+    "#);
+    let rows = s.text("s.jsonl.pruned");
+    let rows: Vec<serde_json::Value> = rows
+        .lines()
+        .map(|line| serde_json::from_str(&line.replace("1e400", "1").replace("\\ud83d", "")).unwrap())
+        .collect();
+    assert_eq!(rows.len(), 5);
+    assert_eq!(rows[1]["field"], "message.content[0].text");
+    assert!(rows[1]["payload"].as_str().unwrap().starts_with("a line of output\n"));
+    // A model reads the notes.
+    let text = s.pisess("context -q ./s.jsonl --as text").done().text();
+    assert!(
+        text.contains("[output of bash removed, 1.8 kB]") && text.contains("[image removed, 1.6 kB png]"),
+        "{text}"
+    );
+    // Nothing is left to prune.
+    assert_snapshot!(s.unchanged("prune -q ./s.jsonl --over 100"), @"");
+}
+
+#[test]
+fn a_restored_session_is_what_it_was() {
+    for (over, kinds) in
+        [("1k", ""), ("10", ""), ("1k", "--images"), ("1k", "--results"), ("1k", "--details --images")]
+    {
+        let s = with_large();
+        s.pisess(&format!("prune -q ./s.jsonl --over {over} {kinds}")).done();
+        assert_ne!(s.text("s.jsonl"), large(), "{over} {kinds}");
+        s.pisess("prune -q ./s.jsonl --restore").done();
+        assert_eq!(s.text("s.jsonl"), large(), "{over} {kinds}");
+        assert_eq!(s.names(), ["s.jsonl"]);
+    }
+}
+
+#[test]
+fn what_was_appended_since_stays() {
+    let s = with_large();
+    s.pisess("prune -q ./s.jsonl --over 1k --images").done();
+    s.pisess("append -q ./s.jsonl --user more").done();
+    let added = s.text("s.jsonl").lines().last().unwrap().to_owned();
+    s.pisess("prune -q ./s.jsonl --over 1k").done();
+    s.pisess("label -q ./s.jsonl @ done").done();
+    let label = s.text("s.jsonl").lines().last().unwrap().to_owned();
+    s.pisess("prune -q ./s.jsonl --restore").done();
+    assert_eq!(s.text("s.jsonl"), format!("{}\n{added}\n{label}\n", large()));
+    assert_eq!(s.names(), ["s.jsonl"]);
+}
+
+#[test]
+fn a_dry_run_shows_what_would_shrink() {
+    let s = with_large();
+    assert_snapshot!(s.unchanged("prune -q -n ./s.jsonl --over 1k").text(), @"
+    aaaa0001  image    2.3 kB  message.content[1]
+    aaaa0002  result   1.8 kB  message.content[0].text
+    aaaa0002  details  1.8 kB  message.details
+    aaaa0004  result   1.8 kB  message.output
+    aaaa0005  details  1.8 kB  details
+    5 payloads; session 11 kB to 1.2 kB; context 2.1k to 29 tokens
+    ");
+    assert_snapshot!(s.unchanged("prune -q -n ./s.jsonl --over 1k --details --json").text(), @r#"
+    {"id":"aaaa0002","line":4,"field":"message.details","kind":"details","bytes":1826}
+    {"id":"aaaa0005","line":7,"field":"details","kind":"details","bytes":1802}
+    "#);
+    assert_snapshot!(s.unchanged("prune -q -n ./s.jsonl").text(), @"
+    0 payloads; session 11 kB to 11 kB; context 2.1k to 2.1k tokens
+    ");
+    s.pisess("prune -q ./s.jsonl --over 1k").done();
+    assert_snapshot!(s.unchanged("prune -q -n ./s.jsonl --restore").text(), @"
+    aaaa0001  message.content[1]
+    aaaa0002  message.content[0].text
+    aaaa0002  message.details
+    aaaa0004  message.output
+    aaaa0005  details
+    ");
+    let tokens = |json: &str| s.unchanged(json).stderr;
+    assert_eq!(tokens("prune -q -n --json ./s.jsonl"), "");
+}
+
+#[test]
+fn reports_are_json() {
+    let s = with_large();
+    assert_snapshot!(s.pisess("prune -q --json ./s.jsonl --over 1k").done().text(), @r#"
+    {"path":"./s.jsonl","action":"rewrite","dryRun":false,"pruned":"./s.jsonl.pruned","payloads":5,"bytes":9296}
+    "#);
+    assert_snapshot!(s.pisess("prune -q --json ./s.jsonl --over 1k").done().text(), @r#"
+    {"path":"./s.jsonl","action":"nothing","dryRun":false,"pruned":"./s.jsonl.pruned","payloads":0,"bytes":0}
+    "#);
+    assert_snapshot!(s.pisess("prune -q --json ./s.jsonl --restore").done().text(), @r#"
+    {"path":"./s.jsonl","action":"rewrite","dryRun":false,"pruned":"./s.jsonl.pruned","payloads":5,"bytes":0}
+    "#);
+    assert_snapshot!(s.pisess("prune -q --json ./s.jsonl --restore").done().text(), @r#"
+    {"path":"./s.jsonl","action":"nothing","dryRun":false,"pruned":"./s.jsonl.pruned","payloads":0,"bytes":0}
+    "#);
+}
+
+#[test]
+fn a_pruned_copy_has_payloads_of_its_own() {
+    let s = with_large();
+    s.pisess("prune -q ./s.jsonl --over 1k --images").done();
+    let before = s.files();
+    s.pisess("prune -q ./s.jsonl --over 1k -o ./copy.jsonl").done();
+    assert_eq!(s.names(), ["copy.jsonl", "copy.jsonl.pruned", "s.jsonl", "s.jsonl.pruned"]);
+    s.pisess("prune -q ./copy.jsonl --restore").done();
+    assert_eq!(s.text("copy.jsonl"), large());
+    s.pisess("prune -q ./s.jsonl --restore -o ./whole.jsonl").done();
+    assert_eq!(s.text("whole.jsonl"), large());
+    assert!(before.iter().all(|(name, bytes)| s.bytes(name) == *bytes));
+    let said = s.unchanged("prune -q ./s.jsonl --over 1k -o ./copy.jsonl").fails(2);
+    assert!(said.starts_with("cannot create ./copy.jsonl: it exists already"), "{said}");
+}
+
+#[test]
+fn older_sessions_are_not_migrated() {
+    for name in ["v1.jsonl", "v2.jsonl", "draft-tree.jsonl", "tour.jsonl", "omp.jsonl", "omp-no-slot.jsonl"] {
+        let s = Sandbox::with(&[name]);
+        s.pisess(&format!("prune -q --force ./{name} --over 1")).done();
+        s.pisess(&format!("prune -q --force ./{name} --restore")).done();
+        assert_eq!(s.bytes(name), fixture(name), "{name}");
+        assert_eq!(s.names(), [name]);
+    }
+    for name in crate::sandbox::hazards() {
+        let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
+        s.pisess(&format!("prune -q --force ./{name}.jsonl --over 1")).done();
+        s.pisess(&format!("prune -q --force ./{name}.jsonl --restore")).done();
+        assert_eq!(s.bytes(&format!("{name}.jsonl")), fixture(&format!("hazards/{name}.jsonl")), "{name}");
+    }
+}
+
+#[test]
+fn what_is_in_the_way_is_refused() {
+    let s = with_large();
+    let piped = s.pisess("prune -").stdin(large()).done();
+    assert!(piped.code == 2 && piped.stderr.contains("a stream cannot be pruned"), "{piped}");
+    assert_snapshot!(s.unchanged("prune -q ./s.jsonl -o -").fails(2), @"
+    -o -: what is pruned goes to a file beside the result (hint: give a path with -o)
+    ");
+    s.put("s.jsonl.pruned", "nothing of ours\n");
+    assert_snapshot!(s.unchanged("prune -q ./s.jsonl --restore").fails(2), @"
+    ./s.jsonl.pruned:1: the line is not a pruned payload
+    ");
+    s.unchanged("prune -q ./s.jsonl --over 1k").fails(2);
+    // Notes that are not in the session: nothing is done, unless it is asked for.
+    s.put("s.jsonl.pruned", "");
+    s.pisess("prune -q ./s.jsonl --over 1k").done();
+    let pruned = s.text("s.jsonl").replace("[image removed, 1.6 kB png]", "gone");
+    s.put("s.jsonl", &pruned);
+    assert_snapshot!(s.unchanged("prune -q ./s.jsonl --restore").fails(2), @"
+    ./s.jsonl: a note for ./s.jsonl.pruned is not in the session, such as message.content[1] of aaaa0001 (hint: --force puts the others back and keeps that file)
+    ");
+    s.pisess("prune -q --force ./s.jsonl --restore").done();
+    assert!(s.text("s.jsonl").contains("gone") && !s.text("s.jsonl").contains("output of bash removed"));
+    assert_eq!(s.names(), ["s.jsonl", "s.jsonl.pruned"]);
+}
+
+#[cfg(unix)]
+mod unix {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_link_is_followed_to_the_session_and_to_what_was_pruned() {
+        let s = Sandbox::new();
+        s.put("real/s.jsonl", large());
+        symlink("real/s.jsonl", s.path("link.jsonl")).unwrap();
+        s.pisess("prune -q ./link.jsonl --over 1k").done();
+        assert_eq!(s.names(), ["link.jsonl", "real/s.jsonl", "real/s.jsonl.pruned"]);
+        s.pisess("prune -q ./real/s.jsonl --restore").done();
+        assert_eq!(s.text("real/s.jsonl"), large());
+        // What cannot be rewritten leaves nothing behind.
+        fs::hard_link(s.path("real/s.jsonl"), s.path("hard.jsonl")).unwrap();
+        s.unchanged("prune -q ./hard.jsonl --over 1k").fails(2);
+    }
+
+    #[test]
+    fn payloads_never_go_into_a_fifo() {
+        let s = with_large();
+        assert!(Command::new("mkfifo").arg(s.path("s.jsonl.pruned")).status().unwrap().success());
+        let said = s.unchanged("prune -q ./s.jsonl --over 1k").fails(2);
+        assert!(said.contains("not a regular file"), "{said}");
+    }
+
+    /// A session that takes a while to write.
+    fn larger() -> String {
+        let mut text = format!("{HEADER}\n");
+        let payload = "0123456789".repeat(4000);
+        for at in 0..60 {
+            text += &format!(
+                r#"{{"type":"message","id":"{at:08x}","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"toolResult","toolCallId":"c","toolName":"bash","content":[{{"type":"text","text":"{payload}"}}],"isError":false}}}}"#
+            );
+            text.push('\n');
+        }
+        text
+    }
+
+    fn start(s: &Sandbox, line: &str) -> std::process::Child {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
+        command.args(line.split(' ')).current_dir(s.path("")).env_clear();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Whenever the process is killed, the session is the old one or the new one, and can be restored.
+    #[test]
+    fn a_kill_leaves_one_of_the_two_states() {
+        let whole = larger();
+        let s = Sandbox::new();
+        s.put("s.jsonl", &whole);
+        s.pisess("prune -q ./s.jsonl --over 1k").done();
+        let (pruned, payloads) = (s.text("s.jsonl"), s.text("s.jsonl.pruned"));
+        // How long it takes decides when it is killed.
+        let started = std::time::Instant::now();
+        s.put("s.jsonl", &whole);
+        fs::remove_file(s.path("s.jsonl.pruned")).unwrap();
+        start(&s, "prune s.jsonl --over 1k").wait().unwrap();
+        let span = started.elapsed();
+        let mut seen = std::collections::BTreeMap::new();
+        for at in 0..16_u32 {
+            for restores in [false, true] {
+                let folder = Sandbox::new();
+                folder.put("s.jsonl", if restores { &pruned } else { &whole });
+                if restores {
+                    folder.put("s.jsonl.pruned", &payloads);
+                }
+                let line = if restores { "prune s.jsonl --restore" } else { "prune s.jsonl --over 1k" };
+                let mut child = start(&folder, line);
+                std::thread::sleep(span * at / 14);
+                child.kill().unwrap();
+                child.wait().unwrap();
+                let now = folder.text("s.jsonl");
+                assert!(now == whole || now == pruned, "{at} {line}: {} bytes", now.len());
+                let is_beside = folder.path("s.jsonl.pruned").exists();
+                assert!(now == whole || is_beside, "{at} {line}: the payloads are gone");
+                *seen.entry((restores, now == whole, is_beside)).or_insert(0) += 1;
+                assert_eq!(folder.pisess("prune -q ./s.jsonl --restore").done().code, 0, "{at} {line}");
+                assert_eq!(folder.text("s.jsonl"), whole, "{at} {line}");
+                assert!(!folder.path("s.jsonl.pruned").exists(), "{at} {line}");
+            }
+        }
+        let states: Vec<_> = seen.keys().map(|(restores, whole, _)| (*restores, *whole)).collect();
+        assert!(states.contains(&(false, true)) && states.contains(&(true, false)), "{seen:?}");
+    }
+
+    /// A limit on the size of files stands in for a full disk.
+    #[test]
+    fn a_full_disk_changes_nothing() {
+        let whole = larger();
+        for limit in ["100", "500", "1500"] {
+            let s = Sandbox::new();
+            s.put("s.jsonl", &whole);
+            let line = format!("trap '' XFSZ; ulimit -f {limit} && exec \"$0\" prune s.jsonl --over 1k");
+            let mut command = Command::new("sh");
+            command.args(["-c", &line]).arg(env!("CARGO_BIN_EXE_pisess")).current_dir(s.path(""));
+            let done = command.output().unwrap();
+            assert_eq!(done.status.code(), Some(2), "{done:?}");
+            assert_eq!(s.text("s.jsonl"), whole);
+            assert_eq!(s.names(), ["s.jsonl"], "{limit}");
+        }
+    }
+}
