@@ -6,7 +6,7 @@
 use super::hook::{Context, Hook, Notification, entries};
 use super::input::OpenSession;
 use super::label_name::{label_is_free, label_name};
-use super::summary::{Source, SummaryArgs, Wanted, extract};
+use super::summary::{Source, SummaryArgs};
 use super::transaction::Decision;
 use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::write::{Object, texts};
@@ -220,14 +220,15 @@ impl Move<'_> {
             (Some(source), _) => source,
             (None, Some(shell)) => Source::Made(self.summary.ask(&shell, self.prompt()?, ui)?),
             (None, None) => {
-                let wanted = Wanted {
+                let material = summary::Material {
                     kind: summary::Kind::Branch,
                     messages: &messages,
                     turn_prefix: &[],
-                    previous: None,
+                    previous_summary: None,
+                    instructions: self.summary.instructions.as_deref(),
                 };
-                let text = extract(&wanted, self.summary.instructions.as_deref(), &bodies);
-                Source::Made(text.map_err(unreadable)?)
+                let text = summary::extract(&material, session, &bodies);
+                Source::Made(Text::from(text.map_err(unreadable)?))
             }
         };
         Ok(source.stored(details(&files), |text| session.agent().branch_text(&text, &file_ops)))

@@ -89,7 +89,7 @@ fn the_built_in_summary() {
     - [x] Cause: `departs_in` subtracted minutes of the day.
     - [x] `departs_in` takes the nearer departure; 14 tests pass.
     - "Good. Please add a test for exactly that evening.": answered "`tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes."; changed `/home/u/code/ferry/tests/midnight.rs`
-    - Files changed: `/home/u/code/ferry/tests/midnight.rs`
+    - Files changed, newest first: `/home/u/code/ferry/tests/midnight.rs`
 
     ### In Progress
     - [ ] A test for the first ferry after midnight. (open since an earlier summary)
@@ -147,8 +147,7 @@ fn the_built_in_summary_of_a_whole_story() {
     ### Done
     - "The 00:10 ferry shows up as 'left 23 h ago' when I ask at 23:50. Can you find out why?": answered "`departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as 'left 23 h ago'. The timetable has no dates, only times."
     - "Just add a day when it comes out negative.": answered "Two tests fail: a ferry that left five minutes ago now 'departs in 23 h 55 min'. Adding a day hides the past, and the board needs it."; changed `/home/u/code/ferry/src/clock.rs`
-    - Files changed: `/home/u/code/ferry/src/clock.rs`
-    - Commands whose last run ended in an error, newest first: `cargo test --quiet`
+    - Files changed, newest first: `/home/u/code/ferry/src/clock.rs`
 
     ### In Progress
     - [ ] The request under Goal: the model's reply failed

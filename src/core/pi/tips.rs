@@ -1,5 +1,5 @@
-//! The size of the context at many entries at once: the same as [`super::tokens::context`] for each, reading
-//! every body once and in file order.
+//! The size of the context at many entries at once: what [`super::tokens::context`] says of each, with
+//! every body read once and in file order.
 //!
 //! ```text
 //! path:      a  b  C1  c  d  e  C2  f  g       C2 keeps from c
@@ -7,9 +7,9 @@
 //! sum:       4  13 13  15 17 24 24  29 32      size = C2's own + 32 - the 13 before c
 //! ```
 //!
-//! If a provider has counted since the last change, its count is used. Otherwise the size is a difference of
-//! two sums, unless an edit or a system message is involved: their effect depends on the whole path, so these
-//! tips are computed one by one, as long as the time stays in proportion to the file.
+//! Where a provider has counted since the last change, its figure holds. Else the size is a difference
+//! of two sums, unless an edit or a system message counts: their effect depends on the whole path, so
+//! these tips are computed one by one, for as long as that takes time in proportion to the file.
 
 use super::context::{projection, role, speak};
 use super::{tokens, with_line};
@@ -17,17 +17,17 @@ use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::session::Session;
 use crate::core::tree::{Ancestry, Tree};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
-/// The limit for the entries on the paths of such tips together, as a multiple of those of the session; and a
-/// constant, so that a small session gets all its sizes.
+/// Entries that the paths of single tips may have together: so many times those of the session, and
+/// some more, so that a small one gets all its sizes.
 const SINGLE: (usize, usize) = (32, 100_000);
 
-/// Returns the size at each of `tips`, in tokens, except those that would take too long.
+/// Returns the size at each of `tips`, in tokens, without those that would take too long.
 ///
 /// # Errors
-/// If a line cannot be read.
+/// Where a line cannot be read.
 pub fn sizes(
     session: &Session,
     tree: &Tree,
@@ -55,35 +55,38 @@ pub fn sizes(
     Ok(sizes)
 }
 
-/// The state on the path to an entry.
+/// What is known of the path to an entry.
 #[derive(Clone, Copy, Default)]
 struct State {
     depth: u32,
-    /// The provider's count since the context last changed, and the estimate of what follows.
+    /// What a provider counted since the context last changed, and the estimate of what follows.
     counted: Option<(f64, u64)>,
-    /// The sum of the estimates on the path, without system messages and compactions.
+    /// The estimates of the path, without system messages and compactions.
     sum: u64,
-    /// The part of the sum before what the compaction in effect keeps.
+    /// The part of the sum before what the compaction in force keeps.
     before: u64,
-    /// The estimate of the compaction in effect.
+    /// The estimate of the compaction in force.
     own: u64,
-    /// Whether the sums do not suffice.
+    /// Whether the sums are not enough.
     is_single: bool,
 }
 
-/// The contribution of an entry to the path.
+/// What an entry adds to the path.
 #[derive(Clone, Copy, Default)]
 struct Step {
     usage: Option<f64>,
     estimate: u64,
-    /// Whether it is a system message, or a compaction with one.
+    /// Whether it is a system message, or a compaction that carries one.
     is_system: bool,
-    /// The first entry kept by a compaction.
-    kept: Option<EntryIx>,
+    /// What a compaction keeps from, or what an edit changes.
+    target: Option<EntryIx>,
 }
 
 fn states(session: &Session, tree: &Tree, bodies: &dyn Bodies) -> io::Result<Vec<State>> {
     let steps = session.all().map(|ix| step(session, ix, bodies)).collect::<io::Result<Vec<_>>>()?;
+    let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
+    let edited: HashSet<_> = session.all().filter(is_edit).filter_map(|ix| steps[ix.at()].target).collect();
+    let is_edited = |ix| session.find(&session.id(ix)).is_some_and(|ix| edited.contains(&ix));
     let ancestry = Ancestry::new(session);
     let mut states = vec![State::default(); session.entries.len()];
     for ix in tree.walk(&vec![false; session.entries.len()]) {
@@ -94,12 +97,14 @@ fn states(session: &Session, tree: &Tree, bodies: &dyn Bodies) -> io::Result<Vec
         match entry.kind {
             Kind::Compaction => {
                 let above = |&kept: &EntryIx| kept != ix && ancestry.is_above(kept, ix);
-                let kept = step.kept.filter(above).map(|kept| session.entry(kept).parent);
+                let kept = step.target.filter(above).map(|kept| session.entry(kept).parent);
                 let sum_at = |parent: Option<EntryIx>| parent.map_or(0, |ix| states[ix.at()].sum);
                 (state.counted, state.own) = (None, step.estimate);
                 state.before = kept.map_or(state.sum, sum_at);
             }
             Kind::ContextEdit => state.counted = None,
+            // An edit may stand above what it changes.
+            _ if state.is_single && is_edited(ix) => state.counted = None,
             _ => {
                 state.sum += if step.is_system { 0 } else { step.estimate };
                 state.counted = match step.usage {
@@ -116,9 +121,14 @@ fn states(session: &Session, tree: &Tree, bodies: &dyn Bodies) -> io::Result<Vec
 fn step(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Step> {
     let (mut step, mut messages) = (Step::default(), Vec::new());
     let kind = session.entry(ix).kind;
-    if kind == Kind::Compaction {
-        step.kept = with_line(bodies, ix, |line| {
-            let id = line.get_text("firstKeptEntryId").filter(|id| !id.is_empty());
+    let name = match kind {
+        Kind::Compaction => Some("firstKeptEntryId"),
+        Kind::ContextEdit => Some("targetId"),
+        _ => None,
+    };
+    if let Some(name) = name {
+        step.target = with_line(bodies, ix, |line| {
+            let id = line.get_text(name).filter(|id| !id.is_empty());
             id.and_then(|id| session.find(&id))
         })?;
     }
