@@ -182,7 +182,7 @@ impl Compact<'_> {
 
     fn nothing(&self) -> Failure {
         match ends_in_compaction(&self.open.session) {
-            true => self.open.input.no("the last entry is a compaction already"),
+            true => self.open.input.no("the last entry is already a compaction"),
             false => self
                 .open
                 .input

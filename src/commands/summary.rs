@@ -73,7 +73,7 @@ impl SummaryArgs {
         };
         if text.trim().is_empty() {
             return Err(
-                Failure::cannot("the summary is empty").hint("leave the option out for the built-in summary")
+                Failure::cannot("the summary is empty").hint("omit the option to use the built-in summary")
             );
         }
         Ok(Some(text))
@@ -106,7 +106,7 @@ impl SummaryArgs {
     pub fn shell<'a>(&'a self, input: &'a Input) -> Option<Shell<'a>> {
         let command = self.summarizer.as_deref()?;
         let timeout = self.hook.timeout();
-        let hint = "--prompt prints what it is told, to try it by hand";
+        let hint = "--prompt prints its input, to run it by hand";
         Some(Shell {
             session: &input.name,
             option: "--summarizer",

@@ -259,7 +259,7 @@ fn damage_is_noted_and_the_rest_is_counted() {
     assert_eq!((done.code, &value["sessions"]), (0, &json!(1)));
     assert_snapshot!(done.stderr, @r#"
     pisess: note: ./a.jsonl: 1 line is not JSON, from line 4 (hint: pisess check ./a.jsonl)
-    pisess: note: ./b.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    pisess: note: ./b.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     "#);
     assert_eq!(s.pisess("stats ./b.jsonl ./a.jsonl").done().code, 2);
     // No sums of what could not be read.

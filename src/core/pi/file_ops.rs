@@ -1,4 +1,4 @@
-//! The files that tool calls name (pi's `extractFileOpsFromMessage`).
+//! The files named by tool calls (pi's `extractFileOpsFromMessage`).
 
 use super::context;
 use crate::core::bodies::{Bodies, Message};
@@ -12,11 +12,11 @@ use crate::core::text::Text;
 use memchr::memmem;
 use std::io;
 
-/// Adds the files that a message's calls name: those of an assistant, and those that a tool result
+/// Adds the files named by a message's calls: those of an assistant message, and those that a tool result
 /// records as nested.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn add_message(
     session: &Session,
     message: &Message,

@@ -1,8 +1,9 @@
-//! Rows for people, where those of the agents say little: tool calls with paths from the session's
-//! folder on, summaries without their preamble, skill prompts as the user gave them.
+//! Rows for people, where those of the agents are not informative: tool calls with paths relative to the
+//! session's directory, summaries without their preamble, skill prompts as the user typed them.
 //!
-//! Calls go by the shape of their arguments (a command, a path, a pattern), not by the tool's name, so
-//! that the tools of both agents and of extensions read alike. All other rows are the agents' own.
+//! Calls are described by the shape of their arguments (a command, a path, a pattern), not by the tool's
+//! name, so that the tools of both agents and of extensions read alike. All other rows are those of the
+//! agents.
 
 use super::{ROW_UNITS, normalize};
 use crate::core::content;
@@ -15,28 +16,28 @@ use crate::core::record::Typed;
 use crate::core::text::Text;
 use std::ops::Range;
 
-/// UTF-16 units of a summary that are looked at: its preamble comes first.
+/// The number of UTF-16 units of a summary to read: its preamble comes first.
 const SUMMARY_UNITS: usize = 600;
 
-/// What a call does, in a few words.
+/// A short description of a call.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Call {
-    /// The words.
+    /// The text.
     pub text: Text<'static>,
-    /// Where a path is among them, in bytes: it can be cut in its middle.
+    /// The range of a path in it, in bytes: it can be truncated in the middle.
     pub path: Range<usize>,
 }
 
-/// The folders that paths are shortened by.
+/// The directories that paths are relative to.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Folders<'a> {
-    /// The session's.
+    /// The working directory of the session.
     pub cwd: Option<&'a Text<'static>>,
-    /// The user's.
+    /// The user's home directory.
     pub home: Option<&'a Text<'static>>,
 }
 
-/// Returns the row of an entry whose row in the agents' trees says less; `None` for all others.
+/// Returns the row of an entry whose row in the agents' trees is less informative; `None` for all others.
 pub fn text(typed: &Typed) -> Option<Text<'static>> {
     let Typed { kind, role, record, .. } = *typed;
     let entry = Raw::checked(record.bytes);
@@ -69,7 +70,7 @@ pub fn text(typed: &Typed) -> Option<Text<'static>> {
     }
 }
 
-/// The first words of a summary: without the agent's preamble and the heading above them.
+/// Returns the first words of a summary, without the agent's preamble and the first heading.
 fn summary(entry: Raw) -> Text<'static> {
     let head = entry.get("summary").and_then(|summary| head(summary, SUMMARY_UNITS)).unwrap_or_default();
     let mut rest = head.as_bytes();
@@ -144,12 +145,12 @@ fn with_path(mut text: Text<'static>, path: &Text, behind: &str) -> Call {
     let end = text.as_bytes().len();
     text.push_str(behind);
     let text = text.head(ROW_UNITS);
-    // One that is cut has lost its end already.
+    // A truncated one has lost its end already.
     let path = if text.as_bytes().len() < end { 0..0 } else { start..end };
     Call { text, path }
 }
 
-/// A path, or several, as they are seen from the session's folder.
+/// Returns one or several paths relative to the session's directory.
 fn paths(value: Raw, folders: Folders) -> Text<'static> {
     let mut all = Text::default();
     let texts = value.text().into_iter().chain(value.items().filter_map(Raw::text));
@@ -189,8 +190,8 @@ fn lines(offset: Option<Raw>, limit: Option<Raw>) -> String {
     }
 }
 
-/// A command without the change to the session's folder that it begins with; into a folder below it,
-/// the way from there.
+/// Returns a command without a leading change to the session's directory; for a subdirectory, the relative
+/// path stays.
 fn command_in<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
     let trimmed = command.trim();
     let changed =
@@ -210,7 +211,7 @@ fn command_in<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
     text
 }
 
-/// The folder that `cd` goes to, and the command behind `&&`.
+/// Returns the directory of a leading `cd`, and the command after `&&`.
 fn split_folder(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (folder, rest) = match text.first()? {
         quote @ (b'"' | b'\'') => {
@@ -226,7 +227,7 @@ fn split_folder(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((folder, rest.trim_ascii_start()))
 }
 
-/// Arguments of no known shape: the value of a single one, else `key=value` for each.
+/// Returns arguments of no known shape: the value of a single one, else `key=value` for each.
 fn members(arguments: Raw) -> Text<'static> {
     let mut text = Text::default().into_owned();
     let count = arguments.members().take(2).count();
