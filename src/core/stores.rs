@@ -265,9 +265,9 @@ fn variable(surroundings: Surroundings, name: &str) -> Option<String> {
     (surroundings.env)(name).filter(|value| !value.is_empty())
 }
 
-/// A path as pi takes it from people: `~` is the home folder, `file://` is left off, what is relative
+/// Returns a path as pi takes it from people: `~` is the home folder, `file://` is left off, what is relative
 /// starts from the current folder.
-fn absolute(path: &str, here: Here) -> PathBuf {
+pub fn absolute(path: &str, here: Here) -> PathBuf {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let below_home = match path.strip_prefix('~') {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => here.home.map(|home| {
