@@ -62,7 +62,7 @@ pub struct WriteArgs {
 pub fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=1e9).contains(&seconds) => Ok(seconds),
-        _ => Err("a number of seconds, zero or more".to_owned()),
+        _ => Err("expected a number of seconds, zero or more".to_owned()),
     }
 }
 
@@ -74,7 +74,7 @@ pub fn count(text: &str) -> Result<f64, String> {
     };
     match number.parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 && !number.is_sign_negative() => Ok(number * unit),
-        _ => Err("a number of tokens, such as 100000, 100k or 1.5M".to_owned()),
+        _ => Err("expected a number of tokens, such as 100000, 100k or 1.5M".to_owned()),
     }
 }
 

@@ -1,37 +1,37 @@
-//! Everything outside: streams, terminals, clock, randomness, environment.
+//! The outside world: streams, terminals, clock, randomness, environment.
 //!
-//! The binary builds a [`World`] from the process, tests build one from buffers. Nothing else in
-//! the library reaches for these.
+//! The binary builds a [`World`] from the process, tests build one from buffers. Nothing else in the library
+//! accesses these.
 
 use crate::core::store::SessionFile;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// What a run of pisess can see and touch, files aside.
+/// Everything that a run of pisess can access, except files.
 pub struct World<'a> {
-    /// Read for `-`.
+    /// Standard input, for `-`.
     pub stdin: &'a mut dyn Read,
-    /// Data.
+    /// Standard output, for data.
     pub stdout: &'a mut dyn Write,
-    /// Talk.
+    /// Standard error, for diagnostics.
     pub stderr: &'a mut dyn Write,
     /// Which of the streams are terminals.
     pub terminals: Terminals,
-    /// An environment variable, where it is set and is text.
+    /// Returns an environment variable, if it is set and is text.
     pub env: &'a dyn Fn(&str) -> Option<String>,
     /// Milliseconds since 1970.
     pub now_ms: &'a dyn Fn() -> i64,
     /// Random bytes, for ids.
     pub random: &'a dyn Fn() -> [u8; 16],
-    /// Runs a program with these arguments on the same streams, in the place of pisess where that can
-    /// be; its exit code.
+    /// Runs a program with these arguments on the same streams, replacing pisess if possible; returns its
+    /// exit code.
     pub run_program: &'a dyn Fn(&Path, &[OsString]) -> io::Result<u8>,
     /// Whether standard output is this file.
     pub stdout_is: &'a (dyn Fn(&SessionFile) -> bool + Sync),
-    /// The folder that relative paths start from.
+    /// The directory that relative paths start from.
     pub folder: PathBuf,
-    /// Processors to use.
+    /// The number of processors to use.
     pub processors: usize,
 }
 
@@ -44,12 +44,12 @@ pub struct Terminals {
     pub stdout: bool,
     /// Standard error.
     pub stderr: bool,
-    /// Columns of the terminal, where there is one.
+    /// The width of the terminal, if there is one.
     pub width: Option<usize>,
 }
 
 impl World<'_> {
-    /// The person's home folder.
+    /// Returns the user's home directory.
     pub fn home(&self) -> Option<String> {
         (self.env)("HOME").or_else(|| (self.env)("USERPROFILE")).filter(|home| !home.is_empty())
     }

@@ -1,6 +1,6 @@
-//! What can be asserted of the speed without a clock: bytes allocated, read and written, and stack.
+//! What can be asserted about speed without a clock: bytes allocated, read and written, and stack.
 //!
-//! A binary of its own, for its allocator counts.
+//! A separate binary, because it replaces the allocator.
 
 #[path = "../benches/compare/generate.rs"]
 #[allow(dead_code, reason = "the benchmarks use more of it")]
@@ -29,24 +29,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 struct Counting;
 
 thread_local! {
-    /// Bytes held by this thread, and the most it has held.
+    /// The number of bytes this thread holds, and the maximum so far.
     static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
 }
 
 fn count(bytes: isize) {
-    // A thread that ends has nothing left to count with.
+    // A thread that is ending cannot count any more.
     let _ = HELD.try_with(|held| {
         let now = held.get().0 + bytes;
         held.set((now, held.get().1.max(now)));
     });
 }
 
-// SAFETY: every call goes to the system's allocator as it came; counting allocates nothing.
+// SAFETY: every call is passed to the system's allocator unchanged; counting allocates nothing.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
-        // SAFETY: the caller keeps the promises of this trait, which are the same.
+        // SAFETY: the caller fulfils the contract of this trait, which is the same.
         unsafe { System.alloc(layout) }
     }
 
@@ -60,7 +60,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// The most bytes that are held at once while `run` runs, beyond those before.
+/// Returns the maximum number of bytes held while `run` runs, beyond those before.
 fn peak<T>(run: impl FnOnce() -> T) -> usize {
     let before = HELD.get().0;
     HELD.set((before, before));
@@ -97,8 +97,8 @@ fn an_entry_takes_less_than_200_bytes() {
     assert!(more - some < 200 * 40_000, "{some} bytes held, then {more}");
 }
 
-/// The longest line is in memory while it is loaded, looked at, and copied into a fork: in a buffer that
-/// doubles until it fits, and at that moment stands there with the half of it.
+/// The longest line is in memory while it is loaded, checked, and copied into a fork: in a buffer that
+/// doubles until it fits, and is then half as large again for a moment.
 #[test]
 fn a_long_line_takes_a_small_multiple_of_its_size() {
     const LENGTH: usize = 16 << 20;
@@ -163,7 +163,7 @@ fn one_entry_more_is_one_line_written() {
     assert!(after.starts_with(&before));
     assert_eq!(memchr::memchr_iter(b'\n', &after[before.len()..]).count(), 1);
     assert!(after.len() < before.len() + 300);
-    // Not written anew: it is the same file.
+    // Not rewritten: it is the same file.
     assert_eq!(identity(&path), same);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
@@ -181,7 +181,7 @@ fn output_grows_with_rows_not_with_depth() {
     assert!(twice < 2 * some + some / 10, "{some} bytes, then {twice}");
 }
 
-/// A file that counts the bytes that are read of it.
+/// A source that counts the bytes read from it.
 struct Counted {
     bytes: Vec<u8>,
     read: AtomicU64,
@@ -199,7 +199,7 @@ impl ReadAt for Counted {
     }
 }
 
-/// The rank of an entry by its place in the file and the count of entries.
+/// Returns the rank of an entry from its index in the file and the number of entries.
 type Order = fn(usize, usize) -> usize;
 
 /// Reads bodies as a command does.
@@ -241,7 +241,7 @@ const READS: &[(&str, Reads)] = &[
     }),
 ];
 
-/// The lines in another order; the header stays in front and the leaf at the end.
+/// Returns the lines in another order; the header stays first and the leaf last.
 fn reordered(bytes: &[u8], sign: Option<&str>, order: Order) -> Vec<u8> {
     let lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
     let (header, entries, leaf) = (lines[0], &lines[1..lines.len() - 1], lines[lines.len() - 1]);
@@ -252,8 +252,8 @@ fn reordered(bytes: &[u8], sign: Option<&str>, order: Order) -> Vec<u8> {
     lines.flat_map(|line| [line, b"\n"]).collect::<Vec<_>>().concat()
 }
 
-/// In whatever order the entries of a path are in the file, what is read of it stays in proportion to
-/// what is needed.
+/// In whatever order the entries of a path are in the file, the amount read stays in proportion to what is
+/// needed.
 #[test]
 fn what_is_read_does_not_depend_on_the_order_of_the_lines() {
     let orders: [(&str, Order); 4] = [

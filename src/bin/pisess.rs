@@ -1,4 +1,4 @@
-//! Hands the real world to the library.
+//! Passes the real world to the library.
 
 use pisess::world::{Terminals, World};
 use std::ffi::OsString;
@@ -7,14 +7,13 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Columns of the terminal; what most have where it does not say.
+/// The width of a terminal that does not report one.
 fn width() -> usize {
     let named = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     named.filter(|&width| width > 0).unwrap_or(80)
 }
 
-/// Standard output without the standard library's buffer, which looks for the last newline in all
-/// that goes out.
+/// Standard output without the standard library's buffer, which searches all output for the last newline.
 fn unbuffered_stdout() -> Box<dyn Write> {
     if closed::stdout_was_closed() {
         return Box::new(closed::Closed);
@@ -26,7 +25,7 @@ fn unbuffered_stdout() -> Box<dyn Write> {
     Box::new(stdout().lock())
 }
 
-/// The program takes the place of this process: its streams, its exit code, its signals.
+/// Runs the program with the streams of this process, and exits with its exit code or signal.
 #[cfg(unix)]
 fn run_program(program: &Path, arguments: &[OsString]) -> std::io::Result<u8> {
     Err(std::os::unix::process::CommandExt::exec(Command::new(program).args(arguments)))
@@ -38,8 +37,8 @@ fn run_program(program: &Path, arguments: &[OsString]) -> std::io::Result<u8> {
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
-/// Standard output that was closed (`>&-`). Before `main`, the standard library opens /dev/null in its
-/// place, so that what is printed would be lost without an error. So it is looked at earlier.
+/// Whether standard output was closed (`>&-`). Before `main`, the standard library opens /dev/null in its
+/// place, and output would be lost without an error, so this is determined earlier.
 mod closed {
     use std::io::{self, Write};
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,7 +60,7 @@ mod closed {
         STDOUT.load(Ordering::Relaxed)
     }
 
-    /// Fails with what a write to it would fail with.
+    /// Returns the error that a write to it would return.
     pub struct Closed;
 
     impl Write for Closed {
@@ -86,8 +85,8 @@ fn main() -> ExitCode {
     let world = World {
         stdin: &mut stdin().lock(),
         stdout: &mut out,
-        // A line goes out in one write, so that processes do not mix theirs. Not locked: the progress bar
-        // draws there from other threads.
+        // A line is one write, so that processes do not mix their lines. Not locked: the progress bar draws
+        // from other threads.
         stderr: &mut LineWriter::new(stderr()),
         terminals,
         env: &|name| std::env::var(name).ok(),
@@ -99,7 +98,7 @@ fn main() -> ExitCode {
         processors: std::thread::available_parallelism().map_or(1, usize::from),
     };
     let code = pisess::run(std::env::args_os(), world);
-    // What could not be flushed was told, or nobody reads any more.
+    // An error in flushing was reported, or the reader is gone.
     let _ = out.flush();
     ExitCode::from(code)
 }

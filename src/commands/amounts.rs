@@ -7,19 +7,19 @@ pub fn tokens(count: f64) -> String {
         false => format!("{value:.0}{unit}"),
     };
     match count {
-        // What would be rounded up to the next unit is given in that.
+        // A number that would be rounded up to the next unit is given in that unit.
         count if count < 999.5 => format!("{count:.0}"),
         count if count < 999_500.0 => scaled(count / 1e3, "k"),
         count => scaled(count / 1e6, "M"),
     }
 }
 
-/// A price in dollars; a small one with more digits.
+/// Returns a price in dollars; a small one with more digits.
 pub fn dollars(cost: f64) -> String {
     if cost > 0.0 && cost < 0.1 { format!("${cost:.4}") } else { format!("${cost:.2}") }
 }
 
-/// A number and the word for what it counts.
+/// Returns a number and the noun for what it counts.
 pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -148,10 +148,10 @@ pub fn run(mut args: Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Ok(Decision::from(appended.change))
     })?;
     if matches!(&given, Given::Lines(_, text) if text.trim_ascii().is_empty()) {
-        ui.warn("there were no entries to append");
+        ui.warn("there are no entries to append");
     }
     for kind in unknown {
-        ui.warn(&format!("neither agent knows entries of the type {kind}"));
+        ui.warn(&format!("unknown entry type {kind}: neither agent writes it"));
     }
     Ok(exit)
 }
@@ -159,8 +159,8 @@ pub fn run(mut args: Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Returns the entries to append, read before anything is locked.
 fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure> {
     if args.words.any() && args.input.is_some() {
-        return Err(Failure::cannot("--input: the entries are given by options already")
-            .hint("append in two steps, or give all entries as JSON"));
+        return Err(Failure::cannot("--input: entries are already given by options")
+            .hint("run append twice, or give all entries as JSON"));
     }
     if args.words.any() {
         args.words.read(session, ui)?;
@@ -169,13 +169,13 @@ fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure
     let path = args.input.as_deref().unwrap_or(Path::new("-"));
     if path == Path::new("-") && (session.is_stream() || ui.stdin_is_terminal()) {
         let what = match session.is_stream() {
-            true => "standard input is the session already",
+            true => "standard input is already the session",
             false => "standard input is a terminal",
         };
         return Err(Failure::cannot(format_args!("no entries to append: {what}"))
             .hint("give them by options such as --user, or in a file with --input"));
     }
-    let (name, bytes) = given::read(path, "JSON lines", session, ui)?;
+    let (name, bytes) = given::read(path, "a file of JSON lines", session, ui)?;
     Ok(Given::Lines(name, bytes))
 }
 
@@ -233,8 +233,8 @@ impl Words {
         for text in [&mut self.text, &mut self.user, &mut self.assistant].into_iter().flatten() {
             if text == "-" {
                 if std::mem::replace(&mut read, true) {
-                    return Err(Failure::cannot("two texts are to be read from standard input")
-                        .hint("give one of them as it is"));
+                    return Err(Failure::cannot("two options read from standard input")
+                        .hint("give one of the texts on the command line"));
                 }
                 *text = read_text(Path::new("-"), session, ui)?;
             }
@@ -242,7 +242,7 @@ impl Words {
         let wrong = |what: &str, hint: &str| Err(Failure::cannot(what).hint(hint));
         let is_empty = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
         if [&self.text, &self.user, &self.assistant].into_iter().any(is_empty) {
-            return wrong("the text of the message is empty", "say something, or leave the option out");
+            return wrong("the text of the message is empty", "give a text, or omit the option");
         }
         if [&self.custom, &self.custom_message].into_iter().any(is_empty) {
             return wrong("the custom type is empty", "name what the entry is for, as programs look for it");
@@ -317,7 +317,7 @@ fn reply(open: &OpenSession, place: Position, asked: Option<(Text, Text)>) -> Re
             }
         };
     }
-    Err(cannot("no reply stands before it".to_owned()))
+    Err(cannot("there is no reply before it".to_owned()))
 }
 
 /// Returns the provider and id of the model that an entry changes to, in the format of either agent.

@@ -55,7 +55,7 @@ pub struct Args {
     pub json: bool,
 }
 
-/// The branches with what is told of them.
+/// The branches and what is printed about them.
 struct Listing<'a> {
     session: &'a Session,
     drawing: Drawing<'a>,
@@ -107,8 +107,8 @@ impl Listing<'_> {
         self.sizes.get(&branch.tip).copied()
     }
 
-    /// The entry that says what the branch is for: the last question, without one its tip, unless that is
-    /// a mark.
+    /// Returns the entry that represents the branch: the last user message; if there is none, its tip, unless that
+    /// is a mark.
     fn question(&self, branch: &Branch) -> Position {
         match branch.request {
             None if self.marks.contains(&branch.tip) => None,
@@ -162,12 +162,12 @@ impl Listing<'_> {
         table.print(ui)
     }
 
-    /// What a question says: of a skill what the user typed to call it.
+    /// Returns the text of a request; for a skill, what the user typed to invoke it.
     fn asked(&self, ix: EntryIx) -> Text<'_> {
         self.typed.get(&ix).map_or_else(|| self.drawing.row(ix).body, Text::borrowed)
     }
 
-    /// The label of the branch and its question.
+    /// Returns the label of the branch and its last user message.
     fn said(&self, branch: &Branch, styles: &Styles) -> Cell {
         let label = branch.label.as_ref().map(|label| visible(&format!("[{label}] ")));
         let mut said: Cell = label.map(|label| (label, styles.label)).into_iter().collect();

@@ -68,12 +68,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.repair {
         return match &args.sessions[..] {
             [session] => repair(session, args, ui),
-            _ => Err(Failure::cannot("--repair takes one session")),
+            _ => Err(Failure::cannot("--repair takes only one session")),
         };
     }
     if args.write.output.is_some() {
         return Err(
-            Failure::cannot("-o is for --repair").hint("a check changes nothing; redirect its output")
+            Failure::cannot("-o requires --repair").hint("to save the findings, redirect standard output")
         );
     }
     let (subjects, workers, is_stdout) = (listed(args, ui), ui.processors(), ui.stdout_is());
@@ -180,7 +180,7 @@ impl<'a> Report<'a> {
         }
         let groups = match (self.args.write.json, self.args.repair) {
             (true, _) => Vec::new(),
-            // What is done about each entry is a line of its own.
+            // Each repaired entry is reported on a separate line.
             (false, true) => findings.iter().map(Group::of).collect(),
             (false, false) => grouped(findings),
         };
@@ -243,7 +243,7 @@ impl<'a> Report<'a> {
         let [notes, warnings, errors] = self.counts;
         let counted = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
         let found = match notes + warnings + errors {
-            0 => "nothing wrong".to_owned(),
+            0 => "no problems".to_owned(),
             _ => format!(
                 "{}, {}, {}",
                 counted(errors, "error"),
@@ -288,11 +288,11 @@ fn row(path: &Path, finding: &Finding, repaired: Option<bool>) -> Vec<u8> {
 /// Repairs one session.
 fn repair(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.output.is_none() && args.backup.is_none() && !args.write.dry_run && path != Path::new("-") {
-        return Err(Failure::cannot("--repair: where should the repaired session go?")
+        return Err(Failure::cannot("--repair requires -o or --backup")
             .hint("give a new file with -o FILE, or --backup to repair in place"));
     }
     if path.is_dir() {
-        let what = format_args!("{}: --repair takes one session, not a folder", path.display());
+        let what = format_args!("{}: --repair takes only one session, not a directory", path.display());
         return Err(Failure::cannot(what));
     }
     let input = Input::open(path, ui)?;
@@ -358,10 +358,10 @@ impl Repair<'_> {
     fn to_stdout(&self, checkup: &Checkup, ui: &mut Ui) -> Result<Exit, Failure> {
         if self.args.write.json {
             return Err(Failure::cannot("--json: standard output carries the session")
-                .hint("give a path with -o, or leave --json out"));
+                .hint("give a path with -o, or omit --json"));
         }
         if !checkup.rejected().is_empty() {
-            return Err(Failure::cannot("--repair: what is taken out has no place beside standard output")
+            return Err(Failure::cannot("--repair: removed bytes cannot be kept beside standard output")
                 .hint("give a path with -o"));
         }
         checkup.write_repaired(ui.stdout()).map_err(|error| output_or_input(self.input, error))?;
@@ -424,7 +424,7 @@ impl Repair<'_> {
         let exit = printed.map_err(|failure| failure.after_writing(&file))?;
         if let Some(rejected) = rejected {
             ui.warn_of(&rejected);
-            ui.status(&format!("what was taken out is in {}", rejected.path.to_string_lossy()));
+            ui.status(&format!("removed bytes are in {}", rejected.path.to_string_lossy()));
         }
         Ok(exit)
     }

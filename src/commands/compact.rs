@@ -2,7 +2,7 @@
 
 use super::hook::{Context, Hook, Notification, entries};
 use super::input::OpenSession;
-use super::summary::{Source, SummaryArgs, Wanted, extract};
+use super::summary::{Source, SummaryArgs};
 use super::transaction::Decision;
 use crate::core::agent;
 use crate::core::bodies::{Bodies, FileBodies, Message};
@@ -13,7 +13,7 @@ use crate::core::ops::summary::{Compaction, Summary, compaction, details};
 use crate::core::plan::Change;
 use crate::core::prepare::{FirstKept, Preparation};
 use crate::core::session::Session;
-use crate::core::summary::Kind as SummaryKind;
+use crate::core::summary;
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::options::{self, WriteArgs};
@@ -82,7 +82,8 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, Options::default(), ui)?;
+    let options = Options { messages: true, ..Options::default() };
+    let open = OpenSession::open(&args.session, options, ui)?;
     let mut step = Compact { args: args.clone(), open: &open, bodies: open.bodies() };
     if args.summary.prepare {
         return step.print_preparation(ui);
@@ -181,7 +182,7 @@ impl Compact<'_> {
 
     fn nothing(&self) -> Failure {
         match ends_in_compaction(&self.open.session) {
-            true => self.open.input.no("the last entry is a compaction already"),
+            true => self.open.input.no("the last entry is already a compaction"),
             false => self
                 .open
                 .input
@@ -269,21 +270,23 @@ impl Compact<'_> {
 
     /// Returns the output of the summarizer, or the built-in summary.
     fn made(&self, preparation: &Preparation, ui: &Ui) -> Result<Text<'static>, Failure> {
-        let (session, summary) = (&self.open.session, &self.args.summary);
+        let (session, options) = (&self.open.session, &self.args.summary);
         let unreadable = |error: io::Error| self.open.input.unreadable(error);
-        if let Some(shell) = summary.shell(&self.open.input) {
+        if let Some(shell) = options.shell(&self.open.input) {
             let answers =
-                self.prompts(preparation)?.into_iter().map(|prompt| summary.ask(&shell, prompt, ui));
+                self.prompts(preparation)?.into_iter().map(|prompt| options.ask(&shell, prompt, ui));
             return Ok(agent::merged_summary(preparation, answers.collect::<Result<Vec<_>, _>>()?));
         }
         let previous = session.agent().previous_summary(preparation, &self.bodies).map_err(unreadable)?;
-        let wanted = Wanted {
-            kind: SummaryKind::Compaction,
+        let previous = previous.as_ref().filter(|previous| !previous.is_empty()).map(Text::to_string_lossy);
+        let material = summary::Material {
+            kind: summary::Kind::Compaction,
             messages: &preparation.messages_to_summarize,
             turn_prefix: &preparation.turn_prefix_messages,
-            previous: previous.as_ref().filter(|previous| !previous.is_empty()),
+            previous_summary: previous.as_deref(),
+            instructions: options.instructions.as_deref(),
         };
-        extract(&wanted, summary.instructions.as_deref(), &self.bodies).map_err(unreadable)
+        summary::extract(&material, session, &self.bodies).map(Text::from).map_err(unreadable)
     }
 
     fn print_preparation(&self, ui: &mut Ui) -> Result<Exit, Failure> {

@@ -71,7 +71,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         text => text.map(str::to_owned),
     };
     if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
-        return Err(Failure::cannot("--replace: the text is empty").hint("leave the entry out with --omit"));
+        return Err(Failure::cannot("--replace: the text is empty").hint("omit the entry with --omit"));
     }
     if text.is_some() && args.targets.len() > 1 {
         return Err(Failure::cannot("--replace: one text for several entries")
@@ -85,8 +85,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     open.change(&args.write, ui, |now, fresh| {
         if !now.session.agent().heeds_edits() {
-            let failure = now.input.cannot("oh-my-pi knows no edits of what its model sees");
-            return Err(failure.hint("append what it should be on a branch instead: pisess append --at REF^"));
+            let failure = now.input.cannot("oh-my-pi does not support edits");
+            return Err(
+                failure.hint("append the changed message on a branch instead: `pisess append --at REF^`")
+            );
         }
         let targets = now.entries(&args.targets)?;
         let change = edit(&now.session, &now.bodies(), &targets, wanted, fresh)
@@ -101,15 +103,15 @@ fn explained(refused: EditError, wanted: Wanted, open: &OpenSession) -> Failure 
     let cannot = |what: String| open.input.cannot(what);
     match refused {
         EditError::OffPath(ix) => cannot(format!("{} is not on the path to the leaf", id(ix)))
-            .hint("an edit holds on one branch; list this one with `pisess path`"),
+            .hint("an edit applies to one branch; list its entries with `pisess path`"),
         EditError::Compacted(ix) => {
-            cannot(format!("{} is not in the context: a compaction stands for it", id(ix)))
-                .hint("the model does not see it; `pisess context` prints what it sees")
+            cannot(format!("{} is not in the context: a compaction replaced it", id(ix)))
+                .hint("`pisess context` prints what the model sees")
         }
         EditError::NoContent(ix) => {
             let kind = session.role_name(ix).unwrap_or_else(|| session.kind_name(ix));
             cannot(format!("{} cannot be edited: it is a {kind}", id(ix)))
-                .hint("pi edits user, assistant and toolResult messages and custom messages")
+                .hint("pi supports edits of user, assistant, toolResult and custom messages")
         }
         EditError::Half(named, others) => {
             // Replacing a result whose call is omitted would make the model see the result again.
@@ -119,14 +121,14 @@ fn explained(refused: EditError, wanted: Wanted, open: &OpenSession) -> Failure 
                 wanted => wanted,
             };
             let what = match wanted {
-                Wanted::Undo => "come back without the other half of a tool call",
-                Wanted::Omit => "go without the other half of a tool call",
-                Wanted::Replace(_) => "lose the tool calls that others answer",
+                Wanted::Undo => "be restored without the other half of a tool call",
+                Wanted::Omit => "be omitted without the other half of a tool call",
+                Wanted::Replace(_) => "be replaced without losing tool calls that have results",
             };
             let hint = match wanted {
-                Wanted::Undo => "take them back together with --undo",
+                Wanted::Undo => "undo both edits together",
                 Wanted::Omit => "omit them together",
-                Wanted::Replace(_) => "omit them together, and append what should be said",
+                Wanted::Replace(_) => "omit them together, and append the new text",
             };
             let mut all: Vec<_> = named.iter().chain(&others).copied().collect();
             all.sort();

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// The maximum width of the id column: a UUID fits. A longer id shifts the rest of its own row.
+/// The maximum width of the id column: a UUID fits. A longer id shifts the rest of its row.
 pub const ID_COLUMNS: usize = 36;
 
 /// Returns how sessions are loaded whose rows are printed.
@@ -29,7 +29,7 @@ pub fn row_options(ui: &Ui, form: Form) -> Options {
     Options { rows: Some(RowOptions { home, form, ..RowOptions::default() }), ..Options::default() }
 }
 
-/// Returns the style of the word that a row begins with.
+/// Returns the style of the first word of a row.
 pub fn tone_style(tone: Tone, styles: &Styles) -> Style {
     match tone {
         Tone::User => styles.user,
@@ -40,7 +40,7 @@ pub fn tone_style(tone: Tone, styles: &Styles) -> Style {
     }
 }
 
-/// Returns the mark of an entry that the model sees otherwise than it is.
+/// Returns the mark of an entry that the model sees differently.
 pub fn edit_mark(edited: Edited) -> &'static str {
     match edited {
         Edited::Replaced => "[edited]",
@@ -96,12 +96,12 @@ pub fn print_rows(drawing: &Drawing, edits: &Edits, entries: &[EntryIx], ui: &mu
     draw_stretches(&mut pens, entries.len(), &draw, ui.stdout()).map_err(Failure::output)
 }
 
-/// Which entries the model sees otherwise than they are.
+/// The entries that the model sees differently.
 pub type Edits = HashMap<EntryIx, Edited>;
 
-/// How rows look.
+/// The appearance of rows.
 pub struct Look<'a> {
-    /// What they are of.
+    /// The session.
     pub drawing: &'a Drawing<'a>,
     /// Which entries are marked as edited.
     pub edits: &'a Edits,
@@ -112,7 +112,7 @@ pub struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Draws the label, the role, the marks and the body of an entry into what is left of its row.
+    /// Draws the label, the role, the marks and the body of an entry into the rest of its row.
     pub fn put(&self, rows: &mut Rows, ix: EntryIx, is_dim: bool) {
         if let Some(label) = self.drawing.label(ix) {
             rows.part.push('[');
@@ -146,7 +146,7 @@ impl Look<'_> {
             return self.found(rows, ix, row, &body, style);
         }
         match rows.left {
-            // What was made visible has other places.
+            // Escaping has moved the match.
             Some(left) if !row.path.is_empty() && body == text => {
                 rows.put(&fitted_path(&body, row.path.clone(), left, self.glyphs.ellipsis), style);
             }
@@ -154,7 +154,7 @@ impl Look<'_> {
         }
     }
 
-    /// The body with what was searched for; where that is not in sight, the beginning of the body and what is
+    /// Returns the body with the match; if that would not be visible, the beginning of the body and the text
     /// around the match.
     fn found(&self, rows: &mut Rows, ix: EntryIx, row: &Row, body: &str, style: Style) {
         let shown =
@@ -170,7 +170,7 @@ impl Look<'_> {
         }
     }
 
-    /// What is around a match. The beginning of the body comes first where it is another text.
+    /// Returns the text around a match, after the beginning of the body if that is another text.
     fn snippet(&self, rows: &mut Rows, row: &Row, body: &str, hit: &Hit, style: Style) {
         let field = field_name(&hit.field);
         let is_own = field.is_none() && row.tone != Tone::Tool;
@@ -186,7 +186,7 @@ impl Look<'_> {
         if columns(&text[..first.end]) < room {
             return self.highlighted(rows, &text, style);
         }
-        // Less of what is before the match, so that it is in sight.
+        // Less text before the match, so that it is visible.
         let mut start = first.start;
         for (at, _) in text[..first.start].char_indices().rev() {
             if columns(&text[at..first.start]) > room / 3 {
@@ -209,17 +209,17 @@ impl Look<'_> {
     }
 }
 
-/// The most columns of a body before the match in it.
+/// The maximum width of the body before the match in it.
 const MOST_HEAD: usize = 40;
 
-/// The name of a field for people; none for that of ordinary text.
+/// Returns the name of a field for people; none for ordinary text.
 fn field_name(path: &str) -> Option<&str> {
     let name = path.rsplit('.').next()?;
     let name = name.split('[').next().filter(|name| !name.is_empty())?;
     (!matches!(name, "text" | "content" | "summary" | "label" | "name")).then_some(name)
 }
 
-/// A text on one line, made visible, with one space for several.
+/// Returns a text on one line, escaped, with single spaces.
 fn squeezed(text: &str) -> Cow<'_, str> {
     let is_even = is_plain(text) && memchr::memmem::find(text.as_bytes(), b"  ").is_none();
     if is_even {

@@ -1,27 +1,27 @@
 //! Writing to a command and reading from it at the same time.
 //!
-//! On Unix one thread does both: it works where no further one can be started, and a signal is noticed at
-//! once.
+//! On Unix, one thread does both, so that it works if no further thread can be started, and reacts to a
+//! signal at once.
 
 use super::interrupt::Waiting;
 use std::io::{self, Read, Write};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// What came of an exchange.
+/// The result of an exchange.
 pub enum Reply {
-    /// The command closed its output, which was this.
+    /// The command closed its output, which is this.
     Output(Vec<u8>),
-    /// It printed more than it may.
+    /// It printed too much.
     TooMuch,
-    /// The time was over first.
+    /// It exceeded the time limit.
     TooSlow,
-    /// A signal is to end pisess.
+    /// A signal ends pisess.
     Interrupted,
 }
 
-/// Writes `input` to a command and reads what it prints, at most so many bytes, until it closes its output.
-/// A command need not read all that it is given.
+/// Writes `input` to a command and reads its output, up to a limit, until it closes it. A command need not
+/// read all its input.
 #[cfg(unix)]
 pub fn exchange(
     child: &mut Child,
@@ -33,7 +33,7 @@ pub fn exchange(
     let (mut stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let mut stdout = stdout.ok_or_else(|| io::Error::other("it has no output"))?;
     if let Some(stdin) = &stdin {
-        // A command that does not read must not keep us from reading.
+        // A command that does not read must not block reading.
         rustix::io::ioctl_fionbio(stdin, true)?;
     }
     let (mut left, mut output) = (input, Vec::new());
@@ -73,14 +73,14 @@ fn is_for_later(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// Which ends of the pipes something can be done with, or have come to their end.
+/// Which ends of the pipes are ready, or have been closed.
 #[cfg(unix)]
 struct Ready {
     stdin: bool,
     stdout: bool,
 }
 
-/// Waits until there is something to do, a signal came, or the time is over.
+/// Waits until a pipe is ready, a signal arrives, or the time is over.
 #[cfg(unix)]
 fn wait(
     stdin: Option<&std::process::ChildStdin>,
@@ -101,7 +101,7 @@ fn wait(
     Ok(Ready { stdin: of(stdin.is_some()), stdout: of(stdout.is_some()) })
 }
 
-/// Waits so long, or until a signal came.
+/// Waits for this long, or until a signal arrives.
 #[cfg(unix)]
 pub fn pause(waiting: &Waiting, time: Duration) {
     if wait(None, None, waiting, time).is_err() {
@@ -109,7 +109,7 @@ pub fn pause(waiting: &Waiting, time: Duration) {
     }
 }
 
-/// The same with two threads.
+/// Does the same with two threads.
 #[cfg(not(unix))]
 pub fn exchange(
     child: &mut Child,
@@ -130,7 +130,7 @@ pub fn exchange(
     Builder::new().spawn(move || {
         let mut output = Vec::new();
         let read = stdout.take(most as u64 + 1).read_to_end(&mut output);
-        // Nobody listens any more after the time is over.
+        // Nobody receives it after the time limit.
         let _ = send.send(read.map(|_| output));
     })?;
     match receive.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -142,7 +142,7 @@ pub fn exchange(
     }
 }
 
-/// Waits so long.
+/// Waits for this long.
 #[cfg(not(unix))]
 pub fn pause(_: &Waiting, time: Duration) {
     std::thread::sleep(time);

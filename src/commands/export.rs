@@ -18,14 +18,17 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How it is used, behind the options of the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "export",
     examples: &[
-        Example::new("A page beside you, to open or to send", "pisess export session.jsonl"),
-        Example::new("The conversation as Markdown", "pisess export --as markdown -o - session.jsonl"),
-        Example::new("For mail and wikis, without scripts", "pisess export --static session.jsonl"),
-        Example::new("Only what leads to an entry", "pisess export -o answer.html session.jsonl '@~3'"),
+        Example::new("Write a page to the current directory", "pisess export session.jsonl"),
+        Example::new("Print the conversation as Markdown", "pisess export --as markdown -o - session.jsonl"),
+        Example::new(
+            "Write HTML without scripts, for mail and wikis",
+            "pisess export --static session.jsonl",
+        ),
+        Example::new("Export only the path to an entry", "pisess export -o answer.html session.jsonl '@~3'"),
     ],
     found: None,
     writes: false,
@@ -34,16 +37,16 @@ pub const GUIDE: Guide = Guide {
 
 /// Export a session as a page or a document.
 ///
-/// Writes one HTML file that needs no network: the tree at the left, the path to the chosen entry at
-/// the right. The file is named after the session and put into the current folder; its path is printed.
+/// Writes one HTML file that needs no network, with the tree on the left and the path to the selected entry on
+/// the right. The file is named after the session and written to the current directory; its path is printed.
 ///
-/// --as markdown and --static write the path to the leaf, or to REF, as a document.
+/// With --as markdown or --static, the path to the leaf, or to REF, is written as a document.
 ///
-/// With REF, only the path to REF goes in; the other branches do not.
+/// With REF, only the path to REF is exported, without the other branches.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// The session: a path, or - for standard input
+    /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
     /// Export only the path to this entry
     #[arg(value_name = "REF")]
@@ -54,7 +57,7 @@ pub struct Args {
     /// Write HTML of one path, without scripts
     #[arg(long = "static")]
     pub is_static: bool,
-    /// Write to PATH (- is standard output)
+    /// Write to PATH (- for standard output)
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
     /// What turns custom entries into Markdown.
@@ -80,7 +83,7 @@ pub enum Format {
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.is_static && args.format == Format::Markdown {
-        return Err(Failure::usage("--static is a form of HTML").hint("leave out --static or --as markdown"));
+        return Err(Failure::usage("--static is a form of HTML").hint("omit --static or --as markdown"));
     }
     let open = OpenSession::open(&args.session, row_options(ui, Form::Readable), ui)?;
     let end = match &args.at {

@@ -32,7 +32,7 @@ const PREFIX: &str = "pisess-";
 /// Runs an external command; the first word is its name.
 pub fn run(words: &[OsString], command: clap::Command, ui: &mut Ui) -> Result<u8, Failure> {
     let Some((name, arguments)) = words.split_first() else {
-        return Err(Failure::usage("no command is given").hint(LOOK));
+        return Err(Failure::usage("no command given").hint(LOOK));
     };
     let found = name.to_str().filter(|name| is_name(name)).and_then(|name| find(name, ui));
     let Some(program) = found else { return Err(unknown(&name.to_string_lossy(), &built_in(command), ui)) };
@@ -40,7 +40,7 @@ pub fn run(words: &[OsString], command: clap::Command, ui: &mut Ui) -> Result<u8
     ui.run_program(&program, arguments).map_err(|error| {
         let failure = Failure::cannot(format_args!("run {}: {error}", program.display()));
         match error.kind() {
-            ErrorKind::NotFound => failure.hint("its first line may name a program that is not there"),
+            ErrorKind::NotFound => failure.hint("its first line may name a missing program"),
             _ => failure,
         }
     })
@@ -135,7 +135,7 @@ fn unknown(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
         true if name.ends_with(".jsonl") => {
             "name a command before the session, as in `pisess tree`".to_owned()
         }
-        true => "`pisess --list` names all commands".to_owned(),
+        true => "`pisess --list` lists all commands".to_owned(),
         false => format!("did you mean {}?", near.join(" or ")),
     };
     let sought =

@@ -89,7 +89,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let message = chosen.filter(|&ix| args.before && open.session.is_message(ix, Role::User));
     if args.before && message.is_none() {
         let failure = open.input.cannot(format_args!("{} is not a user message", args.at));
-        return Err(failure.hint(format!("--before takes one; the nearest is {}^{{user}}", args.at)));
+        return Err(failure.hint(format!("the nearest one is {}^{{user}}", args.at)));
     }
     let hook = args.hook.hook(&open.input, ui);
     if let Some(hook) = &hook {

@@ -19,7 +19,7 @@ pub fn read(path: &Path, kind: &str, session: &Input, ui: &mut Ui) -> Result<(St
     let (name, read) = if path == Path::new("-") {
         if session.is_stream() {
             return Err(
-                Failure::cannot("standard input is the session already").hint("give one of them by a path")
+                Failure::cannot("standard input is already the session").hint("give one of them as a path")
             );
         }
         ("standard input".to_owned(), ui.stdin().take(MOST + 1).read_to_end(&mut bytes))
@@ -45,6 +45,6 @@ pub fn read(path: &Path, kind: &str, session: &Input, ui: &mut Ui) -> Result<(St
 ///
 /// Fails as [`read`] does.
 pub fn read_text(path: &Path, session: &Input, ui: &mut Ui) -> Result<String, Failure> {
-    let (_, bytes) = read(path, "a text", session, ui)?;
+    let (_, bytes) = read(path, "a text file", session, ui)?;
     Ok(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned())
 }

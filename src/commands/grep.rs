@@ -26,7 +26,7 @@ pub const GUIDE: Guide = Guide {
             "Count the entries in which the model names a file",
             "pisess grep -c --role assistant clock.rs session.jsonl",
         ),
-        Example::new("List the sessions below a folder that mention a word", "pisess grep -lw midnight ."),
+        Example::new("List the sessions below a directory that mention a word", "pisess grep -lw midnight ."),
         Example::answers_no(
             "Search all sessions of the last three weeks",
             "pisess grep --all --since 3w 'left 23 h ago'",
@@ -65,10 +65,10 @@ pub struct Args {
     /// Search for PATTERN; may be given several times
     #[arg(short = 'e', long, value_name = "PATTERN", allow_hyphen_values = true)]
     pub regexp: Vec<String>,
-    /// Take upper and lower case for the same
+    /// Ignore case
     #[arg(short, long)]
     pub ignore_case: bool,
-    /// Take patterns as literal text
+    /// Treat patterns as literal text
     #[arg(short = 'F', long)]
     pub fixed_strings: bool,
     /// Match whole words only
@@ -77,10 +77,10 @@ pub struct Args {
     /// Print only the paths of sessions that match
     #[arg(short = 'l', long, conflicts_with = "count")]
     pub files_with_matches: bool,
-    /// Print only how many entries match in each session
+    /// Print only the number of matching entries in each session
     #[arg(short, long)]
     pub count: bool,
-    /// Search only entries with this role or type, as user or compaction; may be given several times
+    /// Search only entries with this role or type, such as user or compaction; may be given several times
     #[arg(long, value_name = "ROLE")]
     pub role: Vec<String>,
     /// Search only entries on the path to the leaf
@@ -92,7 +92,7 @@ pub struct Args {
     /// Search every string of an entry: signatures, image data, details, ids
     #[arg(long)]
     pub raw: bool,
-    /// Print a JSON object for each entry that matches
+    /// Print one JSON object per matching entry
     #[arg(long)]
     pub json: bool,
 }

@@ -1,12 +1,12 @@
-//! What to try where a command line stumbles.
+//! Hints for command lines that are not valid.
 
 use crate::ui::Failure;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Returns a usage error on one line: clap's message, with its tips and where to look as the hint.
-pub fn usage(error: &clap::Error, command: &clap::Command) -> Failure {
+/// Returns a usage error on one line: clap's message, with its tips and the help to see as the hint.
+pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) -> Failure {
     let text = error.render().to_string();
     let said = text
         .lines()
@@ -17,7 +17,13 @@ pub fn usage(error: &clap::Error, command: &clap::Command) -> Failure {
     // `Usage: pisess tree [OPTIONS] <SESSION>` names the command.
     let words = usage.first().map(|usage| usage.trim_start_matches("Usage:").split_whitespace().take(2));
     let names = words.into_iter().flatten().filter(|word| !word.starts_with(['[', '<', '-']));
-    let names: Vec<_> = names.collect();
+    let mut names: Vec<_> = names.collect();
+    // clap prints no usage for an invalid value.
+    let given = args.iter().skip(1).filter_map(|arg| arg.to_str());
+    let given = given.filter_map(|arg| command.find_subcommand(arg)).map(clap::Command::get_name).next();
+    if names.is_empty() {
+        names.extend(given.map(|given| ["pisess", given]).into_iter().flatten());
+    }
     let verb = names.get(1).and_then(|verb| command.find_subcommand(verb));
     let own = unknown_option(error).and_then(|option| meant(option, verb));
     let tips = tips.iter().map(|tip| tip.trim_start_matches("tip:").trim().to_owned());
@@ -37,8 +43,8 @@ fn unknown_option(error: &clap::Error) -> Option<&str> {
     }
 }
 
-/// What an unknown option was meant to be: a path that begins with `-`, as pi's folders do, or a value of
-/// an option of the verb.
+/// Returns what an unknown option may be meant as: a path that begins with `-`, as pi's directories do, or a
+/// value of an option of the command.
 fn meant(option: &str, verb: Option<&clap::Command>) -> Option<String> {
     if option.contains('/') || option.ends_with(".jsonl") {
         return Some(format!("put ./ before a path that begins with -, as in ./{option}"));
@@ -49,7 +55,7 @@ fn meant(option: &str, verb: Option<&clap::Command>) -> Option<String> {
     Some(format!("did you mean --{} {value}?", arg.get_long()?))
 }
 
-/// Adds a hint where there is no session at the path, but another argument is a file.
+/// Adds a hint if there is no session at the path, but another argument is a file.
 pub fn with_session_first(failure: Failure, args: &[OsString]) -> Failure {
     if !failure.is_missing() {
         return failure;

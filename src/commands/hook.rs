@@ -69,15 +69,15 @@ impl Hook {
         if output.trim_ascii().is_empty() {
             return Ok(Answer::default());
         }
-        let answer = Raw::parse(&output).map_err(|_| shell.failed("its answer is no JSON"))?;
+        let answer = Raw::parse(&output).map_err(|_| shell.failed("its reply is not JSON"))?;
         if answer.is_null() {
             return Ok(Answer::default());
         }
         if !answer.is_object() {
-            return Err(shell.failed("its answer is no JSON object"));
+            return Err(shell.failed("its reply is not a JSON object"));
         }
         if flag(answer, "cancel").map_err(|what| shell.failed(what))? == Some(true) {
-            return Err(Failure::no("the hook said cancel; nothing was written"));
+            return Err(Failure::no("the hook cancelled the operation; nothing was written"));
         }
         read(answer).map_err(|what| shell.failed(what))
     }
@@ -94,7 +94,7 @@ impl Hook {
             command: &self.command,
             timeout: self.timeout,
             outcome,
-            hint: "--hook 'cat >&2' shows what it is told",
+            hint: "--hook 'cat >&2' prints what it receives",
         }
     }
 }
@@ -201,23 +201,23 @@ fn read(answer: Raw) -> Result<Answer, &'static str> {
     // pi expects the reply for a compaction in `compaction`, and that for a branch in `summary`.
     let parts = answer.get_some("compaction").unwrap_or(answer);
     if !parts.is_object() {
-        return Err("its `compaction` is no object");
+        return Err("its `compaction` is not an object");
     }
     let tokens_before = match parts.get_some("tokensBefore") {
         Some(value) => {
             let tokens = value.number().filter(|&tokens| is_count(tokens));
-            Some(tokens.ok_or("its `tokensBefore` is no whole number")?)
+            Some(tokens.ok_or("its `tokensBefore` is not a whole number")?)
         }
         None => None,
     };
     Ok(Answer {
         summary: summary(parts)?,
-        first_kept: text(parts, "firstKeptEntryId", "its `firstKeptEntryId` is no text")?,
+        first_kept: text(parts, "firstKeptEntryId", "its `firstKeptEntryId` is not a string")?,
         tokens_before,
-        instructions: text(answer, "customInstructions", "its `customInstructions` is no text")?
+        instructions: text(answer, "customInstructions", "its `customInstructions` is not a string")?
             .map(|text| text.to_string()),
         replace_instructions: flag(answer, "replaceInstructions")?,
-        label: text(answer, "label", "its `label` is no text")?,
+        label: text(answer, "label", "its `label` is not a string")?,
         messages: messages(answer)?,
     })
 }
@@ -238,7 +238,7 @@ fn summary(parts: Raw) -> Result<Option<HookSummary>, &'static str> {
     }
     let usage = beside.get_some("usage");
     if usage.is_some_and(|usage| !usage.is_object()) {
-        return Err("its `usage` is no object");
+        return Err("its `usage` is not an object");
     }
     let json = |value: Raw| value.bytes().to_vec();
     let details = beside.get_some("details").map(json);
@@ -248,7 +248,7 @@ fn summary(parts: Raw) -> Result<Option<HookSummary>, &'static str> {
 fn messages(answer: Raw) -> Result<Option<Vec<u8>>, &'static str> {
     let Some(messages) = answer.get_some("messages") else { return Ok(None) };
     if !messages.is_array() || !messages.items().all(Raw::is_object) {
-        return Err("its `messages` is no array of objects");
+        return Err("its `messages` is not an array of objects");
     }
     if messages.items().any(|message| message.get_text("role").is_none()) {
         return Err("one of its `messages` has no `role`");

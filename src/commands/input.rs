@@ -42,7 +42,7 @@ impl Input {
     pub fn open(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
         if path == Path::new("-") {
             if ui.stdin_is_terminal() {
-                return Err(Failure::cannot("read standard input: it is a terminal")
+                return Err(Failure::cannot("cannot read standard input: it is a terminal")
                     .hint("give the path of a session, or pipe one in"));
             }
             let spooled = store::spool(ui.stdin(), SPOOL)?;
@@ -60,8 +60,8 @@ impl Input {
         if let Opened::File(file) = &opened
             && is_stdout(file)
         {
-            return Err(Failure::cannot(format_args!("{name}: standard output is the session itself"))
-                .hint("leave the redirection out to change the session, or write elsewhere with -o"));
+            return Err(Failure::cannot(format_args!("{name}: standard output is the session file itself"))
+                .hint("omit the redirection to change the session, or write elsewhere with -o"));
         }
         Ok(Input { name, opened, by_name: false })
     }
@@ -132,7 +132,7 @@ impl Input {
     fn failed(&self, error: LoadError) -> Failure {
         match error {
             LoadError::NotASession { what: WrongFile::Empty, .. } if self.is_stream() => {
-                self.cannot("nothing came in").hint("the command before the pipe wrote no session")
+                self.cannot("it is empty").hint("the command before the pipe printed nothing")
             }
             error => Failure::load(&self.name, error),
         }
@@ -180,7 +180,7 @@ impl OpenSession {
     pub fn entry(&self, reference: &str) -> Result<EntryIx, Failure> {
         self.resolve(reference)?.ok_or_else(|| {
             let failure = self.input.cannot(format_args!("{reference} is not an entry"));
-            failure.hint("root is the place before the first entry; name an entry")
+            failure.hint("root is the position before the first entry; give an entry")
         })
     }
 
@@ -226,8 +226,11 @@ impl OpenSession {
             })
             .collect();
         let file = if self.input.is_stream() { "-" } else { &self.input.name };
-        let all =
-            format!("{}: {}; read past (hint: pisess check {file})", self.input.name, described.join(", "));
+        let all = format!(
+            "{}: {}; skipped or read as far as possible (hint: pisess check {file})",
+            self.input.name,
+            described.join(", ")
+        );
         (!described.is_empty()).then_some(all)
     }
 }
@@ -249,11 +252,11 @@ fn noun(kind: ProblemKind) -> &'static str {
         ProblemKind::Malformed => "malformed line",
         ProblemKind::TornTail => "torn last line",
         ProblemKind::Fused => "several values",
-        ProblemKind::NotAnObject => "value that is no entry",
+        ProblemKind::NotAnObject => "value that is not an entry",
         ProblemKind::SecondHeader => "second header",
         ProblemKind::InvalidUtf8 => "invalid UTF-8",
         ProblemKind::ByteOrderMark => "byte order mark",
-        ProblemKind::OddVersion => "version that is no number",
+        ProblemKind::OddVersion => "version that is not a number",
         ProblemKind::NoId => "entry without id",
         ProblemKind::DuplicateId => "duplicate id",
         ProblemKind::Cycle => "cycle of parents",

@@ -1,8 +1,8 @@
 //! Signals that end pisess while it waits for a command: the command is ended first.
 //!
-//! A command runs in a process group of its own, so that all of it can be ended at once; a Ctrl-C in the
-//! terminal does not reach it there. Nothing is done in a signal handler but to note the signal and to wake
-//! up who waits. At all other times these signals do what they do by default.
+//! A command runs in its own process group, so that all of it can be ended at once; Ctrl-C in the terminal
+//! does not reach it. A signal handler only records the signal and wakes up the waiting thread. At all other
+//! times the default actions apply.
 
 #[cfg(unix)]
 pub use unix::Waiting;
@@ -17,22 +17,22 @@ mod unix {
     use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
     struct Signals {
-        /// Nobody waits for a command: the default action is taken.
+        /// No command is running: the default action is taken.
         idle: Arc<AtomicBool>,
         waiting: Mutex<usize>,
-        /// The signal that came, 0 before.
+        /// The signal that arrived, 0 before.
         number: Arc<AtomicUsize>,
-        /// Becomes readable with the signal, and stays so.
+        /// Becomes readable with the signal, and stays readable.
         woken: PipeReader,
     }
 
     static SIGNALS: OnceLock<Option<Signals>> = OnceLock::new();
 
-    /// As long as this lives, a signal does not end the process at once; when it is dropped, it does.
+    /// While this exists, a signal does not end the process at once; when it is dropped, it does.
     pub struct Waiting(Option<&'static Signals>);
 
     impl Waiting {
-        /// Where handlers cannot be set, signals go on to do what they do by default.
+        /// If handlers cannot be set, the default actions apply.
         pub fn begin() -> Waiting {
             let signals = SIGNALS.get_or_init(|| Signals::register().ok()).as_ref();
             if let Some(signals) = signals {
@@ -43,13 +43,13 @@ mod unix {
             Waiting(signals)
         }
 
-        /// The signal that came.
+        /// Returns the signal that arrived.
         pub fn signal(&self) -> Option<i32> {
             let number = self.0?.number.load(Ordering::SeqCst);
             i32::try_from(number).ok().filter(|&number| number > 0)
         }
 
-        /// Readable once a signal came.
+        /// Returns a descriptor that is readable once a signal has arrived.
         pub fn woken(&self) -> Option<BorrowedFd<'_>> {
             self.0.map(|signals| signals.woken.as_fd())
         }
@@ -62,7 +62,7 @@ mod unix {
             *waiting -= 1;
             signals.idle.store(*waiting == 0, Ordering::SeqCst);
             if let Some(signal) = self.signal() {
-                // By the signal itself, so that a shell knows why; it reports 128 and the number.
+                // By the signal itself, so that a shell knows the reason; it reports 128 plus the number.
                 let _ = low_level::emulate_default_handler(signal);
                 std::process::exit(128 + signal);
             }
@@ -75,7 +75,7 @@ mod unix {
             let (idle, number) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
             let ignored = ignored();
             for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
-                // nohup, and a shell that starts something in the background, ignore some on purpose.
+                // nohup, and a shell that starts a background job, ignore some signals on purpose.
                 if ignored >> (signal - 1) & 1 == 0 {
                     flag::register_conditional_default(signal, Arc::clone(&idle))?;
                     flag::register_usize(signal, Arc::clone(&number), signal as usize)?;
@@ -86,7 +86,7 @@ mod unix {
         }
     }
 
-    /// A bit for each signal that is ignored, signal 1 lowest; none where there is no `/proc`.
+    /// Returns a bit for each ignored signal, signal 1 lowest; none if there is no `/proc`.
     fn ignored() -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -94,7 +94,7 @@ mod unix {
     }
 }
 
-/// Signals go on to do what they do by default.
+/// A stand-in where signals keep their default actions.
 #[cfg(not(unix))]
 pub struct Waiting;
 

@@ -77,7 +77,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     })
 }
 
-/// The entry that is labelled: for the leaf what is at or above it.
+/// Returns the entry to label: for the leaf, the nearest suitable one at or above it.
 fn target(now: &OpenSession, reference: &str) -> Result<EntryIx, Failure> {
     match labelled_at_leaf(&now.session).filter(|_| reference == "@") {
         Some(ix) => Ok(ix),

@@ -91,7 +91,7 @@ impl Labelled<'_> {
         table.print(ui)
     }
 
-    /// What an entry says.
+    /// Returns the text of an entry.
     fn said(&self, ix: EntryIx, styles: &Styles) -> Cell {
         let row = self.drawing.row(ix);
         let colon = if row.body.is_empty() { "" } else { ": " };

@@ -14,7 +14,8 @@ pub fn label_name(name: &str) -> Result<Text<'_>, Failure> {
         return Err(Failure::cannot("the label is empty").hint("clear a label with --clear"));
     }
     if trimmed.chars().any(char::is_control) {
-        return Err(Failure::cannot("the label holds a control character").hint("give it on one line"));
+        return Err(Failure::cannot("the label contains a control character")
+            .hint("give a label of one line, without control characters"));
     }
     if is_form(trimmed) {
         let error = NameError::Form { name: trimmed.to_owned() };
@@ -23,7 +24,7 @@ pub fn label_name(name: &str) -> Result<Text<'_>, Failure> {
     Ok(Text::from(trimmed))
 }
 
-/// Fails where another entry than `target` has the label; `None` is an entry that is yet to be written.
+/// Fails if another entry than `target` has the label; `None` is an entry that is not written yet.
 pub fn label_is_free(now: &OpenSession, target: Option<EntryIx>, name: Option<&Text>) -> Result<(), Failure> {
     name.map_or(Ok(()), |name| check_name(&now.session, target, name)).map_err(|error| refused(now, &error))
 }

@@ -22,14 +22,20 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// How it is used, behind the options of the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "list",
     examples: &[
-        Example::new("The sessions of this folder", "pisess list"),
-        Example::new("Those of all projects in the last two weeks", "pisess list --all --since 2w"),
-        Example::new("Those below a folder, the most expensive first", "pisess list sessions --sort cost"),
-        Example::new("Which session was forked from which", "pisess list --forks sessions"),
+        Example::new("List the sessions of the current directory", "pisess list"),
+        Example::new(
+            "List the sessions of all projects in the last two weeks",
+            "pisess list --all --since 2w",
+        ),
+        Example::new(
+            "List the sessions below a directory, the most expensive first",
+            "pisess list sessions --sort cost",
+        ),
+        Example::new("List forks below their source", "pisess list --forks sessions"),
     ],
     found: None,
     writes: false,
@@ -38,12 +44,13 @@ pub const GUIDE: Guide = Guide {
 
 /// List sessions, newest first.
 ///
-/// Without PATH, the sessions of the current folder are listed, from the stores of both agents. A
-/// folder means all sessions below it, hidden folders included.
+/// Without PATH, the sessions of the current directory are listed, from the stores of both agents. A directory
+/// means all sessions below it, including hidden directories.
 ///
-/// The columns are the age of the last question or answer, the end of the id, the project, messages,
-/// branches, tokens of the context at the leaf, the cost, and the name or first question. `*` marks the
-/// session that `last` names. Sub-agents and advisors are listed below their session.
+/// The columns are the age of the last user or assistant message, the end of the id, the project, the number of
+/// messages and branches, the size of the context at the leaf in tokens, the cost, and the name or the first
+/// user message. `*` marks the session that `last` refers to. Sub-agents and advisors are listed below their
+/// session.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -53,7 +60,7 @@ pub struct Args {
     /// List the sessions of all projects
     #[arg(long, conflicts_with = "paths")]
     pub all: bool,
-    /// Only sessions with a question or answer since then: 7d, 2w, a date, a time
+    /// List only sessions with a message since WHEN: 7d, 2w, a date, or an RFC 3339 time
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
     /// Sort by KEY: modified, created, name, project, messages, context, tokens or cost
@@ -62,10 +69,10 @@ pub struct Args {
     /// List at most COUNT sessions
     #[arg(long, value_name = "COUNT")]
     pub limit: Option<usize>,
-    /// List forks below the session they come from, and count only what each adds
+    /// List forks below their source, counting only what each adds
     #[arg(long)]
     pub forks: bool,
-    /// Print a JSON object per session
+    /// Print one JSON object per session
     #[arg(long)]
     pub json: bool,
 }
@@ -79,7 +86,7 @@ pub enum SortKey {
     Created,
     /// By name or first question.
     Name,
-    /// By folder.
+    /// By working directory.
     Project,
     /// The most messages first.
     Messages,

@@ -7,17 +7,17 @@ use owo_colors::Style;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// From this width on, times and folders are shown in full.
+/// The width from which times and directories are shown in full.
 const WIDE: usize = 110;
-/// Columns of a project's name where there is not much room.
+/// The width of a project's name if space is scarce.
 const PROJECT: usize = 12;
-/// Columns of the end of an id, where that tells all apart.
+/// The number of characters from the end of an id, if they are unambiguous.
 pub const ID: usize = 8;
-/// The columns before the title; those of numbers are set to the right.
+/// The columns before the title; numbers are aligned to the right.
 const HEADER: [&str; 9] = ["", "age", "time", "id", "project", "msgs", "br", "context", "cost"];
 const RIGHT: [usize; 5] = [1, 5, 6, 7, 8];
 
-/// What rows are drawn by, beside the list.
+/// What rows depend on, besides the list.
 pub struct Look<'a> {
     /// Milliseconds since 1970.
     pub now: i64,
@@ -58,7 +58,7 @@ struct Shape<'a> {
     look: &'a Look<'a>,
     list: &'a [Listed],
     is_wide: bool,
-    /// Characters of the end of an id.
+    /// The number of characters from the end of an id.
     id: usize,
     has_projects: bool,
     clock: Clock,
@@ -89,7 +89,7 @@ impl Shape<'_> {
         Cells { columns: self.shown(columns), title: title(session, row) }
     }
 
-    /// Leaves out the columns that say nothing here, or for which there is no room.
+    /// Removes columns without information, or for which there is no space.
     fn shown(&self, mut columns: [String; HEADER.len()]) -> [String; HEADER.len()] {
         if !self.is_wide {
             columns[2].clear();
@@ -100,7 +100,7 @@ impl Shape<'_> {
         columns
     }
 
-    /// The folder, below the home folder from `~` on; its last part where there is not much room.
+    /// Returns the directory, with `~` for the home directory; only its last part if space is scarce.
     fn project(&self, session: &Listed) -> String {
         let cwd = session.cwd.to_string_lossy();
         if !self.is_wide {
@@ -149,7 +149,7 @@ impl Cells {
     }
 }
 
-/// What fits of a text; spaces at its end stay.
+/// Returns a text truncated to the width; trailing spaces are kept.
 fn fitted_exactly(text: &str, room: usize) -> String {
     if columns(text) <= room { text.to_owned() } else { fitted(text, room, "") }
 }
@@ -157,7 +157,7 @@ fn fitted_exactly(text: &str, room: usize) -> String {
 fn widths(cells: &[Cells], header: &Cells) -> Vec<usize> {
     let width = |at: usize| {
         let widest = cells.iter().map(|cells| columns(&cells.columns[at])).max().unwrap_or(0);
-        // A column without content has no header either, but for the mark.
+        // A column without content has no header either, except for the mark.
         if widest == 0 { usize::from(at == 0) } else { widest.max(columns(&header.columns[at])) }
     };
     (0..HEADER.len()).map(width).collect()
@@ -169,7 +169,7 @@ fn row_styles(session: &Listed, styles: &Styles) -> [Style; HEADER.len() + 1] {
     [styles.active, plain, styles.dim, styles.dim, plain, plain, plain, plain, plain, title]
 }
 
-/// The name or the first question, behind what shows the place of the row.
+/// Returns the name or the first question, after the marks of the row's position.
 fn title(session: &Listed, row: &Row) -> String {
     let branch = match (row.depth, row.is_last) {
         (0, _) => String::new(),
@@ -183,7 +183,7 @@ fn title(session: &Listed, row: &Row) -> String {
     visible(&format!("{branch}{}{}", agent.unwrap_or_default(), text.trim()))
 }
 
-/// As many characters of the ends of ids as tell the sessions apart.
+/// Returns how many characters from the end make all ids different.
 fn id_length(list: &[Listed]) -> usize {
     let tells_apart = |&length: &usize| {
         let mut seen = HashSet::new();
@@ -197,7 +197,7 @@ pub fn id_end(id: &str, length: usize) -> &str {
     id.char_indices().rev().nth(length - 1).map_or(id, |(at, _)| &id[at..])
 }
 
-/// A number of tokens in four characters: `950`, `9.8k`, `120k`, `1.2M`.
+/// Returns a number of tokens in four characters: `950`, `9.8k`, `120k`, `1.2M`.
 fn short(number: f64) -> String {
     match number {
         n if n < 1000.0 => format!("{n:.0}"),
@@ -208,7 +208,7 @@ fn short(number: f64) -> String {
     }
 }
 
-/// Dollars; `-` where no answer has a cost, `+` behind it where only some have.
+/// Returns dollars; `-` if no response has a cost, followed by `+` if only some have.
 fn cost(session: &Listed) -> String {
     let usage = &session.usage;
     let some = if usage.unpriced > 0 { "+" } else { "" };

@@ -31,7 +31,7 @@ pub const GUIDE: Guide = Guide {
             "pisess merge --prepare session.jsonl 5c07d14b",
         ),
     ],
-    found: Some("nothing to merge and no summary is given, or a hook cancelled the operation"),
+    found: Some("nothing to merge and no summary given, or a hook cancelled the operation"),
     writes: true,
     refers: true,
 };
@@ -77,8 +77,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let is_asked = args.summary.prepare || args.summary.is_given();
     if !is_asked && !step.leaves_something() {
-        let failure = open.input.no(format_args!("{} has nothing to bring back", args.from));
-        return Err(failure.hint("name an entry of another branch, or give a summary with --summary"));
+        let failure = open.input.no(format_args!("{} has no entries to summarize", args.from));
+        return Err(failure.hint("give an entry of another branch, or a summary with --summary TEXT"));
     }
     if let Some(exit) = step.shown(ui)? {
         return Ok(exit);
@@ -88,7 +88,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     {
         let exit = step.stay(summary, &args.write, ui)?;
         let (name, from, summary) = (&open.input.name, &args.from, open.session.id(summary));
-        ui.warn(&format!("{name}: {from} was brought back already, in {summary}"));
+        ui.warn(&format!("{name}: {from} was already merged, in {summary}"));
         return Ok(exit);
     }
     bring_back(from, step, &args.write, ui)

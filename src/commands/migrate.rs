@@ -111,10 +111,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return convert(session, args, ui);
     }
     if args.sessions.iter().any(|session| session == Path::new("-")) {
-        return Err(Failure::cannot("standard input is migrated by itself").hint("give - alone"));
+        return Err(Failure::cannot("standard input cannot be combined with paths").hint("give - alone"));
     }
     if args.write.output.is_some() {
-        return Err(Failure::cannot("-o takes one session").hint("without -o each file is migrated in place"));
+        return Err(
+            Failure::cannot("-o takes only one session").hint("without -o, each file is migrated in place")
+        );
     }
     let Listing { paths, by_name, mut outcomes } = listed(args, ui)?;
     let batch = Batch::new();
@@ -131,8 +133,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Migrates one session to standard output or to another file.
 fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.backup.is_some() {
-        return Err(Failure::cannot("--backup: the session itself stays as it is")
-            .hint("--backup is for a migration in place"));
+        return Err(Failure::cannot("--backup has no effect: the session itself is not changed")
+            .hint("--backup applies to a migration in place"));
     }
     let open = OpenSession::open(session, Options::default(), ui)?;
     let (loaded, source) = (&open.session, open.input.source());
@@ -313,7 +315,7 @@ fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> 
     }
     match outcomes {
         [] => {
-            ui.warn("no *.jsonl there (hint: -r descends into folders)");
+            ui.warn("no *.jsonl files found (hint: -r includes subdirectories)");
             Ok(())
         }
         [outcome] if outcome.error.is_some() => Ok(()),
@@ -326,7 +328,7 @@ fn one_line(outcome: &Outcome) -> String {
     let path = visible(&outcome.path);
     let (from, entries) = (outcome.from.unwrap_or("?"), outcome.entries.unwrap_or(0));
     match outcome.status {
-        Status::Current => format!("{path}: is version 3 already, {entries} entries\n"),
+        Status::Current => format!("{path}: already version 3, {entries} entries\n"),
         Status::Outdated => format!("{path}: is {from}, {entries} entries, to be migrated\n"),
         Status::Migrated | Status::Failed => format!("{path}: migrated from {from}, {entries} entries\n"),
     }

@@ -171,7 +171,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     let mut ui = Ui::new(world, wants_json(&args));
     let done = match Cli::try_parse_from(&args) {
         Ok(cli) => dispatch(cli, &mut ui).map_err(|failure| hints::with_session_first(failure, &args)),
-        Err(error) => usage(&error, &mut ui),
+        Err(error) => usage(&error, &args, &mut ui),
     };
     done.unwrap_or_else(|failure| ui.report(&failure).code())
 }
@@ -189,7 +189,7 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
             return ui.flush().map(|()| exit.code());
         }
         (true, Some(_)) => return Err(Failure::usage("--list takes no command").hint(external::LOOK)),
-        (false, None) => return Err(Failure::usage("no command is given").hint(external::LOOK)),
+        (false, None) => return Err(Failure::usage("no command given").hint(external::LOOK)),
         (false, Some(verb)) => verb,
     };
     let exit = match verb {
@@ -225,7 +225,7 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
 }
 
 /// Prints help and version as data, and reports anything else from clap as an error.
-fn usage(error: &clap::Error, ui: &mut Ui) -> Result<u8, Failure> {
+fn usage(error: &clap::Error, args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     // `help NAME`, where NAME is a command provided by a program.
     if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(name))) =
         (error.kind(), error.get(ContextKind::InvalidSubcommand))
@@ -243,6 +243,6 @@ fn usage(error: &clap::Error, ui: &mut Ui) -> Result<u8, Failure> {
             ui.print_aside(&text.to_string());
             Ok(Exit::Cannot.code())
         }
-        _ => Err(hints::usage(error, &command())),
+        _ => Err(hints::usage(error, args, &command())),
     }
 }

@@ -6,7 +6,7 @@
 use super::hook::{Context, Hook, Notification, entries};
 use super::input::OpenSession;
 use super::label_name::{label_is_free, label_name};
-use super::summary::{Source, SummaryArgs, Wanted, extract};
+use super::summary::{Source, SummaryArgs};
 use super::transaction::Decision;
 use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::write::{Object, texts};
@@ -68,7 +68,7 @@ impl Move<'_> {
 
     /// Makes the move: appends the summary under the new leaf. A move that starts at the leaf
     /// (`from_leaf`) fails if another process has appended entries in the meantime: they are not in the
-    /// summary, and would be left behind unnoticed.
+    /// summary, and would be abandoned unnoticed.
     pub fn make(mut self, from_leaf: bool, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         let hook = self.hook(ui);
         let new = self.landing()?;
@@ -121,7 +121,7 @@ impl Move<'_> {
         let target = id_of(&self.open.session, self.navigation.target);
         if target.is_none() && self.label.is_some() {
             return Err(Failure::cannot("--label: root is not an entry")
-                .hint("name another entry, or leave a summary with --summarize"));
+                .hint("give another entry, or add a summary with --summarize"));
         }
         // As in the agents, the hook is not called if the target is already the leaf.
         let stays = self.navigation.target == self.navigation.old_leaf && !self.navigation.edits_target;
@@ -203,8 +203,8 @@ impl Move<'_> {
         Err(self
             .open
             .input
-            .no("nothing is left behind on the way there")
-            .hint("give a summary with --summary to leave one all the same"))
+            .no("no entries to summarize on the branch you leave")
+            .hint("write one anyway with --summary TEXT"))
     }
 
     /// Returns the summary from `source`, or else from the summarizer, or else from the built-in extract.
@@ -220,14 +220,15 @@ impl Move<'_> {
             (Some(source), _) => source,
             (None, Some(shell)) => Source::Made(self.summary.ask(&shell, self.prompt()?, ui)?),
             (None, None) => {
-                let wanted = Wanted {
+                let material = summary::Material {
                     kind: summary::Kind::Branch,
                     messages: &messages,
                     turn_prefix: &[],
-                    previous: None,
+                    previous_summary: None,
+                    instructions: self.summary.instructions.as_deref(),
                 };
-                let text = extract(&wanted, self.summary.instructions.as_deref(), &bodies);
-                Source::Made(text.map_err(unreadable)?)
+                let text = summary::extract(&material, session, &bodies);
+                Source::Made(Text::from(text.map_err(unreadable)?))
             }
         };
         Ok(source.stored(details(&files), |text| session.agent().branch_text(&text, &file_ops)))

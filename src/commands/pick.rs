@@ -65,7 +65,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Ok(picked.change.into())
     })?;
     if !along.is_empty() {
-        ui.warn(&format!("{along} came along: a tool call and its results belong together"));
+        ui.warn(&format!("also copied {along}: a tool call and its results are always copied together"));
     }
     Ok(exit)
 }
@@ -75,21 +75,19 @@ fn explained(refused: PickError, open: &OpenSession) -> Failure {
     let id = |ix: EntryIx| session.id(ix).to_string();
     let cannot = |what: String| open.input.cannot(what);
     match refused {
-        PickError::LeafRecord(ix) => cannot(format!("{} is a record of the leaf, and no entry", id(ix))),
-        PickError::NoCall(ix) => cannot(format!("{}: the tool call that it answers is not above it", id(ix))),
+        PickError::LeafRecord(ix) => cannot(format!("{} is a record of the leaf, not an entry", id(ix))),
+        PickError::NoCall(ix) => cannot(format!("{}: its tool call is not above it", id(ix))),
         PickError::TwoResults(one, other) => {
             cannot(format!("{} and {} answer the same tool call", id(one), id(other)))
                 .hint("pick one of them")
         }
-        PickError::LabelAlone(ix) => {
-            cannot(format!("{} is the label of an entry that is not picked", id(ix)))
-                .hint("labels are not copied; name the copy with `pisess label`")
-        }
+        PickError::LabelAlone(ix) => cannot(format!("{} labels an entry that is not picked", id(ix)))
+            .hint("labels are not copied; label the copy with `pisess label`"),
         PickError::KeptMissing(ix, kept) => {
             cannot(format!("the compaction {} keeps from {} on, which is not picked", id(ix), id(kept)))
-                .hint("pick what it keeps, too; or bring the branch back as a summary with pisess merge")
+                .hint("pick the entries that it keeps, too, or merge the branch with `pisess merge`")
         }
-        PickError::EditAlone(ix) => cannot(format!("{} edits an entry that is not above the place", id(ix)))
+        PickError::EditAlone(ix) => cannot(format!("{} edits an entry that is not above the target", id(ix)))
             .hint("pick the entry that it edits, too"),
         PickError::Unreadable(error) => open.input.unreadable(error),
     }

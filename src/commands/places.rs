@@ -1,4 +1,4 @@
-//! Which sessions a command is about: paths, this folder's, all; and sessions by name.
+//! The sessions of a command: paths, those of this directory, all; and sessions by name.
 
 use crate::core::names::{NameError, Names, is_of};
 use crate::core::peek::Head;
@@ -8,12 +8,12 @@ use crate::ui::{Failure, Ui};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Which sessions a command that takes many reads.
+/// The sessions to read, for a command that reads many.
 #[derive(Clone, Copy, Debug)]
 enum Scope<'a> {
     /// These, and those below these folders.
     Paths(&'a [PathBuf]),
-    /// Those of the current folder, in the stores of both agents.
+    /// Those of the current directory, in the stores of both agents.
     Here,
     /// Those of all projects.
     All,
@@ -28,7 +28,7 @@ pub struct Found {
     pub failed: bool,
 }
 
-/// Where sessions are, for one run.
+/// Where sessions are; looked up once per run.
 pub struct Places {
     home: Option<PathBuf>,
     folder: PathBuf,
@@ -49,7 +49,7 @@ impl Places {
         Here { home: self.home.as_deref(), folder: &self.folder }
     }
 
-    /// Sessions by name.
+    /// Looks up sessions by name.
     pub fn names(&self) -> Names<'_> {
         Names { stores: &self.stores, here: self.here(), workers: self.workers }
     }
@@ -122,7 +122,7 @@ pub fn stores_seen_from(project: &Path, ui: &Ui) -> Vec<Store> {
     stores
 }
 
-/// The files below folders that nobody asked for by name: those that are not there are left out.
+/// Returns the files below directories that were not given; missing directories are skipped.
 fn unnamed(folders: impl Iterator<Item = PathBuf>) -> Finding {
     let folders: Vec<_> = folders.filter(|folder| folder.exists()).collect();
     let mut finding = store::find(&folders);
@@ -130,8 +130,8 @@ fn unnamed(folders: impl Iterator<Item = PathBuf>) -> Finding {
     finding
 }
 
-/// Resolves PATHs, which may be sessions by name; `-` is left out. Returns whether one of them is a name
-/// that fits no session, which is reported.
+/// Resolves PATHs, which may be names of sessions; `-` is skipped. Returns whether one of them matches no
+/// session, which is reported.
 fn files_of(paths: &[PathBuf], ui: &mut Ui) -> (Vec<PathBuf>, bool) {
     let mut failed = false;
     let mut found = Vec::new();
@@ -147,8 +147,7 @@ fn files_of(paths: &[PathBuf], ui: &mut Ui) -> (Vec<PathBuf>, bool) {
     (found, failed)
 }
 
-/// Reports what a search could not read; returns whether something that was asked for by its path is
-/// among it.
+/// Reports what a search could not read. Returns whether a given path is among it.
 fn report(troubles: Vec<Trouble>, ui: &mut Ui) -> bool {
     let mut failed = false;
     for trouble in troubles {
@@ -163,7 +162,7 @@ fn report(troubles: Vec<Trouble>, ui: &mut Ui) -> bool {
     failed
 }
 
-/// The session that an argument names.
+/// The session of an argument.
 #[derive(Debug)]
 pub struct Named {
     /// Its path.
@@ -172,11 +171,11 @@ pub struct Named {
     pub by_name: bool,
 }
 
-/// What a session argument means: `-`, a path that exists, else a name. What is spelled as a path is
-/// looked up only on the disk.
+/// Resolves a session argument: `-`, a path that exists, else a name. An argument written as a path is looked
+/// up only on the disk.
 ///
 /// # Errors
-/// Where it is a name that fits no session, or several.
+/// If it is a name that matches no session, or several.
 pub fn named(argument: &Path, ui: &Ui) -> Result<Named, Failure> {
     let as_path = || Named { path: argument.to_owned(), by_name: false };
     let Some(name) = argument.to_str().filter(|name| !is_spelled_as_path(name)) else {
@@ -196,5 +195,7 @@ fn is_spelled_as_path(name: &str) -> bool {
 
 fn unknown(error: NameError) -> Failure {
     let hint = error.hint();
-    Failure::cannot(error).hint(hint)
+    let is_missing = matches!(error, NameError::Unknown { .. });
+    let failure = Failure::cannot(error).hint(hint);
+    if is_missing { failure.missing() } else { failure }
 }

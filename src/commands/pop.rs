@@ -77,9 +77,10 @@ fn target(args: &Args, open: &OpenSession) -> Result<Position, Failure> {
     match &args.to {
         Some(reference) => open.resolve(reference),
         None => match last_request(&open.session) {
-            None => {
-                Err(open.input.no("no user message leads to the leaf").hint("name the entry to go back to"))
-            }
+            None => Err(open
+                .input
+                .no("there is no user message on the path to the leaf")
+                .hint("give the entry to go back to")),
             question => Ok(question),
         },
     }

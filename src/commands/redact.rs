@@ -79,8 +79,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         (_, true) => job.report(&mut redactor, ui),
         (Some(path), false) if path == Path::new("-") => job.stream(&mut redactor, ui),
         (Some(path), false) => job.write(path, &mut redactor, ui),
-        (None, false) => Err(Failure::usage("redact needs -o COPY: it never changes the session itself")
-            .hint("give -o with the path of the copy, or --check for a report")),
+        (None, false) => Err(Failure::usage("redact requires -o: it never changes the session itself")
+            .hint("give the path of the copy with -o, or --check for a report")),
     }
 }
 
@@ -107,7 +107,7 @@ fn values(args: &Args, session: &Input, ui: &mut Ui) -> Result<Vec<Value>, Failu
     Ok(all.values)
 }
 
-/// Whose home folders and names are replaced: those of this user and of the session's.
+/// Whose home directories and names are replaced: those of this user and of the session's.
 fn people(cwd: Option<&str>, ui: &Ui) -> People {
     let home = ui.home();
     People::new([home.as_deref(), cwd.and_then(home_of)].into_iter().flatten())
@@ -162,7 +162,7 @@ impl Job<'_> {
     fn stream(&self, redactor: &mut Redactor, ui: &mut Ui) -> Result<Exit, Failure> {
         if self.args.write.json {
             return Err(Failure::usage("--json: standard output carries the session")
-                .hint("give a path with -o, or leave --json out"));
+                .hint("give a path with -o, or omit --json"));
         }
         let mut report = Report::default();
         let copy = store::spool_written(&mut |out| {
@@ -182,7 +182,7 @@ impl Job<'_> {
             0 => Ok(()),
             n => Err(self
                 .input
-                .cannot(format_args!("{n} of the secrets would still be in the copy; none was kept"))),
+                .cannot(format_args!("{n} secrets would remain in the copy; it was not written"))),
         }
     }
 

@@ -71,7 +71,7 @@ impl RendererArgs {
                 command: &renderer.command,
                 timeout: TIMEOUT,
                 outcome: "its entries are shown without it",
-                hint: "--renderer TYPE='cat >&2' shows what it receives",
+                hint: "--renderer TYPE='cat >&2' prints what it receives",
             };
             let answer = {
                 let _waiting = ui.spinner("waiting for the renderer");
@@ -157,7 +157,7 @@ fn answers(
             };
             let entry = session.find(&id).filter(|entry| asked.contains(entry));
             let unknown =
-                || format!("its answer has the id {:?}, which it was not given", visible(&id.to_string()));
+                || format!("its reply has the id {:?}, which it did not receive", visible(&id.to_string()));
             Ok((entry.ok_or_else(unknown)?, markdown.to_string_lossy().into_owned()))
         })
         .collect()

@@ -1,4 +1,4 @@
-//! The sessions that a command looks through: files, folders, or the agents' stores.
+//! The sessions that a command reads: files, directories, or the agents' stores.
 
 use super::input::Input;
 use super::places::{Found, Places};
@@ -19,17 +19,17 @@ pub struct SessionsArgs {
     /// sessions of the current folder in both agents' stores)
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Take all sessions in both agents' stores
+    /// Include all sessions in both agents' stores
     #[arg(short, long, conflicts_with = "paths")]
     pub all: bool,
 }
 
-/// The sessions that were found; nothing is read of them yet.
+/// The sessions that were found; none has been read yet.
 pub struct Sessions {
     files: Vec<Target>,
-    /// How the command ends because of what could not be read.
+    /// The exit code for what could not be read.
     exit: Exit,
-    /// Whether one session was named: its path need not be printed with each row.
+    /// Whether one session was given: its path need not be printed with each row.
     pub is_one: bool,
     /// Whether no path was given: they are those of the agents' stores.
     pub is_of_stores: bool,
@@ -38,23 +38,23 @@ pub struct Sessions {
 /// A session to read.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Where it is; `-` for standard input.
+    /// Its path; `-` for standard input.
     pub path: PathBuf,
-    /// Whether the path itself was named.
+    /// Whether the path itself was given.
     named: bool,
     /// Whether files of its sub-agents were found, too.
     pub has_agents: bool,
 }
 
 impl SessionsArgs {
-    /// Finds them. What cannot be searched is reported, and the rest is found. Files that were last
-    /// written before `since_ms` are left out.
+    /// Finds them. Paths that cannot be searched are reported, and the rest is found. Files last modified
+    /// before `since_ms` are left out.
     pub fn find(&self, since_ms: Option<i64>, ui: &mut Ui) -> Result<Sessions, Failure> {
         if self.paths.iter().any(|path| path == Path::new("-")) {
             return self.standard_input();
         }
         if self.all && !self.paths.is_empty() {
-            return Err(Failure::usage("--all takes no PATH").hint("leave one of them out"));
+            return Err(Failure::usage("--all cannot be combined with PATH").hint("omit one of them"));
         }
         let Found { files: found, failed } = Places::of(ui).sessions(&self.paths, self.all, ui);
         let with_agents = with_agents(&found);
@@ -69,7 +69,7 @@ impl SessionsArgs {
             })
             .collect();
         if files.is_empty() && self.paths.is_empty() && !self.all {
-            ui.warn("no sessions of the current folder (hint: --all takes those of all folders)");
+            ui.warn("no sessions of the current directory (hint: --all includes all projects)");
         }
         let is_one = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
         let exit = if failed { Exit::Cannot } else { Exit::Done };
@@ -78,7 +78,7 @@ impl SessionsArgs {
 
     fn standard_input(&self) -> Result<Sessions, Failure> {
         if self.paths.len() > 1 {
-            return Err(Failure::usage("standard input is read by itself").hint("give - alone"));
+            return Err(Failure::usage("standard input cannot be combined with paths").hint("give - alone"));
         }
         let path = PathBuf::from("-");
         let stdin = Target { path, named: true, has_agents: false };
@@ -87,8 +87,8 @@ impl SessionsArgs {
 }
 
 impl Sessions {
-    /// Reads the sessions on all processors with `work`, and hands its results to `take` in their
-    /// order. What cannot be read is reported, and the rest is read; the exit that this leads to.
+    /// Reads the sessions on all processors with `work`, and passes its results to `take` in order. Sessions
+    /// that cannot be read are reported, and the rest is read. Returns the exit code.
     pub fn read<T: Send>(
         self,
         ui: &mut Ui,
@@ -133,7 +133,7 @@ impl Sessions {
 pub struct Readers(Mutex<Vec<StretchReader>>);
 
 impl Readers {
-    /// Calls `work` with a reader that nobody else uses.
+    /// Calls `work` with a reader that is not in use.
     pub fn with<T>(&self, work: impl FnOnce(&mut StretchReader) -> T) -> T {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut reader = lock().pop().unwrap_or_default();
@@ -143,8 +143,8 @@ impl Readers {
     }
 }
 
-/// Sessions beside which files of their sub-agents were found. What advisors use is in no result of a
-/// tool, so their files say nothing twice.
+/// Returns the sessions beside which files of their sub-agents were found. The usage of advisors is not in
+/// tool results, so their files do not count it twice.
 fn with_agents(files: &[FoundFile]) -> HashSet<PathBuf> {
     let is_agent = |file: &&FoundFile| {
         let name = file.path.file_name().unwrap_or_default();

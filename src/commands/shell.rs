@@ -88,8 +88,8 @@ impl Shell<'_> {
     }
 
     fn too_slow(&self) -> Failure {
-        self.failed(&format!("no answer within {} s", self.timeout.as_secs_f64()))
-            .hint("give it longer with --timeout")
+        self.failed(&format!("no result within {} s", self.timeout.as_secs_f64()))
+            .hint("allow more time with --timeout")
     }
 
     /// Returns a failure of the command.
@@ -156,12 +156,12 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told() {
+    fn failures_are_reported() {
         let told = |command: &str, seconds| run(command, b"", seconds).unwrap_err().line();
         assert!(told("exit 3", 20.0).contains("exit status: 3"));
-        assert!(told("sleep 30", 0.2).contains("no answer within 0.2 s"));
-        assert!(told("exec >&-; sleep 30", 0.2).contains("no answer"));
+        assert!(told("sleep 30", 0.2).contains("no result within 0.2 s"));
+        assert!(told("exec >&-; sleep 30", 0.2).contains("no result"));
         assert!(told("yes", 20.0).contains("more than 10 MB"));
-        assert!(told("sleep 30 & sleep 30", 0.2).contains("no answer"));
+        assert!(told("sleep 30 & sleep 30", 0.2).contains("no result"));
     }
 }

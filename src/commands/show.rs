@@ -95,7 +95,7 @@ fn chosen(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
     let entry = |(place, reference): (Position, &String)| {
         place.ok_or_else(|| {
             let failure = open.input.cannot(format_args!("{reference} is not an entry"));
-            failure.hint("root is the place before the first entry; --children lists what begins there")
+            failure.hint("root is the position before the first entry; --children lists the first entries")
         })
     };
     places.into_iter().zip(&args.entries).map(entry).collect()

@@ -14,15 +14,24 @@ use entries::EntryRows;
 use foldhash::quality::RandomState;
 use groups::Groups;
 
-/// How it is used, behind the options of the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "stats",
     examples: &[
-        Example::new("What one session took, as pi's /session counts it", "pisess stats session.jsonl"),
-        Example::new("Cost and tokens of each day of a folder's sessions", "pisess stats --by day ."),
-        Example::new("Which tools failed", "pisess stats --by tool session.jsonl"),
-        Example::new("What all sessions of this month cost", "pisess stats --all --since 2026-05 --by model"),
-        Example::new("Each billed entry, for a database", "pisess stats --by entry --json session.jsonl"),
+        Example::new("Count one session, as pi's /session does", "pisess stats session.jsonl"),
+        Example::new(
+            "Print the tokens and cost of each day, for the sessions below a directory",
+            "pisess stats --by day .",
+        ),
+        Example::new("Print the calls and failures of each tool", "pisess stats --by tool session.jsonl"),
+        Example::new(
+            "Print the cost of all sessions this month, by model",
+            "pisess stats --all --since 2026-05 --by model",
+        ),
+        Example::new(
+            "Print each billed entry as JSON, for a database",
+            "pisess stats --by entry --json session.jsonl",
+        ),
     ],
     found: None,
     writes: false,
@@ -31,20 +40,20 @@ pub const GUIDE: Guide = Guide {
 
 /// Count tokens, cost, messages, tools and time.
 ///
-/// Everything is counted from what the files hold: usage stands on assistant messages, tool results,
-/// compactions and branch summaries, and failed requests cost, too. No price is assumed: requests
-/// without a cost are counted as unpriced. Reasoning is part of the output.
+/// Tokens and cost are those recorded in assistant messages, tool results, compactions and branch summaries,
+/// including failed requests. No price is assumed: requests without a cost are counted as unpriced. Reasoning
+/// counts as output.
 ///
-/// A fork copies entries. Of entries with the same id and timestamp in several files the first counts.
-/// With `--by entry` nothing is left out.
+/// Entries copied by a fork, which have the same id and timestamp in several files, count once. With
+/// `--by entry`, all are printed.
 ///
-/// Time is that of turns: from each request to the last answer or tool result before the next. Files
-/// are those that `write` and `edit` calls name. Days are local days, and weeks begin on Monday. What
-/// the sub-agents of oh-my-pi used is taken from their own sessions where these are read, too, else from
-/// the results of their tasks.
+/// Time is the sum of all turns, each from the request to the last reply or tool result before the next
+/// request. Files are those named in calls of `write` and `edit`. Days are local, and weeks begin on Monday.
+/// The usage of oh-my-pi's sub-agents is read from their sessions if these are included, else from the results
+/// of their tasks.
 ///
-/// Without PATH the sessions of the current folder are read. Folders are searched at any depth, hidden
-/// ones too.
+/// Without PATH, the sessions of the current directory are read. Directories are searched at any depth,
+/// including hidden ones.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -75,7 +84,7 @@ pub enum By {
     Week,
     /// A month.
     Month,
-    /// The folder of sessions.
+    /// A working directory.
     Project,
     /// A tool.
     Tool,

@@ -31,7 +31,7 @@ pub const GUIDE: Guide = Guide {
             "pisess summarize --prepare session.jsonl '@~4'",
         ),
     ],
-    found: Some("nothing to summarize and no summary is given, or a hook cancelled the operation"),
+    found: Some("nothing to summarize and no summary given, or a hook cancelled the operation"),
     writes: true,
     refers: true,
 };

@@ -5,13 +5,10 @@ use super::hook::{Answer, HookArgs, HookSummary};
 use super::input::Input;
 use super::shell::{Shell, UNTOUCHED};
 use crate::core::agent::Prompt;
-use crate::core::bodies::{Bodies, Message};
 use crate::core::ops::summary::Summary;
-use crate::core::summary::{Extract, Kind, Material};
 use crate::core::text::Text;
 use crate::ui::{Failure, Ui};
 use clap::Args;
-use std::io;
 use std::path::PathBuf;
 
 /// Options of a command that writes a summary.
@@ -41,18 +38,6 @@ pub struct SummaryArgs {
     /// Options for the hook.
     #[command(flatten)]
     pub hook: HookArgs,
-}
-
-/// The input of a summary: its messages, and what precedes them.
-pub struct Wanted<'a> {
-    /// The kind of summary.
-    pub kind: Kind,
-    /// The messages to summarize.
-    pub messages: &'a [Message],
-    /// The beginning of a turn that is split.
-    pub turn_prefix: &'a [Message],
-    /// The previous summary.
-    pub previous: Option<&'a Text<'static>>,
 }
 
 /// The text of a summary, by its source, which decides whether it is stored unchanged.
@@ -88,7 +73,7 @@ impl SummaryArgs {
         };
         if text.trim().is_empty() {
             return Err(
-                Failure::cannot("the summary is empty").hint("leave the option out for the built-in summary")
+                Failure::cannot("the summary is empty").hint("omit the option to use the built-in summary")
             );
         }
         Ok(Some(text))
@@ -121,7 +106,7 @@ impl SummaryArgs {
     pub fn shell<'a>(&'a self, input: &'a Input) -> Option<Shell<'a>> {
         let command = self.summarizer.as_deref()?;
         let timeout = self.hook.timeout();
-        let hint = "--prompt prints what it is told, to try it by hand";
+        let hint = "--prompt prints its input, to run it by hand";
         Some(Shell {
             session: &input.name,
             option: "--summarizer",
@@ -142,28 +127,4 @@ impl SummaryArgs {
         }
         Ok(Text::from(answer.trim().to_owned()))
     }
-}
-
-/// Returns the built-in extract.
-///
-/// # Errors
-/// Fails if a line cannot be read.
-pub fn extract(
-    wanted: &Wanted,
-    instructions: Option<&str>,
-    bodies: &dyn Bodies,
-) -> io::Result<Text<'static>> {
-    let previous = wanted.previous.map(Text::to_string_lossy);
-    let mut extract =
-        Extract::new(Material { kind: wanted.kind, previous_summary: previous.as_deref(), instructions });
-    for message in wanted.messages {
-        message.with(bodies, |json| extract.add(json))?;
-    }
-    if !wanted.turn_prefix.is_empty() {
-        extract.split_turn();
-        for message in wanted.turn_prefix {
-            message.with(bodies, |json| extract.add(json))?;
-        }
-    }
-    Ok(Text::from(extract.finish()))
 }

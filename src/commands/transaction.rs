@@ -102,7 +102,7 @@ impl Target {
         match self {
             Target::Stdout if write.json && !write.dry_run => {
                 Err(Failure::cannot("--json: standard output carries the session")
-                    .hint("give a path with -o, or leave --json out"))
+                    .hint("give a path with -o, or omit --json"))
             }
             target => Ok(target),
         }
@@ -226,7 +226,7 @@ pub fn under_lock<T>(
     attempt: &mut dyn FnMut(Option<Input>, Locked) -> Attempted<T>,
 ) -> Result<(Option<Committed>, T), Failure> {
     let Some(file) = input.file() else {
-        return Err(input.cannot("a stream cannot be changed").hint("give the path of a file"));
+        return Err(input.cannot("a stream cannot be changed in place").hint("give the path of a file"));
     };
     let mut locked = store::lock(file, options)?;
     loop {

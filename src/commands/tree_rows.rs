@@ -1,4 +1,4 @@
-//! The rows of the tree, as people see them.
+//! The rows of the tree, for people.
 
 use super::age::age;
 use super::amounts::{counted, dollars, tokens};
@@ -17,10 +17,10 @@ use crate::ui::{
 use owo_colors::Style;
 use std::ops::Range;
 
-/// Levels of indent that a row shows at most.
+/// The maximum number of levels that a row is indented.
 const MOST_LEVELS: usize = 24;
 
-/// Prints what the session is, above its tree.
+/// Prints the heading of the session, above its tree.
 pub fn print_heading(heading: &Heading, glyphs: Glyphs, ui: &mut Ui) -> Result<(), Failure> {
     let home = ui.home().filter(|home| home.len() > 1);
     let shown = |folder: String| match home.as_ref().and_then(|home| folder.strip_prefix(home.as_str())) {
@@ -48,8 +48,8 @@ pub fn print_heading(heading: &Heading, glyphs: Glyphs, ui: &mut Ui) -> Result<(
     ui.print(&format!("{}{}\n", styled(&name, ui.styles.bold), styled(&rest, ui.styles.dim)))
 }
 
-/// Whether a bar passes at each of the levels above the row being drawn, of which only the first
-/// [`MOST_LEVELS`] are ever shown.
+/// Whether there is a bar at each of the levels above the current row; only the first [`MOST_LEVELS`] are
+/// ever drawn.
 #[derive(Clone, Copy, Default)]
 struct Bars(u32);
 
@@ -64,7 +64,7 @@ impl Bars {
         self.0 &= !u32::MAX.checked_shl(levels as u32).unwrap_or(0);
     }
 
-    /// Leads past the rows between to the siblings that follow.
+    /// Continues past the rows in between to the siblings that follow.
     fn leave(&mut self, place: &Place) {
         if place.connector && !place.last {
             self.0 |= 1_u32.checked_shl(place.level - 1).unwrap_or(0);
@@ -72,12 +72,12 @@ impl Bars {
     }
 }
 
-/// What is drawn of rows, and how.
+/// How rows are drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn {
     /// The characters to draw with.
     pub glyphs: Glyphs,
-    /// Whether runs of tool rows become one.
+    /// Whether runs of tool rows are folded.
     pub folds: bool,
     /// Whether ids are shown.
     pub ids: bool,
@@ -94,7 +94,7 @@ pub struct Painter<'a> {
     is_summarized: Vec<bool>,
     extents: Vec<Extent>,
     now_ms: i64,
-    /// Columns of the terminal; rows are whole without one.
+    /// The width of the terminal; without one, rows are not truncated.
     width: Option<usize>,
     most_levels: usize,
     id_width: usize,
@@ -108,7 +108,7 @@ impl<'a> Painter<'a> {
     pub fn new(drawn: Drawn, drawing: &'a Drawing<'a>, edits: &'a Edits, ui: &Ui) -> Result<Self, Failure> {
         let session = drawing.session;
         let width = ui.width();
-        // Half of a narrow terminal stays for the text, as in oh-my-pi.
+        // Half of a narrow terminal is left for the text, as in oh-my-pi.
         let levels = |width: usize| (width.saturating_sub((width / 2).max(24) + 4) / 3).max(1);
         let ids = drawing.places.iter().map(|place| session.entry(place.entry).id.len as usize);
         let mut is_summarized = vec![false; session.entries.len()];
@@ -136,7 +136,7 @@ impl<'a> Painter<'a> {
     /// Prints all rows.
     pub fn paint(&self, ui: &mut Ui) -> Result<(), Failure> {
         let places = &self.look.drawing.places;
-        // Each stretch of rows is drawn by itself, so the bars at its start must be known.
+        // Ranges of rows are drawn independently, so the bars at the start of each must be known.
         let mut bars = Bars::default();
         let mut starts = Vec::new();
         for (at, fold) in self.folds.iter().enumerate() {
@@ -189,7 +189,7 @@ impl<'a> Painter<'a> {
         }
         let marks = self.marks(place);
         let reserved: usize = marks.iter().map(|(mark, _)| columns(mark)).sum();
-        // The leaf's mark stays in sight when the text does not fit.
+        // The leaf's mark stays visible if the text does not fit.
         let fits = rows.left.is_none_or(|left| left > reserved);
         rows.left = rows.left.map(|left| if fits { left - reserved } else { left });
         match fold.rows {
@@ -203,7 +203,7 @@ impl<'a> Painter<'a> {
         rows.end();
     }
 
-    /// What stands at the end of a row.
+    /// Returns the end of a row.
     fn marks(&self, place: &Place) -> Vec<(String, Style)> {
         let (ix, Look { drawing, styles, glyphs, .. }) = (place.entry, &self.look);
         let mut marks = Vec::new();
@@ -220,7 +220,7 @@ impl<'a> Painter<'a> {
         marks
     }
 
-    /// How many entries a branch has, and how old the newest is.
+    /// Returns the size of a branch, and the age of its newest entry.
     fn extent(&self, ix: EntryIx) -> String {
         let extent = self.extents[ix.at()];
         let entries = counted(extent.entries as usize, "entry", "entries");
@@ -246,7 +246,7 @@ impl<'a> Painter<'a> {
         }
     }
 
-    /// Bars and connector. Levels beyond the most that are shown become one mark.
+    /// Draws bars and connector. Levels beyond the maximum become one mark.
     fn prefix(&self, place: &Place, bars: Bars, out: &mut String) {
         let glyphs = &self.look.glyphs;
         let level = place.level as usize;

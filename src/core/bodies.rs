@@ -1,4 +1,4 @@
-//! Bodies on demand: an entry's line, read back by its span.
+//! Bodies on demand: the line of an entry, read back by its span.
 
 use super::entry::{EntryIx, Kind, Span};
 use super::json::Raw;
@@ -8,16 +8,16 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io;
 
-/// Gives the line of an entry **as `migrate` would store it**, without its newline. Memory holds one
-/// line at a time; ask in file order where you can.
+/// Returns lines of entries **as `migrate` would store them**, without their newlines. Memory holds one line
+/// at a time; request lines in file order where possible.
 pub trait Bodies {
-    /// The line of an entry.
+    /// Returns the line of an entry.
     ///
     /// # Errors
-    /// Where reading fails, or the file is no longer the one that was loaded.
+    /// If reading fails, or the file is no longer the one that was loaded.
     fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>>;
 
-    /// Calls `see` with the line of an entry: for who only looks at it.
+    /// Calls `see` with the line of an entry, for read-only callers.
     ///
     /// # Errors
     /// As [`Bodies::line`].
@@ -25,7 +25,7 @@ pub trait Bodies {
         self.line(ix).map(|line| see(&line))
     }
 
-    /// Calls `see` with the `message` of an entry's line, `null` where it has none.
+    /// Calls `see` with the `message` of an entry's line, or `null` if it has none.
     ///
     /// # Errors
     /// As [`Bodies::line`].
@@ -36,45 +36,45 @@ pub trait Bodies {
 
 /// Bodies from the file a session was loaded from.
 ///
-/// Neighbouring lines come from one read: as much is read ahead as the last read was of use, so what is
-/// read stays in proportion to what is asked for, in whatever order.
+/// Neighbouring lines are read in one go. Each read is as long as the previous one was useful, so the amount
+/// read stays in proportion to the amount requested, in any order.
 pub struct FileBodies<'a> {
     session: &'a Session,
     source: &'a dyn ReadAt,
     window: RefCell<Window>,
 }
 
-/// Bytes of the file that were read last.
+/// The bytes of the file that were read last.
 #[derive(Default)]
 struct Window {
     start: u64,
     bytes: Vec<u8>,
-    /// Bytes of it that were asked for.
+    /// How many of these bytes were requested.
     used: u64,
 }
 
-/// Bytes that are read ahead at most.
+/// The largest number of bytes to read ahead.
 const WINDOW: u64 = 256 * 1024;
-/// Bytes that are read ahead at most, as a multiple of those that were of use.
+/// The same, as a multiple of the bytes that were useful.
 const AHEAD: u64 = 4;
 
 impl<'a> FileBodies<'a> {
-    /// Of a session and what it was loaded from.
+    /// Returns the bodies of a session, read from the file it was loaded from.
     pub fn new(session: &'a Session, source: &'a dyn ReadAt) -> Self {
         FileBodies { session, source, window: RefCell::default() }
     }
 
-    /// The bytes of a line as they stand in the file.
+    /// Returns the bytes of a line as they are in the file.
     ///
     /// # Errors
-    /// Where reading fails, or the file is shorter than it was.
+    /// If reading fails, or the file is shorter than it was.
     pub fn stored(&self, span: Span) -> io::Result<Vec<u8>> {
         self.with_stored(span, <[u8]>::to_vec)
     }
 
-    /// Calls `see` with bytes of the file. They stay in the window: nothing is copied.
+    /// Calls `see` with bytes of the file, without copying them out of the window.
     pub(in crate::core) fn with_stored<T>(&self, span: Span, see: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
-        // Taken out, so that `see` may ask for another line.
+        // Moved out, so that `see` can request another line.
         let mut window = self.window.take();
         let filled = self.fill(&mut window, span);
         let seen = filled.map(|()| {
@@ -85,7 +85,7 @@ impl<'a> FileBodies<'a> {
         seen
     }
 
-    /// Reads on where the window does not hold the bytes.
+    /// Fills the window if it does not hold the bytes.
     fn fill(&self, window: &mut Window, span: Span) -> io::Result<()> {
         let is_held = span.start >= window.start && span.end() <= window.start + window.bytes.len() as u64;
         if is_held {
@@ -96,7 +96,7 @@ impl<'a> FileBodies<'a> {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter"));
         }
         let room = (window.used * AHEAD).min(WINDOW).max(span.len);
-        // Who walks back will want the lines before this one, not those behind it.
+        // When walking backwards, the lines before this one are needed next, not those after it.
         let walks_back = span.start < window.start;
         window.start = if walks_back { span.end().saturating_sub(room) } else { span.start };
         let end = if walks_back { span.end() } else { (span.start + room).min(self.source.len()) };
@@ -142,7 +142,7 @@ fn message_of(bodies: &(impl Bodies + ?Sized), ix: EntryIx, see: &mut dyn FnMut(
     bodies.with_line(ix, &mut |line| see(Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL)))
 }
 
-/// A message of a context: what a model is told, and the entry it comes from.
+/// A message of a context, and the entry it comes from.
 #[derive(Clone, Debug)]
 pub struct Message {
     /// The entry.
@@ -151,20 +151,20 @@ pub struct Message {
     pub body: Body,
 }
 
-/// The JSON of a message.
+/// Where the JSON of a message is.
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// The `message` member of the entry's line, as it stands there.
+    /// In the `message` member of the entry's line, as stored.
     Stored,
-    /// Made from the entry.
+    /// Built from the entry.
     Built(Vec<u8>),
 }
 
 impl Message {
-    /// Calls `see` with the message's JSON object; reads the entry's line for a stored one.
+    /// Calls `see` with the JSON object of the message; for a stored message, reads the entry's line.
     ///
     /// # Errors
-    /// Where the line cannot be read.
+    /// If the line cannot be read.
     pub fn with<T>(&self, bodies: &dyn Bodies, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
         match &self.body {
             Body::Built(json) => Ok(see(Raw::checked(json))),
@@ -177,16 +177,16 @@ impl Message {
     }
 }
 
-/// What an agent builds from a path: the messages for its model, and the settings in force.
+/// What an agent builds from a path: the messages for its model, and the settings in effect.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The messages, in order.
     pub messages: Vec<Message>,
-    /// The other members of the agent's answer, in its order, as JSON (`thinkingLevel`, `model`, …).
+    /// The other members of the agent's result, in its order, as JSON (`thinkingLevel`, `model`, …).
     pub settings: Vec<(&'static str, Vec<u8>)>,
 }
 
-/// The kind of entry a line claims to be; for readers that hold only the line.
+/// Returns the kind of entry that a line declares, for readers that have only the line.
 pub fn kind_of(line: Raw) -> Kind {
     line.get("type").and_then(Raw::text).map_or(Kind::Missing, |name| Kind::named(name.as_bytes()))
 }

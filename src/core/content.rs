@@ -1,13 +1,13 @@
 //! Members, content and content blocks of messages, as both agents read and write them.
 //!
-//! A content is a string or an array of blocks; a block is an object with a `type`. What JavaScript
-//! makes of single values is in [`crate::core::json::js`].
+//! A content is a string or an array of blocks; a block is an object with a `type`. How JavaScript treats
+//! single values is in [`crate::core::json::js`].
 
 use super::json::write::{Object, array};
 use super::json::{Raw, js, string};
 use super::text::{Text, utf16_len};
 
-/// Returns several members of an object, found in one walk; of duplicates the last.
+/// Returns several members of an object, found in one walk; of duplicates, the last.
 pub fn members<'a, const N: usize>(object: Raw<'a>, names: [&str; N]) -> [Option<Raw<'a>>; N] {
     let mut found = [None; N];
     for (key, value) in object.members() {
@@ -18,7 +18,7 @@ pub fn members<'a, const N: usize>(object: Raw<'a>, names: [&str; N]) -> [Option
     found
 }
 
-/// Whether the member is there and JavaScript takes it for true.
+/// Whether the member exists and is truthy in JavaScript.
 pub fn truthy(object: Raw, key: &str) -> bool {
     object.get(key).is_some_and(Raw::is_truthy)
 }
@@ -35,7 +35,7 @@ pub fn trimmed(object: Raw, key: &str) -> Option<Text<'static>> {
     (!text.is_empty()).then(|| text.into_owned())
 }
 
-/// Whether the member is missing, no string, or nothing but white space.
+/// Whether the member is missing, not a string, or only white space.
 pub fn is_blank(object: Raw, key: &str) -> bool {
     object.get(key).and_then(Raw::raw_string).is_none_or(string::is_blank)
 }
@@ -60,14 +60,14 @@ pub fn text_content(text: &Text) -> Vec<u8> {
     array([text_block(text)])
 }
 
-/// Returns the text of a content as pi-ai's `contentText`: a string itself; of blocks every text,
-/// whatever its type.
+/// Returns the text of a content, as `contentText` of pi-ai does: a string itself; of blocks, every text,
+/// whatever the type of the block.
 pub fn content_text<'a>(content: Option<Raw<'a>>, separator: &str) -> Text<'a> {
     let text = |block: Raw<'a>| Some(block.get_some("text").map(|text| js::string(text)).unwrap_or_default());
     joined(content, separator, text)
 }
 
-/// Returns the text of a content as oh-my-pi: a string itself; of blocks the texts that are strings.
+/// Returns the text of a content, as oh-my-pi does: a string itself; of blocks, the texts that are strings.
 pub fn joined_text(content: Option<Raw>, separator: &str) -> Text<'static> {
     joined(content, separator, |block| block.get_text("text")).into_owned()
 }
@@ -96,7 +96,7 @@ pub fn entry_text(line: Raw) -> Text<'static> {
     joined_text(line.get("message").and_then(|message| message.get("content")).or(line.get("content")), "")
 }
 
-/// Returns the length of a string in UTF-16 units, without decoding it; 0 of anything else.
+/// Returns the length of a string in UTF-16 units, without decoding it; 0 for any other value.
 pub fn length(value: Option<Raw>) -> u64 {
     let Some(raw) = value.and_then(Raw::raw_string) else { return 0 };
     if std::str::from_utf8(raw).is_err() {
@@ -104,7 +104,7 @@ pub fn length(value: Option<Raw>) -> u64 {
     }
     let (mut units, mut rest) = (0, raw);
     while let Some(plain) = memchr::memchr(b'\\', rest) {
-        // Each escape is one unit: a pair of surrogates is written as two of them.
+        // Each escape is one unit: a surrogate pair is written as two escapes.
         units += utf16_len(&rest[..plain]) + 1;
         let width = if rest.get(plain + 1) == Some(&b'u') { 6 } else { 2 };
         rest = rest.get(plain + width..).unwrap_or_default();

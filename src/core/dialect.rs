@@ -1,12 +1,13 @@
-//! Whose file a session is.
+//! The agent a session file belongs to.
 
-/// Whose file it is: both agents call their format version 3. What the agents do differently is
-/// behind [`Dialect::agent`](crate::core::agent).
+/// The agent a session file belongs to. Both agents call their format version 3. How they differ is behind
+/// [`Dialect::agent`](crate::core::agent).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// pi, and what does not show whose it is. pi locks nothing and reopens the file for each append.
+    /// pi, also when the file does not show which agent wrote it. pi takes no lock and reopens the file for
+    /// each append.
     Pi,
-    /// oh-my-pi, which has a lock file of its own and keeps the session open.
+    /// oh-my-pi, which has its own lock file and keeps the session open.
     OhMyPi,
 }
 

@@ -1,48 +1,48 @@
-//! What a list of sessions shows of one: counts, sums and the start of the first question.
+//! What a list of sessions shows of each: counts, sums and the start of the first question.
 //!
-//! Nothing here grows with the entries, unless the keys of copied entries are asked for. The pass over
-//! the file takes it in ([`crate::core::load`]).
+//! The size of a digest does not depend on the number of entries, unless keys of copied entries are
+//! requested. It is collected while the file is loaded ([`crate::core::load`]).
 
 use super::entry::EntryIx;
 use super::json::Raw;
 use super::text::Text;
 
-/// UTF-16 units of the first question that are kept.
+/// UTF-16 units of the first question to keep.
 pub const PREVIEW: usize = 200;
 
-/// What is asked of a digest.
+/// What a digest contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Digesting {
     /// Counts and sums.
     Sums,
-    /// Also what identifies each entry, to know it again in a fork.
+    /// Also the key of each entry, to recognize its copies in forks.
     Entries,
 }
 
 /// Tokens and cost, as providers counted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// Tokens that were read for the first time.
+    /// Tokens read that came from no cache.
     pub input: f64,
-    /// Tokens that were written, reasoning included.
+    /// Tokens written, including reasoning.
     pub output: f64,
-    /// Tokens that came from a cache.
+    /// Tokens read from a cache.
     pub cache_read: f64,
-    /// Tokens that went into a cache.
+    /// Tokens written to a cache.
     pub cache_write: f64,
     /// The cost in dollars.
     pub cost: f64,
-    /// Answers without a cost.
+    /// Responses without a cost.
     pub unpriced: u32,
 }
 
 impl Usage {
-    /// The tokens of all four sorts.
+    /// Returns the sum of all four kinds of tokens.
     pub fn total(&self) -> f64 {
         self.input + self.output + self.cache_read + self.cache_write
     }
 
-    /// Adds another.
+    /// Adds another usage.
     pub fn add(&mut self, other: &Usage) {
         self.input += other.input;
         self.output += other.output;
@@ -52,7 +52,7 @@ impl Usage {
         self.unpriced += other.unpriced;
     }
 
-    /// Reads a `usage`; what is no number counts as nothing.
+    /// Reads a `usage`; values that are not numbers count as zero.
     pub fn of(usage: Raw) -> Usage {
         let mut sum = Usage::default();
         let mut is_priced = false;
@@ -81,25 +81,25 @@ impl Usage {
 pub struct Question {
     /// Its entry.
     pub entry: EntryIx,
-    /// Its text, up to [`PREVIEW`] units.
+    /// Its text, truncated to [`PREVIEW`] units.
     pub text: Text<'static>,
-    /// Whether that is all of it.
+    /// Whether the text is complete.
     pub is_whole: bool,
 }
 
-/// What tells an entry from all others, and what it adds.
+/// What identifies an entry, and what it contributes.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryKey {
-    /// A hash of its id and its time: copies in forks have the same.
+    /// A hash of its id and its timestamp, which are the same in copies made by forks.
     pub key: u128,
     /// Whether it is a message.
     pub is_message: bool,
-    /// What it was billed.
+    /// Its usage.
     pub usage: Usage,
 }
 
 impl EntryKey {
-    /// That of an entry without an id.
+    /// The key of an entry without an id.
     pub const NONE: u128 = 0;
 }
 
@@ -110,14 +110,14 @@ pub struct Digest {
     pub messages: u32,
     /// The newest time of a user or assistant message, in milliseconds since 1970.
     pub activity: Option<f64>,
-    /// The first user message with text.
+    /// The first user message that has text.
     pub question: Option<Question>,
-    /// The name in the last `session_info`: `Some(None)` where that takes it away.
+    /// The name in the last `session_info`; `Some(None)` if that clears it.
     pub name: Option<Option<Text<'static>>>,
-    /// The models that answered, in the order of their first answers, as `provider/model`.
+    /// The models that responded, in order of first use, as `provider/model`.
     pub models: Vec<Text<'static>>,
-    /// What all entries were billed, those of abandoned branches too.
+    /// The usage of all entries, including those of abandoned branches.
     pub usage: Usage,
-    /// Each entry, where [`Digesting::Entries`] was asked for.
+    /// Each entry, if [`Digesting::Entries`] was requested.
     pub entries: Vec<EntryKey>,
 }

@@ -1,17 +1,17 @@
-//! What is kept of an entry: its envelope, a few facts about its body, and where its line stands.
+//! What is kept of an entry: its envelope, a few facts about its body, and the location of its line.
 //!
-//! One [`Entry`] is made for each record of a file that is not its header. Bodies stay in the file;
-//! strings that must be at hand lie in one arena and are named by [`Slice`]s, so that memory grows
-//! with entries and not with bytes.
+//! There is one [`Entry`] for each record of a file except the header. Bodies stay in the file. Strings that
+//! are needed often are stored in one arena and referred to by [`Slice`]s, so that memory grows with the
+//! number of entries and not with their bytes.
 
 use std::ops::Range;
 
-/// The number of an entry in its session: its place among the entries in file order, from 0.
+/// The index of an entry in its session, in file order, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryIx(pub u32);
 
 impl EntryIx {
-    /// As an index.
+    /// Returns it as an array index.
     pub fn at(self) -> usize {
         self.0 as usize
     }
@@ -21,17 +21,17 @@ impl EntryIx {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineNo(pub u32);
 
-/// Where bytes stand in the file.
+/// A range of bytes in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Bytes before it.
+    /// The offset of the first byte.
     pub start: u64,
-    /// Its length in bytes, without a newline.
+    /// The length in bytes, without the newline.
     pub len: u64,
 }
 
 impl Span {
-    /// The byte behind it.
+    /// Returns the offset after the last byte.
     pub fn end(self) -> u64 {
         self.start + self.len
     }
@@ -40,14 +40,14 @@ impl Span {
 /// A string in the arena of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
-    /// Bytes before it in the arena.
+    /// The offset in the arena.
     pub start: u32,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub len: u32,
 }
 
 impl Slice {
-    /// As a range of the arena.
+    /// Returns it as a range of the arena.
     pub fn range(self) -> Range<usize> {
         self.start as usize..(self.start + self.len) as usize
     }
@@ -64,20 +64,20 @@ macro_rules! names {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $enum {
             $($(#[$variant_doc])* $variant,)*
-            /// Any other name; it stands in the entry's line.
+            /// Any other name; it is in the entry's line.
             Other,
-            /// The line has none.
+            /// The line has no name.
             Missing,
         }
 
         impl $enum {
-            /// The one with this name in the files.
+            /// Returns the one with this name in the files.
             pub fn named(name: &[u8]) -> Self {
                 $(if name == $name.as_bytes() { return Self::$variant; })*
                 Self::Other
             }
 
-            /// The name in the files, where it is one of the known.
+            /// Returns the name in the files, if it is a known one.
             pub fn name(self) -> Option<&'static str> {
                 match self {
                     $(Self::$variant => Some($name),)*
@@ -89,45 +89,45 @@ macro_rules! names {
 }
 
 names! {
-    /// The type of an entry, as its `type` names it (both dialects, and the older formats).
+    /// The type of an entry, named by its `type` (in both dialects and the older formats).
     Kind {
         /// A message of the conversation.
         Message = "message",
-        /// The summary that replaces what came before it.
+        /// A summary that replaces what came before it.
         Compaction = "compaction",
-        /// The summary of a branch that was left.
+        /// A summary of a branch that was left.
         BranchSummary = "branch_summary",
-        /// An extension's note, never shown to a model.
+        /// Data of an extension, never shown to a model.
         Custom = "custom",
-        /// An extension's message to the model.
+        /// A message from an extension to the model.
         CustomMessage = "custom_message",
-        /// A name for an entry, or its removal.
+        /// The label of an entry, or its removal.
         Label = "label",
-        /// Another model from here on.
+        /// A change of the model.
         ModelChange = "model_change",
-        /// Another thinking level from here on.
+        /// A change of the thinking level.
         ThinkingLevelChange = "thinking_level_change",
-        /// pi: the session's name.
+        /// pi: the name of the session.
         SessionInfo = "session_info",
-        /// pi: usage outside the conversation.
+        /// pi: usage outside of the conversation.
         Usage = "usage",
-        /// pi: what the model sees of an earlier entry.
+        /// pi: a change to what the model sees of an earlier entry.
         ContextEdit = "context_edit",
-        /// pi: another set of tools (an older harness).
+        /// pi: a change of the set of tools (written by an older harness).
         ActiveToolsChange = "active_tools_change",
-        /// A harness's record of the leaf; no entry of the tree.
+        /// A harness's record of the leaf; not an entry of the tree.
         Leaf = "leaf",
-        /// oh-my-pi: usage outside the conversation.
+        /// oh-my-pi: usage outside of the conversation.
         ModelUsage = "model_usage",
-        /// oh-my-pi: another service tier.
+        /// oh-my-pi: a change of the service tier.
         ServiceTierChange = "service_tier_change",
-        /// oh-my-pi: another title.
+        /// oh-my-pi: a change of the title.
         TitleChange = "title_change",
         /// oh-my-pi: rules that were injected.
         TtsrInjection = "ttsr_injection",
         /// oh-my-pi: how a subagent was started.
         SessionInit = "session_init",
-        /// oh-my-pi: another mode.
+        /// oh-my-pi: a change of the mode.
         ModeChange = "mode_change",
         /// oh-my-pi: the account in use.
         CredentialPin = "credential_pin",
@@ -135,7 +135,7 @@ names! {
         ResetBoundary = "reset_boundary",
         /// Draft tree: the position of a named head.
         Head = "head",
-        /// Draft tree: the summary of what was popped.
+        /// Draft tree: a summary of popped entries.
         StackSummary = "stack_summary",
         /// Draft tree: a pop.
         StackPop = "stack_pop",
@@ -143,27 +143,27 @@ names! {
 }
 
 names! {
-    /// The role of a message, as `message.role` names it.
+    /// The role of a message, named by `message.role`.
     Role {
-        /// The person.
+        /// The user.
         User = "user",
         /// The model.
         Assistant = "assistant",
-        /// What a tool answered.
+        /// The result of a tool call.
         ToolResult = "toolResult",
-        /// pi: a system prompt, or changes of it.
+        /// pi: a system prompt, or a change to it.
         System = "system",
-        /// oh-my-pi: instructions that are not the person's.
+        /// oh-my-pi: instructions that are not from the user.
         Developer = "developer",
-        /// A command the person ran.
+        /// A shell command run by the user.
         BashExecution = "bashExecution",
-        /// oh-my-pi: Python the person ran.
+        /// oh-my-pi: Python code run by the user.
         PythonExecution = "pythonExecution",
-        /// oh-my-pi: files the person mentioned.
+        /// oh-my-pi: files mentioned by the user.
         FileMention = "fileMention",
-        /// An extension's message.
+        /// A message from an extension.
         Custom = "custom",
-        /// An extension's message, before version 3.
+        /// A message from an extension, before version 3.
         HookMessage = "hookMessage",
         /// A branch summary as a message.
         BranchSummary = "branchSummary",
@@ -173,8 +173,7 @@ names! {
 }
 
 impl Kind {
-    /// Whether such entries note something beside the conversation: nothing of it reaches a model,
-    /// and no setting changes.
+    /// Whether entries of this type are only notes: nothing of them reaches a model, and no setting changes.
     pub fn is_note(self) -> bool {
         matches!(
             self,
@@ -192,7 +191,7 @@ impl Kind {
 }
 
 impl Kind {
-    /// Whether such entries change a setting from here on, or what the model sees of others.
+    /// Whether entries of this type change a setting, or what the model sees of other entries.
     pub fn is_setting(self) -> bool {
         matches!(
             self,
@@ -208,36 +207,36 @@ impl Kind {
     }
 }
 
-/// Facts about a body that the pass notes, so that it need not be read again for them.
+/// Facts about a body that are recorded while loading, so that the body need not be read again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u16);
 
 impl Flags {
     /// `message.content` is missing or `null`.
     pub const NO_CONTENT: Flags = Flags(1);
-    /// An assistant message without text that ended neither in an error nor early: the agents' tree
-    /// never shows it.
+    /// An assistant message without text that ended neither with an error nor early: the agents' trees never
+    /// show it.
     pub const SILENT: Flags = Flags(2);
-    /// What the agent takes for a request of the person: a user message; in oh-my-pi also a skill
-    /// or collaboration prompt attributed to the user.
+    /// What the agent treats as a request by the user: a user message; in oh-my-pi, also a skill or
+    /// collaboration prompt attributed to the user.
     pub const USER_REQUEST: Flags = Flags(4);
-    /// The parent link closes a cycle and was cut here, or the entry hangs on such a cycle.
+    /// The parent link closes a cycle and was cut here, or the entry descends from such a cycle.
     pub const IN_CYCLE: Flags = Flags(8);
-    /// Another entry further down has the same id and is the one that counts.
+    /// A later entry has the same id and takes precedence.
     pub const SUPERSEDED: Flags = Flags(16);
-    /// The entry had no `parentId` at all.
+    /// The entry has no `parentId` at all.
     pub const NO_PARENT_KEY: Flags = Flags(32);
 
-    /// oh-my-pi: a skill prompt; only the person's own count as their request.
+    /// oh-my-pi: a skill prompt; only those attributed to the user are requests.
     pub const SKILL_PROMPT: Flags = Flags(64);
 
-    /// The entry had no `id` at all.
+    /// The entry has no `id` at all.
     pub const NO_ID_KEY: Flags = Flags(128);
 
-    /// A turn, a tool or a command that ended with an error.
+    /// A turn, tool call or command that ended with an error.
     pub const FAILED: Flags = Flags(256);
 
-    /// A turn or a command that the user stopped.
+    /// A turn or command that the user aborted.
     pub const ABORTED: Flags = Flags(512);
 
     /// Whether all of `other` are set.
@@ -251,25 +250,24 @@ impl Flags {
     }
 }
 
-/// What is kept of an entry.
+/// An entry, without its body.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// Its line.
+    /// The location of its line.
     pub span: Span,
-    /// Milliseconds since 1970 of its `timestamp`; [`Entry::NO_TIME`] where it does not parse.
+    /// Its `timestamp` in milliseconds since 1970; [`Entry::NO_TIME`] if it does not parse.
     pub time_ms: i64,
-    /// Its id; empty where the line has no string `id`.
+    /// Its id; empty if the line has no string `id`.
     pub id: Slice,
-    /// Its `parentId` as written; empty where it is `null` or missing.
+    /// Its `parentId` as stored; empty if it is `null` or missing.
     pub parent_id: Slice,
-    /// What its row in the tree says (of a tool result: the id of its call), where rows were asked
-    /// for.
+    /// The text of its row in the tree (for a tool result, the id of its call), if rows were requested.
     pub row: Slice,
-    /// Its parent in the tree, with cycles cut; `None` for a root.
+    /// Its parent in the tree, where cycles are cut; `None` for a root.
     pub parent: Option<EntryIx>,
-    /// Its physical line.
+    /// The line number.
     pub line: LineNo,
-    /// Its number among the records that parse, the header being 0.
+    /// Its index among the records that parse, where the header is 0.
     pub record: u32,
     /// Its type.
     pub kind: Kind,
@@ -280,10 +278,10 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// [`Entry::time_ms`] of a timestamp that does not parse: JavaScript's `NaN`.
+    /// The [`Entry::time_ms`] of a timestamp that does not parse; `NaN` in JavaScript.
     pub const NO_TIME: i64 = i64::MIN;
 
-    /// Its time as JavaScript has it: milliseconds, `NaN` where it does not parse.
+    /// Returns its time as JavaScript does: milliseconds, or `NaN` if it does not parse.
     pub fn js_time(&self) -> f64 {
         if self.time_ms == Entry::NO_TIME { f64::NAN } else { self.time_ms as f64 }
     }

@@ -1,12 +1,12 @@
-//! The texts of an entry, field by field: what a search looks through.
+//! The texts of an entry, field by field, for searching.
 //!
-//! A field is a string of the entry's line (or a number among the arguments of a tool call) that says
-//! something: text, thinking, arguments, results, commands, summaries, labels, names, settings. Ids,
-//! times, usage and signatures are none, unless everything is asked for. A field is named by its path,
-//! as jq writes it without the leading dot: `message.content[1].arguments.path`.
+//! A field is a meaningful string in the entry's line (or a number among the arguments of a tool call): text,
+//! thinking, arguments, results, commands, summaries, labels, names, settings. Ids, times, usage and
+//! signatures are not fields, unless all strings are requested. A field is named by its path, written as in
+//! jq without the leading dot: `message.content[1].arguments.path`.
 //!
-//! One walk over the line, without recursion; nothing is decoded before it is asked for. Of duplicate
-//! keys each is visited: who searches wants to find what a file holds.
+//! The line is walked once, without recursion, and nothing is decoded before it is requested. Duplicate keys
+//! are all visited: a search covers what the file contains.
 
 use super::entry::{Kind, Role};
 use super::json::{Raw, Scanner, string};
@@ -17,48 +17,48 @@ use std::ops::ControlFlow;
 /// What kind of text a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// What the user, the model or an extension says.
+    /// Text by the user, the model or an extension.
     Text,
-    /// What the model thinks.
+    /// Thinking of the model.
     Thinking,
     /// The name of a tool.
     Tool,
     /// An argument of a tool call.
     Argument,
-    /// What a tool or a command returned.
+    /// The output of a tool or a command.
     Result,
-    /// A command or code that the user ran.
+    /// A command or code run by the user.
     Command,
-    /// Why a turn failed.
+    /// The error message of a turn.
     Error,
     /// The summary of a compaction or a branch.
     Summary,
     /// A label.
     Label,
-    /// The session's name.
+    /// The name of the session.
     Name,
     /// The type of a custom entry.
     CustomType,
-    /// A model, a thinking level, a mode and the like.
+    /// A model, a thinking level, a mode or another setting.
     Setting,
     /// Anything else: ids, signatures, details, data.
     Data,
 }
 
-/// Which fields are visited.
+/// Which fields to visit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
-    /// Those that say something.
+    /// Only the meaningful ones.
     #[default]
     Said,
-    /// Every string of the line; what says nothing is [`Class::Data`].
+    /// Every string of the line; those that are not meaningful are [`Class::Data`].
     Everything,
 }
 
 /// One field of an entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a, 'p> {
-    /// What it holds.
+    /// What kind of text it is.
     pub class: Class,
     value: Raw<'a>,
     path: &'p [Step<'a>],
@@ -72,12 +72,12 @@ enum Step<'a> {
 }
 
 impl<'a> Field<'a, '_> {
-    /// Returns its decoded text; of a number its spelling.
+    /// Returns its decoded text; for a number, its spelling.
     pub fn text(&self) -> Text<'a> {
         self.value.text().unwrap_or_else(|| Text::from_wtf8(self.value.bytes()))
     }
 
-    /// Returns its bytes as they stand in the line, between the quotes: for a look before decoding.
+    /// Returns its bytes as they are in the line, between the quotes, to inspect before decoding.
     pub fn raw(&self) -> &'a [u8] {
         self.value.raw_string().unwrap_or(self.value.bytes())
     }
@@ -109,7 +109,7 @@ fn is_identifier(key: &[u8]) -> bool {
         && key.iter().all(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Calls `see` with each field of an entry's line, in the order of the line, until it breaks.
+/// Calls `see` with each field of an entry's line, in order, until it breaks.
 pub fn visit<'a>(
     line: Raw<'a>,
     scope: Scope,
@@ -138,7 +138,7 @@ pub fn visit_known<'a>(
     walk.run(see)
 }
 
-/// Where a value stands in an entry: what its members and its own text are.
+/// The position of a value in an entry, which decides what its members and its own text are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Region {
     Entry,
@@ -148,12 +148,12 @@ enum Region {
     Block(Class),
     /// `replacement` of a context edit.
     Replacement,
-    /// The files of a mention, and one of them.
+    /// The files of a mention, and each of them.
     Files,
     File,
-    /// Everything at and below it is text of this class.
+    /// All strings at and below it are text of this class.
     All(Class),
-    /// Nothing at or below it says anything.
+    /// Nothing at or below it is meaningful.
     Silent,
 }
 
@@ -163,7 +163,7 @@ struct Walk<'a> {
     role: Role,
     scope: Scope,
     path: Vec<Step<'a>>,
-    /// The containers around the current value, `true` for objects.
+    /// The containers of the current value, `true` for objects.
     open: Vec<(Region, bool)>,
 }
 
@@ -187,7 +187,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Enters a container; whether there is anything in it.
+    /// Enters a container. Returns whether it has any content.
     fn open(&mut self, region: Region) -> bool {
         let is_object = self.scanner.peek() == b'{';
         self.scanner.seek(self.scanner.pos() + 1);
@@ -220,7 +220,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Behind a value: on to the next member or item, out of what ends here; `None` at the end.
+    /// After a value: moves to the next member or item, leaving containers that end here. Returns `None` at
+    /// the end.
     fn next(&mut self) -> Option<Region> {
         while let Some(&(_, is_object)) = self.open.last() {
             let byte = self.scanner.peek();
@@ -305,7 +306,7 @@ fn member_of_entry(kind: Kind, key: &[u8]) -> Region {
         | (Kind::TtsrInjection, b"injectedRules")
         | (Kind::ModelUsage, b"purpose" | b"role" | b"provider" | b"model") => Class::Setting,
         (Kind::Other | Kind::Missing, b"type" | b"id" | b"parentId" | b"timestamp") => return Region::Silent,
-        // Of a type that nobody knows, all that is not its envelope may be what it says.
+        // In a type that is not known, everything but the envelope may be meaningful.
         (Kind::Other | Kind::Missing, _) => Class::Text,
         _ => return Region::Silent,
     };

@@ -1,12 +1,12 @@
-//! Ids to entries, without keeping the ids a second time.
+//! A map from ids to entries that does not store the ids again.
 
 use super::entry::EntryIx;
 use foldhash::quality::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
-/// A table from id to entry number; the ids themselves lie in the session's arena. The hash is keyed
-/// at random, so that no file can be made to collide; nothing that is printed depends on it.
+/// A table from id to entry index; the ids themselves are in the session's arena. The hash has a random key,
+/// so that no file can be constructed to collide; nothing that is printed depends on it.
 #[derive(Debug, Default)]
 pub struct IdIndex {
     table: HashTable<u32>,
@@ -14,13 +14,13 @@ pub struct IdIndex {
 }
 
 impl IdIndex {
-    /// With room for `entries`.
+    /// Returns an empty table with room for `entries`.
     pub fn with_capacity(entries: usize) -> Self {
         IdIndex { table: HashTable::with_capacity(entries), hasher: RandomState::default() }
     }
 
-    /// Lets `id` name `ix`; the entry it named before, if any. `id_of` gives the id of an entry that
-    /// is in the table.
+    /// Maps `id` to `ix`. Returns the entry that had the id before, if any. `id_of` returns the id of an
+    /// entry in the table.
     pub fn insert<'a>(&mut self, ix: EntryIx, id_of: impl Fn(EntryIx) -> &'a [u8]) -> Option<EntryIx> {
         let id = id_of(ix);
         let hash = self.hasher.hash_one(id);
@@ -31,7 +31,7 @@ impl IdIndex {
         None
     }
 
-    /// The entry that `id` names.
+    /// Returns the entry with this id.
     pub fn get<'a>(&self, id: &[u8], id_of: impl Fn(EntryIx) -> &'a [u8]) -> Option<EntryIx> {
         let hash = self.hasher.hash_one(id);
         self.table.find(hash, |&other| id_of(EntryIx(other)) == id).map(|&ix| EntryIx(ix))

@@ -1,5 +1,5 @@
-//! Labels in effect: of all `label` entries in file order the last for each target, whatever its
-//! branch (both agents).
+//! Labels in effect: for each target, the last `label` entry in file order, on whichever branch (as in both
+//! agents).
 
 use super::entry::EntryIx;
 use super::session::{LabelChange, Session};
@@ -10,15 +10,15 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub struct Labels<'a> {
     session: &'a Session,
-    /// In the order of JavaScript's `Map`: a target keeps the place of its first name until it is
+    /// In the order of a JavaScript `Map`: a target keeps the position of its first label until it is
     /// cleared.
     order: Vec<Option<&'a LabelChange>>,
-    /// By the target's id: a label may name an entry that is not in the file.
+    /// By the id of the target: a label may refer to an entry that is not in the file.
     place: HashMap<&'a [u8], usize>,
 }
 
 impl<'a> Labels<'a> {
-    /// Of a session.
+    /// Returns the labels of a session.
     pub fn new(session: &'a Session) -> Self {
         let mut labels = Labels { session, order: Vec::new(), place: HashMap::new() };
         for change in &session.labels {
@@ -39,23 +39,23 @@ impl<'a> Labels<'a> {
         labels
     }
 
-    /// The label entry whose name an entry has.
+    /// Returns the label entry that labels an entry.
     pub fn change(&self, ix: EntryIx) -> Option<&'a LabelChange> {
         let id = self.session.entry(ix).id;
         self.order[*self.place.get(self.session.bytes(id)).filter(|_| !id.is_empty())?]
     }
 
-    /// The name of an entry.
+    /// Returns the label of an entry.
     pub fn name(&self, ix: EntryIx) -> Option<Text<'a>> {
         self.change(ix).map(|change| self.session.text(change.name))
     }
 
-    /// All labels in effect, in the agents' order; on nothing, too.
+    /// Returns all labels in effect, in the agents' order, including those of missing entries.
     pub fn changes(&self) -> impl Iterator<Item = &'a LabelChange> {
         self.order.iter().flatten().copied()
     }
 
-    /// Labelled entries with the label entries that name them, in the agents' order.
+    /// Returns the labelled entries with their label entries, in the agents' order.
     pub fn iter(&self) -> impl Iterator<Item = (EntryIx, &'a LabelChange)> {
         self.changes().filter_map(|change| {
             let target = self.session.find(&self.session.text(change.target))?;
@@ -63,7 +63,7 @@ impl<'a> Labels<'a> {
         })
     }
 
-    /// The entries that have this name.
+    /// Returns the entries that have this label.
     pub fn named(&self, name: &Text) -> Vec<EntryIx> {
         let is_named = |change: &LabelChange| self.session.text(change.name) == *name;
         self.iter().filter(|(_, change)| is_named(change)).map(|(target, _)| target).collect()

@@ -1,18 +1,18 @@
-//! The physical lines of a source, one after the other, through one buffer.
+//! The physical lines of a source, in order, through one buffer.
 
 use super::entry::Span;
 use super::store::{ReadAt, resize};
 use std::io;
 
-/// Bytes read at a time by who reads to the end.
+/// The number of bytes to read at a time when reading to the end.
 const STEP: usize = 256 * 1024;
-/// Bytes read first by who wants the first lines.
+/// The number of bytes to read first when only the first lines are needed.
 const FIRST_STEP: usize = 4096;
 
 /// A physical line.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'b> {
-    /// Where it stands, without its newline.
+    /// Where it is, without its newline.
     pub span: Span,
     /// Its bytes, without its newline.
     pub bytes: &'b [u8],
@@ -24,30 +24,30 @@ pub struct Line<'b> {
 pub struct Lines<'a> {
     source: &'a dyn ReadAt,
     buffer: Vec<u8>,
-    /// Where the buffer starts in the source.
+    /// The offset of the buffer in the source.
     start: u64,
-    /// Where the next line starts in the buffer.
+    /// The offset of the next line in the buffer.
     next: usize,
     step: usize,
 }
 
 impl<'a> Lines<'a> {
-    /// All lines of a source.
+    /// Returns all lines of a source.
     pub fn new(source: &'a dyn ReadAt) -> Self {
         Lines { source, buffer: Vec::new(), start: 0, next: 0, step: STEP }
     }
 
-    /// The first lines of a source, without reading much beyond them.
+    /// Returns the first lines of a source, without reading much beyond them.
     pub fn first(source: &'a dyn ReadAt) -> Self {
         Lines { step: FIRST_STEP, ..Lines::new(source) }
     }
 
-    /// The byte behind the line returned last and its newline.
+    /// Returns the offset after the line returned last and its newline.
     pub fn pos(&self) -> u64 {
         self.start + self.next as u64
     }
 
-    /// Returns the next line; the memory is that of the longest.
+    /// Returns the next line. Memory is that of the longest line.
     pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         let mut searched = self.next;
         let (len, newline) = loop {

@@ -1,8 +1,8 @@
-//! Sessions by name: `last`, the start or end of an id, a name that a person gave.
+//! Sessions by name: `last`, the start or end of an id, or a name that the user gave.
 //!
-//! The stores of both agents are looked through, this project first, then all of it, as pi does. File
-//! names hold the ids, so that of thousands of files only those are opened whose name fits; names that
-//! people gave stand in the files and are looked for when no id fits.
+//! The stores of both agents are searched, first those of the current project, then all, as pi does. File
+//! names contain the ids, so among thousands of files only those are opened whose name matches. Names given
+//! by the user are inside the files, and are searched for if no id matches.
 
 use super::load::{LoadError, WrongFile};
 use super::peek::{self, Head};
@@ -12,50 +12,53 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The fewest characters of an id that name a session.
+/// The minimum number of characters of an id that names a session.
 const LEAST: usize = 4;
-/// The most candidates that a message names.
+/// The maximum number of candidates in a message.
 const CANDIDATES: usize = 8;
-/// The most names that are near enough to be meant.
+/// The maximum number of similar names to suggest.
 const NEAR: usize = 3;
 
-/// A name that names no session, or several.
+/// Why a name is not that of exactly one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameError {
-    /// There are fewer sessions of this folder.
+    /// There are not that many sessions of this directory.
     NoLast {
-        /// How many before the newest one.
+        /// The number of sessions before the newest.
         back: usize,
-        /// How many there are.
+        /// The number of sessions.
         sessions: usize,
     },
-    /// No id and no name fits.
+    /// No id and no name matches.
     Unknown {
         /// The name.
         name: String,
-        /// What is spelled nearly like it.
+        /// Similar names.
         near: Vec<String>,
     },
-    /// Several fit.
+    /// Several sessions match.
     Ambiguous {
         /// The name.
         name: String,
-        /// The ids and paths of some.
+        /// The ids and paths of some of them.
         candidates: Vec<String>,
-        /// How many there are.
+        /// The number of sessions that match.
         sessions: usize,
     },
 }
 
 impl NameError {
-    /// What the person may try.
+    /// Returns what to try.
     pub fn hint(&self) -> String {
         match self {
-            NameError::NoLast { .. } => "pisess list shows the sessions of this folder".to_owned(),
+            NameError::NoLast { sessions: 0, .. } => {
+                "`pisess list --all` lists those of all directories".to_owned()
+            }
+            NameError::NoLast { .. } => "`pisess list` lists the sessions of this directory".to_owned(),
             NameError::Unknown { near, .. } if !near.is_empty() => {
                 format!("did you mean {}?", near.join(" or "))
             }
-            NameError::Unknown { .. } => "pisess list --all shows all sessions".to_owned(),
+            NameError::Unknown { .. } => "`pisess list --all` lists all sessions".to_owned(),
             NameError::Ambiguous { .. } => "give more of the id, or the path".to_owned(),
         }
     }
@@ -64,15 +67,15 @@ impl NameError {
 impl fmt::Display for NameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NameError::NoLast { sessions: 0, .. } => write!(f, "no session of this folder"),
+            NameError::NoLast { sessions: 0, .. } => write!(f, "no session of this directory"),
             NameError::NoLast { back, sessions } => {
-                write!(f, "last~{back}: only {sessions} sessions of this folder")
+                write!(f, "last~{back}: only {sessions} sessions of this directory")
             }
             NameError::Unknown { name, .. } => {
                 write!(f, "{name}: no such file, and no session with that id or name")
             }
             NameError::Ambiguous { name, candidates, sessions } => {
-                write!(f, "{name} fits {sessions} sessions: {}", candidates.join(", "))?;
+                write!(f, "{name} matches {sessions} sessions: {}", candidates.join(", "))?;
                 match sessions.saturating_sub(candidates.len()) {
                     0 => Ok(()),
                     more => write!(f, " and {more} more"),
@@ -84,14 +87,14 @@ impl fmt::Display for NameError {
 
 impl std::error::Error for NameError {}
 
-/// Where names are looked up.
+/// Where to look names up.
 #[derive(Clone, Copy)]
 pub struct Names<'a> {
     /// The stores of both agents.
     pub stores: &'a [Store],
-    /// The current folder.
+    /// The current directory.
     pub here: Here<'a>,
-    /// Threads that may read.
+    /// The number of threads that may read.
     pub workers: usize,
 }
 
@@ -104,10 +107,10 @@ struct Known {
 }
 
 impl Names<'_> {
-    /// The session that a name names.
+    /// Returns the session with this name.
     ///
     /// # Errors
-    /// Where it names none or several.
+    /// If no session or several match.
     pub fn find(&self, name: &str) -> Result<PathBuf, NameError> {
         if let Some(back) = steps_back(name) {
             return self.last(back);
@@ -129,7 +132,7 @@ impl Names<'_> {
         Err(NameError::Unknown { name: name.to_owned(), near: near(name, &known) })
     }
 
-    /// Sessions of the current project, the one that was changed last first: among those of pi the
+    /// Returns the sessions of the current project, most recently changed first: among pi's, the first is the
     /// one that `pi -c` opens.
     pub fn newest(&self) -> impl Iterator<Item = PathBuf> {
         let mut folders = HashSet::new();
@@ -144,7 +147,7 @@ impl Names<'_> {
         let here = self.here;
         files.into_iter().filter_map(move |(_, path, is_flat)| {
             let is_of_project = match head(&path)? {
-                // What is too new for us is what was used last all the same.
+                // A session in a newer format may be the last one, too.
                 None => true,
                 Some(head) => !is_flat || is_of(&head, here),
             };
@@ -167,19 +170,19 @@ impl Names<'_> {
         self.newest().collect()
     }
 
-    /// All files of all stores, those of sub-agents too.
+    /// Returns all files in all stores, including those of sub-agents.
     fn everywhere(&self) -> Vec<PathBuf> {
         let roots: Vec<_> = self.stores.iter().map(|store| store.root.clone()).collect();
         store::find(&roots).files.into_iter().map(|file| file.path).collect()
     }
 }
 
-/// Whether a session is one of the current project by its own word.
+/// Whether the session's header names the current project.
 pub fn is_of(head: &Head, here: Here) -> bool {
     head.header.cwd.as_ref().is_some_and(|cwd| is_cwd(&cwd.to_string_lossy(), here))
 }
 
-/// `last` is 0, `last~2` is 2.
+/// Parses `last` as 0 and `last~2` as 2.
 fn steps_back(name: &str) -> Option<usize> {
     match name.strip_prefix("last")? {
         "" => Some(0),
@@ -188,7 +191,7 @@ fn steps_back(name: &str) -> Option<usize> {
     }
 }
 
-/// The start of a file; `Some(None)` where it is a session of a format that is too new.
+/// Reads the start of a file; returns `Some(None)` for a session in a newer format.
 fn head(path: &Path) -> Option<Option<Head>> {
     match Head::read(&Glance::open(path).ok()?) {
         Ok(head) => Some(Some(head)),
@@ -197,7 +200,7 @@ fn head(path: &Path) -> Option<Option<Head>> {
     }
 }
 
-/// The sessions with this id; without one those whose id starts or ends so.
+/// Returns the sessions with this id, or else those whose id starts or ends with it.
 fn with_id(wanted: &str, files: &[PathBuf]) -> Vec<Known> {
     let long_enough = wanted.chars().count() >= LEAST;
     let fits = |id: &str| id == wanted || long_enough && (id.starts_with(wanted) || id.ends_with(wanted));
@@ -215,14 +218,14 @@ fn with_id(wanted: &str, files: &[PathBuf]) -> Vec<Known> {
     found
 }
 
-/// The id in the name of a file that an agent named: `2026-01-31T10-00-00-000Z_ID.jsonl`.
+/// Returns the id in a file name given by an agent: `2026-01-31T10-00-00-000Z_ID.jsonl`.
 fn id_in_name(path: &Path) -> Option<&str> {
     let (time, id) = path.file_stem()?.to_str()?.split_once('_')?;
     let is_time = time.len() == 24 && time.ends_with('Z') && time.as_bytes()[10] == b'T';
     is_time.then_some(id)
 }
 
-/// Ids and names of all the files that are sessions.
+/// Returns the ids and names of all files that are sessions.
 fn named(files: &[PathBuf], workers: usize) -> Vec<Known> {
     let share = files.len().div_ceil(workers.max(1)).max(1);
     let read = |files: &[PathBuf]| files.iter().filter_map(|path| known(path)).collect::<Vec<_>>();
@@ -244,7 +247,7 @@ fn known(path: &Path) -> Option<Known> {
     })
 }
 
-/// The one that fits, if any does.
+/// Returns the one that matches, if any does.
 fn unique(name: &str, mut fits: Vec<Known>) -> Result<Option<PathBuf>, NameError> {
     if fits.len() < 2 {
         return Ok(fits.pop().map(|session| session.path));
@@ -258,13 +261,13 @@ fn unique(name: &str, mut fits: Vec<Known>) -> Result<Option<PathBuf>, NameError
     })
 }
 
-/// Names and ids that are spelled nearly so, the nearest first.
+/// Returns names and ids with a similar spelling, the most similar first.
 fn near(wanted: &str, known: &[Known]) -> Vec<String> {
     let length = wanted.chars().count();
     let most = 1 + length / 4;
     let names = known.iter().filter_map(|session| session.name.as_deref());
     let names = names.map(|name| (strsim::osa_distance(wanted, name), name));
-    // Of an id as much as was given.
+    // Of an id, compare as many characters as were given.
     let starts = known.iter().filter_map(|session| Some((session.id.get(..length)?, &*session.id)));
     let ids = starts.filter(|_| length >= LEAST);
     let ids = ids.map(|(start, id)| (strsim::osa_distance(wanted, start), id));

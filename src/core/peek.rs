@@ -1,4 +1,4 @@
-//! What the ends of a session file say, without reading what is between.
+//! The header and the name of a session file, without reading all of it.
 
 use super::digest::Digesting;
 use super::json::Raw;
@@ -11,9 +11,9 @@ use super::text::Text;
 use memchr::memmem;
 use std::io;
 
-/// Bytes that are searched at a time, from the end backwards.
+/// The number of bytes to search at a time, from the end backwards.
 const STEP: usize = 1 << 20;
-/// The longest line that can hold a name; what is longer only mentions one.
+/// The length of the longest line that can hold a name; a longer one only mentions `session_info`.
 const NAME_LINE: u64 = 64 * 1024;
 const NEEDLE: &[u8] = b"session_info";
 
@@ -22,7 +22,7 @@ const NEEDLE: &[u8] = b"session_info";
 pub struct Head {
     /// The header.
     pub header: Header,
-    /// oh-my-pi's title line.
+    /// The title line of oh-my-pi.
     pub title_slot: Option<Vec<u8>>,
 }
 
@@ -30,13 +30,13 @@ impl Head {
     /// Reads up to the header.
     ///
     /// # Errors
-    /// Where the source is no session, or cannot be read.
+    /// If the source is not a session, or cannot be read.
     pub fn read(source: &dyn ReadAt) -> Result<Head, LoadError> {
         let preamble = header::read(source)?;
         Ok(Head { header: preamble.header, title_slot: preamble.title_slot })
     }
 
-    /// The name that is decided at the start of the file: oh-my-pi's title line has the last word.
+    /// Returns the name decided by the start of the file: the title line of oh-my-pi takes precedence.
     pub fn title(&self) -> Title {
         let title = |json: &[u8]| {
             let title = Raw::checked(json).get_text("title").map(Text::into_owned);
@@ -49,27 +49,27 @@ impl Head {
     }
 }
 
-/// What the start of a file says of its name.
+/// What the start of a file determines about the name.
 #[derive(Debug)]
 pub enum Title {
-    /// This is it, or it has none.
+    /// This is the name, or there is none.
     Decided(Option<Text<'static>>),
-    /// This is it, where no `session_info` follows.
+    /// This is the name, unless a `session_info` follows.
     UnlessNamed(Option<Text<'static>>),
 }
 
-/// The name of a session: oh-my-pi's title, or what the last `session_info` of pi says.
+/// Returns the name of a session: the title of oh-my-pi, or the name in the last `session_info` of pi.
 ///
 /// # Errors
-/// Where the source cannot be read.
+/// If the source cannot be read.
 pub fn name(head: &Head, source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
     name_near_end(head, source, u64::MAX)
 }
 
-/// The same, where at most so many bytes at the end are searched.
+/// Does the same, searching at most `within` bytes at the end.
 ///
 /// # Errors
-/// Where the source cannot be read.
+/// If the source cannot be read.
 pub fn name_near_end(head: &Head, source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<'static>>> {
     match head.title() {
         Title::Decided(name) => Ok(name),
@@ -77,12 +77,11 @@ pub fn name_near_end(head: &Head, source: &dyn ReadAt, bytes: u64) -> io::Result
     }
 }
 
-/// The header and the last whole lines of a session, at most so many bytes of them: a session of its
-/// own. One of version 1 whose lines are not all there is left without them, because its entries are
-/// known by their number.
+/// Returns the header and the last whole lines of a session, at most so many bytes of them, as a session. If
+/// a session of version 1 is longer, its lines are left out, because its entries are known by their index.
 ///
 /// # Errors
-/// Where the source is no session, or cannot be read.
+/// If the source is not a session, or cannot be read.
 pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
     let preamble = header::read(source)?;
     let mut ends = vec![0; preamble.end as usize];
@@ -100,20 +99,20 @@ pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
     Ok(ends)
 }
 
-/// The start of the first question, where it is in so many bytes at the start; else nothing.
+/// Returns the start of the first question, if it is within so many bytes from the start.
 pub fn first_question(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     let mut start = vec![0; usize::try_from(source.len().min(bytes)).unwrap_or_default()];
     if source.read_exact_at(&mut start, 0).is_err() {
         return Text::default();
     }
     let options = Options { digest: Some(Digesting::Sums), ..Options::default() };
-    // A question that is cut by the end is no line.
+    // A question cut off by the end is not a valid line.
     let question = load(&start, &options).ok().and_then(|session| session.digest.question);
     question.map(|question| question.text).unwrap_or_default()
 }
 
-/// The name in the last `session_info`; `Some(None)` where that takes it away. Most files have none, and
-/// are searched to their start for the bytes of the word, a good deal faster than parsed.
+/// Returns the name in the last `session_info`, or `Some(None)` if that clears it. Most files have none, so
+/// the bytes of the word are searched for, which is much faster than parsing.
 fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Option<Text<'static>>>> {
     let finder = memmem::FinderRev::new(NEEDLE);
     let mut buffer = vec![0; STEP.min(usize::try_from(source.len()).unwrap_or(STEP))];
@@ -129,7 +128,7 @@ fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Optio
         while let Some(at) = finder.rfind(searched) {
             match line_around(source, start + at as u64)? {
                 Around::Name(name) => return Ok(Some(name)),
-                // No other word of this line counts, either.
+                // No other match in this line counts.
                 Around::Other { start: line } => {
                     searched = &searched[..usize::try_from(line.saturating_sub(start)).unwrap_or(0).min(at)];
                 }
@@ -140,11 +139,11 @@ fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Optio
     Ok(None)
 }
 
-/// What the line around a place is.
+/// What the line around a match is.
 enum Around {
     /// A `session_info`, and the name it sets.
     Name(Option<Text<'static>>),
-    /// Something else, from here on or from before.
+    /// Something else.
     Other { start: u64 },
 }
 
@@ -196,7 +195,7 @@ mod tests {
         assert_eq!(named(&[]).as_deref(), Some("of the header"));
         assert_eq!(named(&[info("one"), info(" two ")]).as_deref(), Some("two"));
         assert_eq!(named(&[info("one"), info("")]), None);
-        // Mentions of it, in lines of every length.
+        // Lines of every length that mention it.
         let mention =
             |count: usize| format!(r#"{{"type":"custom","data":"{}"}}"#, "session_info ".repeat(count));
         for count in [1, 10, 5_000, 50_000, 500_000] {

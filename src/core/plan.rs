@@ -1,4 +1,4 @@
-//! What an operation wants done: a value that can be printed, compared and committed.
+//! The result of an operation, as a value that can be printed, compared and committed.
 
 use super::bodies::{Bodies, FileBodies};
 use super::entry::{EntryIx, Span};
@@ -9,8 +9,8 @@ use super::store::ReadAt;
 use super::text::Text;
 use std::io::{self, Write};
 
-/// A change of a session: entries to append and, where the session is of an older format, its
-/// migration. One commit does both. Without an entry there is nothing to do.
+/// A change to a session: entries to append and, if the session has an older format, its migration. Both are
+/// one commit. Without entries there is nothing to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// The entries, in order.
@@ -22,25 +22,25 @@ pub struct Change {
 pub struct NewEntry {
     /// Its id.
     pub id: Text<'static>,
-    /// Its JSON, without newline.
+    /// Its JSON, without the newline.
     pub line: Vec<u8>,
 }
 
 /// What a commit does to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Nothing: all is as it should be.
+    /// Nothing is written.
     Nothing,
     /// Lines are appended to the session.
     Append,
     /// The session is rewritten in the current format, with new lines at its end.
     Rewrite,
-    /// Another file is made.
+    /// Another file is created.
     Create,
 }
 
 impl Action {
-    /// The word for it in plans.
+    /// Returns the word for it in plans.
     pub fn name(self) -> &'static str {
         match self {
             Action::Nothing => "nothing",
@@ -51,14 +51,14 @@ impl Action {
     }
 }
 
-/// A session file to be made from another.
+/// A session file to create from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewSession {
     /// Its id.
     pub id: String,
-    /// When it is made, as its header says.
+    /// Its creation time, as in its header.
     pub timestamp: String,
-    /// What stands before the entries: the header, behind oh-my-pi's title line where there is one.
+    /// What precedes the entries: the header, after oh-my-pi's title line if there is one.
     pub head: Vec<Vec<u8>>,
     /// The id of its leaf.
     pub leaf: Option<Text<'static>>,
@@ -69,7 +69,7 @@ pub struct NewSession {
 /// The entries of a [`NewSession`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entries {
-    /// Every line behind the source's header, as migration leaves it.
+    /// Every line after the source's header, as migrated.
     All,
     /// These, in this order.
     Some(Vec<Piece>),
@@ -78,13 +78,13 @@ pub enum Entries {
 /// An entry of a [`NewSession`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// An entry of the source.
+    /// An entry copied from the source.
     Copied {
-        /// Which.
+        /// The entry to copy.
         entry: EntryIx,
-        /// Its new parent's id, where the parent changes (`None` inside: a root).
+        /// The id of its new parent, if the parent changes (`None` inside: it becomes a root).
         parent: Option<Option<Text<'static>>>,
-        /// The new `firstKeptEntryId`, where that changes.
+        /// The new `firstKeptEntryId`, if that changes.
         first_kept: Option<Text<'static>>,
     },
     /// A new entry.
@@ -92,7 +92,7 @@ pub enum Piece {
 }
 
 impl Change {
-    /// A change that appends one entry.
+    /// Returns a change that appends one entry.
     pub fn of(entry: NewEntry) -> Change {
         Change { entries: vec![entry] }
     }
@@ -102,7 +102,7 @@ impl Change {
         self.entries.is_empty()
     }
 
-    /// Returns what its commit does to the session's own file.
+    /// Returns what committing it does to the session's own file.
     pub fn action(&self, session: &Session) -> Action {
         match session.format {
             _ if self.is_empty() => Action::Nothing,
@@ -111,8 +111,8 @@ impl Change {
         }
     }
 
-    /// The bytes behind the old end of a version 3 file. The newline that a last line may lack is the
-    /// writer's business (rule 1 of the store).
+    /// Returns the bytes to append to a version 3 file. The writer adds a newline if the last line lacks one
+    /// (rule 1 of the store).
     pub fn appended(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for entry in &self.entries {
@@ -125,7 +125,7 @@ impl Change {
     /// Writes the whole session as it is after the change.
     ///
     /// # Errors
-    /// Where reading or writing fails, or the source is no longer what was loaded.
+    /// If reading or writing fails, or the source is no longer the one that was loaded.
     pub fn write(&self, session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
         let header = session.header.span;
         copy(source, Span { start: 0, len: header.start }, out)?;
@@ -145,7 +145,7 @@ impl Change {
 }
 
 impl NewSession {
-    /// The name the agents give a session file.
+    /// Returns the file name that the agents would give the session.
     pub fn file_name(&self) -> String {
         format!("{}_{}.jsonl", self.timestamp.replace([':', '.'], "-"), self.id)
     }
@@ -153,7 +153,7 @@ impl NewSession {
     /// Writes the new file.
     ///
     /// # Errors
-    /// Where reading or writing fails, or the source is no longer what was loaded.
+    /// If reading or writing fails, or the source is no longer the one that was loaded.
     pub fn write(&self, session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
         for line in &self.head {
             out.write_all(line)?;
@@ -180,10 +180,10 @@ impl NewSession {
 }
 
 impl Piece {
-    /// Writes the line of the new file, without its newline. One that stays as it is is not copied first.
+    /// Writes a line of the new file, without its newline. An unchanged line is not copied in memory first.
     ///
     /// # Errors
-    /// Where reading or writing fails.
+    /// If reading or writing fails.
     pub fn write(&self, bodies: &dyn Bodies, out: &mut dyn Write) -> io::Result<()> {
         let (entry, parent, first_kept) = match self {
             Piece::New(entry) => return out.write_all(&entry.line),
@@ -202,7 +202,7 @@ impl Piece {
     }
 }
 
-/// A line that hangs elsewhere, or keeps from another entry.
+/// Returns a line with another parent or another first kept entry.
 fn relinked(
     line: &[u8],
     parent: Option<&Option<Text<'static>>>,
@@ -218,14 +218,14 @@ fn relinked(
     Ok(edit.finish())
 }
 
-/// Everything behind the header's value, upgraded lines spliced, all other bytes as they are.
+/// Copies everything after the header's value, with migrated lines spliced and all other bytes unchanged.
 fn write_rest(session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
     let bodies = FileBodies::new(session, source);
     let mut at = session.header.span.end();
     for ix in session.all().filter(|&ix| session.is_upgraded(ix)) {
         let span = session.entry(ix).span;
         match (Span { start: at, len: span.start - at }) {
-            // Most often a newline, which stands in the window already.
+            // Most often a newline, which is already in the window.
             gap if gap.len < 64 => bodies.with_stored(gap, |gap| out.write_all(gap))??,
             gap => copy(source, gap, out)?,
         }
@@ -237,7 +237,7 @@ fn write_rest(session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io
     copy(source, Span { start: at, len: session.len - at }, out)
 }
 
-/// The same without the rest of the header's line, and with a newline at the end.
+/// Does the same without the rest of the header's line, and ends with a newline.
 fn copy_newline_less(session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
     let mut skip = SkipLine { out, skipping: true };
     write_rest(session, source, &mut skip)?;
@@ -245,7 +245,7 @@ fn copy_newline_less(session: &Session, source: &dyn ReadAt, out: &mut dyn Write
     out.write_all(if session.ends_with_newline || skipping { b"" } else { b"\n" })
 }
 
-/// Leaves out what comes before the first newline, and that.
+/// A writer that drops everything up to and including the first newline.
 struct SkipLine<'a> {
     out: &'a mut dyn Write,
     skipping: bool,
@@ -270,13 +270,13 @@ impl Write for SkipLine<'_> {
     }
 }
 
-/// Bytes copied at a time.
+/// The number of bytes to copy at a time.
 const COPY: u64 = 256 * 1024;
 
-/// Every byte of a session as it is.
+/// Copies every byte of a session.
 ///
 /// # Errors
-/// Where reading or writing fails.
+/// If reading or writing fails.
 pub fn copy_all(source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
     copy(source, Span { start: 0, len: source.len() }, out)
 }

@@ -1,44 +1,43 @@
-//! What a summary is made from: the answer of either agent's preparation, before any text is written.
+//! The input of a summary: the result of either agent's preparation, before any text is written.
 //!
-//! `pi` and `omp` fill these; the commands print them, prompts and the built-in summary read them.
+//! `pi` and `omp` fill these in; the commands print them, and prompts and the built-in summary read them.
 
 use super::bodies::Message;
 use super::entry::EntryIx;
 use super::text::Text;
 use std::collections::HashSet;
 
-/// Where the part that a compaction keeps begins, when the caller says so.
+/// Where the kept part of a compaction begins, if the caller specifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstKept {
     /// At this entry of the path.
     Entry(EntryIx),
-    /// Nowhere: everything before the compaction is summarised.
+    /// Nowhere: everything before the compaction is summarized.
     Nothing,
 }
 
-/// A compaction about to be made.
+/// A compaction before its summary is written.
 #[derive(Clone, Debug)]
 pub struct Preparation {
-    /// The entry that `firstKeptEntryId` will name; `None` for the compaction's own id, which keeps
-    /// nothing.
+    /// The entry for `firstKeptEntryId`; `None` for the compaction's own id, which keeps nothing.
     pub first_kept: Option<EntryIx>,
-    /// Whether the cut falls inside a turn.
+    /// Whether the cut is inside a turn.
     pub is_split_turn: bool,
-    /// The agent's figure for the context as it is now: tokens, a JavaScript number.
+    /// The agent's estimate of the current context in tokens, a JavaScript number.
     pub tokens_before: f64,
-    /// The summary of the compaction that is in force, where it has one.
+    /// The summary of the compaction in effect, if any.
     pub previous_summary: Option<Text<'static>>,
-    /// What the summary replaces, in order, without the turn that is cut in two.
+    /// What the summary replaces, in order, without the turn that is split.
     pub messages_to_summarize: Vec<Message>,
-    /// The beginning of the turn that is cut in two.
+    /// The beginning of the turn that is split.
     pub turn_prefix_messages: Vec<Message>,
-    /// The files touched by those messages, and by what was summarised before.
+    /// The files touched by those messages and by the entries summarized before.
     pub file_ops: FileOps,
     /// All compactions on the path, newest first.
     pub previous_compactions: Vec<EntryIx>,
 }
 
-/// Paths, each once, in the order they were first seen.
+/// Paths without duplicates, in the order of their first occurrence.
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
     order: Vec<Text<'static>>,
@@ -46,7 +45,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Adds a path, unless it is there.
+    /// Adds a path, unless it is present.
     pub fn insert(&mut self, path: Text) {
         if self.seen.contains(&path.borrowed()) {
             return;
@@ -56,36 +55,36 @@ impl Paths {
         self.seen.insert(path);
     }
 
-    /// Whether it was added.
+    /// Whether it contains the path.
     pub fn contains(&self, path: &Text) -> bool {
         self.seen.contains(&path.borrowed())
     }
 
-    /// In the order they were added.
+    /// Returns the paths in the order they were added.
     pub fn iter(&self) -> std::slice::Iter<'_, Text<'static>> {
         self.order.iter()
     }
 
-    /// In the order they were added.
+    /// Returns the paths in the order they were added.
     pub fn as_slice(&self) -> &[Text<'static>] {
         &self.order
     }
 }
 
-/// The files that tool calls name.
+/// The files named by tool calls.
 #[derive(Clone, Debug, Default)]
 pub struct FileOps {
-    /// By `read`.
+    /// Those read by `read`.
     pub read: Paths,
-    /// By `write`.
+    /// Those written by `write`.
     pub written: Paths,
-    /// By `edit`, and the modified files of an earlier summary.
+    /// Those changed by `edit`, and the modified files of an earlier summary.
     pub edited: Paths,
 }
 
 impl FileOps {
-    /// What `details` of a compaction or branch summary says (`computeFileLists`, alike in both
-    /// agents): a file that was also changed is not listed as read.
+    /// Returns the `details` of a compaction or branch summary (`computeFileLists`, the same in both agents):
+    /// a file that was also changed is not listed as read.
     pub fn lists(&self) -> FileLists {
         let modified = |path: &&Text| self.edited.contains(path) || self.written.contains(path);
         let read = self.read.iter().filter(|path| !modified(path)).cloned();
@@ -97,7 +96,7 @@ impl FileOps {
     }
 }
 
-/// The files of a summary, each list sorted by UTF-16 unit.
+/// The files of a summary, both lists sorted by UTF-16 unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileLists {
     /// Read and not changed.

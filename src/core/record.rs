@@ -1,24 +1,24 @@
-//! One line: checked to its end, its envelope and the facts of its message taken on the way.
+//! One line: validated to its end, collecting its envelope and the facts of its message.
 //!
-//! A body is walked once. What a row of the tree may need of it (role, text blocks, tool calls) is
-//! kept as places in the line; only what is drawn is decoded, later.
+//! A body is walked once. What a row of the tree may need (role, text blocks, tool calls) is kept as
+//! positions in the line; only what is drawn is decoded, later.
 
 use crate::core::entry::{Kind, Role};
 use crate::core::json::scan::RawString;
 use crate::core::json::{Malformed, Raw, Scanner};
 use crate::core::text::Text;
 
-/// What the walk over one record found. Of duplicate keys the last counts, as in the agents.
+/// What the walk over a record found. Of duplicate keys the last counts, as in the agents.
 #[derive(Debug, Default)]
-#[allow(missing_docs)] // Fields are named as the members they are.
+#[allow(missing_docs)] // Each field is named after its member.
 pub struct Record<'a> {
-    /// The value's bytes.
+    /// The bytes of the value.
     pub bytes: &'a [u8],
-    /// Whether it is an object; nothing below is set otherwise.
+    /// Whether it is an object; otherwise nothing below is set.
     pub is_object: bool,
     pub kind: Option<RawString<'a>>,
     pub id: Option<RawString<'a>>,
-    /// Whether there is an `id`, of whatever type.
+    /// Whether it has an `id`, of whatever type.
     pub has_id: bool,
     pub parent_id: Option<Raw<'a>>,
     pub timestamp: Option<RawString<'a>>,
@@ -32,19 +32,19 @@ pub struct Record<'a> {
     pub provider: Option<Raw<'a>>,
     /// `name` of a `session_info`.
     pub name: Option<Raw<'a>>,
-    /// What a summary, or a request outside the conversation, was billed.
+    /// The usage of a summary, or of a request outside of the conversation.
     pub usage: Option<Raw<'a>>,
 }
 
 /// What the walk over a message found.
 #[derive(Clone, Copy, Debug, Default)]
-#[allow(missing_docs)] // Fields are named as the members they are.
+#[allow(missing_docs)] // Each field is named after its member.
 pub struct MessageFacts<'a> {
-    /// The object's bytes.
+    /// The bytes of the object.
     pub bytes: &'a [u8],
     pub role: Option<RawString<'a>>,
     pub content: Content<'a>,
-    /// Whether there is a `content`, of whatever type.
+    /// Whether it has a `content`, of whatever type.
     pub has_content: bool,
     pub timestamp: Option<Raw<'a>>,
     pub provider: Option<Raw<'a>>,
@@ -55,10 +55,10 @@ pub struct MessageFacts<'a> {
     pub command: Option<Raw<'a>>,
     pub tool_call_id: Option<Raw<'a>>,
     pub tool_name: Option<Raw<'a>>,
-    /// oh-my-pi: why a turn ended, and whether it was tried again.
+    /// oh-my-pi: why the turn ended, and whether it was retried.
     pub error_id: Option<Raw<'a>>,
     pub retry_recovery: Option<Raw<'a>>,
-    /// How a tool or a command ended.
+    /// How the tool or command ended.
     pub is_error: Option<Raw<'a>>,
     pub exit_code: Option<Raw<'a>>,
     pub cancelled: Option<Raw<'a>>,
@@ -85,7 +85,7 @@ pub enum Content<'a> {
     None,
     /// A string.
     Text(RawString<'a>),
-    /// An array; its blocks lie in the list given to [`scan`].
+    /// An array; its blocks are in the list passed to [`scan`].
     Blocks,
     /// Anything else.
     Odd,
@@ -93,7 +93,7 @@ pub enum Content<'a> {
 
 /// A block of a message's content.
 #[derive(Clone, Copy, Debug, Default)]
-#[allow(missing_docs)] // Fields are named as the members they are.
+#[allow(missing_docs)] // Each field is named after its member.
 pub struct Block<'a> {
     pub kind: Option<RawString<'a>>,
     /// `text` of a text block.
@@ -104,8 +104,7 @@ pub struct Block<'a> {
     pub arguments: Option<Raw<'a>>,
 }
 
-/// Walks over the value at the scanner's position. `blocks` receives the content blocks of its
-/// message.
+/// Walks over the value at the scanner's position. Collects the content blocks of its message in `blocks`.
 pub fn scan<'a>(scanner: &mut Scanner<'a>, blocks: &mut Vec<Block<'a>>) -> Result<Record<'a>, Malformed> {
     blocks.clear();
     let mut record = Record { is_object: scanner.peek() == b'{', ..Record::default() };
@@ -232,7 +231,7 @@ fn string<'a>(scanner: &mut Scanner<'a>) -> Result<Option<RawString<'a>>, Malfor
     scanner.skip_value().map(|()| None)
 }
 
-/// The key without escapes; a key that is longer than `room` once decoded is none of ours.
+/// Returns the key without escapes; a key longer than `room` when decoded is not a known one.
 fn plain_key<'k>(key: RawString<'k>, room: &'k mut [u8; 16]) -> &'k [u8] {
     if !key.escaped {
         return key.bytes;

@@ -1,53 +1,53 @@
 //! Entry references: `@`, `root`, `:12`, `id:X`, `label:X`, an id, a label, a prefix of an id, and
 //! the suffixes `^`, `~3`, `^{user}`.
 //!
-//! The whole string is tried first, then suffixes come off from the right, so that an id that ends
-//! like a suffix can still be named. Everything is case-sensitive.
+//! The whole string is tried first; then suffixes are removed from the right, so that an id that ends like a
+//! suffix can still be named. Everything is case-sensitive.
 
 use super::entry::{EntryIx, LineNo};
 use super::labels::Labels;
 use super::session::Session;
 use super::text::Text;
 
-/// A place in the conversation: an entry, or `None` for `root`, before the first entry.
+/// A position in the conversation: an entry, or `None` for `root`, before the first entry.
 pub type Position = Option<EntryIx>;
 
-/// The shortest prefix of an id that names an entry, in characters.
+/// The length of the shortest id prefix that names an entry, in characters.
 const SHORTEST_PREFIX: usize = 4;
 
-/// Candidates that an error names.
+/// The number of candidates named in an error.
 const CANDIDATES: usize = 5;
 
-/// Why a reference names nothing, or too much.
+/// Why a reference does not name exactly one entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceError {
-    /// Nothing has this id or label.
+    /// No entry has this id or label.
     #[error("no entry or label {name:?}")]
     Unknown {
-        /// What was looked for.
+        /// The name.
         name: String,
-        /// Ids and labels that look alike.
+        /// Similar ids and labels.
         near: Vec<String>,
     },
-    /// More than one entry fits.
-    #[error("{name:?} fits several entries: {}", candidates.join(", "))]
+    /// More than one entry matches.
+    #[error("{name:?} matches several entries: {}", candidates.join(", "))]
     Ambiguous {
-        /// What was looked for.
+        /// The name.
         name: String,
-        /// The ids of those that fit (the first few).
+        /// The ids of the first few that match.
         candidates: Vec<String>,
-        /// Whether they have it as their label.
+        /// Whether they match by their label.
         is_label: bool,
     },
-    /// Ids begin so, but it is too short to name one.
+    /// It is a prefix of ids, but too short.
     #[error("{name:?} is too short for an id")]
     Short {
-        /// What was looked for.
+        /// The prefix.
         name: String,
-        /// Ids that begin so (the first few).
+        /// The first few ids with this prefix.
         candidates: Vec<String>,
     },
-    /// No entry of the kind asked for at or above the place.
+    /// There is no entry of the requested kind at or above the position.
     #[error("no entry of kind {kind:?} at or above {name:?}")]
     NoneOfKind {
         /// The reference without the suffix.
@@ -55,7 +55,7 @@ pub enum ReferenceError {
         /// The kind.
         kind: String,
     },
-    /// No entry stands on the line.
+    /// There is no entry on the line.
     #[error("no entry on line {}", line.0)]
     NoEntryOnLine {
         /// The line.
@@ -64,20 +64,20 @@ pub enum ReferenceError {
 }
 
 impl ReferenceError {
-    /// What the person may try.
+    /// Returns what to try.
     pub fn hint(&self) -> String {
         match self {
             ReferenceError::Unknown { name, .. } if name == "-" => {
                 "where one stood before is not kept; `pisess branches` lists where one may go".to_owned()
             }
             ReferenceError::Unknown { near, .. } if near.is_empty() => {
-                "list the ids with `pisess tree --filter all`".to_owned()
+                "`pisess tree --filter all` lists the ids".to_owned()
             }
             ReferenceError::Unknown { near, .. } => format!("did you mean {}?", near.join(" or ")),
             ReferenceError::Ambiguous { is_label: true, .. } => {
                 "several entries have this label; name one of them by its id".to_owned()
             }
-            ReferenceError::Ambiguous { .. } => "give more of the id, or the line as `:12`".to_owned(),
+            ReferenceError::Ambiguous { .. } => "give more of the id, or its line as `:12`".to_owned(),
             ReferenceError::Short { candidates, .. } => {
                 format!("give {SHORTEST_PREFIX} characters or more of it, as of {}", candidates.join(", "))
             }
@@ -85,7 +85,7 @@ impl ReferenceError {
                 "a kind is a role such as user or assistant, or an entry type such as compaction".to_owned()
             }
             ReferenceError::NoEntryOnLine { .. } => {
-                "list its entries with their lines by `pisess tree --filter all --json`".to_owned()
+                "`pisess tree --filter all --json` lists the lines".to_owned()
             }
         }
     }
@@ -96,10 +96,10 @@ enum Suffix<'a> {
     Nearest(&'a str),
 }
 
-/// The place that `reference` names.
+/// Returns the position that `reference` names.
 ///
 /// # Errors
-/// Where it names nothing, or more than one entry.
+/// If it names no entry, or more than one.
 pub fn resolve(session: &Session, reference: &str) -> Result<Position, ReferenceError> {
     let labels = Labels::new(session);
     let mut base = reference;
@@ -122,14 +122,13 @@ pub fn resolve(session: &Session, reference: &str) -> Result<Position, Reference
     Ok(place)
 }
 
-/// Whether a string is one of the forms of a reference other than an id or a label: no label that reads
-/// so could be used.
+/// Whether a string reads as a form of reference other than an id or a label: such a label could not be used.
 pub fn is_form(name: &str) -> bool {
     let prefixed = [":", "id:", "label:"].iter().any(|prefix| name.starts_with(prefix));
     prefixed || matches!(name, "@" | "root") || split(name).is_some()
 }
 
-/// A reference without suffixes; `None` where it names nothing.
+/// Resolves a reference without suffixes; returns `None` if it names nothing.
 fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Position>, ReferenceError> {
     if name == "@" {
         return Ok(Some(session.leaf));
@@ -162,7 +161,7 @@ fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Positi
     if name.chars().count() < SHORTEST_PREFIX {
         return Ok(None);
     }
-    // An id that stands twice is one id: what it names is its last entry.
+    // Duplicate ids are one id, which names its last entry.
     let is_prefix = |&ix: &EntryIx| {
         session.id(ix).as_bytes().starts_with(name.as_bytes()) && session.find(&session.id(ix)) == Some(ix)
     };
@@ -179,7 +178,7 @@ fn labelled(session: &Session, labels: &Labels, label: &str) -> Result<Option<En
     })
 }
 
-/// Returns the only one of these, or the ids of several.
+/// Returns the only one of these, or an error with the ids of several.
 fn one(session: &Session, found: Vec<EntryIx>) -> Result<Option<EntryIx>, Vec<String>> {
     match found[..] {
         [] => Ok(None),
@@ -315,7 +314,7 @@ mod tests {
             matches!(named("aaaa").unwrap_err(), ReferenceError::Ambiguous { candidates, .. } if candidates.len() == 2)
         );
         assert!(named("two").unwrap_err().hint().starts_with("several entries have this label"));
-        assert_eq!(named("zz").unwrap_err().hint(), "list the ids with `pisess tree --filter all`");
+        assert_eq!(named("zz").unwrap_err().hint(), "`pisess tree --filter all` lists the ids");
         assert!(matches!(named(":3").unwrap_err(), ReferenceError::NoEntryOnLine { .. }));
         assert!(matches!(named("@^{system}").unwrap_err(), ReferenceError::NoneOfKind { .. }));
         assert!(matches!(named("AAAA1111").unwrap_err(), ReferenceError::Unknown { .. }));

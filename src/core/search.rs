@@ -1,8 +1,8 @@
-//! Words looked for in everything an entry says, and what is around them where they are found.
+//! A search for words in all text of an entry, and the context of a match.
 //!
-//! Upper and lower case are the same, as in the agents' own searches. An entry answers when it holds
-//! every word, in whatever fields ([`crate::core::fields`]). Of the fields that hold any, the one with
-//! the most words is shown, the first of equals, at the first word in it.
+//! Case is ignored, as in the agents' own searches. An entry matches if it contains every word, in any of its
+//! fields ([`crate::core::fields`]). The field shown is the one with the most words, the first one among
+//! equals; its snippet is around the first word in it.
 
 use super::entry::{Kind, Role};
 use super::fields::{Scope, visit_known};
@@ -10,23 +10,23 @@ use super::json::Raw;
 use super::text::utf16_len;
 use std::ops::{ControlFlow, Range};
 
-/// UTF-16 units of text that a snippet shows before the match, and from its start on.
+/// The number of UTF-16 units of a snippet before the match, and from its start on.
 const BEFORE: usize = 32;
 const AFTER: usize = 128;
-/// Units at either side that are looked at: runs of white space shrink.
+/// The number of units to read on either side, before runs of white space are shortened.
 const LOOKED_AT: usize = 4 * AFTER;
 
-/// What the user looks for.
+/// The words to search for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
-    /// In lower case, each once.
+    /// In lower case, without duplicates.
     words: Vec<String>,
 }
 
-/// Where words were found in one entry.
+/// The matches in one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Of each word whether it was.
+    /// Whether each word was found.
     pub words: Vec<bool>,
     /// The match to show.
     pub hit: Hit,
@@ -37,23 +37,23 @@ pub struct Found {
 pub struct Hit {
     /// The path of the field.
     pub field: String,
-    /// Where the match is in the decoded field, in UTF-16 units.
+    /// The position of the match in the decoded field, in UTF-16 units.
     pub range: Range<usize>,
-    /// What is around it.
+    /// The text around it.
     pub snippet: Snippet,
 }
 
-/// A match with what is around it, on one line.
+/// A match with the text around it, on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// The text, with `…` where it was cut.
+    /// The text, with `…` where it was truncated.
     pub text: String,
-    /// Where the match is in the text, in bytes.
+    /// The position of the match in the text, in bytes.
     pub hit: Range<usize>,
 }
 
 impl Words {
-    /// Of what the user typed: words are parted by white space.
+    /// Parses what the user typed: words are separated by white space.
     pub fn new(typed: &str) -> Words {
         let mut words = Vec::new();
         for word in typed.to_lowercase().split_whitespace() {
@@ -64,17 +64,17 @@ impl Words {
         Words { words }
     }
 
-    /// Whether nothing is looked for.
+    /// Whether there is nothing to search for.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// How many words there are.
+    /// Returns the number of words.
     pub fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// Marks in `found` the words that the text holds.
+    /// Sets `found` for the words that the text contains.
     pub fn mark(&self, text: &str, found: &mut [bool]) {
         let folded = Folded::new(text);
         for (word, found) in self.words.iter().zip(found) {
@@ -82,7 +82,7 @@ impl Words {
         }
     }
 
-    /// Returns where the words are in an entry; `None` where none of them is.
+    /// Returns the matches in an entry, or `None` if it contains none of the words.
     pub fn look(&self, line: Raw, kind: Kind, role: Role) -> Option<Found> {
         let mut words = vec![false; self.words.len()];
         let mut best: Option<(usize, Hit)> = None;
@@ -108,13 +108,13 @@ impl Words {
         best.map(|(_, hit)| Found { words, hit })
     }
 
-    /// Returns the match to show in a text that is a field by itself.
+    /// Returns the match in a text that is not a field of an entry.
     pub fn hit(&self, field: &str, text: &str) -> Option<Hit> {
         let place = self.places(text).into_iter().flatten().min_by_key(|place| place.start)?;
         Some(Hit::new(field.to_owned(), text, place))
     }
 
-    /// Returns all places of the words in a text, in order and apart: what is highlighted.
+    /// Returns all positions of the words in a text, in order and without overlaps, for highlighting.
     pub fn all(&self, text: &str) -> Vec<Range<usize>> {
         let folded = Folded::new(text);
         let mut places: Vec<_> = self.words.iter().flat_map(|word| folded.find_all(word)).collect();
@@ -132,20 +132,20 @@ impl Words {
         self.words.iter().map(|word| folded.find(word)).collect()
     }
 
-    /// Whether a string may hold a word, as it stands between its quotes: a look before decoding.
+    /// Whether a string may contain a word, judged by its bytes before decoding.
     fn may_hold(&self, raw: &[u8]) -> bool {
-        // Anything may stand behind an escape of four digits, or fold to ASCII.
+        // An escape with four digits can be any character, and other characters can fold to ASCII.
         let plain = raw.is_ascii() && memchr::memmem::find(raw, b"\\u").is_none();
         !plain || self.words.iter().any(|word| !is_spelled_plainly(word) || find_ascii(raw, word).is_some())
     }
 }
 
-/// Whether JSON spells the word as it is, unless by number.
+/// Whether JSON stores the word unescaped, except for escapes with four digits.
 fn is_spelled_plainly(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'/'))
 }
 
-/// The place of a lower-case word in ASCII text of any case.
+/// Returns the position of a lower-case word in ASCII text of any case.
 fn find_ascii(text: &[u8], word: &str) -> Option<usize> {
     let word = word.as_bytes();
     let first = *word.first()?;
@@ -158,7 +158,7 @@ fn find_ascii(text: &[u8], word: &str) -> Option<usize> {
 /// A text with its lower-case form.
 struct Folded<'t> {
     text: &'t str,
-    /// `None` where the text is ASCII: then nothing moves.
+    /// `None` if the text is ASCII: then offsets do not change.
     lower: Option<String>,
 }
 
@@ -177,7 +177,7 @@ impl<'t> Folded<'t> {
         places.map(|place| self.original(place)).collect()
     }
 
-    /// The place of the word in the lower-case form, at or behind `from`.
+    /// Returns the position of the word in the lower-case form, from `from` on.
     fn find_from(&self, word: &str, from: usize) -> Option<usize> {
         match &self.lower {
             None => find_ascii(&self.text.as_bytes()[from..], word).map(|at| from + at),
@@ -185,7 +185,7 @@ impl<'t> Folded<'t> {
         }
     }
 
-    /// What a range of the lower-case form is in the text: characters whole.
+    /// Returns the range of the text for a range of its lower-case form, in whole characters.
     fn original(&self, range: Range<usize>) -> Range<usize> {
         if self.lower.is_none() {
             return range;
@@ -214,7 +214,7 @@ impl Hit {
 }
 
 impl Snippet {
-    /// Returns the match at `place` of the text with what is around it. White space is one space.
+    /// Returns the match at `place` with the text around it. Runs of white space become one space.
     pub fn around(text: &str, place: Range<usize>) -> Snippet {
         let (before, after) = (&text[..place.start], &text[place.end..]);
         let (near, next) = (last_units(before, LOOKED_AT), first_units(after, LOOKED_AT));
@@ -236,7 +236,7 @@ impl Snippet {
     }
 }
 
-/// Each run of white space as one space.
+/// Replaces each run of white space by one space.
 fn squeezed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut spaced = false;

@@ -1,8 +1,8 @@
-//! A loaded session: its header, its entries, what was noted on the way.
+//! A loaded session: its header, its entries, and the problems found.
 //!
-//! Loading ([`crate::core::load`]) never fails on content; what is wrong with a file is told in
-//! [`Session::problems`], and each command decides what stops it. Older formats are understood here
-//! as if migrated: every entry has its id and its parent.
+//! Loading ([`crate::core::load`]) never fails on content. What is wrong with a file is listed in
+//! [`Session::problems`], and each command decides which problems stop it. Older formats are presented as if
+//! migrated: every entry has an id and a parent.
 
 use super::dialect::Dialect;
 use super::digest::Digest;
@@ -14,20 +14,20 @@ use super::text::Text;
 /// How a file stores its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Version 1: a line after the other, no ids.
+    /// Version 1: linear, without ids.
     V1,
     /// The draft of the tree format: numeric `parent`, `head` entries.
     Draft,
-    /// Version 2: the tree, before the role `custom`.
+    /// Version 2: a tree, before the role `custom`.
     V2,
-    /// Version 3: current in both agents.
+    /// Version 3: the current version of both agents.
     V3,
 }
 
 /// The header line.
 #[derive(Clone, Debug)]
 pub struct Header {
-    /// Where its object stands in the file.
+    /// The location of its object in the file.
     pub span: Span,
     /// Its physical line.
     pub line: LineNo,
@@ -35,9 +35,9 @@ pub struct Header {
     pub bytes: Vec<u8>,
     /// The session's id.
     pub id: Text<'static>,
-    /// The folder the session was held in.
+    /// The working directory of the session.
     pub cwd: Option<Text<'static>>,
-    /// When it was started, as written.
+    /// The time at which it was started, as stored.
     pub timestamp: Option<Text<'static>>,
 }
 
@@ -46,35 +46,35 @@ pub struct Header {
 pub struct LabelChange {
     /// The label entry.
     pub entry: EntryIx,
-    /// The id of the entry that is named.
+    /// The id of the labelled entry.
     pub target: Slice,
-    /// The name; empty where the label is taken off.
+    /// The label; empty if it is cleared.
     pub name: Slice,
-    /// The label entry's `timestamp` as written.
+    /// The `timestamp` of the label entry, as stored.
     pub timestamp: Slice,
 }
 
-/// A tool call, noted where rows were asked for.
+/// A tool call, recorded if rows were requested.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolCall {
     /// The assistant entry.
     pub entry: EntryIx,
     /// The call's id.
     pub id: Slice,
-    /// The tool, where rows are for people: then `row` says what it does.
+    /// The tool, if rows are for people: then `row` describes the call.
     pub name: Slice,
-    /// What the row of its result says.
+    /// The text for the row of its result.
     pub row: Slice,
-    /// Where a path is in the row: its start and its end in bytes.
+    /// The range of a path in the row, in bytes.
     pub path: (u16, u16),
 }
 
-/// What turns of the model used.
+/// The total usage of the model's turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// Tokens, read from and written to the cache among them.
+    /// Tokens, including those read from and written to the cache.
     pub tokens: f64,
-    /// Their price in dollars.
+    /// Their cost in dollars.
     pub cost: f64,
 }
 
@@ -85,7 +85,7 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// A tool result, noted where rows were asked for.
+/// A tool result, recorded if rows were requested.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolResult {
     /// The entry.
@@ -94,32 +94,32 @@ pub struct ToolResult {
     pub call: Slice,
 }
 
-/// Where a value stands in the line of its entry; empty where that is not known.
+/// The position of a value in the line of its entry; empty if unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InLine {
-    /// Bytes of the line before it.
+    /// The offset in the line.
     pub start: u32,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub len: u32,
 }
 
-/// The names of an entry whose type or role is none of the known.
+/// The names of an entry whose type or role is not a known one.
 #[derive(Clone, Copy, Debug)]
 pub struct OtherName {
     /// The entry.
     pub entry: EntryIx,
-    /// Its type, where that is unknown.
+    /// Its type, if that is unknown.
     pub kind: Slice,
-    /// Its role, where that is unknown.
+    /// Its role, if that is unknown.
     pub role: Slice,
 }
 
-/// What is wrong at a place of the file, and did not stop the reading.
+/// A problem at a line of the file that did not stop loading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The physical line.
     pub line: LineNo,
-    /// What it is.
+    /// The kind of problem.
     pub kind: ProblemKind,
 }
 
@@ -128,23 +128,23 @@ pub struct Problem {
 pub enum ProblemKind {
     /// The line is not JSON.
     Malformed,
-    /// The last line is not JSON and has no newline: a write was cut.
+    /// The last line is not JSON and has no newline: a write was interrupted.
     TornTail,
-    /// Several values stand on the line.
+    /// There are several values on the line.
     Fused,
-    /// The line is a value that is no object.
+    /// The line is a value, but not an object.
     NotAnObject,
     /// A second header.
     SecondHeader,
-    /// The line holds bytes that are not UTF-8.
+    /// The line contains bytes that are not UTF-8.
     InvalidUtf8,
     /// A byte order mark.
     ByteOrderMark,
-    /// The header's version is a string, or otherwise no number.
+    /// The version in the header is not a number.
     OddVersion,
     /// An entry without a string `id`.
     NoId,
-    /// An id that another entry has too.
+    /// The entry has the id of another entry.
     DuplicateId,
     /// The parents of the entry form a cycle.
     Cycle,
@@ -157,35 +157,35 @@ pub enum ProblemKind {
 pub struct Session {
     /// The header.
     pub header: Header,
-    /// oh-my-pi's title line, where the file has one: its bytes without the newline.
+    /// The title line of oh-my-pi without its newline, if the file has one.
     pub title_slot: Option<Vec<u8>>,
     /// How the file stores its tree.
     pub format: Format,
-    /// Whose file it is.
+    /// The agent it belongs to.
     pub dialect: Dialect,
-    /// The current position; `None` before the first entry.
+    /// The leaf; `None` before the first entry.
     pub leaf: Option<EntryIx>,
-    /// What is wrong with the file, in file order.
+    /// The problems of the file, in file order.
     pub problems: Vec<Problem>,
     /// Label entries in file order.
     pub labels: Vec<LabelChange>,
-    /// Tool calls in file order, where rows were asked for.
+    /// Tool calls in file order, if rows were requested.
     pub tool_calls: Vec<ToolCall>,
-    /// Tool results in file order, where rows were asked for.
+    /// Tool results in file order, if rows were requested.
     pub tool_results: Vec<ToolResult>,
-    /// What all turns of the model used, where asked for.
+    /// The total usage of the model's turns, if requested.
     pub usage: Usage,
-    /// Names that are none of the known, in file order.
+    /// Unknown names, in file order.
     pub other_names: Vec<OtherName>,
-    /// The `timestamp` of each entry as written, where asked for.
+    /// The `timestamp` of each entry as stored, if requested.
     pub timestamps: Vec<Slice>,
-    /// What a search looks through in each entry, where asked for.
+    /// The text of each entry to search in, if requested.
     pub searchable: Vec<Slice>,
-    /// What a search found in everything that an entry says, in file order, where asked for.
+    /// The matches in all text of the entries, in file order, if requested.
     pub found: Vec<(EntryIx, Found)>,
-    /// Where each entry's `message` stands in its line, where asked for.
+    /// The position of each entry's `message` in its line, if requested.
     pub messages: Vec<InLine>,
-    /// What a list of sessions shows of it, where asked for.
+    /// What a list of sessions shows of it, if requested.
     pub digest: Digest,
     /// The length of the file in bytes.
     pub len: u64,
@@ -193,44 +193,44 @@ pub struct Session {
     pub ends_with_newline: bool,
     /// The entries in file order.
     pub entries: Vec<Entry>,
-    /// Records that parse, the header among them.
+    /// The number of records that parse, including the header.
     pub records: u32,
     pub(super) arena: Vec<u8>,
     pub(super) ids: IdIndex,
 }
 
 impl Session {
-    /// The entry with number `ix`.
+    /// Returns the entry with this index.
     pub fn entry(&self, ix: EntryIx) -> &Entry {
         &self.entries[ix.at()]
     }
 
-    /// The string a slice names.
+    /// Returns the string of a slice.
     pub fn text(&self, slice: Slice) -> Text<'_> {
         Text::from_wtf8(&self.arena[slice.range()])
     }
 
-    /// The bytes (WTF-8) of the string a slice names.
+    /// Returns the bytes (WTF-8) of the string of a slice.
     pub fn bytes(&self, slice: Slice) -> &[u8] {
         &self.arena[slice.range()]
     }
 
-    /// The id of an entry; empty where it has none.
+    /// Returns the id of an entry; empty if it has none.
     pub fn id(&self, ix: EntryIx) -> Text<'_> {
         self.text(self.entry(ix).id)
     }
 
-    /// The entry with this id; of several the last, as in both agents.
+    /// Returns the entry with this id; of several, the last, as in both agents.
     pub fn find(&self, id: &Text) -> Option<EntryIx> {
         self.ids.get(id.as_bytes(), |ix| &self.arena[self.entry(ix).id.range()])
     }
 
-    /// All entries' numbers in file order.
+    /// Returns the indexes of all entries, in file order.
     pub fn all(&self) -> impl DoubleEndedIterator<Item = EntryIx> + ExactSizeIterator + use<> {
         (0..self.entries.len() as u32).map(EntryIx)
     }
 
-    /// The id of the parent as version 3 stores it, also where no entry has it; `None` for a root.
+    /// Returns the id of the parent as version 3 stores it, even if no entry has it; `None` for a root.
     pub fn parent_id(&self, ix: EntryIx) -> Option<Text<'_>> {
         let entry = self.entry(ix);
         match self.format {
@@ -239,24 +239,23 @@ impl Session {
         }
     }
 
-    /// What the row of an entry says, where rows were kept; of a tool result what it says without
-    /// its call.
+    /// Returns the text of an entry's row, if rows were kept; for a tool result, without that of its call.
     pub fn row(&self, ix: EntryIx) -> Text<'_> {
         self.text(self.entry(ix).row)
     }
 
-    /// The `timestamp` of an entry as written, where timestamps were kept and it has one.
+    /// Returns the `timestamp` of an entry as stored, if it has one and timestamps were kept.
     pub fn timestamp(&self, ix: EntryIx) -> Option<Text<'_>> {
         self.timestamps.get(ix.at()).filter(|slice| !slice.is_empty()).map(|&slice| self.text(slice))
     }
 
-    /// Where the words that were looked for are in an entry, where any of them is.
+    /// Returns the matches in an entry, if there are any.
     pub fn found(&self, ix: EntryIx) -> Option<&Found> {
         let at = self.found.binary_search_by_key(&ix, |&(entry, _)| entry).ok()?;
         Some(&self.found[at].1)
     }
 
-    /// Where the `message` of an entry stands in the file, where that was asked for and there is one.
+    /// Returns the location of an entry's `message` in the file, if it has one and locations were requested.
     pub fn message_span(&self, ix: EntryIx) -> Option<Span> {
         let place = self.messages.get(ix.at()).filter(|place| place.len > 0)?;
         Some(Span { start: self.entry(ix).span.start + u64::from(place.start), len: u64::from(place.len) })
@@ -267,25 +266,25 @@ impl Session {
         self.problems.iter().all(|problem| problem.kind != ProblemKind::InvalidUtf8)
     }
 
-    /// From an entry to its root, both included. Parents are acyclic here, so it ends.
+    /// Iterates from an entry to its root, both included. Parents are acyclic here, so it ends.
     pub fn upwards(&self, from: Option<EntryIx>) -> impl Iterator<Item = EntryIx> + use<'_> {
         std::iter::successors(from, |&ix| self.entry(ix).parent)
     }
 
-    /// From the root to `leaf`; empty for `None`.
+    /// Returns the path from the root to `leaf`; empty for `None`.
     pub fn path(&self, leaf: Option<EntryIx>) -> Vec<EntryIx> {
         let mut path: Vec<_> = self.upwards(leaf).collect();
         path.reverse();
         path
     }
 
-    /// The entry that is record `number` of the file (the header is 0), where one is.
+    /// Returns the entry that is record `number` of the file (the header is 0), if there is one.
     pub fn record_entry(&self, number: f64) -> Option<EntryIx> {
         let at = self.entries.binary_search_by(|entry| f64::from(entry.record).total_cmp(&number)).ok()?;
         Some(EntryIx(at as u32))
     }
 
-    /// The type of an entry, as its line names it; empty where it has none.
+    /// Returns the type of an entry, as its line names it; empty if it has none.
     pub fn kind_name(&self, ix: EntryIx) -> Text<'_> {
         match self.entry(ix).kind.name() {
             Some(name) => Text::from(name),
@@ -293,7 +292,7 @@ impl Session {
         }
     }
 
-    /// The role of an entry's message; `None` where it is no message or has no role.
+    /// Returns the role of an entry's message; `None` if it is not a message or has no role.
     pub fn role_name(&self, ix: EntryIx) -> Option<Text<'_>> {
         match self.entry(ix).role {
             Role::Missing => None,

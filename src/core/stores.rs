@@ -1,11 +1,11 @@
 //! Where both agents keep their sessions.
 //!
-//! Each agent takes the first that applies, of an environment variable, a setting and a default
-//! below the home folder. What they read is handed in ([`Surroundings`], [`Look`]), so this is a
-//! function of its inputs.
+//! Each agent uses the first that applies of an environment variable, a setting, and a default below the home
+//! directory. Everything they read is passed in ([`Surroundings`], [`Look`]), so this is a function of its
+//! inputs.
 //!
 //! ```text
-//!          flat: sessions of all projects             nested: a folder for each project
+//!          flat: sessions of all projects             nested: a directory for each project
 //! pi       $PI_CODING_AGENT_SESSION_DIR               $PI_CODING_AGENT_DIR/sessions
 //!          sessionDir in .pi/settings.json            ~/.pi/agent/sessions
 //!          sessionDir in <agent dir>/settings.json
@@ -23,23 +23,23 @@ use super::json::Raw;
 use sha2::{Digest, Sha256};
 use std::path::{Component, Path, PathBuf};
 
-/// What decides where the stores are.
+/// What determines where the stores are.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// An environment variable.
+    /// Returns an environment variable.
     pub env: &'a dyn Fn(&str) -> Option<String>,
-    /// The home folder, where there is one.
+    /// The home directory, if there is one.
     pub home: Option<&'a Path>,
-    /// The current folder, absolute.
+    /// The current directory, absolute.
     pub folder: &'a Path,
 }
 
 /// What paths are relative to.
 #[derive(Clone, Copy, Debug)]
 pub struct Here<'a> {
-    /// The home folder, where there is one.
+    /// The home directory, if there is one.
     pub home: Option<&'a Path>,
-    /// The current folder, absolute.
+    /// The current directory, absolute.
     pub folder: &'a Path,
 }
 
@@ -51,20 +51,20 @@ impl<'a> From<Surroundings<'a>> for Here<'a> {
 
 /// What must be looked up on the disk.
 pub trait Look {
-    /// The content of a small file, where it can be read.
+    /// Returns the content of a small file, if it can be read.
     fn text(&self, path: &Path) -> Option<Vec<u8>>;
-    /// Whether there is something at the path.
+    /// Whether the path exists.
     fn exists(&self, path: &Path) -> bool;
-    /// The path without symbolic links; as it is, where it cannot be resolved.
+    /// Returns the path without symbolic links, or unchanged if it cannot be resolved.
     fn real(&self, path: &Path) -> PathBuf;
 }
 
-/// A place in which an agent keeps sessions.
+/// A directory in which an agent keeps sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
     /// The agent; both may use the same place.
     pub agent: Dialect,
-    /// The folder that holds it all.
+    /// The root directory.
     pub root: PathBuf,
     /// How sessions of a project are found in it.
     pub layout: Layout,
@@ -73,14 +73,15 @@ pub struct Store {
 /// How a store is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Each project has a folder below the root; these are of the current one, today's name first.
+    /// Each project has a directory below the root; these are those of the current project, the current name
+    /// first.
     Nested(Vec<PathBuf>),
-    /// Sessions of all projects lie in the root, told apart by the `cwd` of their header.
+    /// Sessions of all projects are in the root, distinguished by the `cwd` in their headers.
     Flat,
 }
 
 impl Store {
-    /// The folders that may hold sessions of the current project.
+    /// Returns the directories that may contain sessions of the current project.
     pub fn project_folders(&self) -> &[PathBuf] {
         match &self.layout {
             Layout::Nested(folders) => folders,
@@ -88,13 +89,13 @@ impl Store {
         }
     }
 
-    /// Whether the `cwd` of a header decides whose project it is.
+    /// Whether the `cwd` of a header decides which project a session belongs to.
     pub fn is_flat(&self) -> bool {
         self.layout == Layout::Flat
     }
 }
 
-/// The stores of both agents, pi's first. Without a home folder only those that variables name.
+/// Returns the stores of both agents, pi's first. Without a home directory, only those set by variables.
 pub fn stores(surroundings: Surroundings, look: &dyn Look) -> Vec<Store> {
     let flat = flat_folder(surroundings);
     let pi = pi_store(surroundings, flat.clone(), look);
@@ -102,14 +103,14 @@ pub fn stores(surroundings: Surroundings, look: &dyn Look) -> Vec<Store> {
     pi.into_iter().chain(omp).collect()
 }
 
-/// Whether the `cwd` of a header is the folder (pi's comparison: both made absolute, without looking
-/// at links).
+/// Whether the `cwd` of a header is this directory (compared as pi does: both made absolute, links not
+/// resolved).
 pub fn is_cwd<'a>(cwd: &str, here: impl Into<Here<'a>>) -> bool {
     let here = here.into();
     !cwd.is_empty() && absolute(cwd, here) == lexical(here.folder)
 }
 
-/// The folder that `PI_CODING_AGENT_SESSION_DIR` names, to both agents.
+/// Returns the directory set by `PI_CODING_AGENT_SESSION_DIR`, for both agents.
 fn flat_folder(surroundings: Surroundings) -> Option<PathBuf> {
     let named = variable(surroundings, "PI_CODING_AGENT_SESSION_DIR")?;
     Some(absolute(&named, surroundings.into()))
@@ -124,7 +125,7 @@ fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look) 
         let project = surroundings.folder.join(".pi/settings.json");
         let own = agent_folder.as_ref().map(|folder| folder.join("settings.json"));
         let set = [Some(project), own].into_iter().flatten().find_map(|path| session_setting(&path, look))?;
-        // An empty one of the project takes back that of the user.
+        // An empty setting of the project overrides that of the user.
         (!set.is_empty()).then(|| absolute(&set, surroundings.into()))
     };
     let flat = flat.or_else(setting);
@@ -132,7 +133,7 @@ fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look) 
     let project = nested.as_ref().map(|root| root.join(encoded("--", &lexical(surroundings.folder), "--")));
     let agent = Dialect::Pi;
     match (flat, nested, project) {
-        // The default, by its own name.
+        // The default, under its own name.
         (Some(flat), Some(root), Some(project)) if flat == project => {
             Some(Store { agent, root, layout: Layout::Nested(vec![project]) })
         }
@@ -144,7 +145,7 @@ fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look) 
     }
 }
 
-/// `sessionDir` of a settings file; what is no JSON has no settings.
+/// Returns `sessionDir` of a settings file; a file that is not JSON has no settings.
 fn session_setting(path: &Path, look: &dyn Look) -> Option<String> {
     let text = look.text(path)?;
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
@@ -167,7 +168,7 @@ fn omp_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look)
     Some(Store { agent, root, layout: Layout::Nested(folders) })
 }
 
-/// oh-my-pi's folder of sessions.
+/// Returns oh-my-pi's directory of sessions.
 fn omp_root(surroundings: Surroundings, look: &dyn Look) -> Option<PathBuf> {
     let profile = profile(surroundings);
     let own = own_agent_folder(surroundings).filter(|_| profile.is_none());
@@ -177,7 +178,7 @@ fn omp_root(surroundings: Surroundings, look: &dyn Look) -> Option<PathBuf> {
         Some(profile.map_or(root.clone(), |profile| root.join("profiles").join(profile)))
     };
     let default = config(profile.as_deref()).map(|root| root.join("agent"));
-    // A profile hands its own folder to the programs it starts, in the variable.
+    // A profile passes its directory to the programs it starts, in the variable.
     let fallback = normalized_profile((surroundings.env)("PI_PROFILE"));
     let derived = fallback.and_then(|profile| Some(config(Some(&profile))?.join("agent")));
     let agent_folder = own.filter(|own| Some(own) != derived.as_ref()).or_else(|| default.clone())?;
@@ -192,18 +193,18 @@ fn omp_root(surroundings: Surroundings, look: &dyn Look) -> Option<PathBuf> {
     Some(agent_folder.join("sessions"))
 }
 
-/// `PI_CODING_AGENT_DIR` as oh-my-pi takes it: without a meaning for `~`.
+/// Returns `PI_CODING_AGENT_DIR` as oh-my-pi reads it: `~` has no special meaning.
 fn own_agent_folder(surroundings: Surroundings) -> Option<PathBuf> {
     let named = variable(surroundings, "PI_CODING_AGENT_DIR")?;
     Some(lexical(&surroundings.folder.join(named)))
 }
 
-/// The profile in use: `OMP_PROFILE`, an empty one included, else `PI_PROFILE`.
+/// Returns the active profile: `OMP_PROFILE`, even if empty, else `PI_PROFILE`.
 fn profile(surroundings: Surroundings) -> Option<String> {
     normalized_profile((surroundings.env)("OMP_PROFILE").or_else(|| (surroundings.env)("PI_PROFILE")))
 }
 
-/// A name that can be a profile's; `default` is none.
+/// Whether a name can be that of a profile; `default` cannot.
 fn normalized_profile(name: Option<String>) -> Option<String> {
     let name = name?.trim().to_owned();
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
@@ -217,7 +218,7 @@ fn omp_project(surroundings: Surroundings, real: &Path, look: &dyn Look) -> (&'s
     let below = |folder: &Path, prefix: &str| {
         let rest = real.strip_prefix(look.real(folder)).ok()?.to_string_lossy().into_owned();
         let separator = if rest.is_empty() || prefix.ends_with('-') { "" } else { "-" };
-        // Its test for "not below" takes such names for a way up.
+        // Its test for "not below" mistakes such names for a parent directory.
         (!rest.starts_with("..")).then(|| format!("{prefix}{separator}{}", without_separators(&rest)))
     };
     let temporary = ["TMPDIR", "TMP", "TEMP"].into_iter().find_map(|name| variable(surroundings, name));
@@ -249,7 +250,7 @@ fn hashed(scope: &str, real: &Path) -> String {
     format!("{scope}-{readable}-{digest}")
 }
 
-/// A path as the name of a folder.
+/// Returns a path encoded as a directory name.
 fn encoded(before: &str, path: &Path, behind: &str) -> String {
     let path = path.to_string_lossy();
     let path = path.strip_prefix(['/', '\\']).unwrap_or(&path);
@@ -260,13 +261,13 @@ fn without_separators(path: &str) -> String {
     path.replace(['/', '\\', ':'], "-")
 }
 
-/// A variable that is set to something.
+/// Returns a variable that is set and not empty.
 fn variable(surroundings: Surroundings, name: &str) -> Option<String> {
     (surroundings.env)(name).filter(|value| !value.is_empty())
 }
 
-/// Returns a path as pi takes it from people: `~` is the home folder, `file://` is left off, what is relative
-/// starts from the current folder.
+/// Resolves a path as pi does for paths from the user: `~` is the home directory, `file://` is removed,
+/// relative paths start from the current directory.
 pub fn absolute(path: &str, here: Here) -> PathBuf {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let below_home = match path.strip_prefix('~') {
@@ -279,7 +280,7 @@ pub fn absolute(path: &str, here: Here) -> PathBuf {
     lexical(&below_home.unwrap_or_else(|| here.folder.join(path)))
 }
 
-/// The path without `.`, `..` and a separator at its end, links not looked at.
+/// Returns the path without `.`, `..` and trailing separators, links not resolved.
 fn lexical(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
@@ -346,7 +347,8 @@ mod tests {
             see(Surroundings { env: &env, home, folder: Path::new(self.folder) })
         }
 
-        /// Folders of the project, of pi and of oh-my-pi; a flat one with a star.
+        /// Returns the directories of the project in pi's and oh-my-pi's stores; a flat one is marked with a
+        /// star.
         fn folders(&self) -> [String; 2] {
             let stores = self.surroundings(|surroundings| stores(surroundings, self));
             let [pi, omp] = &stores[..] else { panic!("{stores:?}") };

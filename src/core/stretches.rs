@@ -1,18 +1,19 @@
-//! Whole lines of a file, a stretch at a time, in one buffer that is used again for the next file.
+//! Whole lines of a file, some at a time, in one buffer that is reused for the next file.
 //!
-//! For what reads many files and keeps little of each; [`super::load`] reads one file on many
-//! threads. Memory is the longest line, at least [`STRETCH`].
+//! For readers of many files that keep little of each; [`super::load`] reads one file on many threads. Memory
+//! is the longest line, at least [`STRETCH`].
 
 use super::store::ReadAt;
 use memchr::memrchr;
 use std::io;
 use std::ops::ControlFlow;
 
-/// Bytes read at a time.
+/// The number of bytes to read at a time.
 const STRETCH: usize = 512 * 1024;
-/// The kernel copies a page several times faster where the buffer is at the file's place within a page.
+/// The kernel copies a page several times faster if the buffer has the same alignment within a page as the
+/// file offset.
 const PAGE: usize = 4096;
-/// What a buffer may keep between files; one long line should not fill the memory for good.
+/// The capacity that a buffer keeps between files, so that one long line does not hold memory forever.
 const KEPT: usize = 4 * STRETCH;
 
 /// The buffer of one reader.
@@ -21,20 +22,20 @@ pub struct StretchReader {
     buffer: Vec<u8>,
 }
 
-/// Some whole lines; the last of the file may lack its newline.
+/// Some whole lines; the last line of the file may lack its newline.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretch<'a> {
-    /// Where they start in the file.
+    /// Their offset in the file.
     pub start: u64,
     /// Their bytes.
     pub bytes: &'a [u8],
 }
 
 impl StretchReader {
-    /// Hands the lines from the byte `from` on to `take`, until it breaks.
+    /// Calls `take` with the lines from the byte `from` on, until it breaks.
     ///
     /// # Errors
-    /// Where reading fails, or the file ends before the length it had when it was opened.
+    /// If reading fails, or the file ends before the length it had when it was opened.
     pub fn read<B>(
         &mut self,
         source: &dyn ReadAt,
@@ -68,8 +69,8 @@ impl StretchReader {
         }
     }
 
-    /// Makes room for `wanted` bytes behind `data`, whose end is the byte `next` of the file. What is
-    /// there moves only where it is the start of a line; a line that goes on grows in its place.
+    /// Makes room for `wanted` bytes after `data`, whose end is the offset `next` of the file. Existing data
+    /// moves only if it is the start of a line; a line that continues grows in place.
     fn with_room(
         &mut self,
         data: std::ops::Range<usize>,
@@ -102,7 +103,7 @@ mod tests {
     fn read_all(bytes: &dyn ReadAt, from: u64) -> Vec<(u64, Vec<u8>)> {
         let mut reader = StretchReader::default();
         let mut all = Vec::new();
-        // Twice, for the buffer is used again.
+        // Twice, because the buffer is reused.
         for _ in 0..2 {
             all.clear();
             let done = reader.read(bytes, from, |stretch| {

@@ -1,36 +1,44 @@
-//! Text as JavaScript has it.
+//! Strings as in JavaScript.
 //!
-//! Session files are written by `JSON.stringify`, which keeps lone surrogates (`"\ud83d"`): valid
-//! in these files, refused by `str`. [`Text`] holds WTF-8, that is UTF-8 in which a lone surrogate
-//! may stand as its three bytes. Lengths and cuts count UTF-16 units, as pi's do.
+//! Session files are written by `JSON.stringify`, which keeps lone surrogates (`"\ud83d"`): valid in these
+//! files, but not in `str`. [`Text`] holds WTF-8: UTF-8 in which a lone surrogate may occur, encoded in three
+//! bytes. Lengths and cuts count UTF-16 units, as pi's do.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A string of a session, borrowed from its line where it needs no decoding.
+/// A string of a session, borrowed from its line if it needs no decoding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Text<'a>(Cow<'a, [u8]>);
 
 impl<'a> Text<'a> {
-    /// Takes bytes that are WTF-8 already: valid UTF-8, or what this module produced.
+    /// Wraps bytes that are WTF-8 already: valid UTF-8, or produced by this module.
     pub fn from_wtf8(bytes: impl Into<Cow<'a, [u8]>>) -> Self {
         Text(bytes.into())
     }
 
-    /// The WTF-8 bytes.
+    /// Returns the WTF-8 bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The same text without its borrow.
+    /// Returns the same text without a borrow.
     pub fn into_owned(self) -> Text<'static> {
         Text(Cow::Owned(self.0.into_owned()))
     }
 
-    /// The WTF-8 bytes, owned.
+    /// Returns the WTF-8 bytes, owned.
     pub fn into_bytes(self) -> Vec<u8> {
         self.0.into_owned()
+    }
+
+    /// Returns a part, by bytes that lie between characters.
+    pub fn part(&self, range: std::ops::Range<usize>) -> Text<'a> {
+        match &self.0 {
+            Cow::Borrowed(bytes) => Text(Cow::Borrowed(&bytes[range])),
+            Cow::Owned(bytes) => Text(Cow::Owned(bytes[range].to_vec())),
+        }
     }
 
     /// A short-lived copy of the reference, so that callers need not clone the bytes.
@@ -38,18 +46,18 @@ impl<'a> Text<'a> {
         Text(Cow::Borrowed(&self.0))
     }
 
-    /// Whether there is no character in it.
+    /// Whether it has no characters.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Length in UTF-16 units: JavaScript's `length`.
+    /// Returns its length in UTF-16 units: `length` in JavaScript.
     pub fn utf16_len(&self) -> usize {
         utf16_len(&self.0)
     }
 
-    /// The first `units` UTF-16 units: JavaScript's `slice(0, units)`. A cut inside a surrogate
-    /// pair leaves the lone high surrogate, as there.
+    /// Returns the first `units` UTF-16 units: `slice(0, units)` in JavaScript. A cut inside a surrogate pair
+    /// leaves the lone high surrogate, as there.
     pub fn head(&self, units: usize) -> Text<'a> {
         let (end, halved) = utf16_offset(&self.0, units);
         match halved {
@@ -63,25 +71,25 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The first `units` UTF-16 units, one less where that would cut a pair in two (pi's `sliceHead`).
+    /// Returns the first `units` UTF-16 units, or one fewer if that would split a pair (`sliceHead` of pi).
     pub fn head_whole(&self, units: usize) -> Text<'a> {
         let (end, _) = utf16_offset(&self.0, units);
         Text(Cow::Owned(self.0[..end].to_vec()))
     }
 
-    /// Appends, joining a high surrogate at the end with a low one that follows, as JavaScript's
-    /// concatenation does.
+    /// Appends a text, joining a high surrogate at the end with a low one that follows, as concatenation in
+    /// JavaScript does.
     pub fn push(&mut self, other: &Text) {
         let bytes = self.0.to_mut();
         push_wtf8(bytes, &other.0);
     }
 
-    /// Appends ordinary text.
+    /// Appends a `str`.
     pub fn push_str(&mut self, other: &str) {
         self.0.to_mut().extend_from_slice(other.as_bytes());
     }
 
-    /// Without the white space JavaScript's `trim` takes off both ends.
+    /// Returns it without the white space that `trim` of JavaScript removes at both ends.
     pub fn trim(&self) -> Text<'_> {
         let start = leading_space(&self.0);
         let mut end = self.0.len();
@@ -94,17 +102,17 @@ impl<'a> Text<'a> {
         Text(Cow::Borrowed(&self.0[start..end]))
     }
 
-    /// Whether `trim` leaves nothing.
+    /// Whether nothing remains after `trim`.
     pub fn is_blank(&self) -> bool {
         leading_space(&self.0) == self.0.len()
     }
 
-    /// The code points, lone surrogates among them.
+    /// Iterates over the code points, including lone surrogates.
     pub fn code_points(&self) -> CodePoints<'_> {
         CodePoints(&self.0)
     }
 
-    /// For people: lone surrogates become U+FFFD.
+    /// Returns it as a `String` in which lone surrogates are U+FFFD.
     pub fn to_string_lossy(&self) -> Cow<'_, str> {
         match simdutf8::basic::from_utf8(&self.0) {
             Ok(text) => Cow::Borrowed(text),
@@ -114,7 +122,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// JavaScript's default order, by UTF-16 unit: astral characters sort before U+E000.
+    /// Compares as JavaScript does by default, by UTF-16 unit: astral characters sort before U+E000.
     pub fn cmp_utf16(&self, other: &Text) -> Ordering {
         let order = |c: u32| if c >= 0x1_0000 { (high_surrogate(c), c) } else { (c, 0) };
         self.code_points().map(order).cmp(other.code_points().map(order))
@@ -151,12 +159,12 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// The code points of WTF-8 bytes. Bytes that are not WTF-8 come out as U+FFFD, one at a time.
+/// An iterator over the code points of WTF-8 bytes. Each byte that is not WTF-8 becomes U+FFFD.
 #[derive(Clone, Debug)]
 pub struct CodePoints<'a>(&'a [u8]);
 
 impl<'a> CodePoints<'a> {
-    /// Over bytes that need not be a [`Text`].
+    /// Returns an iterator over bytes that need not be a [`Text`].
     pub fn new(bytes: &'a [u8]) -> Self {
         CodePoints(bytes)
     }
@@ -172,7 +180,7 @@ impl Iterator for CodePoints<'_> {
     }
 }
 
-/// Length in UTF-16 units of WTF-8 bytes.
+/// Returns the length of WTF-8 bytes in UTF-16 units.
 pub fn utf16_len(bytes: &[u8]) -> usize {
     bytes.iter().map(|&b| usize::from(b & 0xc0 != 0x80) + usize::from(b >= 0xf0)).sum()
 }
@@ -189,7 +197,7 @@ pub fn push_code_point(out: &mut Vec<u8>, code_point: u32) {
     }
 }
 
-/// Appends WTF-8 to WTF-8, joining a pair of surrogates that meet.
+/// Appends WTF-8 to WTF-8, joining surrogates that form a pair.
 pub fn push_wtf8(out: &mut Vec<u8>, more: &[u8]) {
     if let (Some((at, high @ 0xd800..=0xdbff)), Some((low @ 0xdc00..=0xdfff, width))) =
         (last_code_point(out), first_code_point(more))
@@ -202,7 +210,7 @@ pub fn push_wtf8(out: &mut Vec<u8>, more: &[u8]) {
     out.extend_from_slice(more);
 }
 
-/// The code point that a high and a low surrogate stand for.
+/// Returns the code point of a surrogate pair.
 pub fn join_surrogates(high: u32, low: u32) -> u32 {
     0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)
 }
@@ -218,7 +226,7 @@ pub fn trim_end(text: &[u8]) -> &[u8] {
     &text[..start + trimmed.as_bytes().len()]
 }
 
-/// White space as JavaScript's `trim` and `\s` see it.
+/// Whether JavaScript's `trim` and `\s` treat the character as white space.
 pub fn is_js_space(code_point: u32) -> bool {
     matches!(
         code_point,
@@ -242,7 +250,7 @@ pub fn leading_space(bytes: &[u8]) -> usize {
     at
 }
 
-/// Where the first `units` UTF-16 units end, and the code point that the cut would halve.
+/// Returns where the first `units` UTF-16 units end, and the code point that the cut would split.
 fn utf16_offset(bytes: &[u8], units: usize) -> (usize, Option<u32>) {
     let (mut at, mut left) = (0, units);
     while left > 0 {
@@ -274,7 +282,7 @@ fn first_code_point(bytes: &[u8]) -> Option<(u32, usize)> {
     Some(decoded.unwrap_or((0xfffd, 1)))
 }
 
-/// The last code point and where it starts.
+/// Returns the last code point and its offset.
 fn last_code_point(bytes: &[u8]) -> Option<(usize, u32)> {
     let mut at = bytes.len().checked_sub(1)?;
     while at > 0 && bytes.len() - at < 4 && bytes[at] & 0xc0 == 0x80 {

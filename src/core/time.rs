@@ -1,9 +1,9 @@
 //! Times as JavaScript reads and writes them.
 //!
-//! A time is a count of milliseconds since 1970 in UTC, at most [`LIMIT_MS`] away from it. Only the
-//! ISO forms of `Date.parse` are read, and a space for the `T`; what engines guess beyond them
-//! (`Nov 21 2026`, `2026-1-1`) counts as no time. A date and time without a zone means local time to
-//! JavaScript; here it means UTC, so that every machine gives the same answer.
+//! A time is a number of milliseconds since 1970 in UTC, at most [`LIMIT_MS`] away from it. Only the ISO
+//! forms of `Date.parse` are read, also with a space in place of the `T`; other forms that engines accept
+//! (`Nov 21 2026`, `2026-1-1`) are not times here. A date and time without a zone is local time in
+//! JavaScript; here it is UTC, so that every machine gives the same result.
 
 use super::json::Raw;
 
@@ -12,13 +12,13 @@ pub const LIMIT_MS: i64 = 8_640_000_000_000_000;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// `Date.parse(text)` in milliseconds; `None` for its `NaN`. Months have up to 31 days, as in V8:
-/// 31 February is 3 March.
+/// Returns `Date.parse(text)` in milliseconds; `None` for `NaN`. Every month has up to 31 days, as in V8: 31
+/// February is 3 March.
 pub fn parse_js_date(text: &[u8]) -> Option<i64> {
     parse_usual(text).or_else(|| parse_iso(text))
 }
 
-/// `new Date(value).getTime()` for a value of a session; `None` for `NaN`.
+/// Returns `new Date(value).getTime()` for a value of a session; `None` for `NaN`.
 pub fn js_date(value: Option<Raw>) -> Option<i64> {
     let value = value?;
     if let Some(number) = value.number() {
@@ -31,8 +31,8 @@ pub fn js_date(value: Option<Raw>) -> Option<i64> {
     }
 }
 
-/// `new Date(ms).toISOString()`: `2026-11-21T20:13:49.271Z`, with six digits and a sign for years
-/// outside 0 to 9999. A time beyond [`LIMIT_MS`], where JavaScript throws, is spelled all the same.
+/// Returns `new Date(ms).toISOString()`: `2026-11-21T20:13:49.271Z`, with six digits and a sign for years
+/// outside 0 to 9999. A time beyond [`LIMIT_MS`], for which JavaScript throws, is formatted, too.
 pub fn iso_string(ms: i64) -> String {
     let (day, rest) = (ms.div_euclid(DAY_MS), ms.rem_euclid(DAY_MS));
     let (year, month, day) = civil(day);
@@ -44,7 +44,7 @@ pub fn iso_string(ms: i64) -> String {
     format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
 }
 
-/// The form the agents write, `YYYY-MM-DDTHH:MM:SS.mmmZ`, without a search through the grammar.
+/// Parses the form the agents write, `YYYY-MM-DDTHH:MM:SS.mmmZ`, without the full grammar.
 fn parse_usual(text: &[u8]) -> Option<i64> {
     let text: &[u8; 24] = text.try_into().ok()?;
     let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')];
@@ -73,7 +73,7 @@ fn parse_iso(text: &[u8]) -> Option<i64> {
     (rest.0.is_empty() && ms.abs() <= LIMIT_MS).then_some(ms)
 }
 
-/// What is left of a text being read.
+/// The unread rest of a text.
 struct Rest<'a>(&'a [u8]);
 
 impl Rest<'_> {
@@ -89,7 +89,7 @@ impl Rest<'_> {
         number(digits)
     }
 
-    /// Four digits, or a sign and six.
+    /// Reads four digits, or a sign and six.
     fn year(&mut self) -> Option<i64> {
         match self.0.first()? {
             b'+' => {
@@ -104,7 +104,7 @@ impl Rest<'_> {
         }
     }
 
-    /// `HH:MM`, `HH:MM:SS` or `HH:MM:SS.m…`, in milliseconds.
+    /// Reads `HH:MM`, `HH:MM:SS` or `HH:MM:SS.m…`, in milliseconds.
     fn clock(&mut self) -> Option<i64> {
         let hour = self.digits(2)?;
         let minute = self.take(b":").then(|| self.digits(2))??;
@@ -112,7 +112,7 @@ impl Rest<'_> {
         clock_ms(hour, minute, second, if self.take(b".") { self.fraction()? } else { 0 })
     }
 
-    /// Milliseconds from any number of digits, further ones cut off.
+    /// Reads milliseconds from any number of digits; the rest are dropped.
     fn fraction(&mut self) -> Option<i64> {
         let count = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (digits, rest) = self.0.split_at(count);
@@ -121,7 +121,7 @@ impl Rest<'_> {
         (count > 0).then_some(milli * [0, 100, 10, 1][count.min(3)])
     }
 
-    /// Milliseconds that the zone is ahead of UTC.
+    /// Reads a zone, and returns its offset from UTC in milliseconds.
     fn offset(&mut self, has_clock: bool) -> Option<i64> {
         if self.take(b"Zz") || !has_clock || self.0.is_empty() {
             return Some(0);
@@ -148,7 +148,8 @@ fn clock_ms(hour: i64, minute: i64, second: i64, milli: i64) -> Option<i64> {
     (minute < 60 && second < 60 && ms <= DAY_MS).then_some(ms)
 }
 
-/// Days from 1970 to a date; the year runs from March inside, so that the leap day is its last.
+/// Returns the days from 1970 to a date; internally the year starts in March, so that the leap day is its
+/// last.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -159,7 +160,7 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
 }
 
-/// Returns year, month and day of a count of days from 1970.
+/// Returns year, month and day of a number of days since 1970.
 pub fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));

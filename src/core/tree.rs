@@ -1,8 +1,8 @@
-//! The tree of a session: who hangs under whom, in which order, and how it is laid out in rows.
+//! The tree of a session: children in order, and the layout in rows.
 //!
-//! Children are sorted by time; the layout is pi's (`tree-selector`): single-child chains stay flat,
-//! it indents only where it branches, the branch with the leaf comes first. Everything is computed
-//! in loops over arrays; no walk recurses.
+//! Children are sorted by time. The layout is pi's (`tree-selector`): single-child chains stay flat, rows are
+//! indented only where the tree branches, and the branch with the leaf comes first. Everything is computed in
+//! loops over arrays; no walk recurses.
 
 use super::entry::{Entry, EntryIx};
 use super::session::Session;
@@ -17,7 +17,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Of all entries: each is in it exactly once.
+    /// Every entry, exactly once.
     pub fn new(session: &Session) -> Tree {
         let entries = &session.entries;
         let mut first = vec![0_u32; entries.len() + 1];
@@ -47,18 +47,18 @@ impl Tree {
         Tree { roots, first, children }
     }
 
-    /// Entries without a parent, in file order.
+    /// Returns the entries without a parent, in file order.
     pub fn roots(&self) -> &[EntryIx] {
         &self.roots
     }
 
-    /// The children of an entry, oldest first.
+    /// Returns the children of an entry, oldest first.
     pub fn children(&self, ix: EntryIx) -> &[EntryIx] {
         &self.children[self.first[ix.at()] as usize..self.first[ix.at() + 1] as usize]
     }
 
-    /// All entries in drawing order: parents before children, of siblings the one that leads to the
-    /// active leaf first.
+    /// Iterates over all entries in drawing order: parents before children; of siblings, the one that leads
+    /// to the leaf first.
     pub fn walk<'a>(&'a self, is_active: &'a [bool]) -> Walk<'a> {
         let mut walk = Walk { tree: self, is_active, stack: Vec::new() };
         walk.push(&self.roots);
@@ -66,7 +66,7 @@ impl Tree {
     }
 }
 
-/// Who is above whom, in constant time: entries in drawing order with the size of their subtrees.
+/// Ancestry in constant time: entries in drawing order with the sizes of their subtrees.
 #[derive(Debug)]
 pub struct Ancestry {
     place: Vec<u32>,
@@ -74,7 +74,7 @@ pub struct Ancestry {
 }
 
 impl Ancestry {
-    /// Of all entries.
+    /// Computes the ancestry of all entries.
     pub fn new(session: &Session) -> Ancestry {
         let count = session.entries.len();
         let order: Vec<_> = Tree::new(session).walk(&vec![false; count]).collect();
@@ -90,15 +90,15 @@ impl Ancestry {
         Ancestry { place, size }
     }
 
-    /// Whether `above` is an ancestor of `below`, or that itself.
+    /// Whether `above` is an ancestor of `below`, or the same entry.
     pub fn is_above(&self, above: EntryIx, below: EntryIx) -> bool {
         let first = self.place[above.at()];
         (first..first + self.size[above.at()]).contains(&self.place[below.at()])
     }
 }
 
-/// Stable, by `timestamp`. A time that does not parse compares equal to every other in the agents,
-/// which is no order; it is taken for the time of the sibling before it in the file.
+/// Sorts by `timestamp`, stably. In the agents, a time that does not parse compares equal to every other,
+/// which is not an order; here it is treated as the time of the sibling before it in the file.
 fn sort_by_time(siblings: &mut [EntryIx], entries: &[Entry]) {
     let time = |ix: EntryIx| entries[ix.at()].time_ms;
     if siblings.is_sorted_by_key(|&ix| time(ix)) {
@@ -145,7 +145,7 @@ impl Iterator for Walk<'_> {
     }
 }
 
-/// Which entries lie on the path to `leaf`.
+/// Returns for each entry whether it is on the path to `leaf`.
 pub fn active(session: &Session, leaf: Option<EntryIx>) -> Vec<bool> {
     let mut active = vec![false; session.entries.len()];
     for ix in session.upwards(leaf) {
@@ -154,23 +154,23 @@ pub fn active(session: &Session, leaf: Option<EntryIx>) -> Vec<bool> {
     active
 }
 
-/// Where a row stands among the others.
+/// The position of a row among the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The entry.
     pub entry: EntryIx,
-    /// Display indent as the agents count it, in levels.
+    /// The indent as the agents count it, in levels.
     pub depth: u32,
-    /// How many branch points are above it: the levels that are drawn.
+    /// The number of branch points above it: the levels that are drawn.
     pub level: u32,
-    /// Whether a connector leads to it: its visible parent branches.
+    /// Whether a connector is drawn to it: its visible parent branches.
     pub connector: bool,
     /// Whether it is the last of its siblings.
     pub last: bool,
 }
 
-/// Lays out what is visible: each visible entry hangs under its nearest visible ancestor. Yields
-/// places in drawing order.
+/// Lays out the visible entries: each becomes a child of its nearest visible ancestor. Yields positions in
+/// drawing order.
 pub fn layout(session: &Session, tree: &Tree, is_active: &[bool], is_visible: &[bool]) -> Vec<Place> {
     let order: Vec<EntryIx> = tree.walk(is_active).filter(|ix| is_visible[ix.at()]).collect();
     let ancestor = visible_ancestors(session, tree, is_active, is_visible);
@@ -197,14 +197,14 @@ pub fn layout(session: &Session, tree: &Tree, is_active: &[bool], is_visible: &[
                 just_branched[ix.at()] = many_roots;
                 return Place { entry: ix, depth: 0, level: 0, connector: false, last: roots == 0 };
             };
-            // Under a branch point one level deeper, and so is the first below it, to group it.
+            // One level deeper below a branch point, and so is the first entry below that, to group it.
             let connector = branches[parent.at()];
             let above = indent[parent.at()];
             let deeper = connector || (just_branched[parent.at()] && above > 0);
             indent[ix.at()] = above + u32::from(deeper);
             just_branched[ix.at()] = connector;
             children[parent.at()] -= 1;
-            // What follows one of several roots is set in, so that the next root is seen.
+            // Entries below one of several roots are indented, so that the next root stands out.
             let below_root = many_roots && ancestor[parent.at()].is_none();
             levels[ix.at()] = levels[parent.at()] + u32::from(connector || below_root);
             Place {

@@ -1,7 +1,7 @@
-//! Older formats' lines as version 3 stores them: spliced, never serialised again.
+//! Lines of older formats as version 3 stores them: spliced, never serialized again.
 //!
-//! What pi's and oh-my-pi's migrations do (their code is the same), for the lines they change. The
-//! draft tree is known to neither; its rules are told in `docs/format.md`.
+//! For the lines they change, this does what the migrations of pi and oh-my-pi do (their code is the same).
+//! Neither knows the draft tree; its rules are in `docs/format.md`.
 
 use super::entry::{Entry, EntryIx, Flags, Kind, Role};
 use super::json::edit::Edit;
@@ -14,7 +14,7 @@ use super::text::Text;
 use std::borrow::Cow;
 
 impl Session {
-    /// Whether migration would change the line of this entry. False means: the same bytes.
+    /// Whether migration would change the line of this entry. False means that the bytes stay the same.
     pub fn is_upgraded(&self, ix: EntryIx) -> bool {
         let entry = self.entry(ix);
         match self.format {
@@ -24,10 +24,10 @@ impl Session {
         }
     }
 
-    /// The line of an entry as version 3 stores it, from the line in the file.
+    /// Returns the line of an entry as version 3 stores it, from the line in the file.
     ///
     /// # Errors
-    /// Where the line is no object: then the file is not the one that was loaded.
+    /// If the line is not an object: then the file is not the one that was loaded.
     pub fn upgraded<'a>(&self, ix: EntryIx, line: &'a [u8]) -> Result<Cow<'a, [u8]>, Malformed> {
         if !self.is_upgraded(ix) {
             return Ok(Cow::Borrowed(line));
@@ -48,8 +48,8 @@ impl Session {
         Ok(Cow::Owned(edit.finish()))
     }
 
-    /// The line of an ordinary message of version 1 with its keys behind its last member, as an
-    /// [`Edit`] would put them; the pass has seen that nothing else changes, so it is not walked.
+    /// Returns the line of an ordinary version 1 message with its keys after its last member, as an [`Edit`]
+    /// would put them. Nothing else in it changes, so it is not walked.
     fn with_tree_keys(&self, ix: EntryIx, line: &[u8]) -> Option<Vec<u8>> {
         let entry = self.entry(ix);
         let is_ordinary = self.format == Format::V1
@@ -71,7 +71,7 @@ impl Session {
         Some(out)
     }
 
-    /// The header as version 3 stores it.
+    /// Returns the header as version 3 stores it.
     pub fn upgraded_header(&self) -> Cow<'_, [u8]> {
         match (self.format, Edit::new(&self.header.bytes)) {
             (Format::V3, _) | (_, Err(_)) => Cow::Borrowed(&self.header.bytes),
@@ -82,8 +82,8 @@ impl Session {
         }
     }
 
-    /// In a draft tree the last head decides the leaf, so when entries follow it, migration appends
-    /// one more that says so.
+    /// In a draft tree, the last head decides the leaf. If entries follow it, migration appends one more head
+    /// to record it.
     pub fn upgrade_tail(&self) -> Option<Vec<u8>> {
         let leaf = self.leaf.filter(|_| self.format == Format::Draft)?;
         let last = EntryIx(self.entries.len() as u32 - 1);
@@ -98,7 +98,7 @@ impl Session {
         })
     }
 
-    /// `id`, `parentId` and the kept id of a compaction: version 1 to 2.
+    /// Adds `id`, `parentId` and the kept id of a compaction: version 1 to 2.
     fn tree_keys(&self, ix: EntryIx, edit: &mut Edit) {
         edit.set("id", &encoded(&self.id(ix)));
         edit.set("parentId", &self.parent_json(ix));
@@ -108,7 +108,7 @@ impl Session {
     fn kept_id(&self, ix: EntryIx, edit: &mut Edit) {
         let index = edit.get("firstKeptEntryIndex").filter(|index| index.is_number());
         let Some(index) = index.filter(|_| self.entry(ix).kind == Kind::Compaction) else { return };
-        // The agents give ids in one walk, so an index further down names an entry without one.
+        // The agents assign ids in one pass, so an index further down refers to an entry without one.
         let kept = index.number().and_then(|number| self.record_entry(number)).filter(|&kept| kept <= ix);
         edit.remove("firstKeptEntryIndex");
         if let Some(kept) = kept {
@@ -120,7 +120,7 @@ impl Session {
         self.entry(ix).parent.map_or_else(|| b"null".to_vec(), |parent| encoded(&self.id(parent)))
     }
 
-    /// The draft tree: numbers become ids, its own types become version 3's.
+    /// Converts the draft tree: numbers become ids, its own types become those of version 3.
     fn draft_keys(&self, ix: EntryIx, edit: &mut Edit) {
         let id = self.id(ix);
         let mut keys = format!("\"id\":{}", String::from_utf8_lossy(&encoded(&id))).into_bytes();
@@ -197,7 +197,7 @@ impl Session {
         }
     }
 
-    /// The leaf that a summary of the draft tree leaves: the entry before it in the file.
+    /// Returns the leaf after a summary of the draft tree: the entry before it in the file.
     fn left_by(&self, ix: EntryIx) -> Vec<u8> {
         match ix.0.checked_sub(1) {
             Some(before) => encoded(&self.id(EntryIx(before))),
@@ -205,7 +205,7 @@ impl Session {
         }
     }
 
-    /// The draft's timestamps are optional; loading took over the time before.
+    /// The timestamps of the draft are optional; loading used the time of the entry before.
     pub(super) fn draft_timestamp(&self, ix: EntryIx) -> Text<'static> {
         match self.entry(ix).time_ms {
             Entry::NO_TIME => Text::from("1970-01-01T00:00:00.000Z"),

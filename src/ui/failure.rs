@@ -121,12 +121,12 @@ impl Failure {
     /// Returns a failure to write standard output (exit 2). A closed pipe is success.
     pub fn output(error: io::Error) -> Self {
         let exit = if error.kind() == io::ErrorKind::BrokenPipe { Exit::Done } else { Exit::Cannot };
-        Failure::new(exit, Kind::Io, format_args!("write standard output: {}", Plain(&error)))
+        Failure::new(exit, Kind::Io, format_args!("cannot write standard output: {}", Plain(&error)))
     }
 
     /// Returns a failure to read a session.
     pub fn reading(name: &str, error: io::Error) -> Self {
-        Failure::new(Exit::Cannot, Kind::Io, format_args!("read {name}: {}", Plain(&error))).path(name)
+        Failure::new(Exit::Cannot, Kind::Io, format_args!("cannot read {name}: {}", Plain(&error))).path(name)
     }
 
     /// Returns a failure to load a session: the file is not one, or cannot be read.
@@ -139,7 +139,7 @@ impl Failure {
                 Failure { line: line.map(|line| line.0), ..failure.hint(what.hint()) }
             }
             LoadError::Io(error) => Failure::reading(name, error),
-            LoadError::TooLarge => Failure::cannot(format_args!("read {name}: {error}")).path(name),
+            LoadError::TooLarge => Failure::cannot(format_args!("cannot read {name}: {error}")).path(name),
         }
     }
 
@@ -181,6 +181,11 @@ impl Failure {
     /// Whether the session was changed since it was read.
     pub fn is_change(&self) -> bool {
         self.is_change
+    }
+
+    /// Returns the failure as that of a file to be read that does not exist.
+    pub fn missing(self) -> Self {
+        Failure { is_missing: true, ..self }
     }
 
     /// Whether the file to be read does not exist.

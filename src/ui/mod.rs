@@ -138,7 +138,7 @@ impl<'w> Ui<'w> {
         self.world.stdout.write_all(text.as_bytes()).map_err(Failure::output)
     }
 
-    /// Prints one JSON value on a line of its own.
+    /// Prints one JSON value on one line.
     pub fn print_json(&mut self, json: &[u8]) -> Result<(), Failure> {
         let mut out = self.verbatim();
         out.write_all(json).and_then(|()| out.write_all(b"\n")).map_err(Failure::output)

@@ -30,7 +30,7 @@ pub struct Styles {
     pub summary: Style,
     /// Tools.
     pub tool: Style,
-    /// What was searched for.
+    /// Matches of a search.
     pub hit: Style,
     /// Names.
     pub bold: Style,
@@ -81,18 +81,18 @@ pub struct Glyphs {
     pub bullet: &'static str,
     /// Follows the leaf.
     pub leaf: &'static str,
-    /// Stands behind the row above the leaf, where that is not shown.
+    /// Follows the row above the leaf, if the leaf is not shown.
     pub hidden_leaf: &'static str,
-    /// Stands before several rows that are drawn as one.
+    /// Precedes a row that represents several.
     pub fold: &'static str,
     /// Stands between facts.
     pub dot: &'static str,
-    /// Stands for what was cut off.
+    /// Replaces text that was truncated.
     pub ellipsis: &'static str,
 }
 
 impl Glyphs {
-    /// As pi draws.
+    /// The glyphs of pi.
     pub const UNICODE: Glyphs = Glyphs {
         tee: "├─ ",
         corner: "└─ ",
@@ -104,7 +104,7 @@ impl Glyphs {
         dot: " · ",
         ellipsis: "…",
     };
-    /// Without anything beyond ASCII.
+    /// ASCII only.
     pub const ASCII: Glyphs = Glyphs {
         tee: "|- ",
         corner: "`- ",
@@ -145,7 +145,7 @@ impl Rows {
         Rows { text, width, left: width, ellipsis, start: 0, part, clock, date }
     }
 
-    /// Forgets the date of the row before, or takes that of a time for it: where a stretch of rows begins.
+    /// Forgets the date of the row before, or replaces it by that of a time: at the start of a range of rows.
     pub fn follow(&mut self, time_ms: Option<i64>) {
         self.date = match (&self.clock, time_ms) {
             (Some(clock), Some(time_ms)) => date_of(&clock.text(time_ms)).to_owned(),
@@ -153,7 +153,7 @@ impl Rows {
         };
     }
 
-    /// Appends a time to the part: its date only where the row before has another.
+    /// Appends a time to the part, with its date only if the row before has another.
     pub fn push_time(&mut self, time_ms: i64) {
         let Some(clock) = &self.clock else { return };
         let time = clock.text(time_ms);
@@ -243,7 +243,7 @@ pub fn pens(pen: Rows, count: usize, processors: usize) -> Vec<Rows> {
     vec![pen; if count > STRETCH { processors.max(1) } else { 1 }]
 }
 
-/// The date of a time such as `2026-01-31 12:00`.
+/// Returns the date of a time such as `2026-01-31 12:00`.
 fn date_of(time: &str) -> &str {
     &time[..time.find(' ').unwrap_or(0)]
 }
@@ -269,8 +269,8 @@ pub fn columns(text: &str) -> usize {
     if is_plain(text) { text.len() } else { text.width() }
 }
 
-/// A text whose `path` is cut in its middle, so that it fits into `columns`: the file's name and what is
-/// behind it stay. Where there is no room for that, the text is cut at its end.
+/// Returns a text whose `path` is truncated in the middle to fit into `columns`: the file's name and what
+/// follows it stay. If that is impossible, the text is truncated at its end.
 pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &str) -> String {
     let whole = self::columns(text);
     let (before, after) = (&text[..path.start], &text[path.end..]);
@@ -280,18 +280,18 @@ pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &st
     if whole <= columns || room < self::columns(&path[name..]).min(12) {
         return fitted(text, columns, ellipsis);
     }
-    // A third for where it begins, unless the name needs it.
+    // A third for the beginning, unless the name needs it.
     let head = (room / 3).min(room.saturating_sub(self::columns(&path[name..])));
     let head = &path[..end_at(path.graphemes(true), head)];
     let tail = path.len() - end_at(path.graphemes(true).rev(), room - self::columns(head));
     let tail = &path[tail..];
-    // Folders are whole where that leaves enough.
+    // Directories are kept whole if that leaves enough.
     let cut = tail.find('/').filter(|&at| at < tail.rfind('/').unwrap_or(0) + 1 && at < 12).unwrap_or(0);
     let head = head.rfind('/').map_or(head, |at| &head[..=at]);
     format!("{before}{head}{ellipsis}{}{after}", &tail[cut..])
 }
 
-/// The bytes that fit into `columns`.
+/// Returns the bytes that fit into `columns`.
 fn end_at<'a>(graphemes: impl Iterator<Item = &'a str>, columns: usize) -> usize {
     let mut left = columns;
     let fits = |grapheme: &&str| {
@@ -303,7 +303,7 @@ fn end_at<'a>(graphemes: impl Iterator<Item = &'a str>, columns: usize) -> usize
     { graphemes }.take_while(fits).map(str::len).sum()
 }
 
-/// The text cut to `columns`, with a mark where something was cut off.
+/// Returns the text truncated to `columns`, with a mark if it was.
 pub fn fitted(text: &str, columns: usize, ellipsis: &str) -> String {
     if self::columns(text) <= columns {
         return text.to_owned();

@@ -78,7 +78,7 @@ fn lines_are_chained_and_filled_in() {
 {"type":"label","targetId":"mine","label":"here","parentId":"1a2b3c01"}
 {"type":"from_the_future","when":"soon"}"#;
     let done = s.pisess("append ./two-branches.jsonl").stdin(lines).done();
-    assert_eq!(done.stderr, "pisess: note: neither agent knows entries of the type from_the_future\n");
+    assert_eq!(done.stderr, "pisess: note: unknown entry type from_the_future: neither agent writes it\n");
     let ids = done.text();
     assert_snapshot!(ids, @"
     226b1b5c
@@ -121,7 +121,7 @@ fn a_tool_result_comes_behind_its_call() {
     assert_eq!(appended(&s, "append ./tour.jsonl", &batch).lines().count(), 3);
     assert_eq!(appended(&s, "append ./tour.jsonl", &new).lines().count(), 1);
     let elsewhere = s.pisess("append ./tour.jsonl --at root").stdin(new).done();
-    assert_snapshot!(elsewhere.fails(2), @r#"standard input:1: no entry on the path to it makes the tool call "new"; nothing was written (hint: append it with its call, in one go, or where that stands with --at)"#);
+    assert_snapshot!(elsewhere.fails(2), @r#"standard input:1: no entry on the path to it makes the tool call "new"; nothing was written (hint: append it together with its call, or below the call with --at)"#);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn before_the_first_entry() {
     assert_snapshot!(s.run("path ./two-branches.jsonl"), @"9  226b1b5c  2026-05-04 12:00  user: A new beginning");
 }
 
-/// Each is refused with its line, and nothing of the lot is written.
+/// Each is refused with its line, and no entry of the batch is written.
 #[test]
 fn one_bad_line_and_nothing_is_written() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
@@ -200,37 +200,37 @@ fn one_bad_line_and_nothing_is_written() {
     assert_snapshot!(said, @r#"
     standard input:2: not JSON at byte 0; nothing was written (hint: each line is one entry, such as {"type":"custom","customType":"seen"})
     standard input:2: not JSON at byte 34; nothing was written (hint: each line is one entry, such as {"type":"custom","customType":"seen"})
-    standard input:2: no JSON object; nothing was written (hint: each line is one entry, such as {"type":"custom","customType":"seen"})
-    standard input:2: `type` is missing or no text; nothing was written (hint: each line is one entry, such as {"type":"custom","customType":"seen"})
-    standard input:2: session is the beginning of a session, and no entry; nothing was written (hint: give the lines behind it)
-    standard input:2: title is the beginning of a session, and no entry; nothing was written (hint: give the lines behind it)
-    standard input:2: a leaf record would move the leaf for no agent; nothing was written (hint: `pisess switch` moves it)
-    standard input:2: the id "1a2b3c01" is taken; nothing was written (hint: leave it out to be given one)
-    standard input:2: `id` is no text; nothing was written (hint: leave it out to be given one)
-    standard input:2: the parent "gone" is not in the session; nothing was written (hint: leave it out to go on from the entry before)
-    standard input:2: the parent "x" is not in the session; nothing was written (hint: leave it out to go on from the entry before)
-    standard input:2: `timestamp` is no time; nothing was written (hint: write it as 2026-01-31T12:00:00.000Z, or leave it out)
+    standard input:2: not a JSON object; nothing was written (hint: each line is one entry, such as {"type":"custom","customType":"seen"})
+    standard input:2: `type` is missing or not a string; nothing was written (hint: each line is one entry, such as {"type":"custom","customType":"seen"})
+    standard input:2: session starts a session and is not an entry; nothing was written (hint: give the lines after it)
+    standard input:2: title starts a session and is not an entry; nothing was written (hint: give the lines after it)
+    standard input:2: no agent would move the leaf to a leaf record; nothing was written (hint: `pisess switch` moves it)
+    standard input:2: the id "1a2b3c01" is taken; nothing was written (hint: omit it to have one generated)
+    standard input:2: `id` is not a string; nothing was written (hint: omit it to have one generated)
+    standard input:2: the parent "gone" is not in the session; nothing was written (hint: omit it to continue from the entry before)
+    standard input:2: the parent "x" is not in the session; nothing was written (hint: omit it to continue from the entry before)
+    standard input:2: `timestamp` is not a time; nothing was written (hint: write it as 2026-01-31T12:00:00.000Z, or omit it)
     standard input:2: custom: `customType` is missing; nothing was written (hint: pi's custom has customType)
-    standard input:2: `targetId`: the entry "gone" is not in the session; nothing was written (hint: `pisess path --ids` lists those that lead to an entry)
-    standard input:2: label: `label` is neither text nor null; nothing was written (hint: pi's label has targetId)
-    standard input:2: `firstKeptEntryId`: the entry "gone" is not in the session; nothing was written (hint: `pisess path --ids` lists those that lead to an entry)
+    standard input:2: `targetId`: the entry "gone" is not in the session; nothing was written (hint: `pisess path --ids` lists the entries on the path to an entry)
+    standard input:2: label: `label` is neither a string nor null; nothing was written (hint: pi's label has targetId)
+    standard input:2: `firstKeptEntryId`: the entry "gone" is not in the session; nothing was written (hint: `pisess path --ids` lists the entries on the path to an entry)
     standard input:2: branch_summary: `fromId` is missing; nothing was written (hint: pi's branch_summary has fromId, summary)
-    standard input:2: custom_message: `content` is neither text nor an array of blocks; nothing was written (hint: pi's custom_message has customType, content, display)
+    standard input:2: custom_message: `content` is neither a string nor an array of blocks; nothing was written (hint: pi's custom_message has customType, content, display)
     standard input:2: model_change: `provider` is missing; nothing was written (hint: pi's model_change has provider, modelId)
     standard input:2: mode_change is an entry of oh-my-pi, and the session is one of pi; nothing was written (hint: `pisess path --json` prints entries of the session to go by)
-    standard input:2: context_edit: `replacement`: `content` is neither text nor an array of blocks; nothing was written (hint: pi's context_edit has targetId, replacement)
-    standard input:2: `message` is no object; nothing was written (hint: `pisess path --json` prints entries of the session to go by)
+    standard input:2: context_edit: `replacement`: `content` is neither a string nor an array of blocks; nothing was written (hint: pi's context_edit has targetId, replacement)
+    standard input:2: `message` is not an object; nothing was written (hint: `pisess path --json` prints entries of the session to go by)
     standard input:2: `role` is missing; nothing was written (hint: `pisess path --json` prints entries of the session to go by)
     standard input:2: the role "person" is not known; nothing was written (hint: pi knows user, assistant, toolResult, bashExecution, custom, system)
-    standard input:2: user message: `content` is neither text nor an array of blocks; nothing was written (hint: pi's user message has content)
+    standard input:2: user message: `content` is neither a string nor an array of blocks; nothing was written (hint: pi's user message has content)
     standard input:2: user message: `content`: block 2: `text` is missing; nothing was written (hint: pi's user message has content)
-    standard input:2: `timestamp` is no number; nothing was written (hint: `pisess path --json` prints entries of the session to go by)
-    standard input:2: assistant message: `content` is no array of blocks; nothing was written (hint: pi's assistant message has content, api, provider, model, usage, stopReason)
+    standard input:2: `timestamp` is not a number; nothing was written (hint: `pisess path --json` prints entries of the session to go by)
+    standard input:2: assistant message: `content` is not an array of blocks; nothing was written (hint: pi's assistant message has content, api, provider, model, usage, stopReason)
     standard input:2: assistant message: `usage`: `output` is missing; nothing was written (hint: pi's assistant message has content, api, provider, model, usage, stopReason)
     standard input:2: toolResult message: `toolName` is missing; nothing was written (hint: pi's toolResult message has toolCallId, toolName, content, isError)
-    standard input:2: no entry on the path to it makes the tool call "c"; nothing was written (hint: append it with its call, in one go, or where that stands with --at)
-    standard input:2: `firstKeptEntryId`: the entry "1a2b3c05" is not on the path to it; nothing was written (hint: name one that leads there, or append elsewhere with --at)
-    standard input:2: `targetId`: the entry "1a2b3c05" is not on the path to it; nothing was written (hint: name one that leads there, or append elsewhere with --at)
+    standard input:2: no entry on the path to it makes the tool call "c"; nothing was written (hint: append it together with its call, or below the call with --at)
+    standard input:2: `firstKeptEntryId`: the entry "1a2b3c05" is not on the path to it; nothing was written (hint: name an entry on that path, or append elsewhere with --at)
+    standard input:2: `targetId`: the entry "1a2b3c05" is not on the path to it; nothing was written (hint: name an entry on that path, or append elsewhere with --at)
     "#);
 }
 
@@ -262,27 +262,33 @@ fn where_entries_come_from() {
 fn what_cannot_be_asked() {
     let s = Sandbox::with(&["two-branches.jsonl", "hazards/header-only.jsonl"]);
     let session = fixture("two-branches.jsonl");
-    assert_snapshot!(s.pisess("append -").stdin(session.clone()).done().fails(2), @"no entries to append: standard input is the session already (hint: give them by options such as --user, or in a file with --input)");
-    assert_snapshot!(s.pisess("append - --user -").stdin(session.clone()).done().fails(2), @"standard input is the session already (hint: give one of them by a path)");
+    assert_snapshot!(s.pisess("append -").stdin(session.clone()).done().fails(2), @"no entries to append: standard input is already the session (hint: give them by options such as --user, or in a file with --input)");
+    assert_snapshot!(s.pisess("append - --user -").stdin(session.clone()).done().fails(2), @"standard input is already the session (hint: give one of them as a path)");
     assert_snapshot!(s.pisess("append ./two-branches.jsonl").typed().done().fails(2), @"no entries to append: standard input is a terminal (hint: give them by options such as --user, or in a file with --input)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --input ./x --user hi").fails(2), @"--input: the entries are given by options already (hint: append in two steps, or give all entries as JSON)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --input ./gone").fails(2), @"read ./gone: no such file or directory (hint: give the path of JSON lines, or - for standard input)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user - --assistant -").fails(2), @"two texts are to be read from standard input (hint: give one of them as it is)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user ' '").fails(2), @"the text of the message is empty (hint: say something, or leave the option out)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --input ./x --user hi").fails(2), @"--input: entries are already given by options (hint: run append twice, or give all entries as JSON)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --input ./gone").fails(2), @"
+    cannot read ./gone: no such file or directory (hint: give the path of a file of JSON lines, or - for standard input)
+    ");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user - --assistant -").fails(2), @"two options read from standard input (hint: give one of the texts on the command line)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user ' '").fails(2), @"the text of the message is empty (hint: give a text, or omit the option)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --custom c --data '{'").fails(2), @r#"--data: no JSON (hint: quote it for the shell, as in --data '{"n":1}')"#);
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --data 1").fails(2), @"the following required arguments were not provided: --custom <TYPE> (hint: see `pisess append --help`)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --custom-message c").fails(2), @"the following required arguments were not provided: --text <TEXT> (hint: see `pisess append --help`)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --thinking much").fails(2), @"invalid value 'much' for '--thinking <LEVEL>' [possible values: off, minimal, low, medium, high, xhigh, max] (hint: see `pisess --help`)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --model x").fails(2), @"invalid value 'x' for '--model <PROVIDER/ID>': write it as PROVIDER/ID (hint: see `pisess --help`)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --at gone --user hi").fails(2), @r#"./two-branches.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)"#);
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --thinking much").fails(2), @"
+    invalid value 'much' for '--thinking <LEVEL>' [possible values: off, minimal, low, medium, high, xhigh, max] (hint: see `pisess append --help`)
+    ");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --model x").fails(2), @"
+    invalid value 'x' for '--model <PROVIDER/ID>': write it as PROVIDER/ID (hint: see `pisess append --help`)
+    ");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --at gone --user hi").fails(2), @r#"./two-branches.jsonl: no entry or label "gone" (hint: `pisess tree --filter all` lists the ids)"#);
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --assistant hi").fails(2), @"./two-branches.jsonl: --assistant: the reply before it names no model (hint: give the whole entry as JSON on standard input)");
-    assert_snapshot!(s.unchanged("append ./header-only.jsonl --assistant hi").fails(2), @"./header-only.jsonl: --assistant: no reply stands before it (hint: give the whole entry as JSON on standard input)");
+    assert_snapshot!(s.unchanged("append ./header-only.jsonl --assistant hi").fails(2), @"./header-only.jsonl: --assistant: there is no reply before it (hint: give the whole entry as JSON on standard input)");
 }
 
 #[test]
 fn nothing_to_append() {
     let s = Sandbox::with(&["v1.jsonl"]);
-    let note = "pisess: note: there were no entries to append\n";
+    let note = "pisess: note: there are no entries to append\n";
     let before = s.files();
     let done = s.pisess("append ./v1.jsonl").stdin("\n \n").done();
     assert_eq!((done.code, &*done.text(), &*done.stderr), (0, "", note));

@@ -1,4 +1,4 @@
-//! `pisess check`: findings, and the repair of what can be repaired.
+//! `pisess check`: findings, and repairs.
 
 use crate::sandbox::{Done, Sandbox, fixture, hazards};
 use insta::assert_snapshot;
@@ -17,8 +17,8 @@ fn session(lines: &[&str]) -> String {
     [HEADER].iter().chain(lines).map(|line| format!("{line}\n")).collect()
 }
 
-/// A session with a bit of everything: a torn line before an entry, what hung on it, a twin, a
-/// cycle, a value that is no entry, and a cut end.
+/// A session with many defects: a torn line before an entry, its child, a duplicate, a cycle, a value that is
+/// not an entry, and a torn end.
 fn damaged() -> String {
     let torn = &user("aaaa0002", "aaaa0001")[..90];
     let fused = format!("{torn}{}", user("aaaa0003", "aaaa0002"));
@@ -33,7 +33,7 @@ fn damaged() -> String {
     session(&lines) + r#"{"type":"mess"#
 }
 
-/// The rows of `--json` as `line severity kind`, with a star where a repair helps.
+/// Returns the rows of `--json` as `line severity kind`, with a star if repairable.
 fn kinds(done: &Done) -> String {
     let rows = std::str::from_utf8(&done.stdout).unwrap().lines();
     let row = |line: &str| {
@@ -54,13 +54,13 @@ fn tells_what_is_wrong_and_what_it_means() {
     let s = Sandbox::new();
     s.put("s.jsonl", damaged());
     assert_snapshot!(s.unchanged("check ./s.jsonl"), @r#"
-    ./s.jsonl:2: warning: the entry on line 5 has the same id (entry aaaa0001) — the later one counts; the tree shows it twice, and this one not at all [repairable]
-    ./s.jsonl:3: error: an entry and 90 bytes that are none stand on one line — everything on the line is lost to pi [repairable]
-    ./s.jsonl:3: warning: its parent "aaaa0002" is on a line that is no entry (entry aaaa0003) — the tree shows the entry as another beginning [repairable]
+    ./s.jsonl:2: warning: the entry on line 5 has the same id (entry aaaa0001) — the later one takes precedence; the tree shows it twice, and this one not at all [repairable]
+    ./s.jsonl:3: error: an entry and 90 other bytes are on one line — everything on the line is lost to pi [repairable]
+    ./s.jsonl:3: warning: its parent "aaaa0002" is on a line that is not an entry (entry aaaa0003) — the tree shows the entry as another root [repairable]
     ./s.jsonl:4: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
-    ./s.jsonl:5: warning: the entry is its own parent (entry aaaa0004) — the agent hangs when it goes there [repairable]
-    ./s.jsonl:7: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens short: the path ends here, and what came before is not seen
-    ./s.jsonl:8: error: the last line is cut: its write was not finished — what it held is lost; an older pi also loses the next message, glued to it [repairable]
+    ./s.jsonl:5: warning: the entry is its own parent (entry aaaa0004) — the agent hangs when it moves there [repairable]
+    ./s.jsonl:7: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
+    ./s.jsonl:8: error: the last line is incomplete: its write was interrupted — its content is lost; an older pi also loses the next message, which it appends to this line [repairable]
     2> pisess: 1 session checked: 2 errors, 5 warnings, 0 notes; 6 repairable (hint: pisess check --repair -o FILE)
     exit 1
     "#);
@@ -71,7 +71,7 @@ fn a_sound_session_has_no_findings() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl", "omp.jsonl"]);
     let done = s.unchanged("check ./two-branches.jsonl");
     assert_eq!((done.text().as_str(), done.code), ("", 0));
-    assert_snapshot!(s.unchanged("check ."), @"2> pisess: 3 sessions checked: nothing wrong");
+    assert_snapshot!(s.unchanged("check ."), @"2> pisess: 3 sessions checked: no problems");
     assert_snapshot!(s.unchanged("check --quiet ./two-branches.jsonl"), @"");
 }
 
@@ -79,7 +79,7 @@ fn a_sound_session_has_no_findings() {
 fn notes_alone_are_no_reason_to_fail() {
     let s = Sandbox::with(&["v1.jsonl"]);
     assert_snapshot!(s.unchanged("check ./v1.jsonl"), @"
-    ./v1.jsonl:1: note: the file is of version 1; see pisess migrate — pi writes the whole file anew in place when it opens it; a crash then loses it
+    ./v1.jsonl:1: note: the file is of version 1; see `pisess migrate` — pi rewrites the whole file in place when it opens it; a crash then loses it
     2> pisess: 1 session checked: 0 errors, 0 warnings, 1 note
     ");
 }
@@ -89,7 +89,7 @@ fn a_row_for_each_finding() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&[&user("a", ""), &user("b", "gone")]));
     assert_snapshot!(s.unchanged("check --json ./s.jsonl"), @r#"
-    {"path":"./s.jsonl","line":3,"id":"b","severity":"warning","kind":"missing-parent","message":"its parent \"gone\" is not in the file","consequence":"the session opens short: the path ends here, and what came before is not seen","repairable":false,"fix":null}
+    {"path":"./s.jsonl","line":3,"id":"b","severity":"warning","kind":"missing-parent","message":"its parent \"gone\" is not in the file","consequence":"the session opens incomplete: the path ends here, and earlier entries are not seen","repairable":false,"fix":null}
     2> pisess: 1 session checked: 0 errors, 1 warning, 0 notes
     exit 1
     "#);
@@ -109,14 +109,14 @@ fn folders_are_walked_and_the_worst_wins() {
     ");
     assert_snapshot!(s.unchanged("check -q -r ./in"), @"
     ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
-    ./in/deep/c.jsonl:2: error: the line is a value that is no entry — the agent takes it for the leaf and opens the session empty [repairable]
+    ./in/deep/c.jsonl:2: error: the line is a value that is not an entry — the agent treats it as the leaf and opens the session empty [repairable]
     exit 1
     ");
     s.put("in/e.jsonl", "no session\n");
     assert_snapshot!(s.unchanged("check -q ./in ./none"), @r#"
     ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
-    2> pisess: ./in/e.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
-    2> pisess: cannot read ./none: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
+    2> pisess: ./in/e.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    2> pisess: cannot read ./none: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
     exit 2
     "#);
 }
@@ -126,15 +126,15 @@ fn standard_input_is_checked_and_repaired() {
     let s = Sandbox::new();
     let fused = session(&[&format!("{}{}", user("a", ""), user("b", "a"))]);
     assert_snapshot!(s.pisess("check -").stdin(fused.clone()).done(), @"
-    -:2: error: 2 values stand on one line — everything on the line is lost to pi [repairable]
+    -:2: error: 2 values are on one line — everything on the line is lost to pi [repairable]
     2> pisess: 1 session checked: 1 error, 0 warnings, 0 notes; 1 repairable (hint: pisess check --repair -o FILE)
     exit 1
     ");
     let done = s.pisess("check --repair -q -").stdin(fused).done();
     assert_eq!(done.quiet(), session(&[&user("a", ""), &user("b", "a")]));
-    // What is taken out would have no place.
+    // The removed bytes would have no destination.
     let torn = session(&[&user("a", ""), "torn"]);
-    assert_snapshot!(s.pisess("check --repair -").stdin(torn).done().fails(2), @"--repair: what is taken out has no place beside standard output (hint: give a path with -o)");
+    assert_snapshot!(s.pisess("check --repair -").stdin(torn).done().fails(2), @"--repair: removed bytes cannot be kept beside standard output (hint: give a path with -o)");
     assert_eq!(s.names(), [""; 0]);
 }
 
@@ -144,14 +144,14 @@ fn repairs_into_another_file() {
     s.put("s.jsonl", damaged());
     assert_snapshot!(s.pisess("check --repair -o ./out.jsonl ./s.jsonl").done(), @r#"
     ./s.jsonl:2: repaired: the entry on line 5 has the same id (entry aaaa0001) — it gets the id 53be4503
-    ./s.jsonl:3: repaired: an entry and 90 bytes that are none stand on one line — what is an entry gets a line of its own, the rest is taken out
-    ./s.jsonl:3: repaired: its parent "aaaa0002" is on a line that is no entry (entry aaaa0003) — it hangs under aaaa0001 now
-    ./s.jsonl:4: repaired: the line is null — it is taken out
+    ./s.jsonl:3: repaired: an entry and 90 other bytes are on one line — entries are put on separate lines, the rest is removed
+    ./s.jsonl:3: repaired: its parent "aaaa0002" is on a line that is not an entry (entry aaaa0003) — it becomes a child of aaaa0001
+    ./s.jsonl:4: repaired: the line is null — it is removed
     ./s.jsonl:5: repaired: the entry is its own parent (entry aaaa0004) — it becomes a root
-    ./s.jsonl:7: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens short: the path ends here, and what came before is not seen
-    ./s.jsonl:8: repaired: the last line is cut: its write was not finished — it is taken out
+    ./s.jsonl:7: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
+    ./s.jsonl:8: repaired: the last line is incomplete: its write was interrupted — it is removed
     2> pisess: 6 repaired, 1 left
-    2> pisess: what was taken out is in ./out.jsonl.rejected
+    2> pisess: removed bytes are in ./out.jsonl.rejected
     exit 1
     "#);
     assert_eq!(s.names(), ["out.jsonl", "out.jsonl.rejected", "s.jsonl"]);
@@ -170,9 +170,9 @@ fn repairs_into_another_file() {
     {"type":"mess
     "#);
     assert_snapshot!(s.unchanged("check ./out.jsonl"), @r#"
-    ./out.jsonl:3: note: its parent stands behind it, on line 5 (entry aaaa0003) — the agents read it
-    ./out.jsonl:4: note: the conversation has 2 beginnings (entry aaaa0004) — the agents draw them side by side
-    ./out.jsonl:6: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens short: the path ends here, and what came before is not seen
+    ./out.jsonl:3: note: its parent is after it, on line 5 (entry aaaa0003) — the agents read it
+    ./out.jsonl:4: note: the conversation has 2 roots (entry aaaa0004) — the agents draw them side by side
+    ./out.jsonl:6: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
     2> pisess: 1 session checked: 0 errors, 1 warning, 2 notes
     exit 1
     "#);
@@ -196,16 +196,16 @@ fn what_was_taken_out_is_never_overwritten() {
 fn in_place_only_with_a_backup() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&[&user("a", "a")]));
-    assert_snapshot!(s.unchanged("check --repair ./s.jsonl").fails(2), @"--repair: where should the repaired session go? (hint: give a new file with -o FILE, or --backup to repair in place)");
+    assert_snapshot!(s.unchanged("check --repair ./s.jsonl").fails(2), @"--repair requires -o or --backup (hint: give a new file with -o FILE, or --backup to repair in place)");
     s.put("s.jsonl.old", "mine");
-    assert_snapshot!(s.unchanged("check --repair --backup=.old ./s.jsonl").fails(2), @"cannot back up to ./s.jsonl.old: it exists already (hint: choose another suffix with --backup=SUFFIX)");
+    assert_snapshot!(s.unchanged("check --repair --backup=.old ./s.jsonl").fails(2), @"cannot back up to ./s.jsonl.old: it already exists (hint: choose another suffix with --backup=SUFFIX)");
     assert_snapshot!(s.pisess("check --repair --backup ./s.jsonl").done(), @"
     ./s.jsonl:2: repaired: the entry is its own parent (entry a) — it becomes a root
     2> pisess: 1 repaired, 0 left
     ");
     assert_eq!(s.text("s.jsonl"), session(&[&user("a", "")]));
     assert_eq!(s.text("s.jsonl.bak"), session(&[&user("a", "a")]));
-    // Nothing is left to do, so no second backup is made or asked for.
+    // There is nothing left to repair, so no second backup is made or required.
     assert_snapshot!(s.unchanged("check --repair --backup ./s.jsonl"), @"2> pisess: 0 repaired, 0 left");
 }
 
@@ -215,7 +215,7 @@ fn a_dry_run_changes_nothing() {
     s.put("s.jsonl", session(&[&user("a", "a"), "torn"]));
     assert_snapshot!(s.unchanged("check --repair -n ./s.jsonl"), @"
     ./s.jsonl:2: to repair: the entry is its own parent (entry a) — it becomes a root
-    ./s.jsonl:3: to repair: the line is not JSON — it is taken out
+    ./s.jsonl:3: to repair: the line is not JSON — it is removed
     2> pisess: 2 to repair, 0 left
     ");
 }
@@ -225,11 +225,11 @@ fn what_does_not_fit_together_is_refused() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&["torn"]));
     s.put("there.jsonl", "mine");
-    assert_snapshot!(s.unchanged("check --repair -o ./there.jsonl ./s.jsonl").fails(2), @"cannot create ./there.jsonl: it exists already (hint: choose another name; --force replaces an output)");
-    assert_snapshot!(s.unchanged("check --repair -o ./s.jsonl ./s.jsonl").fails(2), @"cannot write ./s.jsonl: it is the input itself (hint: leave the output out to change the file itself)");
-    assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./s.jsonl ./there.jsonl").fails(2), @"--repair takes one session");
-    assert_snapshot!(s.unchanged("check -o ./x.jsonl ./s.jsonl").fails(2), @"-o is for --repair (hint: a check changes nothing; redirect its output)");
-    assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./there.jsonl").fails(2), @r#"./there.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(s.unchanged("check --repair -o ./there.jsonl ./s.jsonl").fails(2), @"cannot create ./there.jsonl: it already exists (hint: choose another name, or overwrite it with --force)");
+    assert_snapshot!(s.unchanged("check --repair -o ./s.jsonl ./s.jsonl").fails(2), @"cannot write ./s.jsonl: it is the input itself (hint: omit -o to change the file itself)");
+    assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./s.jsonl ./there.jsonl").fails(2), @"--repair takes only one session");
+    assert_snapshot!(s.unchanged("check -o ./x.jsonl ./s.jsonl").fails(2), @"-o requires --repair (hint: to save the findings, redirect standard output)");
+    assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./there.jsonl").fails(2), @r#"./there.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn every_hazard_is_told() {
         told += &format!("{name}: {} {what}\n", done.code);
     }
     assert_snapshot!(told, @r#"
-    blank: 2 {"error":{"kind":"session","message":"./h.jsonl: no session header in it","path":"./h.jsonl","line":null,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
+    blank: 2 {"error":{"kind":"session","message":"./h.jsonl: no session header","path":"./h.jsonl","line":null,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
     blank-lines: 0 
     byte-order-mark: 1 1 error byte-order-mark*
     cr-only: 1 1 error fused-line*
@@ -271,7 +271,7 @@ fn every_hazard_is_told() {
     fused-lines: 1 3 error fused-line*
     garbage-then-header: 1 1 error malformed-line*
     header-only: 0 
-    header-second: 2 {"error":{"kind":"session","message":"./h.jsonl:1: another value stands where the session header should","path":"./h.jsonl","line":1,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
+    header-second: 2 {"error":{"kind":"session","message":"./h.jsonl:1: another value is in place of the session header","path":"./h.jsonl","line":1,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
     hostile-text: 1 2 warning bad-timestamp, 7 note unknown-role, 8 note unknown-type, 15 warning bad-timestamp
     ids-of-any-kind: 0 
     invalid-utf8: 1 4 warning invalid-utf8*
@@ -292,13 +292,13 @@ fn every_hazard_is_told() {
     missing-id: 1 4 warning missing-id*
     missing-id-last: 1 4 error missing-id*
     no-final-newline: 1 5 warning no-final-newline*
-    no-header: 2 {"error":{"kind":"session","message":"./h.jsonl:1: another value stands where the session header should","path":"./h.jsonl","line":1,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
+    no-header: 2 {"error":{"kind":"session","message":"./h.jsonl:1: another value is in place of the session header","path":"./h.jsonl","line":1,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
     nul-bytes: 1 4 note time-runs-backwards, 5 error nul-bytes*
     null-and-scalars: 1 4 warning null-line*, 5 warning not-an-entry*, 6 warning not-an-entry*, 7 warning not-an-entry*, 8 warning not-an-entry*
     numbers-v2: 0 1 note old-version
     numeric-header-id: 2 {"error":{"kind":"session","message":"./h.jsonl:1: the session header has no id","path":"./h.jsonl","line":1,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
     orphan: 1 4 warning missing-parent
-    pretty-printed: 2 {"error":{"kind":"session","message":"./h.jsonl:8: another value stands where the session header should","path":"./h.jsonl","line":8,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
+    pretty-printed: 2 {"error":{"kind":"session","message":"./h.jsonl:8: another value is in place of the session header","path":"./h.jsonl","line":8,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
     same-timestamps: 0 5 note time-runs-backwards
     second-header-last: 1 6 warning second-header*
     self-parent: 1 3 error self-parent*
@@ -309,7 +309,7 @@ fn every_hazard_is_told() {
     trailing-leaf-record: 0 6 note leaf-record
     two-headers: 1 4 warning second-header*
     unknown-type: 0 4 note unknown-type
-    version-99: 2 {"error":{"kind":"session","message":"./h.jsonl:1: the session has the newer format version 99, which pisess does not know","path":"./h.jsonl","line":1,"hint":"nothing was written; use a newer pisess for it","exit":2}}
+    version-99: 2 {"error":{"kind":"session","message":"./h.jsonl:1: format version 99 is newer than pisess supports","path":"./h.jsonl","line":1,"hint":"nothing was written; use a newer pisess","exit":2}}
     "#);
 }
 
@@ -335,7 +335,7 @@ fn every_hazard_is_repaired_once_and_for_all() {
     }
 }
 
-/// What cannot be put in place leaves nothing behind, what was taken out neither.
+/// A repair that cannot be put in place leaves nothing behind, not even the removed bytes.
 #[test]
 fn a_repair_that_fails_changes_nothing() {
     let s = Sandbox::new();

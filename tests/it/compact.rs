@@ -89,7 +89,7 @@ fn the_built_in_summary() {
     - [x] Cause: `departs_in` subtracted minutes of the day.
     - [x] `departs_in` takes the nearer departure; 14 tests pass.
     - "Good. Please add a test for exactly that evening.": answered "`tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes."; changed `/home/u/code/ferry/tests/midnight.rs`
-    - Files changed: `/home/u/code/ferry/tests/midnight.rs`
+    - Files changed, newest first: `/home/u/code/ferry/tests/midnight.rs`
 
     ### In Progress
     - [ ] A test for the first ferry after midnight. (open since an earlier summary)
@@ -147,8 +147,7 @@ fn the_built_in_summary_of_a_whole_story() {
     ### Done
     - "The 00:10 ferry shows up as 'left 23 h ago' when I ask at 23:50. Can you find out why?": answered "`departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as 'left 23 h ago'. The timetable has no dates, only times."
     - "Just add a day when it comes out negative.": answered "Two tests fail: a ferry that left five minutes ago now 'departs in 23 h 55 min'. Adding a day hides the past, and the board needs it."; changed `/home/u/code/ferry/src/clock.rs`
-    - Files changed: `/home/u/code/ferry/src/clock.rs`
-    - Commands whose last run ended in an error, newest first: `cargo test --quiet`
+    - Files changed, newest first: `/home/u/code/ferry/src/clock.rs`
 
     ### In Progress
     - [ ] The request under Goal: the model's reply failed
@@ -177,9 +176,9 @@ fn the_built_in_summary_of_a_whole_story() {
 fn not_twice_in_a_row() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("compact ./two-branches.jsonl --first-kept none --summary short");
-    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: the last entry is a compaction already");
-    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --first-kept none").fails(1), @"./two-branches.jsonl: the last entry is a compaction already");
-    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --summary again").fails(1), @"./two-branches.jsonl: the last entry is a compaction already");
+    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: the last entry is already a compaction");
+    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --first-kept none").fails(1), @"./two-branches.jsonl: the last entry is already a compaction");
+    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --summary again").fails(1), @"./two-branches.jsonl: the last entry is already a compaction");
     assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --prepare"), @"
     null
     exit 1
@@ -206,9 +205,16 @@ fn only_over_so_many_tokens() {
         |limit: u64| format!("compact ./two-branches.jsonl --if-over {limit} --first-kept none --summary s");
     assert_eq!(s.unchanged(&line(tokens)).quiet(), "");
     assert_eq!(s.unchanged(&line(1_000_000)).quiet(), "");
+    for limit in ["100k", "1.5M"] {
+        let line = format!("compact ./two-branches.jsonl --if-over {limit} --first-kept none --summary s");
+        assert_eq!(s.unchanged(&line).quiet(), "", "{limit}");
+    }
+    let units =
+        s.pisess("compact ./two-branches.jsonl -n --if-over 0.001k --first-kept none --summary s").done();
+    assert!(units.text().starts_with("append 1 line"), "{units}");
     s.run(&line(tokens - 1));
     assert_eq!(s.text("two-branches.jsonl").lines().count(), 9);
-    // Not over it passes a stream on as it is.
+    // If it is not over, a stream is passed on unchanged.
     let done = s.pisess("compact - --if-over 1000").stdin(fixture("two-branches.jsonl")).done();
     assert_eq!(done.quiet_bytes(), fixture("two-branches.jsonl"));
 }
@@ -265,7 +271,7 @@ fn the_prompt() {
     );
     let instead = instead.quiet();
     assert!(instead.contains("Look at the paper") && instead.len() < prompt.len(), "{instead}");
-    // They are the very bytes that a summarizer gets.
+    // These are exactly the bytes that a summarizer receives.
     let t = Sandbox::with(&["two-branches.jsonl"]);
     let seen = t.path("seen");
     t.run(&format!(

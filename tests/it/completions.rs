@@ -1,4 +1,4 @@
-//! `pisess completions`: what shells are told.
+//! `pisess completions`: the scripts and their queries.
 
 #[cfg(target_os = "linux")]
 mod shells;
@@ -8,7 +8,7 @@ use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
 use serde_json::json;
 
-/// Candidates for the last of the words, with what they mean.
+/// Returns the candidates for the last word, with their descriptions.
 fn offered(d: &Desk, words: &[&str]) -> Vec<String> {
     let quoted: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
     let line = format!("completions fish --at {} -- pisess {}", words.len(), quoted.join(" "));
@@ -91,7 +91,7 @@ fn labels_and_ids_of_the_session_with_their_rows() {
     assert!(offered(&d, &["show", "/nothing", ""]).is_empty());
 }
 
-/// What bash took for words is put together again: it cuts at colons.
+/// Words split by bash are joined again: it splits at colons.
 #[test]
 fn lines_of_bash() {
     let d = Desk::new();

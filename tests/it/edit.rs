@@ -78,7 +78,7 @@ fn an_edit_holds_on_its_branch() {
     s.run("edit ./two-branches.jsonl start --omit");
     assert!(!s.run("context ./two-branches.jsonl --as text").contains("Which paper"));
     assert!(s.run("context ./two-branches.jsonl 1a2b3c05 --as text").contains("Which paper"));
-    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl 1a2b3c05 --omit").fails(2), @"./two-branches.jsonl: 1a2b3c05 is not on the path to the leaf (hint: an edit holds on one branch; list this one with `pisess path`)");
+    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl 1a2b3c05 --omit").fails(2), @"./two-branches.jsonl: 1a2b3c05 is not on the path to the leaf (hint: an edit applies to one branch; list its entries with `pisess path`)");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn what_is_so_already_is_not_written() {
     assert_eq!(s.unchanged("edit ./two-branches.jsonl start --replace x").quiet(), "");
     s.run("edit ./two-branches.jsonl start --omit");
     assert_eq!(s.unchanged("edit ./two-branches.jsonl start start --omit").quiet(), "");
-    // Of several only what is not so.
+    // Of several, only those that change.
     assert_eq!(s.run("edit ./two-branches.jsonl start 1a2b3c02 --omit").lines().count(), 1);
     s.run("edit ./two-branches.jsonl start --undo");
     assert_eq!(s.unchanged("edit ./two-branches.jsonl start --undo").quiet(), "");
@@ -98,14 +98,14 @@ fn what_is_so_already_is_not_written() {
 #[test]
 fn a_tool_call_and_its_results_are_one() {
     let s = with_tools();
-    assert_snapshot!(s.unchanged("edit ./a.jsonl rrrr0001 --omit").fails(2), @"./a.jsonl: rrrr0001 would go without the other half of a tool call (hint: omit them together: cccc0001 rrrr0001 rrrr0002)");
-    assert_snapshot!(s.unchanged("edit ./a.jsonl cccc0001 --omit").fails(2), @"./a.jsonl: cccc0001 would go without the other half of a tool call (hint: omit them together: cccc0001 rrrr0001 rrrr0002)");
-    assert_snapshot!(s.unchanged("edit ./a.jsonl cccc0001 rrrr0002 --omit").fails(2), @"./a.jsonl: cccc0001 rrrr0002 would go without the other half of a tool call (hint: omit them together: cccc0001 rrrr0001 rrrr0002)");
-    assert_snapshot!(s.unchanged("edit ./a.jsonl cccc0001 --replace Neither").fails(2), @"./a.jsonl: cccc0001 would lose the tool calls that others answer (hint: omit them together, and append what should be said: cccc0001 rrrr0001 rrrr0002)");
+    assert_snapshot!(s.unchanged("edit ./a.jsonl rrrr0001 --omit").fails(2), @"./a.jsonl: rrrr0001 would be omitted without the other half of a tool call (hint: omit them together: cccc0001 rrrr0001 rrrr0002)");
+    assert_snapshot!(s.unchanged("edit ./a.jsonl cccc0001 --omit").fails(2), @"./a.jsonl: cccc0001 would be omitted without the other half of a tool call (hint: omit them together: cccc0001 rrrr0001 rrrr0002)");
+    assert_snapshot!(s.unchanged("edit ./a.jsonl cccc0001 rrrr0002 --omit").fails(2), @"./a.jsonl: cccc0001 rrrr0002 would be omitted without the other half of a tool call (hint: omit them together: cccc0001 rrrr0001 rrrr0002)");
+    assert_snapshot!(s.unchanged("edit ./a.jsonl cccc0001 --replace Neither").fails(2), @"./a.jsonl: cccc0001 would be replaced without losing tool calls that have results (hint: omit them together, and append the new text: cccc0001 rrrr0001 rrrr0002)");
     s.run("edit ./a.jsonl rrrr0002 --replace short");
     s.run("edit ./a.jsonl rrrr0002 cccc0001 rrrr0001 --omit");
     assert_snapshot!(seen(&s, "a.jsonl"), @"[User]: look");
-    assert_snapshot!(s.unchanged("edit ./a.jsonl rrrr0001 --undo").fails(2), @"./a.jsonl: rrrr0001 would come back without the other half of a tool call (hint: take them back together with --undo: cccc0001 rrrr0001 rrrr0002)");
+    assert_snapshot!(s.unchanged("edit ./a.jsonl rrrr0001 --undo").fails(2), @"./a.jsonl: rrrr0001 would be restored without the other half of a tool call (hint: undo both edits together: cccc0001 rrrr0001 rrrr0002)");
     s.run("edit ./a.jsonl cccc0001 rrrr0001 rrrr0002 --undo");
     assert_snapshot!(seen(&s, "a.jsonl"), @"
     [User]: look
@@ -133,15 +133,15 @@ fn halves_that_are_alone_already() {
 #[test]
 fn what_cannot_be_edited() {
     let s = Sandbox::with(&["two-branches.jsonl", "tour.jsonl", "omp.jsonl"]);
-    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl root --omit").fails(2), @"./two-branches.jsonl: root is not an entry (hint: root is the place before the first entry; name an entry)");
-    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl 1a2b3c03 --omit").fails(2), @"./two-branches.jsonl: 1a2b3c03 cannot be edited: it is a label (hint: pi edits user, assistant and toolResult messages and custom messages)");
-    assert_snapshot!(s.unchanged("edit ./tour.jsonl '@^{branch_summary}' --undo").fails(2), @"./tour.jsonl: 90f6a3e8 cannot be edited: it is a branch_summary (hint: pi edits user, assistant and toolResult messages and custom messages)");
-    assert_snapshot!(s.unchanged("edit ./tour.jsonl 0d9a6c31 --omit").fails(2), @"./tour.jsonl: 0d9a6c31 is not in the context: a compaction stands for it (hint: the model does not see it; `pisess context` prints what it sees)");
-    assert_snapshot!(s.unchanged("edit ./omp.jsonl @^ --omit").fails(2), @"./omp.jsonl: oh-my-pi knows no edits of what its model sees (hint: append what it should be on a branch instead: pisess append --at REF^)");
+    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl root --omit").fails(2), @"./two-branches.jsonl: root is not an entry (hint: root is the position before the first entry; give an entry)");
+    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl 1a2b3c03 --omit").fails(2), @"./two-branches.jsonl: 1a2b3c03 cannot be edited: it is a label (hint: pi supports edits of user, assistant, toolResult and custom messages)");
+    assert_snapshot!(s.unchanged("edit ./tour.jsonl '@^{branch_summary}' --undo").fails(2), @"./tour.jsonl: 90f6a3e8 cannot be edited: it is a branch_summary (hint: pi supports edits of user, assistant, toolResult and custom messages)");
+    assert_snapshot!(s.unchanged("edit ./tour.jsonl 0d9a6c31 --omit").fails(2), @"./tour.jsonl: 0d9a6c31 is not in the context: a compaction replaced it (hint: `pisess context` prints what the model sees)");
+    assert_snapshot!(s.unchanged("edit ./omp.jsonl @^ --omit").fails(2), @"./omp.jsonl: oh-my-pi does not support edits (hint: append the changed message on a branch instead: `pisess append --at REF^`)");
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @ @^ --replace x").fails(2), @"--replace: one text for several entries (hint: replace them one by one, or omit the others)");
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @").fails(2), @"the following required arguments were not provided: <--omit|--replace <TEXT>|--undo> (hint: see `pisess edit --help`)");
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @ --omit --undo").fails(2), @"the argument '--omit' cannot be used with '--undo' (hint: see `pisess edit --help`)");
-    assert_snapshot!(s.pisess("edit - @ --replace -").stdin(fixture("two-branches.jsonl")).done().fails(2), @"standard input is the session already (hint: give one of them by a path)");
+    assert_snapshot!(s.pisess("edit - @ --replace -").stdin(fixture("two-branches.jsonl")).done().fails(2), @"standard input is already the session (hint: give one of them as a path)");
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! Bad input: one line with file, line and hint, the exit code of the table, every file as it was.
+//! Invalid input: one line with file, line and hint, the exit code of the table, and no file changed.
 
 use crate::every::{self, CHANGES, MAKES, READS};
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
 use std::fs;
 
-/// Every command on a session `./x`, in a form that would change something.
+/// Every command on a session `./x`, in a form that would change it if possible.
 const COMMANDS: &[&str] = &[
     "migrate ./x",
     "tree ./x",
@@ -26,7 +26,7 @@ const COMMANDS: &[&str] = &[
     "context ./x",
 ];
 
-/// What every command says of `./x`: the same.
+/// Returns the error that every command reports about `./x`: the same for all.
 fn said_by_all(s: &Sandbox) -> String {
     let mut said: Vec<_> = COMMANDS.iter().map(|line| (s.unchanged(line).fails(2), line)).collect();
     let first = said.remove(0).0;
@@ -48,7 +48,7 @@ fn said_of_fixture(name: &str) -> String {
 
 #[test]
 fn no_such_file() {
-    assert_snapshot!(said_by_all(&Sandbox::new()), @"cannot read ./x: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)");
+    assert_snapshot!(said_by_all(&Sandbox::new()), @"cannot read ./x: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)");
 }
 
 #[test]
@@ -59,31 +59,31 @@ fn a_folder() {
         let said = s.unchanged(line).fails(2);
         assert_eq!(
             said,
-            "cannot read ./x: it is a folder (hint: name a session in it; migrate and check take folders)",
+            "cannot read ./x: it is a directory (hint: give the path of a session in it; migrate, check, list, grep and stats take directories)",
             "{line}"
         );
     }
-    // To migrate, a folder means its sessions; there are none in this one.
-    assert_snapshot!(s.unchanged("migrate ./x"), @"2> pisess: note: no *.jsonl there (hint: -r descends into folders)");
+    // For migrate, a directory means its sessions; this one has none.
+    assert_snapshot!(s.unchanged("migrate ./x"), @"2> pisess: note: no *.jsonl files found (hint: -r includes subdirectories)");
 }
 
-/// Whatever the command and its options, what is not there and what is a folder is told the same way.
+/// Missing files and directories are reported alike by every command with every option.
 #[test]
 fn every_command_says_the_same_of_what_is_no_file() {
     let s = Sandbox::new();
-    fs::create_dir(s.path("folder")).unwrap();
+    fs::create_dir(s.path("directory")).unwrap();
     for line in READS.iter().chain(CHANGES).chain(MAKES) {
-        // These take folders, and answer for what could be read.
+        // These accept directories, and continue with what can be read.
         let takes_folders =
             ["migrate", "check", "grep", "stats", "list"].iter().any(|verb| line.starts_with(verb));
         let missing = s.unchanged(&every::of(line, "./x"));
-        let said = "cannot read ./x: no such file or folder";
+        let said = "cannot read ./x: no such file or directory";
         assert!(missing.code == 2 && missing.stderr.contains(said), "{line}: {missing}");
         if !takes_folders {
             let said = missing.fails(2);
             assert!(said.contains(" (hint: "), "{line}: {said}");
-            let said = s.unchanged(&every::of(line, "./folder")).fails(2);
-            assert!(said.starts_with("cannot read ./folder: it is a folder (hint: "), "{line}: {said}");
+            let said = s.unchanged(&every::of(line, "./directory")).fails(2);
+            assert!(said.starts_with("cannot read ./directory: it is a directory (hint: "), "{line}: {said}");
         }
     }
 }
@@ -101,17 +101,17 @@ fn an_empty_file() {
 
 #[test]
 fn a_blank_file() {
-    assert_snapshot!(said_of_fixture("hazards/blank.jsonl"), @r#"./x: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("hazards/blank.jsonl"), @r#"./x: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }
 
 #[test]
 fn another_value_before_the_header() {
-    assert_snapshot!(said_of_fixture("hazards/header-second.jsonl"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(said_of_fixture("hazards/no-header.jsonl"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(said_of(b"5\n"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(said_of(b"[1]\n"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(said_of(b"not json\nat all\n"), @r#"./x: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(said_of(b"\x00\x01\x02\xff"), @r#"./x: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("hazards/header-second.jsonl"), @r#"./x:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("hazards/no-header.jsonl"), @r#"./x:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"5\n"), @r#"./x:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"[1]\n"), @r#"./x:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"not json\nat all\n"), @r#"./x: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"\x00\x01\x02\xff"), @r#"./x: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
     assert_snapshot!(said_of_fixture("hazards/title-slot-alone.jsonl"), @r#"./x: a title line without a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }
 
@@ -122,46 +122,46 @@ fn a_header_without_id() {
 
 #[test]
 fn a_file_of_carriage_returns() {
-    assert_snapshot!(said_of_fixture("hazards/cr-only.jsonl"), @r"./x: its lines end with carriage returns alone (hint: convert its line ends, for example with: tr '\r' '\n')");
+    assert_snapshot!(said_of_fixture("hazards/cr-only.jsonl"), @r"./x: its lines end with carriage returns only (hint: convert the line endings, for example with: tr '\r' '\n')");
 }
 
 #[test]
 fn pretty_printed() {
-    assert_snapshot!(said_of_fixture("hazards/pretty-printed.jsonl"), @r#"./x:8: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("hazards/pretty-printed.jsonl"), @r#"./x:8: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }
 
 #[test]
 fn a_newer_format() {
-    assert_snapshot!(said_of_fixture("v4.jsonl"), @"./x:1: the session has the newer format v4, which pisess does not know (hint: nothing was written; use a newer pisess for it)");
-    assert_snapshot!(said_of_fixture("hazards/version-99.jsonl"), @"./x:1: the session has the newer format version 99, which pisess does not know (hint: nothing was written; use a newer pisess for it)");
+    assert_snapshot!(said_of_fixture("v4.jsonl"), @"./x:1: format v4 is newer than pisess supports (hint: nothing was written; use a newer pisess)");
+    assert_snapshot!(said_of_fixture("hazards/version-99.jsonl"), @"./x:1: format version 99 is newer than pisess supports (hint: nothing was written; use a newer pisess)");
 }
 
 #[test]
 fn a_file_of_another_tool() {
-    assert_snapshot!(said_of_fixture("other-tool.jsonl"), @r#"./x:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("other-tool.jsonl"), @r#"./x:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }
 
 #[test]
 fn a_path_with_strange_characters_is_told_visibly() {
     let s = Sandbox::new();
     let said = s.unchanged("tree './\x1b[31mred\n\u{202e}.jsonl'").fails(2);
-    assert_snapshot!(said, @"cannot read ./␛[31mred <U+202E>.jsonl: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)");
+    assert_snapshot!(said, @"cannot read ./␛[31mred <U+202E>.jsonl: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)");
 }
 
 #[test]
 fn nothing_comes_in() {
     let s = Sandbox::new();
-    assert_snapshot!(s.pisess("tree -").done().fails(2), @"standard input: nothing came in (hint: the command before the pipe wrote no session)");
-    assert_snapshot!(s.pisess("tree -").typed().done().fails(2), @"read standard input: it is a terminal (hint: give the path of a session, or pipe one in)");
-    assert_snapshot!(s.pisess("label - @ x").stdin("no session").done().fails(2), @r#"standard input: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(s.pisess("tree -").stdin(fixture("v4.jsonl")).done().fails(2), @"standard input:1: the session has the newer format v4, which pisess does not know (hint: nothing was written; use a newer pisess for it)");
+    assert_snapshot!(s.pisess("tree -").done().fails(2), @"standard input: it is empty (hint: the command before the pipe printed nothing)");
+    assert_snapshot!(s.pisess("tree -").typed().done().fails(2), @"cannot read standard input: it is a terminal (hint: give the path of a session, or pipe one in)");
+    assert_snapshot!(s.pisess("label - @ x").stdin("no session").done().fails(2), @r#"standard input: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(s.pisess("tree -").stdin(fixture("v4.jsonl")).done().fails(2), @"standard input:1: format v4 is newer than pisess supports (hint: nothing was written; use a newer pisess)");
 }
 
 #[test]
 fn an_output_that_exists() {
     let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
     s.put("there", "mine");
-    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./there").fails(2), @"cannot create ./there: it exists already (hint: choose another name; --force replaces an output)");
+    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./there").fails(2), @"cannot create ./there: it already exists (hint: choose another name, or overwrite it with --force)");
     for line in [
         "migrate ./v1.jsonl -o ./there",
         "fork ./two-branches.jsonl -o ./there",
@@ -181,7 +181,7 @@ fn an_output_that_is_the_input() {
     #[cfg(unix)]
     std::os::unix::fs::symlink(s.path("two-branches.jsonl"), s.path("link")).unwrap();
     fs::hard_link(s.path("two-branches.jsonl"), s.path("hard")).unwrap();
-    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./two-branches.jsonl").fails(2), @"cannot write ./two-branches.jsonl: it is the input itself (hint: leave the output out to change the file itself)");
+    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./two-branches.jsonl").fails(2), @"cannot write ./two-branches.jsonl: it is the input itself (hint: omit -o to change the file itself)");
     for force in ["", "--force"] {
         for output in ["two-branches.jsonl", "link", "hard"] {
             s.unchanged(&format!("label ./two-branches.jsonl @ n {force} -o ./{output}")).fails(2);
@@ -194,18 +194,18 @@ fn an_output_that_is_the_input() {
 #[test]
 fn an_output_that_cannot_be_there() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./no/such/folder").fails(2), @"cannot create ./no/such/folder: no such file or folder (hint: make the folder first)");
-    assert_snapshot!(s.unchanged("fork ./two-branches.jsonl --dir ./nowhere").fails(2).replace(|c: char| c.is_ascii_digit(), "0"), @"cannot create ./nowhere/0000-00-00T00-00-00-000Z_000df0dc-0a00-000b-0b0c-000f0be00000.jsonl: no such file or folder (hint: make the folder first)");
-    fs::create_dir(s.path("folder")).unwrap();
-    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./folder").fails(2), @"cannot create ./folder: it is a folder (hint: give the name of a file)");
+    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./no/such/directory").fails(2), @"cannot create ./no/such/directory: no such file or directory (hint: create the directory first)");
+    assert_snapshot!(s.unchanged("fork ./two-branches.jsonl --dir ./nowhere").fails(2).replace(|c: char| c.is_ascii_digit(), "0"), @"cannot create ./nowhere/0000-00-00T00-00-00-000Z_000df0dc-0a00-000b-0b0c-000f0be00000.jsonl: no such file or directory (hint: create the directory first)");
+    fs::create_dir(s.path("directory")).unwrap();
+    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./directory").fails(2), @"cannot create ./directory: it is a directory (hint: give the path of a file)");
 }
 
 #[test]
 fn json_and_the_session_cannot_both_be_on_stdout() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_snapshot!(s.unchanged("label --json ./two-branches.jsonl @ n -o -").fails(2), @"--json: standard output carries the session (hint: give a path with -o, or leave --json out)");
+    assert_snapshot!(s.unchanged("label --json ./two-branches.jsonl @ n -o -").fails(2), @"--json: standard output carries the session (hint: give a path with -o, or omit --json)");
     let call = s.pisess("label --json - @ n").stdin(fixture("two-branches.jsonl"));
-    assert_snapshot!(call.done().fails(2), @"--json: standard output carries the session (hint: give a path with -o, or leave --json out)");
+    assert_snapshot!(call.done().fails(2), @"--json: standard output carries the session (hint: give a path with -o, or omit --json)");
 }
 
 #[cfg(unix)]
@@ -231,11 +231,11 @@ fn a_read_only_folder() {
         &["label", "ro/two.jsonl", "@", "n", "-o", "ro/new"],
     ] {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pisess"));
-        // root may write everywhere; nobody may not.
+        // root may write everywhere; the user nobody may not.
         if rustix::process::geteuid().is_root() {
             command.uid(65_534).gid(65_534);
         }
-        // Where nobody may not run the binary, this is not tested.
+        // If the user nobody may not run the binary, this is not tested.
         let Ok(output) = command.args(line).current_dir(s.path("")).output() else { break };
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{line:?}: {said}");
@@ -261,7 +261,7 @@ fn a_file_that_may_not_be_read() {
             command.uid(65_534).gid(65_534);
         }
         let line = every::of(line, "two-branches.jsonl");
-        // Where nobody may not run the binary, this is not tested.
+        // If the user nobody may not run the binary, this is not tested.
         let Ok(output) = command.args(line.split(' ')).current_dir(s.path("")).output() else { break };
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{line}: {said}");
@@ -332,4 +332,126 @@ fn the_exit_codes_are_in_the_help() {
         }
     }
     assert!(s.run("--version").starts_with("pisess "));
+}
+
+/// Command lines that people type by mistake, and the hint for each.
+#[test]
+fn common_mistakes_have_a_hint() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for (line, hint) in [
+        ("tree ./two-branches.jsonl --user-only", "did you mean --filter user-only?"),
+        ("tree ./two-branches.jsonl --labeled-only", "did you mean --filter labeled-only?"),
+        ("tree ./two-branches.jsonl --filtr all", "a similar argument exists: '--filter'"),
+        ("tree --home-u-code--/s.jsonl", "put ./ before a path that begins with -"),
+        ("tre ./two-branches.jsonl", "did you mean `pisess tree`?"),
+        ("path ./two-branches.jsonl 1a", "give 4 characters or more of it"),
+        ("path ./two-branches.jsonl 1a2b3c99", "did you mean"),
+        ("label green ./two-branches.jsonl", "the session comes first: pisess label "),
+        ("label ./green ./two-branches.jsonl", "the session comes first: pisess label "),
+        ("compact ./two-branches.jsonl --if-over lots", "see `pisess compact --help`"),
+        ("show ./two-branches.jsonl root", "--children"),
+    ] {
+        let message = s.unchanged(line).fails(2);
+        assert!(message.contains(" (hint: ") && message.contains(hint), "{line}: {message}");
+    }
+    let message = s.pisess("append ./two-branches.jsonl").stdin("hello\n").done().fails(2);
+    assert!(message.contains("(hint: --user - "), "{message}");
+}
+
+/// A label that several entries have, as agents may write it, is ambiguous; the error lists their ids.
+#[test]
+fn an_ambiguous_label_lists_its_entries() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("label ./two-branches.jsonl :2 twice");
+    let target = s.run("path ./two-branches.jsonl :3 --ids").lines().last().unwrap().to_owned();
+    let label = format!(
+        r#"{{"type":"label","id":"aaaa9999","parentId":null,"timestamp":"2026-05-04T12:00:00.000Z","targetId":"{target}","label":"twice"}}"#
+    );
+    s.put("two-branches.jsonl", [s.bytes("two-branches.jsonl"), format!("{label}\n").into_bytes()].concat());
+    let message = s.unchanged("path ./two-branches.jsonl twice").fails(2);
+    assert!(
+        message.contains(r#""twice" matches several entries: "#) && message.contains(&target),
+        "{message}"
+    );
+    assert!(
+        message.contains("(hint: several entries have this label; name one of them by its id)"),
+        "{message}"
+    );
+}
+
+/// Usage errors of every command are one JSON line if `--json` is given anywhere.
+#[test]
+fn usage_errors_are_json_with_json() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for guide in pisess::GUIDES {
+        let line = format!("{} ./two-branches.jsonl --no-such-option --json", guide.verb);
+        let done = s.unchanged(&line);
+        assert_eq!((done.code, done.stdout.len()), (2, 0), "{line}");
+        assert_eq!(done.stderr.lines().count(), 1, "{line}: {}", done.stderr);
+        let error: serde_json::Value = serde_json::from_str(&done.stderr).expect(&done.stderr);
+        let error = error["error"].as_object().expect("an object");
+        let keys: Vec<_> = error.keys().map(String::as_str).collect();
+        assert_eq!(keys.len(), 6, "{keys:?}");
+        for key in ["kind", "message", "path", "line", "hint", "exit"] {
+            assert!(keys.contains(&key), "{line}: {key}");
+        }
+        assert_eq!((error["kind"].as_str(), error["exit"].as_u64()), (Some("usage"), Some(2)), "{line}");
+        let help = format!("see `pisess {} --help`", guide.verb);
+        assert!(error["hint"].as_str().is_some_and(|hint| hint.contains(&help)), "{line}: {}", done.stderr);
+    }
+}
+
+/// The fields that `--json` promises, in `docs/format.md`.
+#[test]
+fn json_has_the_fields_that_are_promised() {
+    let s = Sandbox::with(&["tour.jsonl", "v1.jsonl"]);
+    s.put("torn", fixture("hazards/torn-tail.jsonl"));
+    let change = "path action dryRun written editorText";
+    let tokens = "input output cacheRead cacheWrite total";
+    for (line, fields) in [
+        ("tree ./tour.jsonl", "id parentId type role line timestamp depth label active leaf text"),
+        ("tree ./tour.jsonl --search midnight", "id match.field match.start match.end match.snippet"),
+        (
+            "branches ./tour.jsonl",
+            "id line timestamp label entries branchPoint tokens active question.id question.label question.text",
+        ),
+        ("label ./tour.jsonl", "id label timestamp text"),
+        (
+            "list ./tour.jsonl",
+            "path id agent version name cwd parentSessionPath created modified messageCount entryCount branchCount firstMessage models tokens cost labels",
+        ),
+        ("grep midnight ./tour.jsonl", "path sessionId id line role field start end snippet timestamp"),
+        ("stats ./tour.jsonl", "sessions messages toolCalls toolFailures tokens cost unpriced files seconds"),
+        (
+            "stats ./tour.jsonl --by entry",
+            "path sessionId id parentId role provider model tool timestamp tokens",
+        ),
+        ("check ./torn", "path line id severity kind message repairable"),
+        ("context ./tour.jsonl", "messages thinkingLevel model"),
+        (
+            "compact ./tour.jsonl --keep-recent-tokens 10 --prepare",
+            "firstKeptEntryId isSplitTurn tokensBefore previousSummary messagesToSummarize turnPrefixMessages fileOps.read fileOps.written fileOps.edited previousCompactions customInstructions",
+        ),
+        (
+            "summarize ./tour.jsonl @~4 --prepare",
+            "targetId oldLeafId commonAncestorId newLeafId entriesToSummarize readFiles modifiedFiles editorText userWantsSummary customInstructions replaceInstructions label",
+        ),
+        ("label ./tour.jsonl @ a -n", change),
+        ("label ./tour.jsonl @ a", change),
+        ("switch ./tour.jsonl @~4 -n", change),
+        ("compact ./tour.jsonl --keep-recent-tokens 10 -n", change),
+        ("fork ./tour.jsonl -n", change),
+        ("migrate ./v1.jsonl --check", "path from to entries status"),
+    ] {
+        let json = if line.contains("--prepare") || line.starts_with("context") { "" } else { " --json" };
+        let done = s.pisess(&format!("{line}{json}")).done();
+        let row = done.text().lines().next().unwrap_or_default().to_owned();
+        let row: serde_json::Value =
+            serde_json::from_str(&row).unwrap_or_else(|error| panic!("{line}: {error}: {row}"));
+        let nested = if fields.contains(" tokens ") && !line.starts_with("branches") { tokens } else { "" };
+        let nested = nested.split_whitespace().map(|field| format!("/tokens/{field}"));
+        for field in fields.split(' ').map(|field| format!("/{}", field.replace('.', "/"))).chain(nested) {
+            assert!(row.pointer(&field).is_some(), "{line}: {field} is missing: {row}");
+        }
+    }
 }

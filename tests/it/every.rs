@@ -1,4 +1,4 @@
-//! Every command, for what must hold of all of them; `F` stands for the session.
+//! Every command, for what must hold for all of them; `F` is replaced by the session.
 
 /// In forms that change nothing.
 pub const READS: &[&str] = &[
@@ -66,7 +66,7 @@ pub const READS: &[&str] = &[
     "diff F root @ --context",
 ];
 
-/// In forms of commands that take folders of sessions, too, and read only.
+/// Read-only forms of commands that also accept directories of sessions.
 pub const SEARCHES: &[&str] = &["list F", "list F --json", "list F --forks", "relocate F . -n"];
 
 /// Commands that read no session.
@@ -108,13 +108,13 @@ pub const MAKES: &[&str] = &[
     "prune F -o ./new",
 ];
 
-/// Of each command the first form that reads, where each run takes long.
+/// Returns the first reading form of each command, for tests where each run takes long.
 pub fn one_of_each() -> impl Iterator<Item = &'static str> {
     let mut seen = std::collections::HashSet::new();
     READS.iter().copied().filter(move |line| seen.insert(line.split(' ').next()))
 }
 
-/// A line of these for the session of this path.
+/// Returns one of these lines for the session at this path.
 pub fn of(line: &str, path: &str) -> String {
     line.replace(" F", &format!(" {path}"))
 }

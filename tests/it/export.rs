@@ -32,8 +32,8 @@ fn a_page_in_the_current_folder() {
     for said in ["left 23 h ago", "cause found", "0d9a6c31", "claude-sonnet-4-5", "tests/midnight.rs"] {
         assert!(inside.contains(said), "{said}");
     }
-    assert_snapshot!(s.pisess("export ./tour.jsonl").done().fails(2), @"cannot create ./tour.html: it exists already (hint: choose another name; --force replaces an output)");
-    assert_snapshot!(s.pisess("export ./tour.jsonl -o ./tour.jsonl --force").done().fails(2), @"cannot write ./tour.jsonl: it is the input itself (hint: leave the output out to change the file itself)");
+    assert_snapshot!(s.pisess("export ./tour.jsonl").done().fails(2), @"cannot create ./tour.html: it already exists (hint: choose another name, or overwrite it with --force)");
+    assert_snapshot!(s.pisess("export ./tour.jsonl -o ./tour.jsonl --force").done().fails(2), @"cannot write ./tour.jsonl: it is the input itself (hint: omit -o to change the file itself)");
     assert_snapshot!(s.run("export ./tour.jsonl --json --force"), @r#"{"path":"tour.html","entries":31}"#);
 }
 
@@ -49,7 +49,7 @@ fn with_a_reference_other_branches_stay() {
     }
     s.run("export ./tour.jsonl root -o ./root.html");
     assert!(!unpacked(&s.text("root.html")).contains("ferry shows up"));
-    assert_snapshot!(s.pisess("export ./tour.jsonl nobody -o ./x.html").done().fails(2), @r#"./tour.jsonl: no entry or label "nobody" (hint: list the ids with `pisess tree --filter all`)"#);
+    assert_snapshot!(s.pisess("export ./tour.jsonl nobody -o ./x.html").done().fails(2), @r#"./tour.jsonl: no entry or label "nobody" (hint: `pisess tree --filter all` lists the ids)"#);
 }
 
 #[test]
@@ -170,7 +170,9 @@ fn the_path_without_scripts() {
     assert!(page.contains("<h2>User · 2026-03-14 09:27 UTC</h2>"), "{page}");
     assert!(page.contains("<span class=\"label\">cause found</span>"));
     assert!(page.contains("<ins>"), "a diff");
-    assert_snapshot!(s.pisess("export ./tour.jsonl --static --as markdown").done().fails(2), @"--static is a form of HTML (hint: leave out --static or --as markdown)");
+    assert_snapshot!(s.pisess("export ./tour.jsonl --static --as markdown").done().fails(2), @"
+    --static is a form of HTML (hint: omit --static or --as markdown)
+    ");
 }
 
 /// What a session says is text wherever it stands.

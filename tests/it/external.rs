@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use std::fs;
 use std::process::Command;
 
-/// A run of the real binary with these folders of the sandbox, then the system's, on the PATH.
+/// Runs the real binary with these directories of the sandbox, then the system's, on the PATH.
 fn call<'a>(s: &'a Sandbox, folders: &str, line: &str) -> Call<'a> {
     let folders = folders.split(' ').map(|folder| s.path(folder).display().to_string());
     let path = folders.chain(["/bin".to_owned(), "/usr/bin".to_owned()]).collect::<Vec<_>>().join(":");
@@ -63,7 +63,7 @@ fn the_first_on_the_path_that_can_be_run() {
     assert_eq!(call(&s, "gone first second third fourth", "where").real().quiet(), "third\n");
 }
 
-/// Where one stands may be a folder of somebody else.
+/// The current directory may belong to someone else.
 #[test]
 fn never_from_the_folder_one_stands_in() {
     let s = Sandbox::new();
@@ -125,8 +125,8 @@ fn a_name_that_nothing_has() {
     }
     assert_snapshot!(said("../bin/pisess-forget"), @r#"there is no command "../bin/pisess-forget" (hint: `pisess --list` names all commands)"#);
     assert_snapshot!(said("session.jsonl"), @r#"there is no command "session.jsonl" (hint: name a command before the session, as in `pisess tree`)"#);
-    assert_snapshot!(said("'\x1b[31m\u{202e}'"), @r#"there is no command "\u{1b}[31m\u{202e}" (hint: `pisess --list` names all commands)"#);
-    assert_snapshot!(said("-q"), @"no command is given (hint: see `pisess --help`)");
+    assert_snapshot!(said("'\x1b[31m\u{202e}'"), @r#"there is no command "\u{1b}[31m\u{202e}" (hint: `pisess --list` lists all commands)"#);
+    assert_snapshot!(said("-q"), @"no command given (hint: see `pisess --help`)");
     assert_snapshot!(said("--list tree x.jsonl"), @"--list takes no command (hint: see `pisess --help`)");
 }
 
@@ -136,5 +136,5 @@ fn a_program_that_cannot_be_run() {
     s.script("bin/pisess-broken", "");
     s.put("bin/pisess-broken", "#!/no/such/shell\n");
     let said = call(&s, "bin", "broken").real().fails(2);
-    assert!(said.ends_with("/bin/pisess-broken: No such file or directory (os error 2) (hint: its first line may name a program that is not there)"), "{said}");
+    assert!(said.ends_with("/bin/pisess-broken: No such file or directory (os error 2) (hint: its first line may name a missing program)"), "{said}");
 }

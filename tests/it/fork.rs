@@ -35,7 +35,7 @@ fn the_path_to_the_leaf() {
     ");
 }
 
-/// The name that every fork in these tests gets.
+/// The file name of every fork in these tests.
 const NEW: &str = "2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl";
 
 #[test]
@@ -100,7 +100,7 @@ fn before_takes_a_user_message() {
     for reference in ["1a2b3c05", "root", "1a2b3c03"] {
         s.unchanged(&format!("fork --before ./two-branches.jsonl {reference}")).fails(2);
     }
-    assert_snapshot!(s.unchanged("fork --before ./two-branches.jsonl").fails(2), @"./two-branches.jsonl: @ is not a user message (hint: --before takes one; the nearest is @^{user})");
+    assert_snapshot!(s.unchanged("fork --before ./two-branches.jsonl").fails(2), @"./two-branches.jsonl: @ is not a user message (hint: the nearest one is @^{user})");
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn all_of_it_to_another_project() {
 
 #[test]
 fn to_another_project_in_the_agents_folders() {
-    // Beside the old project's folder lies the new one's.
+    // The directory of the new project is beside that of the old one.
     let s = Sandbox::new();
     s.put("sessions/--home-u-kites--/a.jsonl", fixture("two-branches.jsonl"));
     std::fs::create_dir_all(s.path("sessions/--home-u-planes--")).unwrap();
@@ -228,7 +228,7 @@ fn of_an_older_file_is_of_version_three() {
     cebfaa52  • assistant: March: carrots. May: beans.  ← active
     ");
     assert_eq!(s.run(&format!("context ./{NEW}")), s.run("context ./v1.jsonl"));
-    assert!(s.run(&format!("migrate --check ./{NEW}")).contains("is version 3 already"));
+    assert!(s.run(&format!("migrate --check ./{NEW}")).contains("already version 3"));
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn a_subtree_with_the_path_above_it() {
     • user: Now a line for the changelog, for people who don't read code.
     • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active below, not shown
     "#);
-    // The leaf is not in there: the last entry of the file that is.
+    // The leaf is not included: the last included entry of the file is.
     s.run("fork --subtree ./tour.jsonl 3ac9d7e4 -o ./other-part.jsonl");
     assert_snapshot!(s.run("tree ./other-part.jsonl --filter all"), @r#"
     4f1c02a9  • model: claude-sonnet-4-5
@@ -406,7 +406,7 @@ fn a_subtree_of_everything_or_of_little() {
     }
 }
 
-/// Each compaction keeps from the entry behind the label on its own way.
+/// Each compaction keeps from the entry after the label on its own path.
 #[test]
 fn a_label_that_several_branches_keep_from() {
     let s = Sandbox::with(&["hazards/kept-label.jsonl"]);

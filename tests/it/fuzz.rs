@@ -1,4 +1,4 @@
-//! What the fuzzer found, kept: each file of `fixtures/fuzz/<target>` goes through its target again.
+//! Regressions found by the fuzzer: each file of `fixtures/fuzz/<target>` runs through its target again.
 
 mod targets;
 

@@ -1,5 +1,5 @@
-//! The man pages and completions are made from the one definition of the command line, and
-//! committed. `PISESS_BLESS=1 cargo test --test it generated` writes them anew.
+//! The man pages and completions are generated from the one definition of the command line, and committed.
+//! `PISESS_BLESS=1 cargo test --test it generated` updates them.
 
 mod man;
 

@@ -214,8 +214,8 @@ fn standard_input_is_searched() {
     let s = Sandbox::new();
     let found = s.pisess("grep midnight -").stdin(fixture(TOUR)).done().quiet();
     assert_eq!(found, { Sandbox::with(&[TOUR]).run("grep midnight ./tour.jsonl") });
-    assert_snapshot!(s.pisess("grep x - ./a").done().fails(2), @"standard input is read by itself (hint: give - alone)");
-    assert_snapshot!(s.pisess("grep x -").typed().done().fails(2), @"read standard input: it is a terminal (hint: give the path of a session, or pipe one in)");
+    assert_snapshot!(s.pisess("grep x - ./a").done().fails(2), @"standard input cannot be combined with paths (hint: give - alone)");
+    assert_snapshot!(s.pisess("grep x -").typed().done().fails(2), @"cannot read standard input: it is a terminal (hint: give the path of a session, or pipe one in)");
 }
 
 #[test]
@@ -228,18 +228,18 @@ fn what_cannot_be_searched_is_reported_and_the_rest_is_searched() {
     let found = s.pisess("grep -c midnight .").done();
     assert_eq!((found.text().as_str(), found.code), ("./c.jsonl:1\n./tour.jsonl:8\n", 0));
     assert_snapshot!(found.stderr, @r#"
-    pisess: note: ./a.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    pisess: note: ./a.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     pisess: note: ./b.jsonl: the file is empty (hint: an agent writes the header with the first message)
     pisess: note: ./c.jsonl: 2 lines that may match are not JSON, from line 3 (hint: pisess check ./c.jsonl)
     "#);
     let named = s.pisess("grep -l midnight ./none ./tour.jsonl ./a.jsonl").done();
     assert_eq!((named.text().as_str(), named.code), ("./tour.jsonl\n", 2));
     assert_snapshot!(named.stderr, @r#"
-    pisess: cannot read ./none: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
-    pisess: ./a.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    pisess: cannot read ./none: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
+    pisess: ./a.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     "#);
     assert_snapshot!(s.unchanged("grep midnight ./a.jsonl"), @r#"
-    2> pisess: ./a.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    2> pisess: ./a.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     exit 2
     "#);
     assert_eq!(s.pisess("grep -q -c midnight .").done().stderr, "");
@@ -262,7 +262,7 @@ fn wrong_patterns_and_options_are_refused() {
     assert_eq!(s.run("grep -F '\"left 23 h ago\"' -c ./tour.jsonl"), "2\n");
 }
 
-/// The sessions of the current folder, of both agents, and of all folders.
+/// The sessions of the current directory, of both agents, and of all directories.
 #[test]
 fn without_a_path_the_stores_are_searched() {
     let s = Sandbox::new();
@@ -277,7 +277,7 @@ fn without_a_path_the_stores_are_searched() {
     s.put("home/.omp/agent/sessions/-x/c/1.jsonl", spelled(&["hello"]));
     assert_eq!(call("grep -l hello").text().lines().count(), 1);
     assert_eq!(call("grep -l --all hello").text().lines().count(), 4);
-    // A flat folder holds sessions of all projects.
+    // A flat directory holds sessions of all projects.
     s.put("flat/d.jsonl", spelled(&["hello"]));
     s.put(
         "flat/e.jsonl",

@@ -1,10 +1,10 @@
-//! Broken and odd files: read past, carried through byte for byte, noted once.
+//! Broken and unusual files: read as far as possible, kept byte for byte, reported once.
 
 use crate::every::{self, CHANGES, MAKES, READS, SEARCHES};
 use crate::sandbox::{Done, Sandbox, fixture, hazards};
 use insta::assert_snapshot;
 
-/// Those that are no session; [`crate::errors`] has what is said of them.
+/// Those that are not sessions; [`crate::errors`] tests their errors.
 const NO_SESSION: [&str; 9] = [
     "blank",
     "cr-only",
@@ -22,7 +22,7 @@ fn sessions() -> impl Iterator<Item = String> {
     hazards().into_iter().filter(|name| !NO_SESSION.contains(&name.as_str()))
 }
 
-/// The tree of a hazard, as every entry of it is drawn.
+/// Returns the tree of a hazard, with all entries.
 fn tree(name: &str) -> Done {
     let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
     s.unchanged(&format!("tree --filter all ./{name}.jsonl"))
@@ -41,14 +41,13 @@ fn every_command_reads_each_of_them_and_ends() {
     }
 }
 
-/// An entry that cannot be edited, or none: one line, with a hint.
+/// An entry that cannot be edited, or does not exist: one line, with a hint.
 fn is_refused(done: &Done) -> bool {
     let told: Vec<_> = done.stderr.lines().filter(|line| !line.starts_with("pisess: note:")).collect();
     done.code == 2 && matches!(told[..], [line] if line.contains("(hint: ") || line.contains("\"hint\":\""))
 }
 
-/// What was there stays, byte for byte; what is new comes behind it, and is read again. Where nothing is
-/// done, nothing is different.
+/// Existing bytes stay; new ones follow them, and are read again. If nothing is done, nothing changes.
 #[test]
 fn every_change_keeps_every_byte() {
     for name in sessions() {
@@ -80,7 +79,7 @@ fn every_change_keeps_every_byte() {
             let done = s.pisess(&every::of(line, "./s")).done();
             assert!(s.bytes("s") == source, "{name} {line}");
             let is_made = s.path("new").exists();
-            // A repair tells by exit code 1 what it left.
+            // A repair reports with exit code 1 what it left.
             assert!(done.code <= 1 || !is_made && is_refused(&done), "{name} {line}: {done}");
             assert!(is_made || done.code > 0, "{name} {line}: {done}");
             if is_made {
@@ -98,7 +97,7 @@ fn what_is_no_session_is_refused_by_every_command() {
     for name in NO_SESSION {
         let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
         for line in READS.iter().chain(SEARCHES).chain(CHANGES).chain(MAKES) {
-            // The doctor mends line ends.
+            // check repairs line endings.
             if name == "cr-only" && line.starts_with("check") {
                 continue;
             }
@@ -123,7 +122,7 @@ fn a_label_is_one_line_behind_the_rest() {
         let added = &after[migrated.len()..];
         let added = added.strip_prefix(b"\n").unwrap_or(added);
         assert_eq!(added.iter().filter(|&&byte| byte == b'\n').count(), 1, "{name}");
-        // It is read again, with the label on.
+        // It is read again, with the label.
         assert!(s.pisess(&format!("label -q ./{file}")).done().text().contains("the end"), "{name}");
     }
 }
@@ -167,25 +166,25 @@ fn cycles_are_drawn_with_a_root() {
     cccc0001  • user: first of two  (cycle of parents)
     cccc0002     • assistant: second of two  ← active  (cycle of parents)
     rrrr0001  user: root
-    2> pisess: note: ./cycle-of-two.jsonl: 2 × cycle of parents from line 3; read past (hint: pisess check ./cycle-of-two.jsonl)
+    2> pisess: note: ./cycle-of-two.jsonl: 2 × cycle of parents from line 3; skipped or read as far as possible (hint: pisess check ./cycle-of-two.jsonl)
     ");
     assert_snapshot!(tree("cycle-off-path"), @"
     rrrr0001  • user: root
     rrrr0002     • assistant: leaf  ← active
     cccc0001  user: first of two  (cycle of parents)
     cccc0002     assistant: second of two  (cycle of parents)
-    2> pisess: note: ./cycle-off-path.jsonl: 2 × cycle of parents from line 2; read past (hint: pisess check ./cycle-off-path.jsonl)
+    2> pisess: note: ./cycle-off-path.jsonl: 2 × cycle of parents from line 2; skipped or read as far as possible (hint: pisess check ./cycle-off-path.jsonl)
     ");
     assert_snapshot!(tree("self-parent"), @"
     ssss0001  • user: its own parent  ← active  (cycle of parents)
     rrrr0001  user: root
-    2> pisess: note: ./self-parent.jsonl: cycle of parents on line 3; read past (hint: pisess check ./self-parent.jsonl)
+    2> pisess: note: ./self-parent.jsonl: cycle of parents on line 3; skipped or read as far as possible (hint: pisess check ./self-parent.jsonl)
     ");
     assert_snapshot!(tree("duplicate-id-cycle"), @"
     dddd0002  • assistant: child  (cycle of parents)
     dddd0001     • user: root again, below its child  ← active  (cycle of parents)
     dddd0001  user: root
-    2> pisess: note: ./duplicate-id-cycle.jsonl: 2 × cycle of parents from line 3, duplicate id on line 4; read past (hint: pisess check ./duplicate-id-cycle.jsonl)
+    2> pisess: note: ./duplicate-id-cycle.jsonl: 2 × cycle of parents from line 3, duplicate id on line 4; skipped or read as far as possible (hint: pisess check ./duplicate-id-cycle.jsonl)
     ");
 }
 
@@ -196,7 +195,7 @@ fn duplicate_ids() {
     dddd0002  ├─ • user: the second of the name  ← active  (2 entries, 4 mo)
     dddd0003  │  assistant: child
     dddd0002  └─ user: the first of the name  (1 entry, 4 mo)
-    2> pisess: note: ./duplicate-id.jsonl: duplicate id on line 5; read past (hint: pisess check ./duplicate-id.jsonl)
+    2> pisess: note: ./duplicate-id.jsonl: duplicate id on line 5; skipped or read as far as possible (hint: pisess check ./duplicate-id.jsonl)
     ");
 }
 
@@ -207,7 +206,7 @@ fn parents_that_are_not_there_or_stand_below() {
     oooo0002     • assistant: child of the orphan  ← active
     u0000001  user: one
     a0000002     assistant: two
-    2> pisess: note: ./orphan.jsonl: missing parent on line 4; read past (hint: pisess check ./orphan.jsonl)
+    2> pisess: note: ./orphan.jsonl: missing parent on line 4; skipped or read as far as possible (hint: pisess check ./orphan.jsonl)
     ");
     assert_snapshot!(tree("forward-parent"), @"
     u0000001  • user: one
@@ -235,23 +234,23 @@ fn malformed_torn_and_fused_lines() {
     u0000003  • user: three
     a0000004     • assistant: four  ← active
     u0000001  user: one
-    2> pisess: note: ./malformed-v3.jsonl: malformed line on line 3, missing parent on line 4; read past (hint: pisess check ./malformed-v3.jsonl)
+    2> pisess: note: ./malformed-v3.jsonl: malformed line on line 3, missing parent on line 4; skipped or read as far as possible (hint: pisess check ./malformed-v3.jsonl)
     ");
     assert_snapshot!(tree("malformed-v2"), @"
     u0000003  • custom  ← active
     u0000001  user: one
-    2> pisess: note: ./malformed-v2.jsonl: malformed line on line 3, missing parent on line 4; read past (hint: pisess check ./malformed-v2.jsonl)
+    2> pisess: note: ./malformed-v2.jsonl: malformed line on line 3, missing parent on line 4; skipped or read as far as possible (hint: pisess check ./malformed-v2.jsonl)
     ");
     assert_snapshot!(tree("torn-tail"), @"
     u0000001  • user: one
     a0000002  • assistant: two
     u0000003  • user: three  ← active
-    2> pisess: note: ./torn-tail.jsonl: torn last line on line 5; read past (hint: pisess check ./torn-tail.jsonl)
+    2> pisess: note: ./torn-tail.jsonl: torn last line on line 5; skipped or read as far as possible (hint: pisess check ./torn-tail.jsonl)
     ");
     assert_snapshot!(tree("fused-lines"), @"
     a0000004  • assistant: four  ← active
     u0000001  user: one
-    2> pisess: note: ./fused-lines.jsonl: several values on line 3, missing parent on line 4; read past (hint: pisess check ./fused-lines.jsonl)
+    2> pisess: note: ./fused-lines.jsonl: several values on line 3, missing parent on line 4; skipped or read as far as possible (hint: pisess check ./fused-lines.jsonl)
     ");
     assert_snapshot!(tree("no-final-newline"), @"
     u0000001  • user: one
@@ -269,7 +268,7 @@ fn values_that_are_no_entries() {
     u0000003     • user: three
     a0000004     • assistant: four  ← active
               no type
-    2> pisess: note: ./null-and-scalars.jsonl: 4 × value that is no entry from line 4, entry without id on line 8; read past (hint: pisess check ./null-and-scalars.jsonl)
+    2> pisess: note: ./null-and-scalars.jsonl: 4 × value that is not an entry from line 4, entry without id on line 8; skipped or read as far as possible (hint: pisess check ./null-and-scalars.jsonl)
     ");
     assert_snapshot!(tree("missing-id"), @"
     u0000001  • user: one
@@ -277,13 +276,13 @@ fn values_that_are_no_entries() {
     u0000003  ├─ • user: three  (2 entries, 4 mo)
     a0000004  │  • assistant: four  ← active
               └─ user: no id  (1 entry, 4 mo)
-    2> pisess: note: ./missing-id.jsonl: entry without id on line 4; read past (hint: pisess check ./missing-id.jsonl)
+    2> pisess: note: ./missing-id.jsonl: entry without id on line 4; skipped or read as far as possible (hint: pisess check ./missing-id.jsonl)
     ");
     assert_snapshot!(tree("missing-id-last"), @"
     u0000001  • user: one
     a0000002  • assistant: two  ← active
               user: no id
-    2> pisess: note: ./missing-id-last.jsonl: entry without id on line 4; read past (hint: pisess check ./missing-id-last.jsonl)
+    2> pisess: note: ./missing-id-last.jsonl: entry without id on line 4; skipped or read as far as possible (hint: pisess check ./missing-id-last.jsonl)
     ");
     assert_snapshot!(tree("message-without-content"), @"
     u0000001  • user: one
@@ -306,28 +305,28 @@ fn headers() {
     a0000002  • assistant: two
     u0000003  • user: three
     a0000004  • assistant: four  ← active
-    2> pisess: note: ./garbage-then-header.jsonl: malformed line on line 1; read past (hint: pisess check ./garbage-then-header.jsonl)
+    2> pisess: note: ./garbage-then-header.jsonl: malformed line on line 1; skipped or read as far as possible (hint: pisess check ./garbage-then-header.jsonl)
     ");
     assert_snapshot!(tree("two-headers"), @"
     u0000001  • user: one
     a0000002  • assistant: two
     u0000003  • user: three
     a0000004  • assistant: four  ← active
-    2> pisess: note: ./two-headers.jsonl: second header on line 4; read past (hint: pisess check ./two-headers.jsonl)
+    2> pisess: note: ./two-headers.jsonl: second header on line 4; skipped or read as far as possible (hint: pisess check ./two-headers.jsonl)
     ");
     assert_snapshot!(tree("second-header-last"), @"
     u0000001  • user: one
     a0000002  • assistant: two
     u0000003  • user: three
     a0000004  • assistant: four  ← active
-    2> pisess: note: ./second-header-last.jsonl: second header on line 6; read past (hint: pisess check ./second-header-last.jsonl)
+    2> pisess: note: ./second-header-last.jsonl: second header on line 6; skipped or read as far as possible (hint: pisess check ./second-header-last.jsonl)
     ");
     assert_snapshot!(tree("string-version"), @"
     u0000001  • user: one
     a0000002  • assistant: two
     u0000003  • user: three
     a0000004  • assistant: four  ← active
-    2> pisess: note: ./string-version.jsonl: version that is no number on line 1; read past (hint: pisess check ./string-version.jsonl)
+    2> pisess: note: ./string-version.jsonl: version that is not a number on line 1; skipped or read as far as possible (hint: pisess check ./string-version.jsonl)
     ");
     assert_snapshot!(tree("empty-header-id"), @"
     u0000001  • user: one
@@ -357,13 +356,13 @@ fn encodings() {
     a0000002  • assistant: two
     u0000003  • user: three
     a0000004  • assistant: four  ← active
-    2> pisess: note: ./byte-order-mark.jsonl: byte order mark on line 1; read past (hint: pisess check ./byte-order-mark.jsonl)
+    2> pisess: note: ./byte-order-mark.jsonl: byte order mark on line 1; skipped or read as far as possible (hint: pisess check ./byte-order-mark.jsonl)
     ");
     assert_snapshot!(tree("invalid-utf8"), @"
     u0000001  • user: one
     a0000002  • assistant: two
     u0000003  • user: thr��ee  ← active
-    2> pisess: note: ./invalid-utf8.jsonl: invalid UTF-8 on line 4; read past (hint: pisess check ./invalid-utf8.jsonl)
+    2> pisess: note: ./invalid-utf8.jsonl: invalid UTF-8 on line 4; skipped or read as far as possible (hint: pisess check ./invalid-utf8.jsonl)
     ");
     assert_snapshot!(tree("lone-surrogate"), @"
     u0000001  • user: cut emoji � here
@@ -377,7 +376,7 @@ fn encodings() {
     u0000001  • user: one
     a0000002  • assistant: two
     u0000003  • user: escaped ␀ nul  ← active
-    2> pisess: note: ./nul-bytes.jsonl: malformed line on line 5; read past (hint: pisess check ./nul-bytes.jsonl)
+    2> pisess: note: ./nul-bytes.jsonl: malformed line on line 5; skipped or read as far as possible (hint: pisess check ./nul-bytes.jsonl)
     ");
     assert_snapshot!(tree("blank-lines"), @"
     u0000001  • user: one

@@ -1,4 +1,4 @@
-//! `--hook CMD` and `PISESS_HOOK`: an event on standard input, an answer on standard output.
+//! `--hook CMD` and `PISESS_HOOK`: an event on standard input, a reply on standard output.
 
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
@@ -10,13 +10,13 @@ fn written(s: &Sandbox) -> Value {
     serde_json::from_str(s.lines_from(TWO, 9).lines().next().unwrap()).unwrap()
 }
 
-/// A hook that keeps every event, a line each, and answers with `answer`.
+/// A hook that records every event, one per line, and replies with `answer`.
 fn keeper(s: &Sandbox, answer: &str) -> String {
     let events = s.path("events").display().to_string();
     format!("cat >> {events}; echo {}", answer.replace('"', "\\\""))
 }
 
-/// What the keeper has heard since it was asked last.
+/// Returns the events recorded since the last call.
 fn heard(s: &Sandbox) -> Vec<Value> {
     let events = if s.path("events").exists() { s.text("events") } else { String::new() };
     s.put("events", "");
@@ -181,7 +181,7 @@ fn events_of_hazards() {
     }
 }
 
-/// Nobody reads what was made, but the hook is told.
+/// Nobody reads the output, but the hook is notified.
 #[test]
 fn a_hook_hears_when_nobody_else_does() {
     struct Closed;
@@ -233,10 +233,10 @@ fn the_environment_has_a_hook_for_every_command() {
         let said = with(&line, other).fails(2);
         assert_eq!(
             said,
-            r#"./two-branches.jsonl: PISESS_HOOK "echo nonsense": its answer is no JSON; nothing was written (hint: --hook 'cat >&2' shows what it is told)"#,
+            r#"./two-branches.jsonl: PISESS_HOOK "echo nonsense": its reply is not JSON; nothing was written (hint: --hook 'cat >&2' prints what it receives)"#,
             "{line}"
         );
-        // The option wins, and an empty one is none.
+        // The option takes precedence, and an empty one disables the hook.
         with(&format!("{line} --hook '{named}'"), other).quiet_bytes();
         assert_eq!(heard(&s).len(), 1, "{line}");
         with(&format!("{line} --hook ''"), other).quiet_bytes();
@@ -280,7 +280,7 @@ fn a_hook_cancels() {
             let line = line.replace("./F", &format!("./{name}"));
             let answer = r#"echo {\"cancel\":true}"#;
             let said = s.unchanged(&format!("{line} --hook '{answer}'")).fails(1);
-            assert_eq!(said, "the hook said cancel; nothing was written", "{line}");
+            assert_eq!(said, "the hook cancelled the operation; nothing was written", "{line}");
         }
     }
 }
@@ -358,7 +358,7 @@ fn messages_that_the_agent_would_not_know() {
         ),
         (r#"{"role":"developer","content":"x"}"#, r#"the role "developer" is not known"#),
         (r#"{"role":"assistant"}"#, "message 2 of its `messages`: `content` is missing"),
-        (r#"{"role":"assistant","content":5}"#, "`content` is neither text nor an array of blocks"),
+        (r#"{"role":"assistant","content":5}"#, "`content` is neither a string nor an array of blocks"),
         (r#"{"role":"user","content":[{"type":"text"}]}"#, "`content`: block 1: `text` is missing"),
         (r#"{"role":"branchSummary"}"#, "`summary` is missing"),
     ] {
@@ -376,7 +376,7 @@ fn messages_that_the_agent_would_not_know() {
     }
 }
 
-/// What a hook hears, it may answer.
+/// A hook may send back what it received.
 #[test]
 fn messages_go_back_as_they_are() {
     for name in ["tour.jsonl", TWO, "omp.jsonl", "v1.jsonl", "draft-tree.jsonl"] {
@@ -396,9 +396,9 @@ fn a_hook_that_does_not_deliver() {
     let s = Sandbox::with(&[TWO]);
     for (command, what) in [
         ("false", "exit status: 1"),
-        ("sleep 30", "no answer within 0.2 s"),
-        ("echo nonsense", "its answer is no JSON"),
-        ("echo [1]", "its answer is no JSON object"),
+        ("sleep 30", "no result within 0.2 s"),
+        ("echo nonsense", "its reply is not JSON"),
+        ("echo [1]", "its reply is not a JSON object"),
         (r#"echo {\"cancel\":\"no\"}"#, "its `cancel` is neither true nor false"),
     ] {
         for line in [
@@ -419,9 +419,9 @@ fn a_hook_that_does_not_deliver() {
         }
     }
     let gone = r#"echo {\"summary\":\"s\",\"firstKeptEntryId\":\"gone\"}"#;
-    assert_snapshot!(s.unchanged(&format!("compact ./{TWO} --hook '{gone}' --first-kept none")).fails(2), @r#"./two-branches.jsonl: --hook "echo {\\\"summary\\\":\\\"s\\\",\\\"firstKeptEntryId\\\":\\\"gone\\\"}": its `firstKeptEntryId` is not on the path to the leaf: gone; nothing was written (hint: --hook 'cat >&2' shows what it is told)"#);
+    assert_snapshot!(s.unchanged(&format!("compact ./{TWO} --hook '{gone}' --first-kept none")).fails(2), @r#"./two-branches.jsonl: --hook "echo {\\\"summary\\\":\\\"s\\\",\\\"firstKeptEntryId\\\":\\\"gone\\\"}": its `firstKeptEntryId` is not on the path to the leaf: gone; nothing was written (hint: --hook 'cat >&2' prints what it receives)"#);
     let nameless = r#"printf %s {\"label\":\"a\\nb\"}"#;
-    assert_snapshot!(s.unchanged(&format!("summarize ./{TWO} 1a2b3c05 --hook '{nameless}'")).fails(2), @r#"./two-branches.jsonl: --hook "printf %s {\\\"label\\\":\\\"a\\\\nb\\\"}": its `label` is not a name; nothing was written (hint: --hook 'cat >&2' shows what it is told)"#);
+    assert_snapshot!(s.unchanged(&format!("summarize ./{TWO} 1a2b3c05 --hook '{nameless}'")).fails(2), @r#"./two-branches.jsonl: --hook "printf %s {\\\"label\\\":\\\"a\\\\nb\\\"}": its `label` is not a name; nothing was written (hint: --hook 'cat >&2' prints what it receives)"#);
     assert_eq!(s.bytes(TWO), fixture(TWO));
 }
 

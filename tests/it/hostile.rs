@@ -1,12 +1,12 @@
-//! Text that wants to act: no escape sequence, control character or bidi override of a session
-//! reaches people, whatever the command.
+//! Text that tries to act: no escape sequence, control character or bidi override of a session reaches
+//! people, whatever the command.
 
 use crate::every::{self, CHANGES, MAKES, READS};
 use crate::sandbox::{Sandbox, fixture};
 
 const FILE: &str = "hostile-text.jsonl";
 
-/// What acts on a terminal, or makes text read otherwise than it stands.
+/// Characters that act on a terminal, or change how text reads.
 fn acts(c: char) -> bool {
     (c.is_control() && c != '\n')
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -54,7 +54,7 @@ fn is_verbatim(line: &str) -> bool {
         || (line.starts_with("context") && !line.contains("--tokens"))
 }
 
-/// Every command on a session that is hostile in each text, and in its name.
+/// Every command on a session with hostile text in each field, and in its name.
 #[test]
 fn no_command_lets_anything_through() {
     let name = "s\u{1b}[31m\u{202e}\r\u{9b}.jsonl";
@@ -73,7 +73,7 @@ fn no_command_lets_anything_through() {
     }
 }
 
-/// What is wrong is told of files that are none of ours, and of references and paths that are not there.
+/// Errors about files that are not sessions, and about references and paths that do not exist.
 #[test]
 fn no_error_lets_anything_through() {
     let name = "s\u{1b}[31m\u{202e}\r\u{9b}.jsonl";
@@ -123,7 +123,7 @@ fn colours_are_pisess_own() {
     }
 }
 
-/// The text without `ESC [ digits and ; m`.
+/// Returns the text without `ESC [ digits and ; m`.
 pub fn without_colours(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -169,7 +169,7 @@ fn verbatim_data_is_raw_in_a_pipe_and_visible_on_a_terminal() {
         assert_clean(&line, &shown.text().replace('\t', " "));
         assert_clean(&line, &shown.stderr);
     }
-    // In a pipe they are the bytes themselves.
+    // In a pipe, the bytes are unchanged.
     assert_eq!(
         s.pisess(&format!("migrate ./{FILE} -o -")).done().stdout,
         fixture("hazards/hostile-text.jsonl")
@@ -254,8 +254,8 @@ fn paths_in_headers_are_never_written_to() {
     assert!(s.names().iter().all(|name| name.starts_with("in/")), "{:?}", s.names());
 }
 
-/// A summarizer and a hook get what the session says on standard input, where it is only text: not as an
-/// argument, where it could be an option, and not in the environment.
+/// A summarizer and a hook receive session text on standard input, where it is only text: not as an argument,
+/// where it could be an option, and not in the environment.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_command_gets_text_on_standard_input_only() {
@@ -279,7 +279,7 @@ fn a_command_gets_text_on_standard_input_only() {
     }
 }
 
-/// Whoever opened them would wait for ever: nobody writes to this FIFO.
+/// Opening this FIFO would block forever: nobody writes to it.
 #[cfg(unix)]
 #[test]
 fn paths_in_a_session_are_never_opened() {

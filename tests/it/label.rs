@@ -1,4 +1,4 @@
-//! `pisess label`: sets, clears and lists names.
+//! `pisess label`: sets, clears and lists labels.
 
 use crate::sandbox::{Sandbox, fixture};
 use crate::tree::{session, user};
@@ -72,7 +72,7 @@ fn what_is_so_already_is_not_written() {
         "label ./two-branches.jsonl 1a2b3c01 start",
         "label ./two-branches.jsonl 1a2b3c01 ' start '",
         "label --clear ./two-branches.jsonl 1a2b3c05",
-        // An older file is not migrated for nothing.
+        // An older file is not migrated if nothing else changes.
         "label --clear ./v1.jsonl @",
     ] {
         assert_eq!(s.unchanged(line).quiet(), "", "{line}");
@@ -122,9 +122,9 @@ fn a_label_on_nothing_names_nothing() {
     let s = Sandbox::with(&["hazards/label-on-nothing.jsonl"]);
     assert_snapshot!(s.run("label ./label-on-nothing.jsonl"), @"ghost  nowhere1  2026-01-01 00:00");
     assert_snapshot!(s.run("label ./label-on-nothing.jsonl --json"), @r#"{"id":"nowhere1","label":"ghost","timestamp":"2026-01-01T00:00:05.000Z","text":""}"#);
-    assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl ghost other").fails(2), @r#"./label-on-nothing.jsonl: no entry or label "ghost" (hint: list the ids with `pisess tree --filter all`)"#);
-    assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl root other").fails(2), @"./label-on-nothing.jsonl: root is not an entry (hint: root is the place before the first entry; name an entry)");
-    assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl nowhere1 other").fails(2), @r#"./label-on-nothing.jsonl: no entry or label "nowhere1" (hint: list the ids with `pisess tree --filter all`)"#);
+    assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl ghost other").fails(2), @r#"./label-on-nothing.jsonl: no entry or label "ghost" (hint: `pisess tree --filter all` lists the ids)"#);
+    assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl root other").fails(2), @"./label-on-nothing.jsonl: root is not an entry (hint: root is the position before the first entry; give an entry)");
+    assert_snapshot!(s.unchanged("label ./label-on-nothing.jsonl nowhere1 other").fails(2), @r#"./label-on-nothing.jsonl: no entry or label "nowhere1" (hint: `pisess tree --filter all` lists the ids)"#);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn names_that_are_none() {
         assert_eq!(line, "the label is empty (hint: clear a label with --clear)");
     }
     let done = s.unchanged("label ./two-branches.jsonl @ 'two\nlines'");
-    assert_snapshot!(done.fails(2), @"the label holds a control character (hint: give it on one line)");
+    assert_snapshot!(done.fails(2), @"the label contains a control character (hint: give a label of one line, without control characters)");
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn what_reads_like_a_reference_is_no_label() {
             format!("pop ./two-branches.jsonl --label '{name}'"),
         ] {
             let said = s.unchanged(&line).fails(2);
-            assert!(said.contains("is a form of reference"), "{line}: {said}");
+            assert!(said.contains("reads as a reference"), "{line}: {said}");
         }
     }
 }
@@ -281,7 +281,7 @@ fn a_name_stays_on_its_entry_until_it_is_moved() {
         "pop ./two-branches.jsonl --summary s --label start",
     ] {
         let said = s.unchanged(line).fails(2);
-        assert!(said.contains(r#"the label "start" is on 1a2b3c01 already"#), "{line}: {said}");
+        assert!(said.contains(r#"the label "start" is already on 1a2b3c01"#), "{line}: {said}");
     }
     assert_snapshot!(s.run("label --move ./two-branches.jsonl 1a2b3c05 start"), @"
     226b1b5c

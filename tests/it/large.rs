@@ -1,6 +1,5 @@
-//! The hazards that are large: long chains, wide and nested branches, deep values, a line of 200 MB. Each is
-//! written on the fly, at the size at which an agent was seen to fail, and what would take long is asked
-//! of it once.
+//! Large hazards: long chains, wide and nested branches, deep values, a line of 200 MB. Each is written on
+//! the fly, at the size at which an agent was seen to fail; slow commands run once.
 
 use crate::every::{self, CHANGES, READS};
 use crate::sandbox::{Sandbox, fixture};
@@ -8,7 +7,7 @@ use crate::tree::{session, user};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-/// A session `./s` of these lines.
+/// Writes a session `./s` of these lines.
 fn put(s: &Sandbox, lines: impl IntoIterator<Item = String>) {
     let mut out = BufWriter::new(File::create(s.path("s")).unwrap());
     out.write_all(&fixture("hazards/header-only.jsonl")).unwrap();
@@ -20,7 +19,7 @@ fn id(at: usize) -> String {
     format!("i{at:07}")
 }
 
-/// pi overflows its stack where a compaction stands early on such a path.
+/// pi overflows its stack if there is an early compaction on such a path.
 #[test]
 fn a_chain_of_200_000_entries_with_an_early_compaction() {
     const ENTRIES: usize = 200_000;
@@ -43,7 +42,7 @@ fn a_chain_of_200_000_entries_with_an_early_compaction() {
     assert_eq!(s.run("tree ./s").lines().count(), ENTRIES);
     assert_eq!(s.run("path ./s --ids").lines().count(), ENTRIES);
     assert_eq!(s.run("fork ./s -o -").lines().count(), ENTRIES + 1);
-    // The summary, the five entries that it keeps, and all behind it.
+    // The summary, the five entries that it keeps, and everything after it.
     let context: serde_json::Value = serde_json::from_str(&s.run("context ./s")).unwrap();
     assert_eq!(context["messages"].as_array().unwrap().len(), 1 + 5 + ENTRIES - 11);
 }
@@ -62,8 +61,8 @@ fn one_entry_with_200_000_children() {
     assert_eq!(s.run("tree ./s").lines().count(), 1 + CHILDREN);
 }
 
-/// 20,000 branch points, each below the one before: pi's memory ends, for its rows have as many bars. Here a
-/// row has at most 24.
+/// 20,000 branch points, each below the one before: pi runs out of memory, because its rows have as many
+/// bars. Here a row has at most 24.
 #[test]
 fn a_comb_of_branches_stays_small() {
     const TEETH: usize = 20_000;
@@ -82,7 +81,7 @@ fn a_comb_of_branches_stays_small() {
     assert!(drawn.len() < 2 * TEETH * 200, "{}", drawn.len());
 }
 
-/// pi cuts an older file at a value of 5,000 levels, which it cannot write again.
+/// pi truncates an older file at a value of 5,000 levels, which it cannot write.
 #[test]
 fn deep_values_do_not_overflow_the_stack() {
     for levels in [5_000, 100_000] {
@@ -110,7 +109,7 @@ fn deep_values_do_not_overflow_the_stack() {
     }
 }
 
-/// A line of 200 MB, once in a file and once cut at its end. Written in pieces, and read by each command.
+/// A line of 200 MB, once complete and once torn. Written in pieces, and read by each command.
 #[test]
 fn a_line_of_200_mb() {
     const LENGTH: usize = 200_000_000;
@@ -125,7 +124,7 @@ fn a_line_of_200_mb() {
         out.write_all(&piece[..piece.len().min(LENGTH - at)]).unwrap();
     }
     out.flush().unwrap();
-    // Cut, it is a torn tail.
+    // Torn, it is a torn tail.
     assert_eq!(s.pisess("tree ./s --no-ids").done().text(), "• user: short  ← active\n");
     writeln!(out, "{behind}").unwrap();
     out.flush().unwrap();

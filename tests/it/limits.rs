@@ -1,5 +1,5 @@
-//! Where the machine gives less than usual: no further thread, little memory, an overlay file system, and
-//! inputs without an end.
+//! Machines that give less than usual: no further thread, little memory, an overlay file system, and endless
+//! inputs.
 
 use crate::sandbox::{Sandbox, fixture, split};
 use std::fs;
@@ -7,12 +7,12 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 
-/// Says something that the test runner does not swallow, as it does with what a passing test prints.
+/// Prints a line even if the test passes.
 fn say(what: &str) {
     writeln!(std::io::stderr().lock(), "\nlimits: {what}").unwrap();
 }
 
-/// Runs pisess behind a line of shell that sets a limit.
+/// Runs pisess after a line of shell that sets a limit.
 fn limited(s: &Sandbox, limit: &str, line: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("{limit} && exec \"$0\" \"$@\"")]).arg(env!("CARGO_BIN_EXE_pisess"));
@@ -40,19 +40,19 @@ fn large() -> String {
 /// One process, one thread.
 const ONE: &str = "prlimit --nproc=1";
 
-/// A limit on processes counts threads, too. Root has none, so there it is somebody else who runs it.
+/// A limit on processes counts threads, too. Root has none, so another user runs it.
 #[test]
 fn where_no_thread_can_be_started_one_does_it_all() {
     let s = Sandbox::new();
     s.put("s.jsonl", large());
     fs::create_dir(s.path("old")).unwrap();
     (0..20).for_each(|at| s.put(&format!("old/{at}.jsonl"), fixture("v1.jsonl")));
-    // Whoever runs it must be able to get at it.
+    // That user must be able to access it.
     let program = s.path("program");
     assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_pisess")).arg(&program).status().unwrap().success());
     assert!(Command::new("chmod").args(["-R", "a+rwX"]).arg(s.path("")).status().unwrap().success());
     if rustix::process::geteuid().is_root() {
-        // A rewrite by somebody else would change the owner.
+        // A rewrite by another user would change the owner.
         assert!(
             Command::new("chown").args(["-R", "65534:65534"]).arg(s.path("")).status().unwrap().success()
         );
@@ -91,7 +91,7 @@ fn where_no_thread_can_be_started_one_does_it_all() {
     assert!(!text(&hooked.stderr).contains("panicked"), "{hooked:?}");
 }
 
-/// A line that does not fit in memory is an error, for who reads and who writes.
+/// A line that does not fit in memory is an error, in reading and in writing.
 #[test]
 fn a_line_longer_than_memory_is_an_error() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
@@ -109,7 +109,7 @@ fn a_line_longer_than_memory_is_an_error() {
         "migrate ./two-branches.jsonl",
         "fork ./two-branches.jsonl -o ./new.jsonl",
     ] {
-        // In KB. It has to hold the program and what is read before that line.
+        // In KB. It has to suffice for the program and what is read before that line.
         let output = limited(&s, "ulimit -v 90000", line).output().unwrap();
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{line}: {said}");
@@ -119,7 +119,7 @@ fn a_line_longer_than_memory_is_an_error() {
     assert_eq!(fs::metadata(s.path("two-branches.jsonl")).unwrap().len(), 10 << 30);
 }
 
-/// A device is read as long as it may be a session. One in `TZ` is no time zone.
+/// A device is read as long as it may be a session. One in `TZ` is not a time zone.
 #[test]
 fn what_has_no_end_is_not_read_for_ever() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
@@ -127,7 +127,7 @@ fn what_has_no_end_is_not_read_for_ever() {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         // Among random bytes something may parse.
         let said = text(&output.stderr);
-        assert!(said.contains("no session header in it") || said.contains("another value stands"), "{said}");
+        assert!(said.contains("no session header") || said.contains("another value stands"), "{said}");
     };
     for device in ["/dev/zero", "/dev/urandom"] {
         is_refused(limited(&s, "true", &format!("tree {device}")).output().unwrap());
@@ -155,8 +155,8 @@ fn what_has_no_end_is_not_read_for_ever() {
     }
 }
 
-/// Every change of a session that lies in a lower layer, the first one as well as the next. The lower layer
-/// is on the same file system as the upper one, or on another, where a copy-up changes device and inode.
+/// Every change to a session in a lower layer, the first one as well as the next. The lower layer is on the
+/// same file system as the upper one, or on another, where a copy-up changes device and inode.
 #[test]
 fn a_session_of_a_lower_layer_can_be_changed() {
     const MOUNT: &str = "mount -t tmpfs tmpfs over && mkdir over/upper over/work over/lower && \
@@ -181,7 +181,7 @@ fn a_session_of_a_lower_layer_can_be_changed() {
             }
             s.put("lower/s", [fixture("two-branches.jsonl"), b"null\n".to_vec()].concat());
             s.put("lower/old", fixture("v1.jsonl"));
-            // Once, then eight at once (which may meet in any order), then once more.
+            // Once, then eight at once (which may finish in any order), then once more.
             let script = format!(
                 "{MOUNT}\"$0\" \"$@\" || exit; for i in 1 2 3 4 5 6 7 8; do \"$0\" label ./s @ n$i & done; wait; exec \"$0\" tree ./s --filter all"
             );

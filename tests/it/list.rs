@@ -166,9 +166,9 @@ fn what_cannot_be_read_is_noted_and_the_rest_is_listed() {
     let done = s.pisess("list --json ./gone ./empty.jsonl ./v4.jsonl ./tour.jsonl").done();
     assert_eq!(done.code, 2);
     assert_snapshot!(done.stderr, @r#"
-    {"error":{"kind":"io","message":"cannot read ./gone: no such file or folder","path":"./gone","line":null,"hint":"look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions","exit":2}}
+    {"error":{"kind":"io","message":"cannot read ./gone: no such file or directory","path":"./gone","line":null,"hint":"check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions","exit":2}}
     {"error":{"kind":"session","message":"./empty.jsonl: the file is empty","path":"./empty.jsonl","line":null,"hint":"an agent writes the header with the first message","exit":2}}
-    {"error":{"kind":"session","message":"./v4.jsonl:1: the session has the newer format v4, which pisess does not know","path":"./v4.jsonl","line":1,"hint":"nothing was written; use a newer pisess for it","exit":2}}
+    {"error":{"kind":"session","message":"./v4.jsonl:1: format v4 is newer than pisess supports","path":"./v4.jsonl","line":1,"hint":"nothing was written; use a newer pisess","exit":2}}
     "#);
     assert_eq!(rows(&done.text()).len(), 1);
     assert_eq!(s.run("list . --since 1h"), "");
@@ -189,8 +189,8 @@ fn links_and_pipes_are_no_traps() {
     assert_eq!(rows(&done.text()).len(), 1);
     assert_eq!(done.code, 0);
     assert_snapshot!(done.stderr, @"
-    pisess: note: ./loop: a symbolic link to a folder above it, not followed
-    pisess: note: cannot read ./gone.jsonl: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
+    pisess: note: ./loop: a symbolic link to a parent directory; not followed
+    pisess: note: cannot read ./gone.jsonl: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
     ");
 }
 

@@ -1,4 +1,4 @@
-//! `pisess merge`: another branch, brought back as a summary.
+//! `pisess merge`: a summary of another branch at the leaf.
 
 use crate::sandbox::{Sandbox, fixture};
 use crate::tree::user;
@@ -43,7 +43,7 @@ fn in_words_of_ones_own() {
     <summary>
     Asked about tissue paper.</summary>
     ");
-    // Behind a question it goes behind the question, not before it.
+    // If the leaf is a user message, the summary follows it.
     s.run("append ./two-branches.jsonl --user 'Which then?'");
     s.run("merge ./two-branches.jsonl 1a2b3c05 --summary Half.");
     assert!(s.lines_from("two-branches.jsonl", 11).contains(r#""fromId":"1a2b3c05","summary":"Half.""#));
@@ -72,13 +72,13 @@ fn nothing_to_bring_back() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for from in ["@", "start", "root"] {
         let said = s.unchanged(&format!("merge ./two-branches.jsonl {from}")).fails(1);
-        assert!(said.contains("has nothing to bring back"), "{said}");
+        assert!(said.contains("has no entries to summarize"), "{said}");
     }
-    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl start --prompt").fails(1), @"./two-branches.jsonl: start has nothing to bring back (hint: name an entry of another branch, or give a summary with --summary)");
-    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --hook 'echo {\\\"cancel\\\":true}'").fails(1), @"the hook said cancel; nothing was written");
-    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl gone").fails(2), @r#"./two-branches.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)"#);
-    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --summarizer false").fails(2), @r#"./two-branches.jsonl: --summarizer "false": exit status: 1; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    // A summary that is given is left all the same.
+    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl start --prompt").fails(1), @"./two-branches.jsonl: start has no entries to summarize (hint: give an entry of another branch, or a summary with --summary TEXT)");
+    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --hook 'echo {\\\"cancel\\\":true}'").fails(1), @"the hook cancelled the operation; nothing was written");
+    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl gone").fails(2), @r#"./two-branches.jsonl: no entry or label "gone" (hint: `pisess tree --filter all` lists the ids)"#);
+    assert_snapshot!(s.unchanged("merge ./two-branches.jsonl 1a2b3c05 --summarizer false").fails(2), @r#"./two-branches.jsonl: --summarizer "false": exit status: 1; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
+    // A given summary is written anyway.
     s.run("merge ./two-branches.jsonl root --summary 'From nowhere.'");
     assert!(s.lines_from("two-branches.jsonl", 9).contains(r#""parentId":"1a2b3c07""#));
     assert!(s.lines_from("two-branches.jsonl", 9).contains(r#""fromId":"root""#));
@@ -90,20 +90,22 @@ fn what_was_brought_back_already() {
     s.run("merge ./two-branches.jsonl 1a2b3c05");
     s.run("append ./two-branches.jsonl --user more");
     let line = "merge ./two-branches.jsonl 1a2b3c05";
-    assert_snapshot!(s.unchanged(line), @"2> pisess: note: ./two-branches.jsonl: 1a2b3c05 was brought back already, in 226b1b5c");
+    assert_snapshot!(s.unchanged(line), @"2> pisess: note: ./two-branches.jsonl: 1a2b3c05 was already merged, in 226b1b5c");
     assert_eq!(s.unchanged(&format!("{line} -q --summarizer false --hook false")).quiet(), "");
     let passed = s.unchanged(&format!("{line} -q -o -"));
     assert_eq!(passed.text(), s.text("two-branches.jsonl"));
-    // What a move has told of it counts, too; what another path tells does not.
+    // A summary written by a move counts, too; one on another path does not.
     s.run("switch --summarize ./two-branches.jsonl 1a2b3c05");
     assert_eq!(s.text("two-branches.jsonl").lines().count(), 11);
-    assert!(s.unchanged("merge ./two-branches.jsonl 27aa2424").stderr.contains("already, in b958585d"));
+    assert!(
+        s.unchanged("merge ./two-branches.jsonl 27aa2424").stderr.contains("already merged, in b958585d")
+    );
     s.run("merge ./two-branches.jsonl 1a2b3c07");
     assert_eq!(s.text("two-branches.jsonl").lines().count(), 12);
     s.run("switch ./two-branches.jsonl 27aa2424");
     s.run(&format!("{line} --summary 'All the same.'"));
     assert!(s.lines_from("two-branches.jsonl", 14).contains("All the same."));
-    // It gets a name, if one is given.
+    // It gets a label, if one is given.
     s.run(&format!("{line} -q --label both"));
     assert!(s.lines_from("two-branches.jsonl", 15).contains(r#""label":"both""#));
     s.unchanged(&format!("{line} -q --label both"));

@@ -93,11 +93,11 @@ fn a_current_file_stays_as_it_is() {
         let s = Sandbox::with(&[name]);
         let file = name.rsplit('/').next().unwrap();
         let done = s.unchanged(&format!("migrate ./{file} -q"));
-        assert!(done.quiet().contains("is version 3 already"), "{name}");
+        assert!(done.quiet().contains("already version 3"), "{name}");
     }
 }
 
-/// The header with this `version`, and an entry of each form: one without links, and one whose role
+/// Returns the header with this `version`, and an entry of each form: one without links, and one whose role
 /// changed with version 3.
 fn with_version(version: &str) -> String {
     let header = r#"{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/""#;
@@ -135,7 +135,7 @@ fn a_version_is_compared_as_javascript_compares_it() {
             let is_odd = !version.starts_with(|c: char| c == '-' || c.is_ascii_digit());
             if from == "refused" {
                 let refused = s.pisess("tree ./s.jsonl").done().fails(2);
-                assert!(refused.contains(&format!("the newer format version {version}")), "{refused}");
+                assert!(refused.contains(&format!("format version {version} is newer")), "{refused}");
                 continue;
             }
             assert_eq!(
@@ -178,7 +178,7 @@ fn a_current_file_passes_a_pipe_to_its_last_byte() {
 
 #[test]
 fn ids_are_the_same_on_every_machine() {
-    // They come from the session's id and the record's number, not from chance.
+    // They are derived from the session's id and the record's number, not random.
     let s = Sandbox::with(&["v1.jsonl"]);
     let here =
         s.pisess("migrate - ").stdin(fixture("v1.jsonl")).env("PISESS_ID_SEED", "other").done().quiet();
@@ -206,7 +206,7 @@ fn check_changes_nothing_and_tells() {
     ./v1.jsonl: is v1, 9 entries, to be migrated
     exit 1
     ");
-    assert_snapshot!(s.unchanged("migrate --check ./tour.jsonl"), @"./tour.jsonl: is version 3 already, 31 entries");
+    assert_snapshot!(s.unchanged("migrate --check ./tour.jsonl"), @"./tour.jsonl: already version 3, 31 entries");
     assert_snapshot!(s.unchanged("migrate --check ./v1.jsonl ./tour.jsonl"), @"
     from  files  entries  to migrate  current  failed
     v1        1        9           1        0       0
@@ -257,7 +257,7 @@ fn a_backup_never_overwrites() {
     assert_eq!(s.pisess("migrate --backup --force ./v1.jsonl").done().code, 2);
     assert_eq!((s.text("v1.jsonl.bak").as_str(), s.bytes("v1.jsonl")), ("mine", fixture("v1.jsonl")));
     assert_snapshot!(done, @"
-    2> pisess: cannot back up to ./v1.jsonl.bak: it exists already (hint: choose another suffix with --backup=SUFFIX)
+    2> pisess: cannot back up to ./v1.jsonl.bak: it already exists (hint: choose another suffix with --backup=SUFFIX)
     exit 2
     ");
 }
@@ -314,9 +314,9 @@ fn a_batch_goes_on_and_gives_the_worst_code() {
     from  files  entries  migrated  current  failed
     v1        1        9         1        0       0
     -         4        0         0        0       4
-    2> pisess: cannot read ./gone.jsonl: no such file or folder (hint: look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
-    2> pisess: ./v4.jsonl:1: the session has the newer format v4, which pisess does not know (hint: nothing was written; use a newer pisess for it)
-    2> pisess: ./other-tool.jsonl:1: another value stands where the session header should (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    2> pisess: cannot read ./gone.jsonl: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
+    2> pisess: ./v4.jsonl:1: format v4 is newer than pisess supports (hint: nothing was written; use a newer pisess)
+    2> pisess: ./other-tool.jsonl:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     2> pisess: ./empty.jsonl: the file is empty (hint: an agent writes the header with the first message)
     exit 2
     "#);
@@ -364,7 +364,7 @@ fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
 
 #[test]
 fn kept_index_counts_parsed_records() {
-    // The malformed line and the blank one do not count; an index further down names nothing.
+    // The malformed line and the blank one do not count; an index further down refers to nothing.
     let s = Sandbox::new();
     s.put(
         "v1.jsonl",
@@ -393,7 +393,7 @@ fn kept_index_counts_parsed_records() {
     "#);
 }
 
-/// A file under two names, a folder with a link to its own file, two migrations of one folder at once: each
+/// A file under two names, a directory with a link to its own file, two migrations of one directory at once: each
 /// file is migrated once and current for all others.
 #[cfg(unix)]
 #[test]

@@ -4,12 +4,12 @@ use crate::sandbox::{Call, Sandbox};
 use serde_json::json;
 use std::time::{Duration, SystemTime};
 
-/// A sandbox with the stores of both agents in it, below its own home folder.
+/// A sandbox with the stores of both agents in it, below its own home directory.
 pub struct Desk {
     pub s: Sandbox,
 }
 
-/// The last change of a session: so many minutes after some time.
+/// Sets the modification time of a session to this many minutes after a fixed time.
 fn touch(s: &Sandbox, name: &str, minute: u64) {
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_770_000_000 + 60 * minute);
     std::fs::File::options().append(true).open(s.path(name)).unwrap().set_modified(time).unwrap();
@@ -20,7 +20,7 @@ impl Desk {
         Desk { s: Sandbox::new() }
     }
 
-    /// The folder of this project in pi's store, and in oh-my-pi's.
+    /// The directory of this project in pi's store, and in oh-my-pi's.
     pub fn folders(&self) -> [String; 2] {
         let path = self.s.path("");
         let name = path.file_name().unwrap().to_str().unwrap();
@@ -28,7 +28,7 @@ impl Desk {
         [format!("home/.pi/agent/sessions/--{path}--"), format!("home/.omp/agent/sessions/-tmp-{name}")]
     }
 
-    /// A session of this project in pi's store, changed at a minute; its path.
+    /// Creates a session of this project in pi's store, modified at a minute; returns its path.
     pub fn pi(&self, id: &str, minute: u64, more: &[serde_json::Value]) -> String {
         let path = format!("{}/2026-02-02T02-40-00-000Z_{id}.jsonl", self.folders()[0]);
         self.put(&path, id, minute, more);
@@ -42,7 +42,7 @@ impl Desk {
         path
     }
 
-    /// A session anywhere.
+    /// Creates a session anywhere.
     pub fn put(&self, path: &str, id: &str, minute: u64, more: &[serde_json::Value]) {
         let cwd = self.s.path("").to_str().unwrap().trim_end_matches('/').to_owned();
         let header = json!({"type": "session", "version": 3, "id": id, "timestamp": "2026-02-02T02:40:00.000Z", "cwd": cwd});
@@ -53,14 +53,14 @@ impl Desk {
         touch(&self.s, path, minute);
     }
 
-    /// A run with the sandbox's own home folder.
+    /// A run with the sandbox's own home directory.
     pub fn pisess(&self, line: &str) -> Call<'_> {
         let folder = self.s.path("");
         let temporary = folder.parent().unwrap().to_str().unwrap();
         self.s.pisess(line).env("HOME", self.s.path("home").to_str().unwrap()).env("TMPDIR", temporary)
     }
 
-    /// The id of the session that a name names.
+    /// Returns the id of the session that a name refers to.
     pub fn id(&self, name: &str) -> String {
         let listed = self.pisess(&format!("path --json {name}")).done().quiet();
         let question = listed.split("question of ").nth(1).unwrap_or_else(|| panic!("{name}: {listed}"));
@@ -83,7 +83,7 @@ fn last_is_the_newest_of_both_stores() {
     d.pi("0199aaaa-1111", 5, &[]);
     d.omp("0199bbbb-2222", 7, &[]);
     d.pi("0199cccc-3333", 3, &[]);
-    // Not of this folder, and no session.
+    // Not of this directory, and no session.
     d.put("home/.pi/agent/sessions/--elsewhere--/x.jsonl", "0199dddd-4444", 9, &[]);
     d.s.put(&format!("{}/notes.jsonl", d.folders()[0]), "{\"type\":\"note\"}\n");
     assert_eq!(
@@ -92,16 +92,16 @@ fn last_is_the_newest_of_both_stores() {
     );
     assert_eq!(
         d.pisess("tree last~3").done().fails(2),
-        "last~3: only 3 sessions of this folder (hint: pisess list shows the sessions of this folder)"
+        "last~3: only 3 sessions of this directory (hint: `pisess list` lists the sessions of this directory)"
     );
     let d = Desk::new();
     assert_eq!(
         d.pisess("tree last").done().fails(2),
-        "no session of this folder (hint: pisess list shows the sessions of this folder)"
+        "no session of this directory (hint: `pisess list --all` lists those of all directories)"
     );
 }
 
-/// Flat folders hold sessions of all projects; `pi -c` takes those of this one.
+/// Flat directories contain sessions of all projects; `pi -c` uses those of this one.
 #[test]
 fn a_flat_folder_is_told_apart_by_cwd() {
     let d = Desk::new();
@@ -142,7 +142,7 @@ fn ids_are_named_by_their_start_or_end() {
     }
     let several = d.pisess("tree 0199aaaa").done().fails(2);
     assert!(
-        several.starts_with("0199aaaa fits 2 sessions: 0199aaaa-2222-7777-8888-00000000dcba ("),
+        several.starts_with("0199aaaa matches 2 sessions: 0199aaaa-2222-7777-8888-00000000dcba ("),
         "{several}"
     );
     assert!(
@@ -151,7 +151,7 @@ fn ids_are_named_by_their_start_or_end() {
     );
     assert_eq!(
         d.pisess("tree abc").done().fails(2),
-        "abc: no such file, and no session with that id or name (hint: pisess list --all shows all sessions)"
+        "abc: no such file, and no session with that id or name (hint: `pisess list --all` lists all sessions)"
     );
     assert_eq!(
         d.pisess("tree 0199aaab-1").done().fails(2),
@@ -172,27 +172,27 @@ fn names_are_the_ones_in_force() {
     assert_eq!(d.id("'ferry times'"), "0199aaaa-1111");
     assert_eq!(d.id("photos"), "0199cccc-3333");
     for (wrong, hint) in [
-        ("'first try'", "pisess list --all shows all sessions"),
-        ("cleared", "pisess list --all shows all sessions"),
+        ("'first try'", "`pisess list --all` lists all sessions"),
+        ("cleared", "`pisess list --all` lists all sessions"),
         ("'fery times'", "did you mean ferry times?"),
     ] {
         let error = d.pisess(&format!("tree {wrong}")).done().fails(2);
         assert!(error.ends_with(&format!("(hint: {hint})")), "{error}");
     }
     d.pi("0199dddd-4444", 4, &[name("photos")]);
-    assert!(d.pisess("tree photos").done().fails(2).starts_with("photos fits 2 sessions: "));
+    assert!(d.pisess("tree photos").done().fails(2).starts_with("photos matches 2 sessions: "));
 }
 
 #[test]
 fn an_existing_path_wins() {
     let d = Desk::new();
     d.pi("0199aaaa-1111", 1, &[]);
-    // The process's own folder is not the sandbox: the real binary has it.
+    // The process's own directory is not the sandbox: the real binary has it.
     d.put("last", "here", 1, &[]);
     let listed = d.pisess("path --json last").real().quiet();
     assert!(listed.contains("question of here"), "{listed}");
     let gone = d.pisess("tree ./gone.jsonl").done().fails(2);
-    assert!(gone.starts_with("cannot read ./gone.jsonl: no such file or folder (hint: "), "{gone}");
+    assert!(gone.starts_with("cannot read ./gone.jsonl: no such file or directory (hint: "), "{gone}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Other processes at work on the same session: agents that have it open, writers that come in between,
-//! parallel shells, and a kill in the middle.
+//! Other processes that use the same session: agents that have it open, concurrent writers, parallel shells,
+//! and a kill in the middle.
 
 #![cfg(unix)]
 
@@ -21,7 +21,7 @@ const CHANGES: [&str; 6] = [
     "check --repair --backup ./s",
 ];
 
-/// A process that is ended with the test.
+/// A process that is killed at the end of the test.
 struct Other(Child);
 
 impl Other {
@@ -37,7 +37,7 @@ impl Drop for Other {
     }
 }
 
-/// A session of oh-my-pi that ended, with a line that a repair would take out.
+/// A session of oh-my-pi that ended, with a line that a repair would remove.
 fn ended() -> Sandbox {
     let s = Sandbox::new();
     s.put("s", [fixture("omp.jsonl"), b"null\n".to_vec()].concat());
@@ -54,7 +54,7 @@ fn a_session_that_oh_my_pi_has_open_is_left_alone() {
         let said = s.unchanged(&format!("{line} -q")).fails(3).replace(&other.0.id().to_string(), "PID");
         assert_eq!(
             said,
-            "cannot write ./s: process PID has it open for writing, as a running oh-my-pi does (hint: end that oh-my-pi session first; --force writes in spite of it)",
+            "cannot write ./s: process PID has it open for writing, as a running oh-my-pi does (hint: end that oh-my-pi session first, or write anyway with --force)",
             "{line}"
         );
         for reading in ["tree ./s", "path ./s", "context ./s", "check ./s", "fork ./s -o ./new --force"] {
@@ -67,7 +67,7 @@ fn a_session_that_oh_my_pi_has_open_is_left_alone() {
     }
 }
 
-/// Its lock is never gone through, not by force either; that of a dead process is none.
+/// Its lock is never overridden, even with force; that of a dead process is ignored.
 #[test]
 fn the_lock_of_oh_my_pi_is_honoured() {
     for line in CHANGES {
@@ -79,7 +79,7 @@ fn the_lock_of_oh_my_pi_is_honoured() {
             let said = s.unchanged(&format!("{line} -q --wait 0 {force}")).fails(3);
             assert_eq!(
                 said.replace(&pid.to_string(), "PID"),
-                "cannot lock ./.s.lock: held by process PID (waited 0.0 s) (hint: wait for the other process to end, or longer with --wait)",
+                "cannot lock ./.s.lock: held by process PID (waited 0.0 s) (hint: wait for the other process to end, or wait longer with --wait)",
                 "{line}"
             );
         }
@@ -90,7 +90,7 @@ fn the_lock_of_oh_my_pi_is_honoured() {
     }
 }
 
-/// A summarizer that does something to the session while pisess waits for it.
+/// A summarizer that changes the session while pisess waits for it.
 fn meanwhile(act: &str) -> Sandbox {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.put("act", format!("cd \"${{0%/*}}\" || exit\ncat > /dev/null\n{act}\necho summary\n"));
@@ -128,7 +128,7 @@ fn a_session_that_is_cut_or_edited_meanwhile_is_left_alone() {
     assert!(!s.text("two-branches.jsonl").contains("compaction"));
 }
 
-/// The line of the other comes first, and the new entry hangs on it.
+/// The line of the other process comes first, and the new entry is its child.
 #[test]
 fn what_another_appended_meanwhile_is_read_and_built_upon() {
     let line = crate::tree::user("eeee0001", Some("1a2b3c07"), "one more thing");
@@ -141,7 +141,7 @@ fn what_another_appended_meanwhile_is_read_and_built_upon() {
     assert_eq!((&added["type"], &added["parentId"]), (&"compaction".into(), &"eeee0001".into()));
 }
 
-/// Eight shells, a process a label: each finds what the others wrote, so that they are one chain.
+/// Eight shells, one process per label: each sees what the others wrote, so that they form one chain.
 #[test]
 fn a_thousand_labels_from_parallel_shells() {
     const SHELLS: usize = 8;
@@ -173,7 +173,7 @@ fn a_thousand_labels_from_parallel_shells() {
     assert_eq!(s.names(), ["two-branches.jsonl"]);
 }
 
-/// pi leaves a large file of version 2 empty when it is killed while it migrates.
+/// pi leaves a large file of version 2 empty when it is killed during a migration.
 #[test]
 fn a_migration_that_is_killed_leaves_the_old_file_or_the_new_one() {
     let s = Sandbox::new();
@@ -206,8 +206,8 @@ fn a_migration_that_is_killed_leaves_the_old_file_or_the_new_one() {
     assert_eq!(s.names(), ["s.jsonl"], "what the dead left is gone");
 }
 
-/// Whoever may write to the file but is not its owner cannot keep the owner in a rewrite. Root is needed
-/// to make such a file.
+/// A user who may write to the file but does not own it cannot keep the owner in a rewrite. Root is needed to
+/// create such a file.
 #[test]
 fn an_owner_that_cannot_be_kept_is_refused_without_force() {
     use std::os::unix::fs::PermissionsExt;
@@ -222,9 +222,9 @@ fn an_owner_that_cannot_be_kept_is_refused_without_force() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
         command.args(words).current_dir(s.path("")).uid(65_534).gid(65_534).output()
     };
-    // Where nobody may not run the binary, this is not tested.
+    // If the user nobody may not run the binary, this is not tested.
     let Ok(output) = run(&["migrate", "v1.jsonl"]) else { return };
-    assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"pisess: cannot rewrite v1.jsonl: the owner cannot be kept: operation not permitted (hint: --force goes on without it)");
+    assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"pisess: cannot rewrite v1.jsonl: the owner cannot be kept: operation not permitted (hint: continue without it with --force)");
     assert_eq!((output.status.code(), s.bytes("v1.jsonl")), (Some(2), fixture("v1.jsonl")));
     assert_eq!(s.names(), ["v1.jsonl"]);
     let output = run(&["migrate", "--force", "v1.jsonl"]).unwrap();
@@ -233,7 +233,7 @@ fn an_owner_that_cannot_be_kept_is_refused_without_force() {
 }
 
 /// As `label session.jsonl …` and `tree session.jsonl` in two terminals: a reader sees whole lines or a torn
-/// last one, which it reads past, and never anything else.
+/// last one, which it skips, and never anything else.
 #[test]
 fn a_reader_beside_a_writer_sees_what_was_or_what_is() {
     let s = Sandbox::with(&["two-branches.jsonl"]);

@@ -1,4 +1,4 @@
-//! `pisess pick`: copies of entries elsewhere.
+//! `pisess pick`: copies of entries under another entry.
 
 use crate::sandbox::{Sandbox, fixture};
 use crate::tree::{session, user};
@@ -36,7 +36,7 @@ fn result(id: &str, parent: &str, call: &str) -> String {
     )
 }
 
-/// Two branches; on the one that is left, calls with results, one of them answered twice.
+/// Two branches; on the other one, calls with results, one of them with two results.
 fn with_tools() -> Sandbox {
     let s = Sandbox::new();
     s.put(
@@ -111,7 +111,7 @@ fn a_call_and_its_results_come_together() {
     226b1b5c
     27aa2424
     b958585d
-    2> pisess: note: cccc0001 rrrr0001 came along: a tool call and its results belong together
+    2> pisess: note: also copied cccc0001 rrrr0001: a tool call and its results are always copied together
     ");
     assert_snapshot!(s.run("tree ./a.jsonl --filter all"), @"
     uuuu0001  • user: look
@@ -127,7 +127,7 @@ fn a_call_and_its_results_come_together() {
     llll0001     │  label: first
     rrrr0003     └─ read: c2  (1 entry, 4 mo)
     ");
-    // What is named of two results is the one.
+    // Of two results, the named one counts.
     let s = with_tools();
     assert_snapshot!(s.pisess("pick ./a.jsonl cccc0001 rrrr0002 rrrr0001").done(), @"
     226b1b5c
@@ -145,7 +145,7 @@ fn labels_stay_where_they_are() {
     s.run("pick ./two-branches.jsonl start 1a2b3c03 --at 1a2b3c05");
     assert_snapshot!(s.run("label ./two-branches.jsonl"), @"start  1a2b3c01  2026-01-01 00:00  user: Which paper for a kite?");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"message","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}}"#);
-    // A name stays that of one entry.
+    // A label names one entry.
     assert_snapshot!(s.run("path ./two-branches.jsonl start"), @"2  1a2b3c01  2026-01-01 00:00  [start] user: Which paper for a kite?");
 }
 
@@ -188,7 +188,7 @@ fn what_copies_name() {
     {"type":"compaction","summary":"behind the label","firstKeptEntryId":"226b1b5c","tokensBefore":1,"id":"cbc059f5","parentId":"95d82c0b","timestamp":"2026-05-04T12:00:00.000Z"}
     {"type":"branch_summary","fromId":"226b1b5c","summary":"b","id":"7438758a","parentId":"cbc059f5","timestamp":"2026-05-04T12:00:00.000Z"}
     "#);
-    // What is above the place already stays as it is named.
+    // References to entries above the destination stay.
     s.run("pick ./a.jsonl eeee0001 kkkk0001 --at uuuu0003");
     assert_snapshot!(s.lines_from("a.jsonl", 18), @r#"
     {"type":"context_edit","targetId":"uuuu0003","replacement":null,"id":"1158ac1a","parentId":"uuuu0003","timestamp":"2026-05-04T12:00:00.000Z"}
@@ -246,17 +246,17 @@ fn what_has_no_meaning_alone() {
         said.push('\n');
     }
     assert_snapshot!(said, @r#"
-    ./b.jsonl: root is not an entry (hint: root is the place before the first entry; name an entry)
-    ./b.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)
-    ./b.jsonl: llll0001 is the label of an entry that is not picked (hint: labels are not copied; name the copy with `pisess label`)
-    ./b.jsonl: the compaction kkkk0001 keeps from uuuu0001 on, which is not picked (hint: pick what it keeps, too; or bring the branch back as a summary with pisess merge)
-    ./b.jsonl: eeee0001 edits an entry that is not above the place (hint: pick the entry that it edits, too)
-    ./b.jsonl: rrrr0001: the tool call that it answers is not above it
+    ./b.jsonl: root is not an entry (hint: root is the position before the first entry; give an entry)
+    ./b.jsonl: no entry or label "gone" (hint: `pisess tree --filter all` lists the ids)
+    ./b.jsonl: llll0001 labels an entry that is not picked (hint: labels are not copied; label the copy with `pisess label`)
+    ./b.jsonl: the compaction kkkk0001 keeps from uuuu0001 on, which is not picked (hint: pick the entries that it keeps, too, or merge the branch with `pisess merge`)
+    ./b.jsonl: eeee0001 edits an entry that is not above the target (hint: pick the entry that it edits, too)
+    ./b.jsonl: rrrr0001: its tool call is not above it
     ./a.jsonl: rrrr0002 and rrrr0003 answer the same tool call (hint: pick one of them)
-    ./a.jsonl: no entry or label "gone" (hint: list the ids with `pisess tree --filter all`)
+    ./a.jsonl: no entry or label "gone" (hint: `pisess tree --filter all` lists the ids)
     the following required arguments were not provided: <REF>... (hint: see `pisess pick --help`)
     "#);
-    // With its entry a label is nothing of its own.
+    // Together with its entry, a label is not copied separately.
     assert_eq!(s.run("pick ./b.jsonl llll0001 uuuu0001").lines().count(), 1);
     assert_eq!(s.run("path ./b.jsonl --ids").lines().count(), 2);
 }
@@ -298,6 +298,6 @@ fn a_note_stays_short() {
     s.put("a.jsonl", session(&lines.collect::<Vec<_>>()));
     let done = s.pisess("pick ./a.jsonl cccc0001").done();
     assert_eq!(done.text().lines().count(), 41);
-    assert!(done.stderr.contains(" and 24 more came along"), "{}", done.stderr);
+    assert!(done.stderr.contains(" and 24 more: a tool call"), "{}", done.stderr);
     assert!(s.pisess("edit ./a.jsonl rc3 --omit").done().fails(2).len() < 400);
 }

@@ -114,7 +114,7 @@ fn a_full_output_is_an_error() {
             .unwrap();
         assert_eq!(output.status.code(), Some(2), "{line:?}");
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.starts_with("pisess: write standard output: "), "{line:?}: {said}");
+        assert!(said.starts_with("pisess: cannot write standard output: "), "{line:?}: {said}");
     }
     assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"));
 }
@@ -137,7 +137,7 @@ fn the_input_as_redirected_output_is_refused() {
             .unwrap();
         assert_eq!(output.status.code(), Some(2), "{line:?}");
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.contains("standard output is the session itself"), "{line:?}: {said}");
+        assert!(said.contains("standard output is the session file itself"), "{line:?}: {said}");
         assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"), "{line:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! `pisess pop`: the last question is taken back.
+//! `pisess pop`: undoes the last user message.
 
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
@@ -87,7 +87,7 @@ fn back_to_the_same_question_leaves_one_summary() {
     let s = Sandbox::with(&[TWO]);
     s.run("pop ./two-branches.jsonl 1a2b3c06");
     assert_eq!(s.unchanged("pop ./two-branches.jsonl 1a2b3c06").quiet(), "Washi then. How big?\n");
-    // Without one it goes one question further up.
+    // Again, it goes one user message further up.
     assert_snapshot!(s.run("pop ./two-branches.jsonl --summary s"), @"
     27aa2424
     Which paper for a kite?
@@ -113,9 +113,9 @@ fn a_question_without_an_answer_leaves_nothing_to_tell() {
 #[test]
 fn no_question_is_a_no() {
     let s = Sandbox::with(&[TWO, "hazards/header-only.jsonl", "v1.jsonl"]);
-    assert_snapshot!(s.unchanged("pop ./header-only.jsonl").fails(1), @"./header-only.jsonl: no user message leads to the leaf (hint: name the entry to go back to)");
+    assert_snapshot!(s.unchanged("pop ./header-only.jsonl").fails(1), @"./header-only.jsonl: there is no user message on the path to the leaf (hint: give the entry to go back to)");
     s.run("switch ./two-branches.jsonl root");
-    assert_snapshot!(s.unchanged("pop ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: no user message leads to the leaf (hint: name the entry to go back to)");
+    assert_snapshot!(s.unchanged("pop ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: there is no user message on the path to the leaf (hint: give the entry to go back to)");
     s.run("switch ./v1.jsonl root");
     assert_eq!(s.unchanged("pop ./v1.jsonl --prepare").code, 1);
 }
@@ -139,7 +139,7 @@ fn a_hook_is_asked() {
 #[test]
 fn in_an_oh_my_pi_file() {
     let s = Sandbox::with(&["omp.jsonl"]);
-    // A skill prompt of the person is a question, too.
+    // A skill prompt by the user counts, too.
     assert_snapshot!(s.run("pop ./omp.jsonl --summary 'EXIF says 2021.'"), @"
     226b1b5c
     Look at the EXIF data of c.jpg

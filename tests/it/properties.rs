@@ -1,4 +1,4 @@
-//! What holds of every file: bytes come back, migration is done once, every entry is drawn once.
+//! Properties of every file: bytes are kept, migration is idempotent, every entry is drawn once.
 
 use crate::sandbox::Sandbox;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ const HEADERS: [&str; 4] = [
     r#"{"type":"session","id":"s","parent":-1}"#,
 ];
 
-/// Lines as they may stand in a file: entries of all formats, values, broken text, any bytes.
+/// Lines as they may occur in a file: entries of all formats, values, broken text, any bytes.
 fn line() -> impl Strategy<Value = Vec<u8>> {
     let id = prop::sample::select(vec!["a", "b", "c", "d", "e", "f", ""]);
     let kind = prop::sample::select(vec![
@@ -66,7 +66,7 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![6 => entry, 2 => draft, 2 => odd, 1 => any]
 }
 
-/// A file behind a header: lines, with or without the last newline.
+/// A file after a header: lines, with or without the last newline.
 fn file(headers: impl Strategy<Value = &'static str>) -> impl Strategy<Value = File> {
     (headers, prop::collection::vec(line(), 0..24), any::<bool>()).prop_map(|(header, lines, newline)| {
         let mut bytes = header.as_bytes().to_vec();
@@ -114,11 +114,11 @@ fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
     (done.code, done.stdout)
 }
 
-/// Cases of each property.
+/// The number of cases of each property.
 const CASES: u32 = 192;
 
-/// Runs a property that a command may refuse to be tried on, and counts the cases in which it was tried: a
-/// property that is hardly ever tried holds of nothing.
+/// Runs a property for which a command may refuse an input, and counts the cases in which it did not: a
+/// property that is hardly ever tested proves nothing.
 fn often_enough<S: Strategy>(
     floor: usize,
     cases: S,
@@ -173,7 +173,7 @@ fn a_label_keeps_what_was_and_loads_again() {
     });
 }
 
-/// Each command has a floor of its own: one that refuses whatever it is given would be hidden by the others.
+/// Each command has its own minimum: one that refuses everything would be hidden by the others.
 #[test]
 fn any_plan_keeps_earlier_bytes_and_loads_again() {
     for line in LINES {
@@ -250,7 +250,7 @@ proptest! {
 
     #[test]
     fn a_fork_has_the_context_of_its_source(File(bytes) in file(any_version())) {
-        // A `leaf` record on the path would be the last of the new file and send the leaf elsewhere.
+        // A `leaf` record on the path would be the last entry of the new file and redirect the leaf.
         prop_assume!(!String::from_utf8_lossy(&bytes).contains("\"type\":\"leaf\""));
         let (code, forked) = run("fork -q - -o -", &bytes);
         prop_assert_eq!(code, 0);

@@ -1,4 +1,4 @@
-//! Runs on a real terminal, and what only such a terminal shows.
+//! Runs on a real terminal, for what only such a terminal shows.
 
 use crate::sandbox::{Sandbox, fixture};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
@@ -8,7 +8,7 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
-/// A terminal: our end of it, and the inside.
+/// Returns a terminal: our end, and the other.
 pub fn terminal() -> (OwnedFd, OwnedFd) {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let terminal = openpt(flags).unwrap();
@@ -17,19 +17,19 @@ pub fn terminal() -> (OwnedFd, OwnedFd) {
     (terminal, inside)
 }
 
-/// Runs a command on a terminal of 80 columns: what is seen there, and the exit code.
+/// Runs a command on a terminal of 80 columns. Returns what appears there and the exit code.
 pub fn on_terminal(mut command: Command) -> (String, i32) {
     let (terminal, inside) = terminal();
     let size = Winsize { ws_row: 25, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&terminal, size).unwrap();
     command.stdin(Stdio::null()).stdout(Stdio::from(inside.try_clone().unwrap())).stderr(Stdio::from(inside));
     let mut child = command.spawn().unwrap();
-    // Our ends of the inside go, so that the terminal hangs up when the last of theirs does.
+    // Close our copies of the other end, so that the terminal hangs up when the command closes its own.
     drop(command);
     let mut seen = Vec::new();
     let mut terminal = File::from(terminal);
     let mut buffer = [0; 4096];
-    // It ends with an error of its own.
+    // Its end is an error.
     while let Ok(read @ 1..) = terminal.read(&mut buffer) {
         seen.extend_from_slice(&buffer[..read]);
     }
@@ -60,4 +60,22 @@ fn many_migrations_show_how_far_they_are() {
     );
     let (seen, _) = pisess(&["migrate", "-q", "."], &folder_of_old());
     assert!(!seen.contains("/20 sessions"), "{seen}");
+}
+
+/// A summarizer that takes longer than half a second shows a spinner, which is removed at the end.
+#[test]
+fn a_spinner_is_shown_while_a_summarizer_runs() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let compact = |more: &[&str]| {
+        let mut line = vec!["compact", "two-branches.jsonl", "-n", "--first-kept", "none"];
+        line.extend(["--summarizer", "cat > /dev/null; sleep 2; echo text"]);
+        line.extend(more);
+        pisess(&line, &s)
+    };
+    let (seen, code) = compact(&[]);
+    assert_eq!(code, 0, "{seen}");
+    let after = seen.rsplit_once("waiting for the summarizer").map(|(_, after)| after);
+    assert!(after.is_some_and(|after| after.contains("\u{1b}[2K")), "shown and removed: {seen}");
+    let (seen, _) = compact(&["-q"]);
+    assert!(!seen.contains("waiting for the summarizer"), "{seen}");
 }

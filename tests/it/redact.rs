@@ -4,8 +4,8 @@ use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
 use std::fmt::Write;
 
-/// Letters as a generator of keys makes them, the same in every run. Built here, so that no scanner takes
-/// this file for a leak.
+/// Returns letters like a generator of keys, the same in every run. Built here, so that no scanner reports
+/// this file.
 fn letters(length: usize, alphabet: &str, seed: usize) -> String {
     let mut state = (seed as u32).wrapping_mul(2_654_435_761) | 1;
     let letters: Vec<char> = alphabet.chars().collect();
@@ -41,7 +41,7 @@ fn escaped(text: &str) -> String {
     })
 }
 
-/// Forty kinds of places in a session; `<S>` is the secret, `<E>` the secret in escapes, `I` and `P` the ids.
+/// Forty places in a session; `<S>` is the secret, `<E>` the secret in escapes, `I` and `P` the ids.
 const PLACES: [&str; 40] = [
     r#"{"type":"message","id":"I","parentId":"P","message":{"role":"user","content":"use <S> now"}}"#,
     r#"{"type":"message","id":"I","parentId":"P","message":{"role":"user","content":[{"type":"text","text":"<S>"}]}}"#,
@@ -214,7 +214,7 @@ fn the_title_line_of_oh_my_pi_keeps_its_width() {
 fn a_copy_is_asked_for() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let needs = s.pisess("redact ./two-branches.jsonl").done().fails(2);
-    assert!(needs.starts_with("redact needs -o COPY"), "{needs}");
+    assert!(needs.starts_with("redact requires -o"), "{needs}");
     let missing = s.pisess("redact ./two-branches.jsonl --env-file ./none -o ./c").done().fails(2);
     assert!(missing.contains("none"), "{missing}");
     let onto_itself = s.pisess("redact ./two-branches.jsonl -o ./two-branches.jsonl --force").done().fails(2);

@@ -1,10 +1,10 @@
-//! Entry references, as every command takes them.
+//! Entry references, which every command accepts.
 
 use crate::sandbox::{Sandbox, fixture};
 use crate::tree::{session, user};
 use insta::assert_snapshot;
 
-/// The id that a reference names, by `path --ids`; `root` for the empty conversation.
+/// Returns the id that a reference names, by `path --ids`; `root` for the empty conversation.
 fn named(s: &Sandbox, file: &str, reference: &str) -> String {
     let ids = s.run(&format!("path ./{file} --ids -- '{reference}'"));
     ids.lines().last().unwrap_or("root").to_owned()
@@ -114,25 +114,25 @@ fn unknown_with_near_misses() {
     let s = Sandbox::with(&["two-branches.jsonl", "tour.jsonl"]);
     assert_snapshot!(s.unchanged("path ./tour.jsonl 0d9a6c13").fails(2), @r#"./tour.jsonl: no entry or label "0d9a6c13" (hint: did you mean 0d9a6c31?)"#);
     assert_snapshot!(s.unchanged("path ./tour.jsonl gren").fails(2), @r#"./tour.jsonl: no entry or label "gren" (hint: did you mean green?)"#);
-    assert_snapshot!(s.unchanged("path ./tour.jsonl no-idea").fails(2), @r#"./tour.jsonl: no entry or label "no-idea" (hint: list the ids with `pisess tree --filter all`)"#);
+    assert_snapshot!(s.unchanged("path ./tour.jsonl no-idea").fails(2), @r#"./tour.jsonl: no entry or label "no-idea" (hint: `pisess tree --filter all` lists the ids)"#);
     assert_snapshot!(s.unchanged("path ./tour.jsonl id:green").fails(2), @r#"./tour.jsonl: no entry or label "green" (hint: did you mean green?)"#);
     assert_snapshot!(s.unchanged("path ./tour.jsonl label:0d9a6c31").fails(2), @r#"./tour.jsonl: no entry or label "0d9a6c31" (hint: did you mean 0d9a6c31?)"#);
-    assert_snapshot!(s.unchanged("path ./tour.jsonl ''").fails(2), @r#"./tour.jsonl: no entry or label "" (hint: list the ids with `pisess tree --filter all`)"#);
-    assert_snapshot!(s.unchanged("path ./tour.jsonl @~x").fails(2), @r#"./tour.jsonl: no entry or label "@~x" (hint: list the ids with `pisess tree --filter all`)"#);
+    assert_snapshot!(s.unchanged("path ./tour.jsonl ''").fails(2), @r#"./tour.jsonl: no entry or label "" (hint: `pisess tree --filter all` lists the ids)"#);
+    assert_snapshot!(s.unchanged("path ./tour.jsonl @~x").fails(2), @r#"./tour.jsonl: no entry or label "@~x" (hint: `pisess tree --filter all` lists the ids)"#);
 }
 
 #[test]
 fn ambiguous_with_its_candidates() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl 1a2b").fails(2), @r#"./two-branches.jsonl: "1a2b" fits several entries: 1a2b3c01, 1a2b3c02, 1a2b3c03, 1a2b3c04, 1a2b3c05 (hint: give more of the id, or the line as `:12`)"#);
-    // Other tools give one name to several entries.
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl 1a2b").fails(2), @r#"./two-branches.jsonl: "1a2b" matches several entries: 1a2b3c01, 1a2b3c02, 1a2b3c03, 1a2b3c04, 1a2b3c05 (hint: give more of the id, or its line as `:12`)"#);
+    // Other tools give one label to several entries.
     let label = |id: &str, target: &str| {
         format!(r#"{{"type":"label","id":"{id}","parentId":null,"targetId":"{target}","label":"twice"}}"#)
     };
     let labels = format!("{}\n{}\n", label("llll0001", "1a2b3c05"), label("llll0002", "1a2b3c07"));
     s.put("two-branches.jsonl", [fixture("two-branches.jsonl"), labels.into_bytes()].concat());
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl twice").fails(2), @r#"./two-branches.jsonl: "twice" fits several entries: 1a2b3c05, 1a2b3c07 (hint: several entries have this label; name one of them by its id)"#);
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl label:twice").fails(2), @r#"./two-branches.jsonl: "twice" fits several entries: 1a2b3c05, 1a2b3c07 (hint: several entries have this label; name one of them by its id)"#);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl twice").fails(2), @r#"./two-branches.jsonl: "twice" matches several entries: 1a2b3c05, 1a2b3c07 (hint: several entries have this label; name one of them by its id)"#);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl label:twice").fails(2), @r#"./two-branches.jsonl: "twice" matches several entries: 1a2b3c05, 1a2b3c07 (hint: several entries have this label; name one of them by its id)"#);
 }
 
 #[test]
@@ -140,9 +140,9 @@ fn none_of_that_kind_and_no_entry_on_that_line() {
     let s = Sandbox::with(&["two-branches.jsonl", "hazards/blank-lines.jsonl"]);
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl @^{compaction}").fails(2), @r#"./two-branches.jsonl: no entry of kind "compaction" at or above "@" (hint: a kind is a role such as user or assistant, or an entry type such as compaction)"#);
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl root^{user}").fails(2), @r#"./two-branches.jsonl: no entry of kind "user" at or above "root" (hint: a kind is a role such as user or assistant, or an entry type such as compaction)"#);
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl :1").fails(2), @"./two-branches.jsonl: no entry on line 1 (hint: list its entries with their lines by `pisess tree --filter all --json`)");
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl :99").fails(2), @"./two-branches.jsonl: no entry on line 99 (hint: list its entries with their lines by `pisess tree --filter all --json`)");
-    // Lines are those of the file, blank ones too.
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl :1").fails(2), @"./two-branches.jsonl: no entry on line 1 (hint: `pisess tree --filter all --json` lists the lines)");
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl :99").fails(2), @"./two-branches.jsonl: no entry on line 99 (hint: `pisess tree --filter all --json` lists the lines)");
+    // Lines are those of the file, including blank ones.
     assert_eq!(named(&s, "blank-lines.jsonl", ":3"), "u0000001");
     assert_eq!(s.unchanged("path ./blank-lines.jsonl :2").code, 2);
 }

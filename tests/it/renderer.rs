@@ -95,8 +95,8 @@ fn one_that_fails_is_left_out_with_a_note() {
         ("exit 3", "exit status: 3"),
         ("echo no json", "is not JSON lines"),
         (r#"echo '{"id":"aaaa0002"}'"#, "has no id or no markdown"),
-        (r#"echo '{"id":"aaaa0001","markdown":"x"}'"#, "which it was not given"),
-        (r#"printf '%s\n' '{"id":"\u001b[31m","markdown":"x"}'"#, "which it was not given"),
+        (r#"echo '{"id":"aaaa0001","markdown":"x"}'"#, "which it did not receive"),
+        (r#"printf '%s\n' '{"id":"\u001b[31m","markdown":"x"}'"#, "which it did not receive"),
         ("kill -9 $$", "exit status: 137"),
         ("yes", "more than 10 MB"),
     ];
@@ -152,9 +152,9 @@ fn hostile_output_is_text() {
 fn a_type_and_a_command_are_wanted() {
     let s = sandbox();
     assert_snapshot!(s.pisess("tree ./s.jsonl --renderer todo").done().fails(2), @"
-    invalid value 'todo' for '--renderer <TYPE=CMD>': give a custom type and a command, as in todo='jq …' (hint: see `pisess --help`)
+    invalid value 'todo' for '--renderer <TYPE=CMD>': give a custom type and a command, as in todo='jq …' (hint: see `pisess tree --help`)
     ");
     assert_snapshot!(s.pisess("tree ./s.jsonl --renderer '=cat'").done().fails(2), @"
-    invalid value '=cat' for '--renderer <TYPE=CMD>': give a custom type and a command, as in todo='jq …' (hint: see `pisess --help`)
+    invalid value '=cat' for '--renderer <TYPE=CMD>': give a custom type and a command, as in todo='jq …' (hint: see `pisess tree --help`)
     ");
 }

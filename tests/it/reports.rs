@@ -1,4 +1,4 @@
-//! Reports that cannot be printed: the change is written, and the exit code says so.
+//! Reports that cannot be printed: the change is written, and the exit code is 4.
 
 use crate::every::{self, CHANGES, MAKES, READS};
 use crate::sandbox::{Sandbox, fixture};
@@ -31,7 +31,7 @@ fn session(line: &str) -> Vec<u8> {
 #[test]
 fn a_change_whose_report_is_lost_is_exit_4() {
     for line in CHANGES.iter().chain(MAKES).flat_map(|line| [(*line).to_owned(), format!("{line} --json")]) {
-        // Without --json its new file is all that `migrate -o` has to report, and it is silent.
+        // Without --json, `migrate -o` reports only its new file, and is silent.
         if line.starts_with("migrate F -o") {
             continue;
         }
@@ -54,7 +54,7 @@ fn a_change_whose_report_is_lost_is_exit_4() {
     }
 }
 
-/// What changes nothing fails as what cannot be printed does.
+/// A command that changes nothing fails with exit 2.
 #[test]
 fn a_listing_that_is_lost_is_exit_2() {
     let s = Sandbox::new();
@@ -66,19 +66,19 @@ fn a_listing_that_is_lost_is_exit_2() {
             let output = redirected(&s, &line, redirection);
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(2), "{line} {redirection}: {said}");
-            assert!(said.contains("write standard output: "), "{line} {redirection}: {said}");
+            assert!(said.contains("cannot write standard output: "), "{line} {redirection}: {said}");
         }
     }
     assert_eq!(s.bytes("x"), fixture("two-branches.jsonl"));
 }
 
-/// Where the session itself goes to standard output, nothing is on disk.
+/// If the session itself goes to standard output, nothing is on disk.
 #[test]
 fn a_session_that_is_lost_is_exit_2() {
     for line in MAKES.iter().map(|line| line.replace("-o ./new", "-o -")) {
         for redirection in BROKEN {
             let s = Sandbox::new();
-            // Whole, so that nothing has to be taken out.
+            // Intact, so that nothing has to be removed.
             s.put("x", fixture("two-branches.jsonl"));
             let output = redirected(&s, &every::of(&line, "./x"), redirection);
             assert_eq!(output.status.code(), Some(2), "{line} {redirection}");
@@ -87,7 +87,7 @@ fn a_session_that_is_lost_is_exit_2() {
     }
 }
 
-/// A reader that went away is success, and the change is written.
+/// A closed pipe is success, and the change is written.
 #[test]
 fn a_closed_pipe_is_success() {
     for line in CHANGES {

@@ -1,7 +1,7 @@
-//! A folder of its own, a fixed world, and runs of pisess in it.
+//! A temporary directory, a fixed world, and runs of pisess in it.
 //!
-//! A command line is written as in a shell, with `'quotes'` where needed. `./` at the start of an
-//! argument is the sandbox; in what a run says, the sandbox's path is `./` again.
+//! A command line is written as in a shell, with `'quotes'` where needed. `./` at the start of an argument is
+//! the sandbox; in the output of a run, the sandbox's path is `./` again.
 
 use pisess::world::{Terminals, World};
 use std::collections::BTreeMap;
@@ -15,21 +15,21 @@ use tempfile::TempDir;
 const ENVIRONMENT: [(&str, &str); 4] =
     [("PISESS_NOW", "2026-05-04T12:00:00Z"), ("PISESS_ID_SEED", "test"), ("TZ", "UTC"), ("HOME", "/home/u")];
 
-/// A folder that goes away with the test.
+/// A directory that is removed at the end of the test.
 pub struct Sandbox {
     folder: TempDir,
 }
 
-/// Every file below a folder: its bytes, or what else it is.
+/// Every file below a directory: its bytes, or what it is instead.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// A fixture's bytes.
+/// Returns the bytes of a fixture.
 pub fn fixture(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
     fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The names of all hazards, without `.jsonl`.
+/// Returns the names of all hazards, without `.jsonl`.
 pub fn hazards() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/hazards");
     let mut names: Vec<_> = fs::read_dir(folder)
@@ -42,12 +42,12 @@ pub fn hazards() -> Vec<String> {
 }
 
 impl Sandbox {
-    /// An empty one.
+    /// Returns an empty one.
     pub fn new() -> Self {
         Sandbox { folder: tempfile::Builder::new().prefix("it").tempdir().unwrap() }
     }
 
-    /// One with copies of these fixtures, in this folder each under its file name.
+    /// Returns one with copies of these fixtures, each under its file name.
     pub fn with(fixtures: &[&str]) -> Self {
         let sandbox = Sandbox::new();
         for name in fixtures {
@@ -57,19 +57,19 @@ impl Sandbox {
         sandbox
     }
 
-    /// The folder, or a path in it.
+    /// Returns the directory, or a path in it.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Writes a file, and the folders above it.
+    /// Writes a file, and the directories above it.
     pub fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
 
-    /// Writes a shell script that can be run.
+    /// Writes an executable shell script.
     #[cfg(unix)]
     pub fn script(&self, name: &str, text: &str) {
         use std::os::unix::fs::PermissionsExt;
@@ -77,22 +77,22 @@ impl Sandbox {
         fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// The bytes of a file.
+    /// Returns the bytes of a file.
     pub fn bytes(&self, name: &str) -> Vec<u8> {
         fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// The text of a file, with `./` for the sandbox.
+    /// Returns the text of a file, with `./` for the sandbox.
     pub fn text(&self, name: &str) -> String {
         self.relative(&String::from_utf8(self.bytes(name)).unwrap())
     }
 
-    /// The lines of a file from line `from` (counted from 1) on.
+    /// Returns the lines of a file from line `from` (counted from 1) on.
     pub fn lines_from(&self, name: &str, from: usize) -> String {
         self.text(name).lines().skip(from - 1).map(|line| format!("{line}\n")).collect()
     }
 
-    /// Every file of the sandbox, hidden ones and those in folders too.
+    /// Returns every file of the sandbox, including hidden ones and those in subdirectories.
     pub fn files(&self) -> Files {
         let mut files = Files::new();
         let mut folders = vec![self.folder.path().to_owned()];
@@ -115,12 +115,12 @@ impl Sandbox {
         files
     }
 
-    /// The names of the files.
+    /// Returns the names of the files.
     pub fn names(&self) -> Vec<String> {
         self.files().into_keys().collect()
     }
 
-    /// A run of this command line (without `pisess`), not started yet.
+    /// Returns a run of this command line (without `pisess`), not started yet.
     pub fn pisess(&self, line: &str) -> Call<'_> {
         Call {
             sandbox: self,
@@ -131,12 +131,12 @@ impl Sandbox {
         }
     }
 
-    /// Runs a command line that is done without a word on stderr; its stdout.
+    /// Runs a command line that succeeds without diagnostics; returns its stdout.
     pub fn run(&self, line: &str) -> String {
         self.pisess(line).done().quiet()
     }
 
-    /// Runs a command line that changes no file; what became of it.
+    /// Runs a command line that changes no file; returns the result.
     pub fn unchanged(&self, line: &str) -> Done {
         let before = self.files();
         let done = self.pisess(line).done();
@@ -167,7 +167,7 @@ impl Sandbox {
     }
 }
 
-/// Words of a command line; a word may have parts in single quotes.
+/// Splits a command line into words; a word may have parts in single quotes.
 pub fn split(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -186,7 +186,7 @@ pub fn split(line: &str) -> Vec<String> {
     words.into_iter().chain(word).collect()
 }
 
-/// A run that is being prepared.
+/// A run in preparation.
 #[must_use]
 pub struct Call<'a> {
     sandbox: &'a Sandbox,
@@ -197,31 +197,31 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// What comes by standard input.
+    /// Sets standard input.
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();
         self
     }
 
-    /// Standard output and standard error are a terminal of this width.
+    /// Makes standard output and standard error a terminal of this width.
     pub fn terminal(mut self, width: usize) -> Self {
         self.terminals = Terminals { stdin: false, stdout: true, stderr: true, width: Some(width) };
         self
     }
 
-    /// With an environment variable.
+    /// Sets an environment variable.
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.env.insert(name.to_owned(), value.to_owned());
         self
     }
 
-    /// Without an environment variable.
+    /// Removes an environment variable.
     pub fn without(mut self, name: &str) -> Self {
         self.env.remove(name);
         self
     }
 
-    /// Standard input is a terminal.
+    /// Makes standard input a terminal.
     pub fn typed(mut self) -> Self {
         self.terminals.stdin = true;
         self
@@ -256,7 +256,7 @@ impl Call<'_> {
         Done { stdout: Vec::new(), stderr, code, folder: self.sandbox.path(""), line: self.line }
     }
 
-    /// Runs the real binary, in the sandbox as its working folder.
+    /// Runs the real binary, in the sandbox as its working directory.
     pub fn real(self) -> Done {
         let mut command = assert_cmd::Command::cargo_bin("pisess").unwrap();
         command.current_dir(self.sandbox.path("")).env_clear().envs(&self.env);
@@ -275,11 +275,11 @@ impl Call<'_> {
     }
 }
 
-/// A run that is over. Shown as in a shell: stdout, stderr behind `2>`, an exit code that is not 0.
+/// A finished run. Displayed as in a shell: stdout, stderr after `2>`, an exit code other than 0.
 pub struct Done {
-    /// Bytes of standard output, as they are.
+    /// The bytes of standard output.
     pub stdout: Vec<u8>,
-    /// Text of standard error.
+    /// The text of standard error.
     pub stderr: String,
     /// The exit code.
     pub code: u8,
@@ -288,28 +288,29 @@ pub struct Done {
 }
 
 impl Done {
-    /// Standard output as text, with `./` for the sandbox.
+    /// Returns standard output as text, with `./` for the sandbox.
     pub fn text(&self) -> String {
         let text = String::from_utf8(self.stdout.clone()).expect("stdout is UTF-8");
         let folder = self.folder.to_str().unwrap().trim_end_matches('/');
         text.replace(&format!("{folder}/"), "./").replace(folder, ".")
     }
 
-    /// Exit 0 and nothing on stderr; stdout.
+    /// Asserts exit 0 and nothing on stderr; returns stdout.
     #[track_caller]
     pub fn quiet(self) -> String {
         assert_eq!((self.code, self.stderr.as_str()), (0, ""), "{}", self.line);
         self.text()
     }
 
-    /// Exit 0 and nothing on stderr; the bytes of stdout.
+    /// Asserts exit 0 and nothing on stderr; returns the bytes of stdout.
     #[track_caller]
     pub fn quiet_bytes(self) -> Vec<u8> {
         assert_eq!((self.code, self.stderr.as_str()), (0, ""), "{}", self.line);
         self.stdout
     }
 
-    /// This exit code, nothing on stdout, and one line on stderr; that line without `pisess: `.
+    /// Asserts this exit code, nothing on stdout, and one line on stderr; returns that line without `pisess:
+    /// `.
     #[track_caller]
     pub fn fails(self, code: u8) -> String {
         assert_eq!(self.text(), "", "{}", self.line);
@@ -323,7 +324,7 @@ impl Done {
         line.strip_prefix("pisess: ").expect("pisess speaks").to_owned()
     }
 
-    /// An error as `--json` prints it, in the words that it has without.
+    /// Returns the error as `--json` prints it, after comparing it with the error without.
     #[track_caller]
     fn json_error(&self, line: &str, code: u64) -> String {
         let value: serde_json::Value = serde_json::from_str(line).expect("an error is JSON");

@@ -170,8 +170,8 @@ fn folders_that_are_not_as_they_should_be() {
         assert_eq!((found, done.code), (wanted.into_iter().map(str::to_owned).collect(), 0), "{reader}");
         let notes: Vec<_> = done.stderr.lines().map(|line| line.replace("other/", "deep/")).collect();
         let noted = |words: &str| notes.iter().filter(|note| note.contains(words)).count();
-        assert_eq!(noted("a symbolic link to a folder above it"), 1, "{reader}: {notes:?}");
-        assert_eq!(noted("cannot read ./link.jsonl: no such file or folder"), 1, "{reader}: {notes:?}");
+        assert_eq!(noted("a symbolic link to a parent directory"), 1, "{reader}: {notes:?}");
+        assert_eq!(noted("cannot read ./link.jsonl: no such file or directory"), 1, "{reader}: {notes:?}");
         assert_eq!(noted("the name is not UTF-8"), usize::from(is_odd), "{reader}: {notes:?}");
         assert_eq!(notes.len(), 2 + usize::from(is_odd), "{reader}: {notes:?}");
     }
@@ -206,7 +206,7 @@ fn what_may_not_be_read_is_noted() {
         let notes = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), output.stdout.split(|&byte| byte == b'\n').count()), (Some(0), 2));
         assert_eq!(notes.lines().count(), 2, "{reader}: {notes}");
-        assert!(notes.contains("note: cannot read the folder ./shut: permission denied"), "{notes}");
+        assert!(notes.contains("note: cannot read the directory ./shut: permission denied"), "{notes}");
         assert!(notes.contains("note: cannot read ./shut.jsonl: permission denied"), "{notes}");
     }
     for line in

@@ -163,7 +163,7 @@ fn children() {
     25  0fe7a29c             09:32  label: green
     ");
     assert_snapshot!(s.unchanged("show --children ./two-branches.jsonl @"), @"");
-    assert_snapshot!(s.unchanged("show ./tour.jsonl root").fails(2), @"./tour.jsonl: root is not an entry (hint: root is the place before the first entry; --children lists what begins there)");
+    assert_snapshot!(s.unchanged("show ./tour.jsonl root").fails(2), @"./tour.jsonl: root is not an entry (hint: root is the position before the first entry; --children lists the first entries)");
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn what_is_odd_is_shown_too() {
     ");
 }
 
-/// Set in, so that no text can look like the heading of another entry.
+/// Indented, so that no text can look like the heading of another entry.
 #[test]
 fn a_text_cannot_look_like_a_heading() {
     let s = Sandbox::new();

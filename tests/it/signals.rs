@@ -1,4 +1,4 @@
-//! Signals while a summarizer, hook or renderer runs: what was started is ended with pisess.
+//! Signals while a summarizer, hook or renderer runs: it is ended with pisess.
 
 use crate::sandbox::Sandbox;
 use rustix::process::{Pid, Signal, kill_process};
@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// A script that notes its process and two it started, one of which holds its output open, and waits.
+/// A script that records its process id and those of two children, one of which keeps its output open, and
+/// waits.
 const WAITS: &str = "cd \"${0%/*}\" || exit
 sleep 600 &
 echo $! > background
@@ -23,7 +24,7 @@ echo answer > answered
 echo a summary
 ";
 
-/// Every way to have a command run.
+/// Every way to run a command.
 const RUNS: [&str; 6] = [
     "compact ./two-branches.jsonl --first-kept none --summarizer 'sh {}'",
     "summarize ./two-branches.jsonl root --summarizer 'sh {}'",
@@ -53,7 +54,7 @@ fn command(s: &Sandbox, run: &str) -> Command {
     command
 }
 
-/// Until something is so. It is left to the test runner's own limit if it never is.
+/// Waits until a condition holds; the test runner limits the time.
 fn until(mut is_so: impl FnMut() -> bool) {
     while !is_so() {
         std::thread::sleep(Duration::from_millis(5));
@@ -65,7 +66,7 @@ fn started(s: &Sandbox, child: &mut Child) {
     assert!(s.path("started").exists(), "{:?}", child.try_wait());
 }
 
-/// Whether a process is gone, or only not yet waited for.
+/// Whether a process has ended, even if it has not been waited for.
 fn is_gone(s: &Sandbox, name: &str) -> bool {
     let stat = fs::read_to_string(Path::new("/proc").join(s.text(name).trim()).join("stat"));
     stat.is_err() || stat.is_ok_and(|stat| stat.rsplit(") ").next().unwrap().starts_with(['Z', 'X']))
@@ -83,7 +84,7 @@ fn signalled(s: &Sandbox, run: &str, signal: Signal) -> ExitStatus {
     child.wait().unwrap()
 }
 
-/// It ends by the signal, which a shell reports as 128 and its number, and changes nothing.
+/// It ends by the signal, which a shell reports as 128 plus its number, and changes nothing.
 #[test]
 fn a_signal_ends_what_was_started() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
@@ -114,7 +115,7 @@ fn a_shell_reports_128_and_the_number() {
     }
 }
 
-/// The command gets the signal itself, and some time to put things in order.
+/// The command receives the signal itself, and some time to clean up.
 #[test]
 fn the_command_may_put_things_in_order() {
     for (signal, name) in [(Signal::TERM, "TERM"), (Signal::INT, "INT"), (Signal::HUP, "HUP")] {
@@ -126,7 +127,7 @@ fn the_command_may_put_things_in_order() {
     }
 }
 
-/// One that ignores the signal is ended all the same.
+/// A command that ignores the signal is killed.
 #[test]
 fn a_command_that_ignores_it_is_ended() {
     let s = waiting();
@@ -135,7 +136,7 @@ fn a_command_that_ignores_it_is_ended() {
     all_are_gone(&s);
 }
 
-/// As under nohup: a signal that was ignored when pisess was started stays so.
+/// As under nohup: a signal that was ignored when pisess was started stays ignored.
 #[test]
 fn an_ignored_signal_stays_ignored() {
     let s = waiting();
@@ -153,8 +154,8 @@ fn an_ignored_signal_stays_ignored() {
     assert!(s.text("two-branches.jsonl").contains("a summary"));
 }
 
-/// A Ctrl-C typed into a terminal, and a terminal that goes away. The group of the command is not the one
-/// in the foreground, so the terminal itself signals pisess alone.
+/// Ctrl-C in a terminal, and a terminal that closes. The command is not in the foreground process group, so
+/// the terminal signals only pisess.
 #[test]
 fn a_terminal_ends_what_was_started() {
     for (typed, signal) in [(Some(b"\x03"), Signal::INT), (Some(b"\x1c"), Signal::QUIT), (None, Signal::HUP)]
@@ -169,7 +170,7 @@ fn a_terminal_ends_what_was_started() {
         drop((session, inside));
         started(&s, &mut child);
         let mut terminal = fs::File::from(terminal);
-        // Without a key, the terminal goes away.
+        // Without a key, the terminal closes.
         let _still_there = typed.map(|key| {
             terminal.write_all(key).unwrap();
             terminal

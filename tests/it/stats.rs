@@ -104,7 +104,7 @@ fn a_terminal_gets_bars_and_what_fits() {
         assert!(table.contains("~/code/ferry  ") && table.contains('█'), "{table}");
     }
     assert_snapshot!(s.pisess("stats --by session --color never .").terminal(60).done(), @"
-    session                    input  total     cost
+    session                   input  total     cost
     6e8a4d70  2026-03-14  f…   6.0k  34.3k  $0.0354  ███████████
     456789ab  2026-03-14  p…   4.8k  41.5k  $0.0252  ███████▉
     total                     10.8k  75.9k  $0.0606
@@ -259,7 +259,7 @@ fn damage_is_noted_and_the_rest_is_counted() {
     assert_eq!((done.code, &value["sessions"]), (0, &json!(1)));
     assert_snapshot!(done.stderr, @r#"
     pisess: note: ./a.jsonl: 1 line is not JSON, from line 4 (hint: pisess check ./a.jsonl)
-    pisess: note: ./b.jsonl: no session header in it (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    pisess: note: ./b.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     "#);
     assert_eq!(s.pisess("stats ./b.jsonl ./a.jsonl").done().code, 2);
     // No sums of what could not be read.

@@ -1,7 +1,7 @@
-//! The store between real processes: killed ones, many at once, and a disk that is full.
+//! The store with real processes: killed ones, many at once, and a full disk.
 //!
-//! The other process is this test binary itself, called with the name of [`work`] and a task in its
-//! environment. Rule numbers are those of `src/core/store/mod.rs`.
+//! The other process is this test binary, called with the name of [`work`] and a task in its environment.
+//! Rule numbers are those of `src/core/store/mod.rs`.
 
 #![cfg(unix)]
 
@@ -30,7 +30,7 @@ fn worker(task: &str, session: &Path) -> Command {
     command
 }
 
-/// What the other process does. By itself this is no test.
+/// Does the work of the other process. By itself it tests nothing.
 #[test]
 #[ignore = "called by the other tests in a process of its own"]
 fn work() {
@@ -63,14 +63,14 @@ fn work() {
     }
 }
 
-/// Says on stdout what is committed, so that the parent knows what it may not miss.
+/// Prints on stdout what is committed, so that the parent can check it.
 fn tell(done: String) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "done {done}").unwrap();
     out.flush().unwrap();
 }
 
-/// Says something that the test runner does not swallow, as it does with what a passing test prints.
+/// Prints a line even if the test passes.
 fn say(what: &str) {
     let mut stderr = std::io::stderr().lock();
     writeln!(stderr, "\nstore: {what}").unwrap();
@@ -82,12 +82,12 @@ fn text(file: &SessionFile) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Waits longer than a loaded machine can take.
+/// Longer than a loaded machine can take.
 fn patient() -> WriteOptions {
     WriteOptions { wait: std::time::Duration::from_secs(300), ..WriteOptions::default() }
 }
 
-/// A line of 40 bytes to 40 KB that says its own length.
+/// Returns a line of 40 bytes to 40 KB that contains its own length.
 fn append_numbered(session: &Path, turn: usize) -> String {
     let dialect = if turn.is_multiple_of(2) { Dialect::Pi } else { Dialect::OhMyPi };
     let file = SessionFile::open(session).unwrap();
@@ -101,7 +101,7 @@ fn append_numbered(session: &Path, turn: usize) -> String {
     name
 }
 
-/// A generation is 3,000 equal lines and a name.
+/// Returns a generation: 3,000 equal lines and a name.
 fn rewrite_next_generation(session: &Path, backup: Option<&Path>) -> String {
     let file = SessionFile::open(session).unwrap();
     let next = generation(&text(&file)) + 1;
@@ -116,7 +116,7 @@ fn rewrite_next_generation(session: &Path, backup: Option<&Path>) -> String {
     next.to_string()
 }
 
-/// The one generation that all lines are of. A mixed file is neither the old one nor the new one.
+/// Returns the one generation of all lines. A mixed file is neither the old one nor the new one.
 fn generation(text: &str) -> usize {
     let lines: Vec<_> = text.strip_prefix(HEADER).unwrap().lines().collect();
     let Some(first) = lines.first() else { return 0 };
@@ -124,7 +124,7 @@ fn generation(text: &str) -> usize {
     first.strip_prefix("{\"generation\":").unwrap().strip_suffix('}').unwrap().parse().unwrap()
 }
 
-/// Kills a worker some milliseconds after its first commit; gives what it said it had done.
+/// Kills a worker some milliseconds after its first commit; returns what it reported as done.
 fn kill_somewhere(task: &str, session: &Path, chance: &mut u64) -> Vec<String> {
     let mut child: Child = worker(task, session).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
@@ -145,7 +145,7 @@ fn bench() -> (tempfile::TempDir, PathBuf) {
     (folder, session)
 }
 
-/// Rules 1 and 7: what was told is there, what was there stays, and at most one line is torn a kill.
+/// Rules 1 and 7: what was reported is there, what was there stays, and each kill tears at most one line.
 #[test]
 fn killed_while_appending() {
     let (folder, session) = bench();
@@ -181,7 +181,7 @@ fn whole_lines(bytes: &[u8]) -> (BTreeSet<String>, usize) {
     (names, torn)
 }
 
-/// Rules 2 and 7: the old file or the new one, never older than what was told.
+/// Rules 2 and 7: the old file or the new one, never older than what was reported.
 #[test]
 fn killed_while_rewriting() {
     let (folder, session) = bench();
@@ -194,7 +194,7 @@ fn killed_while_rewriting() {
     }
     let left = only_hidden_names_beside(folder.path());
     assert!(left <= 1, "{left} temporary files");
-    // What the last one left is gone with the next rewrite.
+    // The next rewrite removes what the last one left.
     rewrite_next_generation(&session, None);
     assert_eq!(only_hidden_names_beside(folder.path()), 0);
     say(&format!("{KILLS} kills, {last} generations"));
@@ -229,8 +229,8 @@ fn backup_of(session: &Path, generation: usize) -> PathBuf {
     session.with_extension(format!("jsonl.bak.{generation}"))
 }
 
-/// What a killed process leaves is hidden and none of the names that an agent lists (rules 2 and 5). Gives
-/// the number of temporary files.
+/// The files left by killed processes are hidden and have no name that an agent lists (rules 2 and 5).
+/// Returns the number of temporary files.
 fn only_hidden_names_beside(folder: &Path) -> usize {
     let is_part = |name: &String| name.starts_with(".pisess-") && name.ends_with(".part");
     let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -253,7 +253,7 @@ fn eight_processes_append_a_thousand_lines() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
-/// Rule 3: rewrites that build on each other. Whoever comes second is told, reads again and loses nothing.
+/// Rule 3: rewrites that build on each other. The second process is refused, reads again and loses nothing.
 #[test]
 fn four_processes_count_by_rewriting() {
     let (_folder, session) = bench();
@@ -278,7 +278,7 @@ fn try_to_count(session: &Path) -> Result<Committed, StoreError> {
     locked.rewrite(None, &mut |out| writeln!(out, "{HEADER}{}", count + 1))?.done()
 }
 
-/// Rules 2 and 6: `-o /dev/stdout` goes where stdout goes, behind what is there, and never into the input.
+/// Rules 2 and 6: `-o /dev/stdout` appends to stdout, and never writes into the input.
 #[test]
 fn dev_stdout_is_written_through() {
     let (folder, session) = bench();
@@ -304,7 +304,7 @@ fn write_to_stdout(session: &Path) {
     }
 }
 
-/// Rule 7 on a real full disk: a small tmpfs in a mount namespace of its own, which goes with the process.
+/// Rule 7 on a real full disk: a small tmpfs in its own mount namespace, which ends with the process.
 #[test]
 fn a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
@@ -330,7 +330,7 @@ fn fill_the_disk(session: &Path) {
     fs::write(session, HEADER).unwrap();
     let filling = session.with_file_name("filling");
     let rest = fill(&filling);
-    // From no free page to three: nothing fits, half of it fits.
+    // From no free page to three: nothing fits, or half of it.
     for free in 0..4 {
         fs::OpenOptions::new().write(true).open(&filling).unwrap().set_len(rest - free * 4096).unwrap();
         nothing_changes(session);
@@ -347,7 +347,7 @@ fn fill(path: &Path) -> u64 {
     file.metadata().unwrap().len()
 }
 
-/// None of the three fits; each says so, and nothing is different afterwards.
+/// None of the three fits; each reports it, and nothing has changed afterwards.
 fn nothing_changes(session: &Path) {
     let line = format!("{{\"x\":\"{}\"}}\n", "x".repeat(40_000));
     let before = (fs::read(session).unwrap(), names(session));
@@ -372,7 +372,7 @@ fn names(session: &Path) -> BTreeSet<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// The same at a limit of the process, which needs no right to mount.
+/// The same at a limit of the process, which needs no permission to mount.
 #[test]
 fn a_file_size_limit() {
     let (_folder, session) = bench();

@@ -1,4 +1,4 @@
-//! `pisess summarize`: leaves a branch, with a summary of it; and where summaries come from.
+//! `pisess summarize`: moves to another entry with a summary; and the sources of summaries.
 
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
@@ -111,11 +111,11 @@ fn leaves_another_entry_than_the_leaf() {
 #[test]
 fn nothing_left_behind_is_a_no() {
     let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl", "hazards/header-only.jsonl"]);
-    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl @").fails(1), @"./two-branches.jsonl: nothing is left behind on the way there (hint: give a summary with --summary to leave one all the same)");
-    assert_snapshot!(s.unchanged("summarize ./v1.jsonl @ --summarizer cat").fails(1), @"./v1.jsonl: nothing is left behind on the way there (hint: give a summary with --summary to leave one all the same)");
-    assert_snapshot!(s.unchanged("summarize ./header-only.jsonl root").fails(1), @"./header-only.jsonl: nothing is left behind on the way there (hint: give a summary with --summary to leave one all the same)");
+    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl @").fails(1), @"./two-branches.jsonl: no entries to summarize on the branch you leave (hint: write one anyway with --summary TEXT)");
+    assert_snapshot!(s.unchanged("summarize ./v1.jsonl @ --summarizer cat").fails(1), @"./v1.jsonl: no entries to summarize on the branch you leave (hint: write one anyway with --summary TEXT)");
+    assert_snapshot!(s.unchanged("summarize ./header-only.jsonl root").fails(1), @"./header-only.jsonl: no entries to summarize on the branch you leave (hint: write one anyway with --summary TEXT)");
     assert_eq!(s.unchanged("summarize --prepare ./two-branches.jsonl @").code, 1);
-    // A given summary is left all the same.
+    // A given summary is written anyway.
     s.run("summarize ./two-branches.jsonl @ --summary 'All is well.'");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"All is well.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
 }
@@ -209,7 +209,7 @@ fn from_a_file_and_from_standard_input() {
         let entry: Value = serde_json::from_str(&s.lines_from("two-branches.jsonl", 9)).unwrap();
         entry["summary"].as_str().unwrap().to_owned()
     };
-    // Stored as it is, but for the newline that files end with.
+    // Stored unchanged, except for the trailing newline.
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.put("summary.txt", "One line.\n\nAnd \"another\".\n");
     s.run("summarize ./two-branches.jsonl 1a2b3c05 --summary-file ./summary.txt");
@@ -220,9 +220,11 @@ fn from_a_file_and_from_standard_input() {
     assert_eq!(stored(&s), "from the pipe");
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let call = s.pisess("summarize - 1a2b3c05 --summary-file -").stdin(fixture("two-branches.jsonl"));
-    assert_snapshot!(call.done().fails(2), @"standard input is the session already (hint: give one of them by a path)");
-    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summary-file ./gone.txt").fails(2), @"read ./gone.txt: no such file or directory (hint: give the path of a text, or - for standard input)");
-    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summary ' '").fails(2), @"the summary is empty (hint: leave the option out for the built-in summary)");
+    assert_snapshot!(call.done().fails(2), @"standard input is already the session (hint: give one of them as a path)");
+    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summary-file ./gone.txt").fails(2), @"
+    cannot read ./gone.txt: no such file or directory (hint: give the path of a text file, or - for standard input)
+    ");
+    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summary ' '").fails(2), @"the summary is empty (hint: omit the option to use the built-in summary)");
 }
 
 #[test]
@@ -231,11 +233,11 @@ fn from_a_command() {
     s.run("summarize ./two-branches.jsonl 1a2b3c05 --summarizer 'cat >/dev/null; echo Washi it was.'");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\nWashi it was.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    // Reads all, says all.
+    // Reads everything, prints everything.
     s.run("summarize ./two-branches.jsonl 1a2b3c05 --summarizer cat");
     let entry: Value = serde_json::from_str(&s.lines_from("two-branches.jsonl", 9)).unwrap();
     assert!(entry["summary"].as_str().unwrap().contains("[User]: Washi then. How big?"));
-    // Reading nothing is no error.
+    // Reading nothing is not an error.
     s.run("summarize ./two-branches.jsonl 1a2b3c05 --at 1a2b3c07 --summarizer 'echo read nothing'");
 }
 
@@ -243,13 +245,13 @@ fn from_a_command() {
 fn a_command_that_does_not_deliver() {
     let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
     let line = |command: &str| format!("summarize ./two-branches.jsonl 1a2b3c05 --summarizer '{command}'");
-    assert_snapshot!(s.unchanged(&line("exit 7")).fails(2), @r#"./two-branches.jsonl: --summarizer "exit 7": exit status: 7; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    assert_snapshot!(s.unchanged(&line("true")).fails(2), @r#"./two-branches.jsonl: --summarizer "true": it printed nothing; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    assert_snapshot!(s.unchanged(&line("echo; echo")).fails(2), @r#"./two-branches.jsonl: --summarizer "echo; echo": it printed nothing; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    assert_snapshot!(s.unchanged(&line("echo half; exit 1")).fails(2), @r#"./two-branches.jsonl: --summarizer "echo half; exit 1": exit status: 1; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    assert_snapshot!(s.unchanged(&line("yes | head -c 11000000")).fails(2), @r#"./two-branches.jsonl: --summarizer "yes | head -c 11000000": it printed more than 10 MB; nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    assert_snapshot!(s.unchanged(&line("kill -9 $$")).fails(2), @r#"./two-branches.jsonl: --summarizer "kill -9 $$": signal: 9 (SIGKILL); nothing was written (hint: --prompt prints what it is told, to try it by hand)"#);
-    // An older file is not migrated for nothing.
+    assert_snapshot!(s.unchanged(&line("exit 7")).fails(2), @r#"./two-branches.jsonl: --summarizer "exit 7": exit status: 7; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("true")).fails(2), @r#"./two-branches.jsonl: --summarizer "true": it printed nothing; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("echo; echo")).fails(2), @r#"./two-branches.jsonl: --summarizer "echo; echo": it printed nothing; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("echo half; exit 1")).fails(2), @r#"./two-branches.jsonl: --summarizer "echo half; exit 1": exit status: 1; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("yes | head -c 11000000")).fails(2), @r#"./two-branches.jsonl: --summarizer "yes | head -c 11000000": it printed more than 10 MB; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
+    assert_snapshot!(s.unchanged(&line("kill -9 $$")).fails(2), @r#"./two-branches.jsonl: --summarizer "kill -9 $$": signal: 9 (SIGKILL); nothing was written (hint: --prompt prints its input, to run it by hand)"#);
+    // An older file is not migrated if nothing else changes.
     s.unchanged("summarize ./v1.jsonl 4c411fb5 --summarizer false").fails(2);
     s.unchanged("compact ./v1.jsonl --first-kept none --summarizer false").fails(2);
 }
@@ -262,7 +264,7 @@ fn a_command_that_hangs_is_ended_with_what_it_started() {
         "summarize ./two-branches.jsonl 1a2b3c05 --timeout 0.3 --summarizer '(sleep 2; touch {}) & sleep 60'",
         alive.display()
     );
-    assert_snapshot!(s.unchanged(&line).fails(2).replace(alive.to_str().unwrap(), "ALIVE"), @r#"./two-branches.jsonl: --summarizer "(sleep 2; touch ./alive) & sleep 60": no answer within 0.3 s; nothing was written (hint: give it longer with --timeout)"#);
+    assert_snapshot!(s.unchanged(&line).fails(2).replace(alive.to_str().unwrap(), "ALIVE"), @r#"./two-branches.jsonl: --summarizer "(sleep 2; touch ./alive) & sleep 60": no result within 0.3 s; nothing was written (hint: allow more time with --timeout)"#);
     std::thread::sleep(Duration::from_millis(2_300));
     assert!(!alive.exists(), "its child lives on");
 }
@@ -326,7 +328,7 @@ fn the_prompt() {
 #[test]
 fn in_an_oh_my_pi_file() {
     let s = Sandbox::with(&["omp.jsonl"]);
-    // The skill prompt is the person's: its text is edited again.
+    // The skill prompt is by the user: its text is edited again.
     assert_snapshot!(s.run("summarize ./omp.jsonl 60718293 --summary 'EXIF says 2021.'"), @"
     226b1b5c
     Look at the EXIF data of c.jpg
@@ -396,7 +398,7 @@ fn what_is_appended_meanwhile_is_not_lost_from_sight() {
     let said = s.pisess(&format!("summarize ./two-branches.jsonl 1a2b3c05 --summarizer '{append}'")).done();
     assert_snapshot!(said.fails(3), @"./two-branches.jsonl: the conversation went on meanwhile (hint: run the command again)");
     assert_eq!(s.lines_from("two-branches.jsonl", 9), format!("{more}\n"));
-    // A compaction still stands for what it was made of: it goes below what came.
+    // A compaction still replaces its entries: the summary follows what was appended.
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.put("more", format!("{more}\n"));
     let append =

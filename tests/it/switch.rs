@@ -82,13 +82,13 @@ fn where_one_stands_nothing_is_written() {
     assert_snapshot!(s.unchanged("switch -n ./two-branches.jsonl @"), @"nothing to do in ./two-branches.jsonl");
     assert_snapshot!(s.unchanged("switch --json ./two-branches.jsonl @"), @r#"{"path":"./two-branches.jsonl","action":"nothing","dryRun":false,"written":[],"editorText":null}"#);
     assert_eq!(s.unchanged("switch ./two-branches.jsonl @ -o -").stdout, fixture(TWO));
-    // An older file is not migrated for nothing.
+    // An older file is not migrated if nothing else changes.
     assert_snapshot!(s.unchanged("switch ./v1.jsonl @"), @"");
     s.run("switch ./two-branches.jsonl 1a2b3c05");
     for place in ["@", "1a2b3c05"] {
         assert_eq!(s.unchanged(&format!("switch ./two-branches.jsonl {place}")).quiet(), "");
     }
-    // The text to be edited is given again.
+    // The text to be edited is printed again.
     s.run("switch ./two-branches.jsonl 1a2b3c04");
     assert_snapshot!(s.unchanged("switch ./two-branches.jsonl 1a2b3c04"), @"Tissue paper then. How big?");
     assert_snapshot!(s.unchanged("switch --json ./two-branches.jsonl 1a2b3c04"), @r#"{"path":"./two-branches.jsonl","action":"nothing","dryRun":false,"written":[],"editorText":"Tissue paper then. How big?"}"#);
@@ -120,7 +120,7 @@ fn with_a_summary() {
     let s = Sandbox::with(&[TWO]);
     for options in ["--summary 'Washi needs a spar.' --label back", "--summarizer cat", "--instructions i"] {
         let left = s.unchanged(&format!("summarize -q ./{TWO} 1a2b3c05 {options} -o -")).text();
-        // A summary option says that one is wanted.
+        // A summary option implies --summarize.
         for summarize in ["--summarize", ""] {
             let line = format!("switch -q {summarize} ./{TWO} 1a2b3c05 {options} -o -");
             assert_eq!(s.unchanged(&line).text(), left, "{line}");
@@ -133,10 +133,10 @@ fn with_a_summary() {
 #[test]
 fn nothing_left_behind_is_no_reason_to_stay() {
     let s = Sandbox::with(&[TWO]);
-    // From the end of a branch back to where it began nothing is left but a label.
+    // From the end of a branch back to its start, only a label is left.
     s.run("switch ./two-branches.jsonl 1a2b3c03");
     s.run("label ./two-branches.jsonl @ here");
-    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05").fails(1), @"./two-branches.jsonl: nothing is left behind on the way there (hint: give a summary with --summary to leave one all the same)");
+    assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05").fails(1), @"./two-branches.jsonl: no entries to summarize on the branch you leave (hint: write one anyway with --summary TEXT)");
     assert_eq!(s.unchanged("summarize --prepare ./two-branches.jsonl 1a2b3c05").code, 1);
     s.run("switch --summarize ./two-branches.jsonl 1a2b3c05");
     assert_snapshot!(s.lines_from(TWO, 11), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"27aa2424","to":"1a2b3c05"},"id":"b958585d","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z"}"#);
@@ -144,7 +144,7 @@ fn nothing_left_behind_is_no_reason_to_stay() {
     assert!(s.lines_from(TWO, 12).contains("All the same."));
 }
 
-/// Its summary would be a summary of the summary, shorter each time.
+/// That would be a summary of the summary, shorter each time.
 #[test]
 fn a_summary_that_is_all_that_is_left_is_not_summarised() {
     for place in ["1a2b3c05", "1a2b3c04", "1a2b3c01"] {
@@ -154,16 +154,16 @@ fn a_summary_that_is_all_that_is_left_is_not_summarised() {
         assert_eq!(s.unchanged(&line).quiet(), draft, "{place}");
         assert_eq!(s.unchanged(&format!("{line} --summarizer false --hook false")).quiet(), draft);
         assert!(s.unchanged(&format!("{line} -n")).quiet().starts_with("nothing to do"));
-        // A summary that is given is left all the same, and without one the summary is left behind.
+        // A given summary is written anyway, and without one the summary is abandoned.
         assert_ne!(s.run(&format!("{line} -n --summary s")), "");
         assert!(s.run(&format!("switch -n ./{TWO} {place}")).starts_with("append 1 line"));
-        // It gets a name, once, and is seen through it.
+        // It gets a label, once.
         let named = format!("{line} --label tried");
         assert!(s.run(&named).ends_with(&draft));
         assert_eq!(s.text(TWO).lines().count(), 10);
         assert!(s.lines_from(TWO, 10).contains(r#""targetId":"226b1b5c","label":"tried""#));
         s.unchanged(&named);
-        // What came after it is left behind.
+        // Entries after it are abandoned.
         s.run(&format!("append ./{TWO} --user more"));
         s.run(&line);
         assert_eq!(s.text(TWO).lines().count(), 12);
@@ -185,11 +185,11 @@ fn with_a_label() {
     {"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c05","label":"tissue"}
     "#);
     s.unchanged("switch --label tissue ./two-branches.jsonl 1a2b3c05");
-    // Where one stands already, the label alone.
+    // At the current position, only the label is written.
     s.run("switch ./two-branches.jsonl 1a2b3c07");
     s.run("switch --label washi ./two-branches.jsonl 1a2b3c07");
     assert_snapshot!(s.lines_from(TWO, 12), @r#"{"type":"label","id":"95d82c0b","parentId":"b958585d","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"washi"}"#);
-    assert_snapshot!(s.unchanged("switch --label x ./two-branches.jsonl root").fails(2), @"--label: root is not an entry (hint: name another entry, or leave a summary with --summarize)");
+    assert_snapshot!(s.unchanged("switch --label x ./two-branches.jsonl root").fails(2), @"--label: root is not an entry (hint: give another entry, or add a summary with --summarize)");
     assert_snapshot!(s.unchanged("switch ./two-branches.jsonl -").fails(2), @r#"./two-branches.jsonl: no entry or label "-" (hint: where one stood before is not kept; `pisess branches` lists where one may go)"#);
     assert_snapshot!(s.unchanged("switch --label ' ' ./two-branches.jsonl 1a2b3c05").fails(2), @"the label is empty (hint: clear a label with --clear)");
 }
@@ -208,12 +208,12 @@ fn a_hook_is_asked() {
     let cancel = r#"echo {\"cancel\":true}"#;
     assert_eq!(
         s.unchanged(&format!("switch ./{TWO} 1a2b3c05 --hook '{cancel}'")).fails(1),
-        "the hook said cancel; nothing was written"
+        "the hook cancelled the operation; nothing was written"
     );
     let label = r#"echo {\"label\":\"x\"}"#;
     let said = s.unchanged(&format!("switch ./{TWO} root --hook '{label}'")).fails(2);
     assert!(said.contains("its `label` is for root, which is not an entry; nothing was written"), "{said}");
-    // Nobody wanted its summary.
+    // No summary of it was requested.
     let answer = r#"{\"summary\":\"mine\",\"label\":\"kept\"}"#;
     s.run(&format!("switch ./{TWO} 1a2b3c05 --hook 'echo {answer}'"));
     assert_snapshot!(s.lines_from(TWO, 9), @r#"
@@ -238,7 +238,7 @@ fn in_an_oh_my_pi_file() {
     Look at the EXIF data of c.jpg
     ");
     assert_snapshot!(s.text("omp.jsonl").lines().last().unwrap(), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"d7e8f90a","to":"5f607182"},"id":"226b1b5c","parentId":"5f607182","timestamp":"2026-05-04T12:00:00.000Z"}"#);
-    // What pisess itself wrote last is no sign of a live agent.
+    // The entries that pisess itself writes are no sign of a live agent.
     s.run("switch ./omp.jsonl 93a4b5c6");
 }
 
@@ -281,7 +281,7 @@ fn to_standard_output() {
     assert_eq!((done.code, done.text().lines().count()), (0, 9));
 }
 
-/// The agents would look for the parent by its id, and not find it or find another.
+/// The agents would look up the parent by its id, and find none or another.
 #[test]
 fn nothing_hangs_under_an_entry_that_no_id_names() {
     let s = Sandbox::with(&[TWO]);
@@ -304,7 +304,7 @@ fn the_mark_is_nothing_to_anyone() {
     let (context, cut) = (s.run("context ./tour.jsonl 648dc1b3"), "--keep-recent-tokens 10");
     s.run("switch ./tour.jsonl 648dc1b3");
     assert_eq!(s.run("context ./tour.jsonl"), context);
-    assert_snapshot!(s.unchanged("check ./tour.jsonl"), @"2> pisess: 1 session checked: nothing wrong");
+    assert_snapshot!(s.unchanged("check ./tour.jsonl"), @"2> pisess: 1 session checked: no problems");
     let forked = s.run("fork -o - ./tour.jsonl");
     s.put("forked.jsonl", &forked);
     assert_eq!(s.run("context ./forked.jsonl"), context);
@@ -315,7 +315,7 @@ fn the_mark_is_nothing_to_anyone() {
     assert_eq!(s.run("path --ids ./tour.jsonl").lines().filter(|&id| id == kept).count(), 1);
 }
 
-/// What was appended meanwhile stays where it is; the move is made from there.
+/// Entries appended meanwhile stay; the move starts from there.
 #[test]
 fn the_file_grew_meanwhile() {
     let s = Sandbox::with(&[TWO]);

@@ -142,3 +142,18 @@ fn a_notice_has_no_colours_in_a_pipe() {
     let done = s.pisess("tree ./malformed-v3.jsonl").done();
     assert!(!done.stderr.contains('\u{1b}'));
 }
+
+/// COLUMNS takes precedence over the terminal, and truncates rows in a pipe, too.
+#[test]
+fn columns_sets_the_width() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let widest = |text: String| text.lines().map(UnicodeWidthStr::width).max().unwrap_or_default();
+    for line in ["tree ./tour.jsonl", "path ./tour.jsonl", "branches ./tour.jsonl"] {
+        let in_a_pipe = s.pisess(line).env("COLUMNS", "50").done().quiet();
+        assert_eq!(widest(in_a_pipe), 50, "{line}");
+        let on_a_terminal =
+            s.pisess(line).env("COLUMNS", "50").env("NO_COLOR", "1").terminal(100).done().text();
+        assert_eq!(widest(on_a_terminal), 50, "{line}");
+    }
+    assert!(widest(s.run("tree ./tour.jsonl")) > 100);
+}

@@ -1,4 +1,4 @@
-//! The repository checks itself: what has a name has it everywhere.
+//! The repository checks itself: names agree everywhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ fn read(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Files below a folder of the project, by their path from its root; what is not committed is left
-/// out.
+/// Returns the files below a directory of the project, by their path from its root, except those that are not
+/// committed.
 fn files(folder: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![root().join(folder)];
@@ -48,7 +48,7 @@ fn each_verb_has_its_places() {
     }
 }
 
-/// Paths in backticks name something that is there.
+/// Paths in backticks exist.
 #[test]
 fn documents_name_what_is_there() {
     for document in [
@@ -82,7 +82,7 @@ fn documents_name_what_is_there() {
     }
 }
 
-/// Each promise is held by the tests that are named behind it.
+/// Each promise names tests that exist.
 #[test]
 fn promises_name_their_tests() {
     let folders = ["tests/it", "src/core/store/tests", "src/core/ops/check"];
@@ -112,8 +112,8 @@ fn the_changelog_has_this_version() {
     assert!(date.len() == 10 && date.starts_with("20"), "{version} has no date: {date}");
 }
 
-/// No printing, clock, randomness or environment in the core, and files in one module only. The seam
-/// of that module has a clock, to know how old a lock is.
+/// No printing, clock, randomness or environment in the core, and files in one module only. The seam of that
+/// module has a clock, to determine the age of a lock.
 #[test]
 fn the_core_keeps_to_itself() {
     let everywhere = ["println!", "print!(", "env::var", "env::args", "new_v4", "process::exit"];
@@ -136,10 +136,10 @@ fn the_core_keeps_to_itself() {
     }
 }
 
-/// Nothing that is committed knows the machine it was written on.
+/// No committed file contains details of the machine it was written on.
 #[test]
 fn no_path_of_a_machine() {
-    // Put together, so that this file does not hold them.
+    // Assembled, so that this file does not contain them.
     let banned = [["/wo", "rk/"], ["/ro", "ot/"], ["/tmp/tar", "get"], ["/usr/local/car", "go"]]
         .map(|parts| parts.concat());
     for path in files("") {
@@ -150,7 +150,7 @@ fn no_path_of_a_machine() {
     }
 }
 
-/// The modules that a file declares, in order.
+/// Returns the modules that a file declares, in order.
 fn declared(file: &str) -> Vec<String> {
     let module = |line: &str| {
         let line = line.strip_prefix("pub ").unwrap_or(line);
@@ -160,8 +160,8 @@ fn declared(file: &str) -> Vec<String> {
     modules.into_iter().filter(|module| module != "tests").collect()
 }
 
-/// The paths that a source file uses, from the root of the library; `module` is its own. Tests and
-/// comments are left out.
+/// Returns the paths that a source file uses, from the root of the library; `module` is its own. Tests and
+/// comments are ignored.
 fn used(text: &str, module: &[&str]) -> Vec<Vec<String>> {
     let (code, _) = text.split_once("#[cfg(test)]").unwrap_or((text, ""));
     let code: String = code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
@@ -183,7 +183,7 @@ fn used(text: &str, module: &[&str]) -> Vec<Vec<String>> {
     paths
 }
 
-/// The first two names of each path of a use tree: `a::{b, c::d}` gives `a::b` and `a::c`.
+/// Returns the first two names of each path of a use tree: `a::{b, c::d}` gives `a::b` and `a::c`.
 fn first_names(tree: &str) -> Vec<Vec<String>> {
     let name = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
     let (inside, prefix) = match tree.strip_prefix('{') {

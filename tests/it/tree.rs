@@ -223,7 +223,7 @@ fn search_finds_words_wherever_an_entry_says_them() {
     // Every word, each wherever it is: here in the label and in the output.
     assert_eq!(s.run("tree ./a.jsonl --search 'LABEL output' --json").lines().count(), 1);
     assert_eq!(s.pisess("tree ./a.jsonl --search 'needle gone'").done().code, 1);
-    // Without a search there is no match to tell of.
+    // Without a search there is no match.
     assert!(!s.run("tree ./a.jsonl --json").contains("\"match\""));
 }
 
@@ -329,7 +329,7 @@ fn older_formats_read_as_if_migrated() {
                 s.pisess(&format!("tree - {options}")).stdin(s.run(&format!("migrate ./{name} -o -")));
             let mut after = after.done().quiet();
             if name == "draft-tree.jsonl" && options.contains("all") {
-                // Migration appends a head that says where the leaf is.
+                // Migration appends a head that records the leaf.
                 before = before.replace("  ← active", "");
                 after = after
                     .lines()
@@ -455,7 +455,7 @@ fn a_row_holds_at_most_200_units_of_text() {
 
 #[test]
 fn more_than_24_levels_become_one_mark() {
-    // A comb: every user message has two answers, of which the last goes on.
+    // A comb: every user message has two replies, of which the last continues.
     let mut lines = Vec::new();
     let mut parent = None;
     for level in 0..40 {
@@ -501,7 +501,7 @@ fn reading_writes_nothing() {
     }
 }
 
-/// A session of version 3 with these lines.
+/// Returns a session of version 3 with these lines.
 pub fn session<L: AsRef<str>>(lines: &[L]) -> Vec<u8> {
     let mut text = fixture("hazards/header-only.jsonl");
     for line in lines {
@@ -511,7 +511,7 @@ pub fn session<L: AsRef<str>>(lines: &[L]) -> Vec<u8> {
     text
 }
 
-/// A user message.
+/// Returns a user message.
 pub fn user(id: &str, parent: Option<&str>, text: &str) -> String {
     let parent = parent.map_or("null".to_owned(), |parent| format!("{parent:?}"));
     format!(

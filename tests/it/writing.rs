@@ -1,4 +1,4 @@
-//! Where results go: links, folders, permissions, other writers.
+//! Where results go: links, directories, permissions, other writers.
 
 use crate::every::{self, CHANGES, READS};
 use crate::sandbox::{Sandbox, fixture};
@@ -32,7 +32,7 @@ mod unix {
         let s = Sandbox::with(&["v1.jsonl", "two-branches.jsonl"]);
         fs::hard_link(s.path("v1.jsonl"), s.path("v1-too.jsonl")).unwrap();
         fs::hard_link(s.path("two-branches.jsonl"), s.path("two-too.jsonl")).unwrap();
-        assert_snapshot!(s.unchanged("label ./v1.jsonl @ n").fails(2), @"cannot rewrite ./v1.jsonl: it has 2 hard links (hint: write the result elsewhere with -o, or remove the other names)");
+        assert_snapshot!(s.unchanged("label ./v1.jsonl @ n").fails(2), @"cannot rewrite ./v1.jsonl: it has 2 hard links (hint: write the result elsewhere with -o, or remove the other links)");
         s.unchanged("migrate ./v1.jsonl").fails(2);
         s.run("label ./two-branches.jsonl @ n");
         assert_eq!(s.bytes("two-too.jsonl"), s.bytes("two-branches.jsonl"));
@@ -63,7 +63,7 @@ mod unix {
         }
     }
 
-    /// A stream can be read once, and that is enough for every command but `migrate`, which is about files.
+    /// A stream can be read once, which suffices for every command but `migrate`, which takes files.
     #[test]
     fn every_command_reads_a_fifo() {
         let s = Sandbox::with(&["two-branches.jsonl"]);
@@ -152,7 +152,7 @@ fn a_batch_with_a_busy_file_goes_on() {
     assert_eq!(s.pisess("migrate --wait 0 ./v1.jsonl ./v2.jsonl").done().code, 3);
     assert!(s.text("v2.jsonl").contains("\"version\":3"));
     assert_eq!(s.bytes("v1.jsonl"), fixture("v1.jsonl"));
-    // What cannot be is worse than what is busy.
+    // An error takes precedence over a busy session.
     assert_eq!(s.pisess("migrate --wait 0 ./v1.jsonl ./v4.jsonl").done().code, 2);
 }
 
@@ -204,7 +204,7 @@ fn another_session_can_be_written_from_an_older_one() {
         }
         assert_eq!(s.bytes(name), fixture(name), "{name}");
         for new in ["a.jsonl", "b.jsonl", "c.jsonl", "d.jsonl"] {
-            assert!(s.run(&format!("migrate --check ./{new}")).contains("is version 3"), "{name} {new}");
+            assert!(s.run(&format!("migrate --check ./{new}")).contains("already version 3"), "{name} {new}");
             s.run(&format!("tree ./{new}"));
         }
     }
@@ -223,14 +223,14 @@ fn ids_skip_those_that_are_taken() {
 fn an_oh_my_pi_file_in_use_is_left_alone() {
     let s = Sandbox::with(&["omp.jsonl", "omp-no-slot.jsonl"]);
     s.run("label ./omp-no-slot.jsonl @ n --wait 0 -o ./copy.jsonl");
-    // Its last entry was written just now, and is no session_exit.
+    // Its last entry was written just now, and is not a session_exit.
     let line = crate::tree::user("aaaa0001", None, "still talking");
     let line = line.replace("2026-01-01T00:00:01.000Z", &jiff::Timestamp::now().to_string());
     s.put("live.jsonl", [fixture("omp-no-slot.jsonl"), line.into_bytes(), b"\n".to_vec()].concat());
     let said = s.unchanged("label ./live.jsonl @ n --wait 0").fails(3);
     assert!(said.starts_with("cannot write ./live.jsonl: "), "{said}");
     assert!(
-        said.ends_with("(hint: end that oh-my-pi session first; --force writes in spite of it)"),
+        said.ends_with("(hint: end that oh-my-pi session first, or write anyway with --force)"),
         "{said}"
     );
     s.run("label ./live.jsonl @ n --wait 0 --force");

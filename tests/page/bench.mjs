@@ -16,7 +16,7 @@ const node = join(modules, `node-${process.platform}-${process.arch}`, "bin", "n
 
 /** Sessions above this many bytes are measured once. */
 const LARGE = 50e6;
-const ROUNDS = 7;
+const ROUNDS = 5;
 /** How long a page may take, in milliseconds. */
 const LIMIT = 90_000;
 

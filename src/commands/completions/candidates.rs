@@ -1,4 +1,4 @@
-//! What can stand at the end of a command line.
+//! The candidates at the end of a command line.
 
 use super::super::places::{Places, named};
 use crate::core::labels::Labels;
@@ -16,29 +16,29 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Sessions that are offered.
+/// The number of sessions offered.
 const SESSIONS: usize = 100;
-/// Bytes at the start of a session that may hold the first question.
+/// The number of bytes at the start of a session that are searched for the first question.
 const START: u64 = 64 * 1024;
-/// Bytes at the end of a session that are searched for its name.
+/// The number of bytes at the end of a session that are searched for its name.
 const NAME_TAIL: u64 = 256 * 1024;
-/// Bytes at the end of a session whose entries are offered.
+/// The number of bytes at the end of a session whose entries are offered.
 const TAIL: u64 = 1 << 20;
-/// Entries that are offered.
+/// The number of entries offered.
 const ENTRIES: usize = 200;
-/// Characters of the end of an id that stand for a session without a name.
+/// The number of characters from the end of the id of a session without a name.
 const ID: usize = 8;
 
-/// A word that fits, and what it means.
+/// A candidate and its description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// The word.
     pub value: String,
-    /// What it means.
+    /// Its description.
     pub help: Option<String>,
 }
 
-/// The words that can stand in the place of the last one.
+/// Returns the candidates for the last word.
 pub fn candidates(words: &[OsString], ui: &mut Ui) -> Vec<Candidate> {
     let mut command = super::super::command();
     let sessions = Arc::new(sessions(words, ui));
@@ -50,7 +50,7 @@ pub fn candidates(words: &[OsString], ui: &mut Ui) -> Vec<Candidate> {
     found.iter().filter(|found| is_asked_for(found, &last)).map(candidate).collect()
 }
 
-/// Options are offered to those who began one, or where nothing else fits.
+/// Options are offered if the word begins one, or if nothing else matches.
 fn is_asked_for(found: &CompletionCandidate, word: &OsStr) -> bool {
     let is_option = found.get_value().as_encoded_bytes().starts_with(b"-");
     !is_option || word.as_encoded_bytes().starts_with(b"-")
@@ -64,7 +64,7 @@ fn candidate(found: &CompletionCandidate) -> Candidate {
     }
 }
 
-/// The command line, whose arguments for sessions and entries know what fits.
+/// Returns the command line with completers for sessions and entries.
 fn with_completers(
     command: Command,
     sessions: &Arc<Vec<Known>>,
@@ -87,14 +87,14 @@ fn with_completers(
     })
 }
 
-/// Whether the help shows this in the place of the value.
+/// Whether the help shows the argument with this value name.
 fn takes(arg: &Arg, name: &str) -> bool {
     let named = arg.get_value_names().map(|names| names.iter().any(|known| known.as_str() == name));
     let by_id = || arg.is_positional() && arg.get_id().as_str().eq_ignore_ascii_case(name);
     named.unwrap_or_else(by_id)
 }
 
-/// A session that can be named.
+/// A session to offer.
 #[derive(Debug)]
 struct Known {
     id: String,
@@ -102,7 +102,7 @@ struct Known {
     question: String,
 }
 
-/// The sessions of the current folder, newest first; none where the word is spelled as a path.
+/// Returns the sessions of the current directory, newest first; none if the word is written as a path.
 fn sessions(words: &[OsString], ui: &Ui) -> Vec<Known> {
     let word = words.last().map(|word| word.to_string_lossy()).unwrap_or_default();
     if word.starts_with(['/', '.', '~', '-']) {
@@ -123,7 +123,7 @@ fn known(path: &Path) -> Option<Known> {
     })
 }
 
-/// Names that go on as the word does, `last`, and files.
+/// Returns names that begin with the word, `last`, and files.
 fn session_words(word: &OsStr, sessions: &[Known], here: &Path) -> Vec<CompletionCandidate> {
     let text = word.to_string_lossy();
     let fits = |value: &str| value.starts_with(&*text);
@@ -140,7 +140,7 @@ fn session_words(word: &OsStr, sessions: &[Known], here: &Path) -> Vec<Completio
             session.id.char_indices().rev().nth(ID - 1).map_or(&*session.id, |(at, _)| &session.id[at..]);
         let words =
             [session.name.as_deref(), session.name.is_none().then_some(end), Some(end), Some(&*session.id)];
-        // An empty word asks for the shortest that names it.
+        // For an empty word, the shortest name is offered.
         let offered = words.into_iter().flatten().find(|value| fits(value));
         if let Some(value) = offered {
             offer(value, session);
@@ -150,7 +150,7 @@ fn session_words(word: &OsStr, sessions: &[Known], here: &Path) -> Vec<Completio
     found
 }
 
-/// Session files and folders that go on as the word does.
+/// Returns session files and directories that begin with the word.
 fn files(word: &OsStr, here: &Path) -> Vec<CompletionCandidate> {
     let path = PathBuf::from(word);
     let ends_folder = word.as_encoded_bytes().ends_with(b"/");
@@ -177,7 +177,7 @@ fn files(word: &OsStr, here: &Path) -> Vec<CompletionCandidate> {
     found
 }
 
-/// The places of the session that the words name, newest first.
+/// Returns the entries of the named session, newest first.
 fn entries(command: &Command, words: &[OsString], ui: &mut Ui) -> Vec<Candidate> {
     let Some(session) = session_of(command, words) else { return Vec::new() };
     let Ok(found) = named(&session, ui) else { return Vec::new() };
@@ -185,7 +185,7 @@ fn entries(command: &Command, words: &[OsString], ui: &mut Ui) -> Vec<Candidate>
     places(&file, ui.home().as_deref()).unwrap_or_default()
 }
 
-/// The session that the words before the last one name, where another argument is to come.
+/// Returns the session named by the words before the last one, if another argument follows.
 fn session_of(command: &Command, words: &[OsString]) -> Option<PathBuf> {
     let before = &words[..words.len().saturating_sub(1)];
     let matches = command.clone().ignore_errors(true).try_get_matches_from(before).ok()?;
@@ -196,10 +196,10 @@ fn session_of(command: &Command, words: &[OsString]) -> Option<PathBuf> {
     given.next().map(PathBuf::from)
 }
 
-/// `@`, labels and ids of the entries in the last mebibyte, each with its row.
+/// Returns `@`, labels and ids of the entries in the last MiB, each with its text.
 ///
 /// # Errors
-/// Where the source is no session, or cannot be read.
+/// If the source is not a session, or cannot be read.
 pub fn places(
     source: &dyn ReadAt,
     home: Option<&str>,
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// Counts the bytes that are read of it.
+    /// A reader that counts the bytes read.
     struct Counting {
         bytes: Vec<u8>,
         read: AtomicU64,
@@ -283,7 +283,7 @@ mod tests {
         assert!(read <= TAIL + 16 * 1024, "{read}");
     }
 
-    /// What version 1 has no ids for is known by its number, which its end does not tell.
+    /// Entries of version 1 are known by their number, which the end of the file does not show.
     #[test]
     fn of_version_1_all_or_nothing_is_offered() {
         assert_eq!(places(&session("", 3), None).unwrap().len(), 4);

@@ -3,9 +3,9 @@
 
 _pisess() {
     local IFS=$'\n'
-    # The whole line, because bash cuts words at colons and other characters that ids and labels hold.
+    # The whole line, because bash splits words at colons and other characters that occur in ids and labels.
     COMPREPLY=($(pisess completions bash --line "${COMP_LINE:0:COMP_POINT}" --word "$2" 2>/dev/null))
-    # Nothing else is meant by a folder than to go on in it.
+    # After a directory, completion continues in it.
     if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == */ ]]; then
         compopt -o nospace
     fi

@@ -1,20 +1,20 @@
 #compdef pisess
-# Completion of pisess for zsh. Install this file as _pisess in a folder of $fpath, or load it with
+# Completion of pisess for zsh. Install this file as _pisess in a directory of $fpath, or load it with
 # `source <(pisess completions zsh)` after compinit.
 
 _pisess() {
     local line
-    local -a values folders
+    local -a values directories
     for line in "${(@f)$(pisess completions zsh --at $((CURRENT - 1)) -- "${(@Q)words[1,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}"; do
         [[ -n $line ]] || continue
         if [[ ${line%%:*} == */ ]]; then
-            folders+=("${${line%%:*}%/}")
+            directories+=("${${line%%:*}%/}")
         else
             values+=("$line")
         fi
     done
     (($#values)) && _describe -V pisess values
-    (($#folders)) && compadd -S / -q -- $folders
+    (($#directories)) && compadd -S / -q -- $directories
 }
 
 if [[ $funcstack[1] == _pisess ]]; then

@@ -1,4 +1,4 @@
-//! Sums by what `--by` names.
+//! Sums for each key of `--by`.
 
 use super::By;
 use super::table::{Table, summary};
@@ -20,25 +20,25 @@ pub struct Groups {
     home: Option<String>,
     list: Vec<Group>,
     table: HashMap<String, usize, foldhash::quality::RandomState>,
-    /// Of all groups.
+    /// The sum of all groups.
     pub total: Totals,
     sessions: usize,
 }
 
-/// What has one key.
+/// A group.
 pub struct Group {
-    /// The key; none for what has none, such as a summary without a model.
+    /// The key; none if there is none, such as for a summary without a model.
     pub key: Option<String>,
-    /// Of a session its path.
+    /// The path, for a session.
     pub path: Option<String>,
-    /// What people see for the key, where that is something else.
+    /// The key for people, if it differs.
     pub shown: Option<String>,
     /// The sums.
     pub totals: Totals,
 }
 
 impl Groups {
-    /// No group yet.
+    /// Returns no groups.
     pub fn new(by: Option<By>, ui: &Ui) -> Groups {
         let (list, table) = (Vec::new(), HashMap::default());
         let (clock, home) = (Clock::new(ui), ui.home());
@@ -66,7 +66,7 @@ impl Groups {
             }
             key.clear();
             self.push_key(by, harvest, entry, &mut key);
-            // Only what a model took has a model.
+            // Only entries billed for a model have one.
             if by == By::Model && key.is_empty() && !entry.is_billed() {
                 continue;
             }
@@ -99,7 +99,7 @@ impl Groups {
         }
     }
 
-    /// A session by the end of its id, the day it began and the name of its folder.
+    /// Returns a session as the end of its id, its date and the name of its directory.
     fn shown(&self, header: &Header) -> String {
         let id = header.id.to_string_lossy();
         let tail = id.char_indices().rev().nth(7).map_or(&*id, |(at, _)| &id[at..]);
@@ -122,10 +122,10 @@ impl Groups {
         self.list.len() - 1
     }
 
-    /// Appends the key of an entry; nothing where it has none.
+    /// Appends the key of an entry; nothing if it has none.
     fn push_key(&self, by: By, harvest: &Harvest, entry: &Counted, key: &mut String) {
         match by {
-            // Two files may hold the same session.
+            // Two files may contain the same session.
             By::Session => drop(write!(key, "{}\0{}", harvest.header.id, self.sessions)),
             By::Project => drop(write!(key, "{}", harvest.header.cwd.clone().unwrap_or_default())),
             By::Model => {
@@ -150,7 +150,7 @@ impl Groups {
         }
     }
 
-    /// Prints them: dates in order, the rest by what it cost.
+    /// Prints the groups: dates in order, others by cost.
     pub fn print(mut self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         let Some(by) = self.by else {
             return match json {
@@ -173,7 +173,7 @@ impl Groups {
     }
 }
 
-/// The name of a key, in JSON and above its column.
+/// Returns the name of a key, in JSON and above its column.
 pub fn key_name(by: By) -> &'static str {
     match by {
         By::Session => "session",

@@ -1,4 +1,4 @@
-//! Tables for people: numbers with their thousands apart, a total, small bars on a terminal.
+//! Tables for people: numbers with separated thousands, a total, small bars on a terminal.
 
 use super::By;
 use super::groups::{Group, key_name};
@@ -6,14 +6,14 @@ use crate::commands::amounts;
 use crate::core::ops::stats::Totals;
 use crate::ui::{Failure, Ui, columns, fitted, styled, visible};
 
-/// The most columns of a bar, and the fewest that say anything.
+/// The maximum width of a bar, and the minimum.
 const BAR: usize = 20;
 const SHORTEST_BAR: usize = 6;
-/// The most columns of a key where there is room, and where there is not.
+/// The maximum width of a key if there is space, and if there is not.
 const KEY: usize = 48;
 const SHORTEST_KEY: usize = 24;
 
-/// What one session, or all together, took.
+/// Prints the sums of one session, or of all together.
 pub fn summary(totals: &Totals) -> String {
     let mut out = String::new();
     let mut row = |name: &str, text: String| out += &format!("{name:11}  {text}\n");
@@ -54,7 +54,7 @@ pub fn summary(totals: &Totals) -> String {
     out + &unpriced(totals)
 }
 
-/// Says how much of the cost is not known.
+/// Prints how much of the cost is unknown.
 fn unpriced(totals: &Totals) -> String {
     match totals.unpriced {
         0 => String::new(),
@@ -66,13 +66,13 @@ fn unpriced(totals: &Totals) -> String {
     }
 }
 
-/// A row for each group, and their total.
+/// Prints a row for each group, and the total.
 pub struct Table<'g> {
     /// What the groups are.
     pub by: By,
     /// The groups, in order.
     pub groups: &'g [Group],
-    /// Of all of them.
+    /// The sum of all groups.
     pub total: &'g Totals,
 }
 
@@ -82,7 +82,7 @@ struct Column {
     /// Its name above short numbers.
     short: &'static str,
     cell: fn(&Totals, Numbers) -> String,
-    /// Where there is not enough room, the highest goes first.
+    /// If space is scarce, the column with the highest number is removed first.
     expendable: u8,
 }
 
@@ -155,7 +155,7 @@ impl Layout {
 }
 
 impl Table<'_> {
-    /// Prints it, without the columns for which there is no room.
+    /// Prints the table, without the columns for which there is no space.
     pub fn print(&self, ui: &mut Ui) -> Result<(), Failure> {
         if self.groups.is_empty() {
             return Ok(());
@@ -216,13 +216,13 @@ impl Table<'_> {
         let none = match self.by {
             By::Model => "(no model)",
             By::Tool => "(no name)",
-            By::Project => "(no folder)",
+            By::Project => "(no project)",
             _ => "(no time)",
         };
         group.shown.as_deref().or(group.key.as_deref()).map_or(none.to_owned(), visible)
     }
 
-    /// Those that say something of these groups.
+    /// Returns the columns that have information for these groups.
     fn columns(&self) -> Vec<Column> {
         let mut all = vec![
             SESSIONS,
@@ -249,7 +249,7 @@ impl Table<'_> {
         all
     }
 
-    /// What the bars compare.
+    /// Returns the amounts that the bars compare.
     fn worth(&self, totals: &Totals) -> f64 {
         match self.by {
             By::Tool => totals.tool_calls as f64,
@@ -259,7 +259,7 @@ impl Table<'_> {
     }
 }
 
-/// A bar of eighths of a column.
+/// Returns a bar, in eighths of a column.
 fn drawn(part: f64, columns: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if !part.is_finite() || part <= 0.0 {
@@ -273,7 +273,7 @@ fn pad_right(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
 }
 
-/// A whole number with its thousands apart.
+/// Returns a whole number with separated thousands.
 fn grouped(number: f64) -> String {
     let digits = format!("{:.0}", number);
     let mut out = String::new();
@@ -287,7 +287,7 @@ fn grouped(number: f64) -> String {
     out
 }
 
-/// Decimal places that show an amount of dollars.
+/// Returns the number of decimal places for an amount of dollars.
 fn decimals(cost: f64) -> usize {
     if cost == 0.0 || cost >= 1.0 { 2 } else { 4 }
 }
@@ -299,7 +299,7 @@ fn cost(totals: &Totals, places: usize) -> String {
     }
 }
 
-/// In the two largest units.
+/// Returns a duration in its two largest units.
 fn duration(ms: i64) -> String {
     let seconds = ms / 1000;
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {

@@ -1,8 +1,8 @@
 //! The agents: one trait, and a type for each of them.
 //!
-//! [`Dialect::agent`] is the one place that asks whose file it is. What the agents do alike is
-//! computed by what uses the trait; what they compute each in their own way is in [`crate::core::pi`]
-//! and [`crate::core::omp`].
+//! [`Dialect::agent`] is the one place that depends on the dialect. What both agents do alike is computed by
+//! the users of the trait; what each computes in its own way is in [`crate::core::pi`] and
+//! [`crate::core::omp`].
 
 mod omp;
 mod pi;
@@ -27,7 +27,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 impl Dialect {
-    /// The agent whose files these are.
+    /// Returns the agent of these files.
     pub fn agent(self) -> &'static dyn Agent {
         match self {
             Dialect::Pi => &Pi,
@@ -37,25 +37,25 @@ impl Dialect {
 }
 
 impl Session {
-    /// The agent whose file it is.
+    /// Returns the agent of the session.
     pub fn agent(&self) -> &'static dyn Agent {
         self.dialect.agent()
     }
 }
 
-/// What the user adds to the instructions of a prompt.
+/// Instructions that the user adds to a prompt.
 pub type Prompt<'a> = Instructions<'a>;
 
-/// What an agent makes of its files. Methods that read bodies fail where a line cannot be read.
+/// What an agent computes from its files. Methods that read bodies fail if a line cannot be read.
 #[allow(clippy::missing_errors_doc)]
 pub trait Agent: Sync {
-    /// Its name, for people.
+    /// Returns its name, for people.
     fn name(&self) -> &'static str;
 
-    /// Returns the row of an entry; for a tool result, the row it has without its call.
+    /// Returns the row of an entry; for a tool result, its row without the call.
     fn row(&self, typed: &Typed) -> Text<'static>;
 
-    /// Returns what its search looks through in an entry, without the label.
+    /// Returns the text of an entry that its search covers, without the label.
     fn searchable(&self, typed: &Typed) -> Text<'static>;
 
     /// Returns the row of the result of a tool call.
@@ -73,7 +73,7 @@ pub trait Agent: Sync {
     /// Whether such an entry may be older than its parent.
     fn backdates(&self, kind: Kind) -> bool;
 
-    /// Whether its context heeds `context_edit` entries.
+    /// Whether its context applies `context_edit` entries.
     fn heeds_edits(&self) -> bool;
 
     /// Whether its files begin with a title line.
@@ -82,16 +82,16 @@ pub trait Agent: Sync {
     /// Whether a fork keeps the time of a label, rather than that of the fork.
     fn keeps_label_times(&self) -> bool;
 
-    /// Whether `fromId` of a branch summary is where the branch begins, rather than where it ends.
+    /// Whether `fromId` of a branch summary is where the branch begins, and not where it ends.
     fn summarizes_from_start(&self) -> bool;
 
-    /// The key that marks the summary of a hook.
+    /// Returns the key that marks the summary of a hook.
     fn hook_key(&self) -> &'static str;
 
-    /// Whether it stores what a summary cost.
+    /// Whether it stores the cost of a summary.
     fn stores_usage(&self) -> bool;
 
-    /// Returns the entry that names the session, unless no entry does.
+    /// Returns the entry that names the session, unless the agent has no such entry.
     fn name_entry(&self, name: &Text) -> Option<Object>;
 
     /// Returns the entry that changes the model.
@@ -112,13 +112,13 @@ pub trait Agent: Sync {
     /// Returns its search for what the user `typed`, if that is fuzzy.
     fn fuzzy_search(&self, typed: &str) -> Option<Query>;
 
-    /// Who a custom message comes from, where the agent stores that.
+    /// Returns the attribution of a custom message, if the agent stores one.
     fn attribution(&self) -> Option<&'static str>;
 
-    /// Returns what its model sees at the end of `path`.
+    /// Returns the context of its model at the end of `path`.
     fn context(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context>;
 
-    /// Gives each message as a model's API knows it to `emit`.
+    /// Calls `emit` with each message in the form of a model's API.
     fn for_model(
         &self,
         messages: &[Message],
@@ -151,7 +151,7 @@ pub trait Agent: Sync {
         bodies: &dyn Bodies,
     ) -> io::Result<HashMap<EntryIx, f64>>;
 
-    /// Returns what a compaction at the end of `path` would summarize; `None` where there is nothing.
+    /// Returns what a compaction at the end of `path` would summarize; `None` if there is nothing.
     fn prepare_compaction(
         &self,
         session: &Session,
@@ -161,7 +161,7 @@ pub trait Agent: Sync {
         first_kept: Option<FirstKept>,
     ) -> io::Result<Option<Preparation>>;
 
-    /// Returns what a branch summary of `entries` is made from.
+    /// Returns the input for a branch summary of `entries`.
     fn prepare_branch(
         &self,
         session: &Session,
@@ -169,8 +169,8 @@ pub trait Agent: Sync {
         bodies: &dyn Bodies,
     ) -> io::Result<(Vec<Message>, FileOps)>;
 
-    /// Returns the system message that a compaction at the end of `path` carries, where the agent has
-    /// one; its time is that of the compaction and still to be set.
+    /// Returns the system message for a compaction at the end of `path`, if the agent stores one; its time is
+    /// that of the compaction and not set yet.
     fn checkpoint(
         &self,
         session: &Session,
@@ -181,24 +181,23 @@ pub trait Agent: Sync {
     /// Returns the files that a summary's `details` list.
     fn files(&self, ops: &FileOps) -> FileLists;
 
-    /// The words before a branch summary.
+    /// Returns the preamble of a branch summary.
     fn branch_preamble(&self) -> &'static str;
 
-    /// Returns the text of a compaction as the agent stores it: the summary, the files.
+    /// Returns the text of a compaction as the agent stores it: the summary and the files.
     fn compaction_text(&self, summary: Text<'static>, ops: &FileOps) -> Text<'static>;
 
-    /// Returns the text of a branch summary as the agent stores it: its preamble, the summary, the
-    /// files.
+    /// Returns the text of a branch summary as the agent stores it: its preamble, the summary and the files.
     fn branch_text(&self, summary: &Text, ops: &FileOps) -> Text<'static> {
         let mut text = Text::from(self.branch_preamble()).into_owned();
         text.push(summary);
         self.compaction_text(text, ops)
     }
 
-    /// Returns the text that choosing an entry returns for editing.
+    /// Returns the text for editing when the entry is chosen.
     fn draft_text(&self, session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>>;
 
-    /// Returns the summary that a new one takes up: of the compaction in force, with what the agent
+    /// Returns the previous summary for a new one: that of the compaction in effect, with what the agent
     /// keeps of it elsewhere.
     fn previous_summary(
         &self,
@@ -228,11 +227,10 @@ pub trait Agent: Sync {
     ) -> io::Result<()>;
 }
 
-/// Returns the prompts of a compaction, in the order in which they are asked: one, or two for a cut
-/// turn.
+/// Returns the prompts of a compaction, in the order in which they are sent: one, or two for a split turn.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn compaction_prompts(
     session: &Session,
     preparation: &Preparation,
@@ -247,7 +245,7 @@ pub fn compaction_prompts(
     prompt::segments(preparation).iter().map(prompt).collect()
 }
 
-/// Returns one text of the answers to [`compaction_prompts`].
+/// Returns one text from the responses to [`compaction_prompts`].
 pub fn merged_summary(preparation: &Preparation, answers: Vec<Text<'static>>) -> Text<'static> {
     let (mut history, mut turn_prefix) = (None, None);
     for (part, answer) in prompt::segments(preparation).iter().zip(answers) {
@@ -259,7 +257,7 @@ pub fn merged_summary(preparation: &Preparation, answers: Vec<Text<'static>>) ->
     prompt::merge(preparation, history, turn_prefix)
 }
 
-/// Returns file operations as the preparation's JSON has them.
+/// Returns file operations as in the preparation's JSON.
 pub fn file_ops_json(ops: &FileOps) -> Vec<u8> {
     Object::new()
         .json("read", &texts(ops.read.iter()))

@@ -55,7 +55,7 @@ impl Agent for OhMyPi {
     }
 
     fn backdates(&self, kind: Kind) -> bool {
-        // A custom message gets the time of what began it.
+        // A custom message gets the time of what triggered it.
         kind == Kind::CustomMessage
     }
 
@@ -84,7 +84,7 @@ impl Agent for OhMyPi {
     }
 
     fn name_entry(&self, _: &Text) -> Option<Object> {
-        // The title is in the first line, and no entry changes that.
+        // The title is in the first line, which no entry changes.
         None
     }
 

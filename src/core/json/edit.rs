@@ -1,4 +1,4 @@
-//! Changing members of an object that stands in a line, and no other byte of it.
+//! Changes members of an object in a line, and no other byte of it.
 
 use super::raw::Raw;
 use super::scan::{Malformed, Scanner};
@@ -11,7 +11,7 @@ use std::ops::Range;
 pub struct Edit<'a> {
     line: &'a [u8],
     members: Vec<Member<'a>>,
-    /// Where the closing brace stands.
+    /// The offset of the closing brace.
     close: usize,
     splices: Vec<(Range<usize>, Vec<u8>)>,
     appended: Vec<u8>,
@@ -26,10 +26,10 @@ struct Member<'a> {
 }
 
 impl<'a> Edit<'a> {
-    /// Of a line that holds an object and nothing else.
+    /// Prepares a line that contains an object and nothing else.
     ///
     /// # Errors
-    /// Where the line is not an object to its end.
+    /// If the line is not an object to its end.
     pub fn new(line: &'a [u8]) -> Result<Self, Malformed> {
         let mut scanner = Scanner::new(line);
         let mut members = Vec::new();
@@ -49,12 +49,12 @@ impl<'a> Edit<'a> {
         Ok(Edit { line, members, close, splices: Vec::new(), appended: Vec::new() })
     }
 
-    /// The value of `key`; of several the last, which is the one that counts.
+    /// Returns the value of `key`; of several, the last, which is the one that counts.
     pub fn get(&self, key: &str) -> Option<Raw<'a>> {
         self.member(key).map(|member| Raw::checked(&self.line[member.value.clone()]))
     }
 
-    /// Gives `key` a value: in its place where it has one, else behind the last member.
+    /// Sets the value of `key`: at its position if it exists, else after the last member.
     pub fn set(&mut self, key: &str, value: &[u8]) {
         match self.member(key).map(|member| member.value.clone()) {
             Some(place) => self.splices.push((place, value.to_vec())),
@@ -62,7 +62,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Puts whole members (`"a":1,"b":2`) where `key` stands, or behind the last member.
+    /// Puts whole members (`"a":1,"b":2`) at the position of `key`, or after the last member.
     pub fn put_in_place_of(&mut self, key: &str, members: &[u8]) {
         match self.member(key).map(|member| member.whole.clone()) {
             Some(place) => self.splices.push((place, members.to_vec())),
@@ -70,8 +70,8 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Gives `key`, which the object does not have, a value right behind the member `before`; several of
-    /// them stand in the order in which they came.
+    /// Adds `key`, which the object does not have, directly after the member `before`; several of them keep
+    /// the order in which they were added.
     pub fn put_behind(&mut self, before: &str, key: &str, value: &[u8]) {
         match self.member(before).map(|member| member.whole.end) {
             Some(place) => {
@@ -82,10 +82,10 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Takes `key` out, each time it is there.
+    /// Removes `key`, at each occurrence.
     pub fn remove(&mut self, key: &str) {
         for at in (0..self.members.len()).filter(|&at| self.members[at].key == key) {
-            // Up to the next member, or from the end of the one before: one comma goes along.
+            // Up to the next member, or from the end of the one before: one comma is removed as well.
             let place = match (self.members.get(at + 1), at.checked_sub(1)) {
                 (Some(next), _) => self.members[at].whole.start..next.whole.start,
                 (None, Some(before)) => self.members[before].whole.end..self.members[at].whole.end,
@@ -95,13 +95,13 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Replaces a value that was found by looking into this line.
+    /// Replaces a value found in this line.
     pub fn replace(&mut self, value: Raw<'a>, by: &[u8]) {
         let start = value.bytes().as_ptr() as usize - self.line.as_ptr() as usize;
         self.splices.push((start..start + value.bytes().len(), by.to_vec()));
     }
 
-    /// The line with its changes.
+    /// Returns the line with its changes.
     pub fn finish(mut self) -> Vec<u8> {
         let gone: usize = self.splices.iter().filter(|(_, by)| by.is_empty()).count();
         if !self.appended.is_empty() {

@@ -1,36 +1,36 @@
 //! Values as JavaScript sees them: `JSON.stringify(JSON.parse(value))`, `String(value)`,
 //! `Number(value)`.
 //!
-//! The agents measure and print tool arguments in the first form, so its length matters: numbers in
-//! their shortest spelling, integer-like keys first, of duplicate keys the last value at the first
-//! place. One walk each, no recursion.
+//! The agents measure and print tool arguments in the first form, so its length matters: numbers in their
+//! shortest spelling, integer-like keys first, of duplicate keys the last value at the first position. Each
+//! is one walk, without recursion.
 
 use super::raw::Raw;
 use super::scan::Scanner;
 use super::string;
 use crate::core::text::Text;
 
-/// The text of `JSON.stringify(value)`.
+/// Returns the text of `JSON.stringify(value)`.
 pub fn stringify(value: Raw) -> Text<'static> {
     let mut writer = Writer { scanner: Scanner::document(value.bytes()), out: Vec::new(), open: Vec::new() };
     writer.run();
     Text::from_wtf8(writer.out)
 }
 
-/// A number as `String(number)` has it.
+/// Returns a number as by `String(number)`.
 pub fn number(value: f64) -> String {
     if value == 0.0 {
-        return "0".to_owned(); // ryu-js spells -0 so too, but that is not its promise.
+        return "0".to_owned(); // ryu-js writes -0 this way, too, but does not guarantee it.
     }
     ryu_js::Buffer::new().format(value).to_owned()
 }
 
-/// `String(value)`.
+/// Returns `String(value)`.
 pub fn string(value: Raw<'_>) -> Text<'_> {
     if !value.is_array() {
         return scalar(value);
     }
-    // Arrays are joined with commas at every depth, so the brackets are all that is dropped.
+    // Arrays are joined with commas at every depth, so only the brackets are dropped.
     let mut scanner = Scanner::document(value.bytes());
     let mut out = Text::default();
     loop {
@@ -59,7 +59,7 @@ fn scalar(value: Raw<'_>) -> Text<'_> {
     }
 }
 
-/// `String(number)`, of what is not finite too.
+/// Returns `String(number)`, also for numbers that are not finite.
 pub fn number_text(value: f64) -> String {
     match value {
         _ if value.is_finite() => number(value),
@@ -69,17 +69,17 @@ pub fn number_text(value: f64) -> String {
     }
 }
 
-/// `${value}` in a template: as [`string`], and `undefined` for what is missing.
+/// Returns `${value}` in a template: as [`string`], and `undefined` for a missing value.
 pub fn template(value: Option<Raw<'_>>) -> Text<'_> {
     value.map_or(Text::from("undefined"), string)
 }
 
-/// Whether a value is there and taken for true.
+/// Whether a value exists and is truthy.
 pub fn truthy(value: Option<Raw>) -> bool {
     value.is_some_and(Raw::is_truthy)
 }
 
-/// `array.join(separator)`: `null` is empty.
+/// Returns `array.join(separator)`: `null` is empty.
 pub fn join(array: Raw, separator: &str) -> Text<'static> {
     let mut out = Text::default();
     for (at, item) in array.items().enumerate() {
@@ -93,8 +93,8 @@ pub fn join(array: Raw, separator: &str) -> Text<'static> {
     out
 }
 
-/// A value as an operand of `+` and `>`, strings and objects aside, which no agent
-/// writes where this is asked: missing is `NaN`, `null` is 0.
+/// Returns a value as an operand of `+` and `>`, except strings and objects, which no agent writes in such
+/// members: a missing value is `NaN`, `null` is 0.
 pub fn operand(value: Option<Raw>) -> f64 {
     let number = |value: Raw| value.number().or(value.bool().map(f64::from));
     match value {
@@ -104,7 +104,7 @@ pub fn operand(value: Option<Raw>) -> f64 {
     }
 }
 
-/// `Number(value)`, which comparisons such as `value < 2` use.
+/// Returns `Number(value)`, which comparisons such as `value < 2` use.
 pub fn to_number(value: Raw) -> f64 {
     match (value.number(), value.bool()) {
         (Some(number), _) => number,
@@ -114,7 +114,7 @@ pub fn to_number(value: Raw) -> f64 {
     }
 }
 
-/// The number that a string without white space around it spells.
+/// Returns the number that a string without surrounding white space represents.
 fn number_in(text: &str) -> f64 {
     let radix = match text.get(..2) {
         Some("0x" | "0X") => 16,
@@ -132,7 +132,7 @@ fn number_in(text: &str) -> f64 {
         "" => 0.0,
         "Infinity" | "+Infinity" => f64::INFINITY,
         "-Infinity" => f64::NEG_INFINITY,
-        // Rust also reads `inf` and `nan`.
+        // Rust also accepts `inf` and `nan`.
         _ if text.bytes().any(|byte| byte.is_ascii_alphabetic() && !matches!(byte, b'e' | b'E')) => f64::NAN,
         _ => text.parse().unwrap_or(f64::NAN),
     }
@@ -144,7 +144,7 @@ pub fn has_bit(value: Option<Raw>, bit: u32) -> bool {
     number.is_some_and(|number| number.trunc().rem_euclid(4_294_967_296.0) as u32 & bit != 0)
 }
 
-/// `number.toFixed(1)` of what is not negative: the larger of two that are as near.
+/// Returns `number.toFixed(1)` of a number that is not negative: of two equally near, the larger.
 pub fn fixed1(number: f64) -> String {
     let exact = format!("{number:.60}");
     let (whole, fraction) = exact.split_once('.').unwrap_or((&exact, "0"));
@@ -153,7 +153,7 @@ pub fn fixed1(number: f64) -> String {
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
-/// `number.toLocaleString()` of a whole number: thousands apart.
+/// Returns `number.toLocaleString()` of a whole number: with separated thousands.
 pub fn grouped(number: f64) -> String {
     let digits = number_text(number);
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits.as_str()), |digits| ("-", digits));
@@ -170,7 +170,7 @@ pub fn grouped(number: f64) -> String {
     out
 }
 
-/// `Object.entries(value)`: of duplicate keys the last value at the first place, integer-like keys
+/// Returns `Object.entries(value)`: of duplicate keys the last value at the first position, integer-like keys
 /// first and in order.
 pub fn entries(value: Raw<'_>) -> Vec<(Text<'_>, Raw<'_>)> {
     let members: Vec<_> = value.members().map(|(key, value)| (string::decode(key.bytes), value)).collect();
@@ -187,7 +187,7 @@ struct Writer<'a> {
 /// A container being written.
 struct Open {
     object: bool,
-    /// Where each member of an object starts in the output, and how long its key is there.
+    /// Where each member of an object starts in the output, and the length of its key there.
     members: Vec<(usize, usize)>,
     start: usize,
 }
@@ -208,7 +208,7 @@ impl Writer<'_> {
                 }
                 _ => self.scalar(),
             }
-            // Behind a value, or in an empty container.
+            // After a value, or in an empty container.
             loop {
                 let Some(open) = self.open.last() else { return };
                 match self.scanner.peek() {
@@ -253,7 +253,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Puts the members of the innermost container into JavaScript's order, where they are not.
+    /// Sorts the members of the innermost container into JavaScript's order, if necessary.
     fn close(&mut self) {
         let Some(open) = self.open.pop() else { return };
         let keys: Vec<_> =
@@ -275,8 +275,8 @@ impl Writer<'_> {
     }
 }
 
-/// For each property JavaScript would have, in its order: which member names it first and which
-/// gives its value.
+/// Returns for each property that JavaScript would have, in its order, which member has its key first and
+/// which has its value.
 fn order(keys: &[&[u8]]) -> Vec<(usize, usize)> {
     let mut by_key = std::collections::HashMap::with_capacity(keys.len());
     let mut order: Vec<(usize, usize)> = Vec::with_capacity(keys.len());
@@ -291,7 +291,7 @@ fn order(keys: &[&[u8]]) -> Vec<(usize, usize)> {
     order
 }
 
-/// The number a key stands for if JavaScript sorts it before the others.
+/// Returns the number of a key that JavaScript sorts before the others.
 fn array_index(key: &[u8]) -> Option<u32> {
     let canonical = key == b"0" || (key.first()? != &b'0' && key.iter().all(u8::is_ascii_digit));
     if !canonical {

@@ -1,14 +1,14 @@
-//! JSON as these files need it: lossless, without recursion, one value a line.
+//! JSON as these files need it: lossless, without recursion, one value per line.
 //!
 //! - [`scan`] walks bytes and checks that they are JSON to their end; it keeps nothing.
-//! - [`raw`] looks into a value that has been checked, without building anything.
-//! - [`string`] decodes and encodes strings, lone surrogates and invalid UTF-8 included.
+//! - [`raw`] reads a checked value, without building anything.
+//! - [`string`] decodes and encodes strings, including lone surrogates and invalid UTF-8.
 //! - [`js`] writes a value as JavaScript's `JSON.stringify` would after `JSON.parse`.
-//! - [`mod@pretty`] lays a value out over lines, for people.
+//! - [`mod@pretty`] formats a value over several lines, for people.
 //! - [`mod@write`] builds new values; [`edit`] changes members of an old one and keeps all other bytes.
 //!
-//! There is no tree of values: a session's line is its own best representation, and a value nested
-//! a million deep must neither be built nor dropped recursively.
+//! There is no tree of values: a session's line is its best representation, and a value nested a million
+//! levels deep must neither be built nor dropped recursively.
 
 pub mod scan;
 

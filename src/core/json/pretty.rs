@@ -1,21 +1,21 @@
-//! A value over several lines, for people.
+//! Formats a value over several lines, for people.
 
 use super::Raw;
 
-/// Levels that are set in; deeper ones stand below the last, so that a value nested a million deep
-/// does not grow a million times.
+/// The number of levels to indent; deeper ones are aligned with the last, so that the output for a value
+/// nested a million levels deep does not grow quadratically.
 const MOST_LEVELS: usize = 24;
 
-/// Values that are this short, in bytes, stay on one line.
+/// Values up to this length, in bytes, stay on one line.
 const SHORT: usize = 100;
 
-/// The value with its members and items on lines of their own, as far as they are not short; strings
-/// and numbers as they are spelled.
+/// Returns the value with its members and items on separate lines, unless they are short; strings and numbers
+/// as they are written.
 pub fn pretty(value: Raw) -> Vec<u8> {
     let bytes = value.bytes();
     let mut lengths = lengths(bytes).into_iter();
     let mut out = Vec::with_capacity(bytes.len() * 2);
-    // Whether each value that is open is laid out.
+    // Whether each open value is spread over lines.
     let mut open: Vec<bool> = Vec::new();
     let mut empty = false;
     for (byte, token) in tokens(bytes) {
@@ -57,7 +57,7 @@ fn first(breaks: bool, out: &mut Vec<u8>, depth: usize) {
     }
 }
 
-/// The length of each object and array, in the order in which they begin.
+/// Returns the length of each object and array, in the order in which they begin.
 fn lengths(bytes: &[u8]) -> Vec<usize> {
     let (mut lengths, mut open) = (Vec::new(), Vec::new());
     let mut at = 0;
@@ -79,7 +79,7 @@ fn lengths(bytes: &[u8]) -> Vec<usize> {
     lengths
 }
 
-/// The tokens of a value, each with its first byte; white space is left out.
+/// Returns the tokens of a value, each with its first byte, without white space.
 fn tokens(bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -100,7 +100,7 @@ fn new_line(out: &mut Vec<u8>, depth: usize) {
     out.extend(std::iter::repeat_n(b' ', 2 * depth.min(MOST_LEVELS)));
 }
 
-/// Bytes up to and with the closing quote.
+/// Returns the number of bytes up to and including the closing quote.
 fn string_len(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[at..]) {

@@ -1,29 +1,29 @@
-//! Looking into a checked value.
+//! Access to a checked value.
 //!
-//! Each look-up walks the bytes of one level, so these are for shapes of known depth (an entry, its
-//! message, a content block); what must follow a value of any depth goes through [`super::scan`].
+//! Each lookup walks the bytes of one level, so these are for shapes of known depth (an entry, its message, a
+//! content block); a value of any depth is walked with [`super::scan`].
 
 use super::scan::{RawString, Scanner};
 use super::string;
 use crate::core::text::Text;
 
-/// The bytes of one JSON value, checked before.
+/// The bytes of one checked JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raw<'a>(&'a [u8]);
 
 impl<'a> Raw<'a> {
-    /// `null`, for what is not there.
+    /// `null`, for a missing value.
     pub const NULL: Raw<'static> = Raw(b"null");
 
-    /// Takes bytes that a [`Scanner`] has walked over as one value.
+    /// Wraps bytes that a [`Scanner`] has walked over as one value.
     pub fn checked(bytes: &'a [u8]) -> Self {
         Raw(bytes)
     }
 
-    /// Checks a document from elsewhere; white space around the value is left out.
+    /// Checks a document from elsewhere, and drops the white space around the value.
     ///
     /// # Errors
-    /// [`super::Malformed`] where it is not one JSON value.
+    /// [`super::Malformed`] if it is not one JSON value.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, super::Malformed> {
         let mut scanner = Scanner::document(bytes);
         let value = scanner.value()?;
@@ -33,7 +33,7 @@ impl<'a> Raw<'a> {
         Ok(Raw(value))
     }
 
-    /// The bytes as they stand.
+    /// Returns the bytes unchanged.
     pub fn bytes(self) -> &'a [u8] {
         self.0
     }
@@ -67,7 +67,7 @@ impl<'a> Raw<'a> {
         matches!(self.first(), b'-' | b'0'..=b'9')
     }
 
-    /// Whether JavaScript takes it for true.
+    /// Whether it is truthy in JavaScript.
     pub fn is_truthy(self) -> bool {
         match self.first() {
             b't' | b'{' | b'[' => true,
@@ -77,7 +77,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// `true` or `false`, if it is either.
+    /// Returns `true` or `false`, if it is either.
     pub fn bool(self) -> Option<bool> {
         match self.first() {
             b't' => Some(true),
@@ -86,23 +86,23 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The number, as JavaScript reads it, if it is one.
+    /// Returns the number, as JavaScript reads it, if it is one.
     pub fn number(self) -> Option<f64> {
         self.is_number().then(|| std::str::from_utf8(self.0).ok()?.parse().ok()).flatten()
     }
 
-    /// The number, if it is a whole one that `usize` holds.
+    /// Returns the number, if it is a whole one that fits in `usize`.
     pub fn index(self) -> Option<usize> {
         let number = self.number()?;
         (number.fract() == 0.0 && (0.0..9e15).contains(&number)).then_some(number as usize)
     }
 
-    /// The decoded string, if it is one.
+    /// Returns the decoded string, if it is one.
     pub fn text(self) -> Option<Text<'a>> {
         self.raw_string().map(string::decode)
     }
 
-    /// What stands between the quotes, if it is a string.
+    /// Returns what is between the quotes, if it is a string.
     pub fn raw_string(self) -> Option<&'a [u8]> {
         self.is_string().then(|| &self.0[1..self.0.len() - 1])
     }
@@ -114,27 +114,27 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// The member `key` of an object; of several, the last, as `JSON.parse` has it.
+    /// Returns the member `key` of an object; of several, the last, as by `JSON.parse`.
     pub fn get(self, key: &str) -> Option<Raw<'a>> {
         self.members().filter(|(name, _)| name.is(key)).last().map(|(_, value)| value)
     }
 
-    /// The member `key`, unless it is missing or `null`.
+    /// Returns the member `key`, unless it is missing or `null`.
     pub fn get_some(self, key: &str) -> Option<Raw<'a>> {
         self.get(key).filter(|value| !value.is_null())
     }
 
-    /// The string member `key`.
+    /// Returns the string member `key`.
     pub fn get_text(self, key: &str) -> Option<Text<'a>> {
         self.get(key)?.text()
     }
 
-    /// The members in file order, duplicates included; none unless it is an object.
+    /// Iterates over the members in file order, including duplicates; none unless it is an object.
     pub fn members(self) -> Members<'a> {
         Members(Walk::new(self, b'{'))
     }
 
-    /// The items of an array; none unless it is one.
+    /// Iterates over the items of an array; none unless it is one.
     pub fn items(self) -> Items<'a> {
         Items(Walk::new(self, b'['))
     }
@@ -179,7 +179,7 @@ impl<'a> Walk<'a> {
         Walk { scanner: Scanner::document(value.0), done: value.first() != open }
     }
 
-    /// The scanner behind the opening bracket or the comma, until the closing one.
+    /// The scanner after the opening bracket or the comma, until the closing one.
     fn next(&mut self) -> Option<&mut Scanner<'a>> {
         if self.done {
             return None;

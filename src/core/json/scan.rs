@@ -1,8 +1,8 @@
 //! The scanner: one forward walk that accepts exactly what `JSON.parse` accepts.
 //!
-//! A newline ends the walk unless asked otherwise: lines are found and checked in one pass over the
-//! bytes. Strings are skipped 32 bytes at a time, their escapes checked, their UTF-8 not (agents
-//! read invalid UTF-8 as U+FFFD).
+//! A newline ends the walk unless requested otherwise: lines are found and checked in one pass over the
+//! bytes. Strings are skipped 32 bytes at a time; their escapes are checked, their UTF-8 is not (agents read
+//! invalid UTF-8 as U+FFFD).
 
 /// Bytes that are not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,17 +14,17 @@ pub struct Malformed {
 
 type Result<T> = std::result::Result<T, Malformed>;
 
-/// A string as it stands between its quotes.
+/// A string as stored between its quotes.
 #[derive(Clone, Copy, Debug)]
 pub struct RawString<'a> {
     /// The bytes between the quotes.
     pub bytes: &'a [u8],
-    /// Whether an escape stands in it.
+    /// Whether it contains an escape.
     pub escaped: bool,
 }
 
 impl RawString<'_> {
-    /// Whether it says `text`, however it is spelled.
+    /// Whether it equals `text`, however it is written.
     #[inline]
     pub fn is(&self, text: &str) -> bool {
         if self.escaped {
@@ -34,13 +34,13 @@ impl RawString<'_> {
     }
 }
 
-/// A position in bytes that are hoped to be JSON.
+/// A position in bytes that may be JSON.
 #[derive(Debug)]
 pub struct Scanner<'a> {
     bytes: &'a [u8],
     pos: usize,
     newline_is_space: bool,
-    /// Open containers of [`Scanner::skip_value`], `true` for objects; kept to be used again.
+    /// Open containers of [`Scanner::skip_value`], `true` for objects; kept for reuse.
     open: Vec<bool>,
     non_ascii: bool,
     #[cfg(target_arch = "x86_64")]
@@ -48,7 +48,7 @@ pub struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// Over a line, or a buffer of lines: `\n` is no white space.
+    /// Returns a scanner of a line, or of a buffer of lines: `\n` is not white space.
     pub fn new(bytes: &'a [u8]) -> Self {
         Scanner {
             bytes,
@@ -61,33 +61,33 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Over a document from elsewhere (a hook's answer) that may span lines.
+    /// Returns a scanner of a document from elsewhere (a hook's reply) that may span lines.
     pub fn document(bytes: &'a [u8]) -> Self {
         Scanner { newline_is_space: true, ..Self::new(bytes) }
     }
 
-    /// The bytes given.
+    /// Returns the given bytes.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Bytes walked so far.
+    /// Returns the number of bytes walked so far.
     pub fn pos(&self) -> usize {
         self.pos
     }
 
-    /// Goes on from `pos`.
+    /// Continues from `pos`.
     pub fn seek(&mut self, pos: usize) {
         self.pos = pos;
     }
 
-    /// Whether bytes above 0x7f may have stood in a string since this was last asked: only then can
-    /// there be invalid UTF-8.
+    /// Whether strings may have contained bytes above 0x7f since the last call: only then can there be
+    /// invalid UTF-8.
     pub fn take_non_ascii(&mut self) -> bool {
         std::mem::take(&mut self.non_ascii)
     }
 
-    /// The next byte that is not white space, not yet taken; 0 at the end.
+    /// Returns the next byte that is not white space, without consuming it; 0 at the end.
     #[inline]
     pub fn peek(&mut self) -> u8 {
         loop {
@@ -100,7 +100,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Whether nothing but white space is left of the line (or of the document).
+    /// Whether only white space is left of the line (or of the document).
     pub fn at_end(&mut self) -> bool {
         let next = self.peek();
         self.pos == self.bytes.len() || (next == b'\n' && !self.newline_is_space)
@@ -171,7 +171,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Walks over one value, however deep, without recursion.
+    /// Walks over one value of any depth, without recursion.
     #[inline]
     pub fn skip_value(&mut self) -> Result<()> {
         match self.peek() {
@@ -219,7 +219,7 @@ impl<'a> Scanner<'a> {
                 }
                 _ => self.skip_scalar()?,
             }
-            // Behind a value: close what ends here, or go to the next.
+            // After a value: close what ends here, or continue with the next.
             loop {
                 let Some(&in_object) = open.last() else { return Ok(()) };
                 match (self.peek(), in_object) {
@@ -305,25 +305,25 @@ impl<'a> Scanner<'a> {
         Malformed { at: self.pos }
     }
 
-    /// From behind the opening quote to behind the closing one; whether there was an escape.
+    /// Walks from after the opening quote to after the closing one. Returns whether there was an escape.
     #[inline]
     fn string_end(&mut self) -> Result<bool> {
         #[cfg(target_arch = "x86_64")]
         if self.has_avx2 {
-            // SAFETY: the one precondition is AVX2, which was found when the scanner was made.
+            // SAFETY: the one precondition is AVX2, which was detected when the scanner was created.
             #[allow(unsafe_code)]
             return unsafe { self.string_end_avx2() };
         }
         self.string_end_sse2()
     }
 
-    /// Without a branch on where quotes and backslashes stand, which nothing could predict: only the
-    /// end of the string, an escape of several letters and what is malformed leave the straight way.
+    /// Without branches that depend on where quotes and backslashes are, which could not be predicted: only
+    /// the end of the string, an escape of several letters and malformed bytes leave the main path.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
     fn string_end_avx2(&mut self) -> Result<bool> {
         let (mut any_backslash, mut any_high) = (0, 0);
-        // Whether the block's first byte stands behind a backslash that is not escaped itself.
+        // Whether the block's first byte follows a backslash that is not itself escaped.
         let mut carry = false;
         while let Some(block) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
             let masks = Masks::of(block);
@@ -386,7 +386,7 @@ impl<'a> Scanner<'a> {
         self.string_tail(escaped)
     }
 
-    /// The same for the last bytes of the buffer, one at a time.
+    /// Does the same for the last bytes of the buffer, one at a time.
     fn string_tail(&mut self, mut escaped: bool) -> Result<bool> {
         loop {
             match self.bytes.get(self.pos) {
@@ -407,7 +407,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Where the escape that starts at `at` ends.
+    /// Returns where the escape that starts at `at` ends.
     fn escape_end(&self, at: usize) -> Result<usize> {
         match self.bytes.get(at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
@@ -420,10 +420,10 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Bytes looked at together in a string.
+/// The number of bytes of a string examined together.
 const BLOCK: usize = 32;
 
-/// Whether this processor has AVX2; asked once, which the standard library remembers.
+/// Whether this processor has AVX2; the standard library caches the answer.
 #[cfg(target_arch = "x86_64")]
 fn has_avx2() -> bool {
     std::arch::is_x86_feature_detected!("avx2")
@@ -435,9 +435,9 @@ struct Masks {
     quote: u32,
     backslash: u32,
     control: u32,
-    /// Makes an escape of one letter with a backslash before it.
+    /// Bytes that form an escape of one letter with a backslash before them.
     letter: u32,
-    /// Above 0x7f.
+    /// Bytes above 0x7f.
     high: u32,
 }
 
@@ -457,8 +457,8 @@ impl Masks {
         let is =
             |byte: u8| _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8))) as u32;
         let control = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
-        // The letters are 22 2f 5c 62 66 6e 72 74: a bit stands for each high digit, each table gives
-        // the bits that go with a digit, and a letter is where both have one in common.
+        // The letters are 22 2f 5c 62 66 6e 72 74: each high digit has a bit, each table maps a digit to its
+        // bits, and a letter is where both have one in common.
         let low = _mm256_broadcastsi128_si256(_mm_set_epi8(1, 4, 0, 2, 0, 0, 0, 0, 0, 4, 0, 8, 0, 13, 0, 0));
         let high = _mm256_broadcastsi128_si256(_mm_set_epi8(0, 0, 0, 0, 0, 0, 0, 0, 8, 4, 2, 0, 0, 1, 0, 0));
         let high_digits = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), _mm256_set1_epi8(0x0f));
@@ -475,9 +475,9 @@ impl Masks {
     }
 }
 
-/// Which bytes stand behind a backslash that is not escaped itself, and whether the byte behind the
-/// block does. Adding to a run of backslashes that starts at an odd place carries to its end and so
-/// tells the runs of odd length apart (simdjson's way).
+/// Returns which bytes follow a backslash that is not itself escaped, and whether the byte after the block
+/// does. Adding to a run of backslashes that starts at an odd position carries to its end, which
+/// distinguishes runs of odd length (as in simdjson).
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn escaped(backslash: u32, carry: bool) -> (u32, bool) {
@@ -589,7 +589,7 @@ mod tests {
         }
     }
 
-    /// Every way through a string gives the same answer.
+    /// Every code path for a string gives the same result.
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn both_ways_through_a_string_agree() {
@@ -622,7 +622,7 @@ mod tests {
                 random ^= random << 13;
                 random ^= random >> 7;
                 random ^= random << 17;
-                // What ends the walk is rare, so that it goes far.
+                // Bytes that end the walk are rare, so that it goes far.
                 let piece = match random % 61 {
                     0..=13 => pieces[random as usize % 61],
                     14..=30 => pieces[1],
@@ -632,7 +632,7 @@ mod tests {
                 text.extend_from_slice(piece);
             }
             let (fast, slow) = (walk(&text, true), walk(&text, false));
-            // More may be taken for non-ASCII than is: bytes behind the end of the string.
+            // More may be reported as non-ASCII than is: bytes after the end of the string.
             let holds = !text[..fast.1].is_ascii();
             assert!(!holds || fast.2 && slow.2);
         }

@@ -1,13 +1,13 @@
-//! JSON strings to [`Text`] and back.
+//! Converts JSON strings to [`Text`] and back.
 //!
-//! Decoding takes bytes that [`super::scan`] has accepted. Invalid UTF-8 becomes U+FFFD the way
-//! both agents' decoders make it (one for each maximal part of a sequence).
+//! Decoding expects bytes that [`super::scan`] has accepted. Invalid UTF-8 becomes U+FFFD as in both agents'
+//! decoders (one for each maximal part of a sequence).
 
 use crate::core::text::{Text, join_surrogates, push_code_point, push_wtf8};
 use memchr::memchr;
 use std::borrow::Cow;
 
-/// Decodes what stands between the quotes.
+/// Decodes the bytes between the quotes.
 pub fn decode(raw: &[u8]) -> Text<'_> {
     if memchr(b'\\', raw).is_none() {
         return Text::from_wtf8(repaired(raw));
@@ -17,18 +17,17 @@ pub fn decode(raw: &[u8]) -> Text<'_> {
     Text::from_wtf8(out)
 }
 
-/// Appends the first `units` UTF-16 units of the decoded string to `out`; the units still free.
-/// Of a long string no more is looked at than is asked for. A pair of surrogates across the cut
-/// leaves the high one.
+/// Appends the first `units` UTF-16 units of the decoded string to `out`, and returns the units still free.
+/// Of a long string, no more is read than requested. A surrogate pair across the cut leaves the high one.
 pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
     let mut left = units;
     let mut rest = raw;
     while !rest.is_empty() && left > 0 {
-        // A UTF-16 unit takes at most three bytes, and what is cut off later must stay whole.
+        // A UTF-16 unit takes at most three bytes, and what is cut off later must be complete.
         let window = &rest[..rest.len().min(left.saturating_mul(3).saturating_add(4))];
         let plain = memchr(b'\\', window).unwrap_or(window.len());
         if plain > 0 {
-            // Of ASCII each byte is a unit, and nothing joins with it.
+            // In ASCII, each byte is a unit, and nothing combines with it.
             let ascii = &rest[..plain.min(left)];
             if ascii.is_ascii() {
                 out.extend_from_slice(ascii);
@@ -64,7 +63,7 @@ pub fn is_utf8(bytes: &[u8]) -> bool {
     simdutf8::basic::from_utf8(bytes).is_ok()
 }
 
-/// Whether JavaScript's `trim` leaves nothing of the decoded string; looks only as far as it must.
+/// Whether nothing remains of the decoded string after JavaScript's `trim`; reads only as far as necessary.
 pub fn is_blank(raw: &[u8]) -> bool {
     let mut rest = raw;
     while !rest.is_empty() {
@@ -85,8 +84,8 @@ pub fn is_blank(raw: &[u8]) -> bool {
     true
 }
 
-/// Appends the string with its quotes, as `JSON.stringify` spells it: non-ASCII as it is, control
-/// characters and lone surrogates escaped.
+/// Appends the string with its quotes, as by `JSON.stringify`: non-ASCII unchanged, control characters and
+/// lone surrogates escaped.
 pub fn encode(text: &Text, out: &mut Vec<u8>) {
     out.push(b'"');
     let bytes = text.as_bytes();
@@ -102,7 +101,7 @@ pub fn encode(text: &Text, out: &mut Vec<u8>) {
             0x0c => (Some(Cow::Borrowed("\\f")), 1),
             0x0d => (Some(Cow::Borrowed("\\r")), 1),
             control @ 0..0x20 => (Some(Cow::Owned(format!("\\u{control:04x}"))), 1),
-            // A surrogate in WTF-8 is ed a0..bf xx, which no valid UTF-8 holds.
+            // A surrogate in WTF-8 is ed a0..bf xx, which no valid UTF-8 contains.
             0xed if bytes.get(at + 1).is_some_and(|&b| b >= 0xa0) && at + 2 < bytes.len() => {
                 let unit = 0xd000 | u32::from(bytes[at + 1] & 0x3f) << 6 | u32::from(bytes[at + 2] & 0x3f);
                 (Some(Cow::Owned(format!("\\u{unit:04x}"))), 3)
@@ -120,7 +119,7 @@ pub fn encode(text: &Text, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// The string with its quotes.
+/// Returns the string with its quotes.
 pub fn encoded(text: &Text) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.as_bytes().len() + 2);
     encode(text, &mut out);
@@ -128,14 +127,14 @@ pub fn encoded(text: &Text) -> Vec<u8> {
 }
 
 fn repaired(bytes: &[u8]) -> Cow<'_, [u8]> {
-    // Valid bytes, the rule, are told faster by this than by the lossy conversion.
+    // For valid bytes, the normal case, this is faster than the lossy conversion.
     match is_utf8(bytes) {
         true => Cow::Borrowed(bytes),
         false => Cow::Owned(String::from_utf8_lossy(bytes).into_owned().into_bytes()),
     }
 }
 
-/// The code point of the escape that `raw` starts with, and its width in bytes; a pair of surrogate
+/// Returns the code point of the escape that `raw` starts with, and its length in bytes; a pair of surrogate
 /// escapes is one code point.
 fn escape(raw: &[u8]) -> (u32, usize) {
     let unit = |at: usize| {

@@ -1,14 +1,14 @@
-//! Every string of a value, keys included, with the way to it.
+//! Every string of a value, including keys, with its path.
 //!
-//! For readers that must miss nothing, whatever the shape: redaction, above all. No recursion, however
-//! deep the value.
+//! For readers that must not miss any, whatever the shape: above all redaction. There is no recursion,
+//! however deep the value.
 
 use super::scan::{Malformed, RawString, Scanner};
 use super::string;
 use std::fmt::Write;
 use std::ops::Range;
 
-/// Walks over the strings of one value, in file order.
+/// An iterator over the strings of one value, in file order.
 #[derive(Debug)]
 pub struct Strings<'a> {
     scanner: Scanner<'a>,
@@ -16,7 +16,7 @@ pub struct Strings<'a> {
     next: Next,
 }
 
-/// A container that the walk is in.
+/// A container around the current position.
 #[derive(Debug)]
 enum Level<'a> {
     /// An object, at this key.
@@ -32,27 +32,27 @@ enum Next {
     Behind,
 }
 
-/// A string that the walk came to.
+/// A string.
 #[derive(Clone, Debug)]
 pub struct Found<'a> {
-    /// The bytes between its quotes, as they are spelled.
+    /// The bytes between its quotes, as they are written.
     pub raw: RawString<'a>,
-    /// Where those bytes are, counted from the start of what is walked over.
+    /// The range of those bytes, from the start of the line.
     pub range: Range<usize>,
     /// Whether it is a key.
     pub is_key: bool,
 }
 
 impl<'a> Strings<'a> {
-    /// Over a line that holds one value. White space around it is skipped, newlines included.
+    /// Returns an iterator over a line with one value. White space around it is skipped, including newlines.
     pub fn new(line: &'a [u8]) -> Self {
         Strings { scanner: Scanner::document(line), open: Vec::new(), next: Next::Value }
     }
 
-    /// The next string; `None` at the end of the value.
+    /// Returns the next string; `None` at the end of the value.
     ///
     /// # Errors
-    /// [`Malformed`] where the bytes are not one JSON value to their end.
+    /// [`Malformed`] if the bytes are not one JSON value to their end.
     pub fn advance(&mut self) -> Result<Option<Found<'a>>, Malformed> {
         loop {
             match self.next {
@@ -71,8 +71,8 @@ impl<'a> Strings<'a> {
         }
     }
 
-    /// The key of the member that holds the string last returned, as it is spelled; empty at the top
-    /// and for what only arrays hold.
+    /// Returns the key of the member that contains the string last returned, as it is written; empty at the
+    /// top and if only arrays contain it.
     pub fn nearest_key(&self) -> &'a [u8] {
         let key = |level: &Level<'a>| match level {
             Level::Object(key) => Some(*key),
@@ -81,7 +81,7 @@ impl<'a> Strings<'a> {
         self.open.iter().rev().find_map(key).unwrap_or_default()
     }
 
-    /// The way to the string last returned, as JavaScript would write it: `message.content[0].text`.
+    /// Returns the path of the string last returned, as JavaScript would write it: `message.content[0].text`.
     pub fn path(&self) -> String {
         let mut path = String::new();
         for level in &self.open {
@@ -109,7 +109,7 @@ impl<'a> Strings<'a> {
         Ok(found)
     }
 
-    /// Walks over a value that is no container, or into one that is; a string is returned.
+    /// Walks over a scalar, or into a container; returns a string.
     fn value(&mut self) -> Result<Option<Found<'a>>, Malformed> {
         let (level, close, next) = match self.scanner.peek() {
             b'{' => (Level::Object(b""), b'}', Next::Key),
@@ -134,7 +134,7 @@ impl<'a> Strings<'a> {
         Ok(None)
     }
 
-    /// Behind a value: closes what ends here or goes to the next. Whether there is more to walk over.
+    /// After a value: closes what ends here or moves to the next. Returns whether there is more.
     fn go_on(&mut self) -> Result<bool, Malformed> {
         match (self.scanner.peek(), self.open.last_mut()) {
             (_, None) if self.scanner.at_end() => return Ok(false),

@@ -1,11 +1,11 @@
-//! Building new values, member by member, in the order the agents write them.
+//! Builds new values, member by member, in the order the agents write them.
 
 use super::raw::Raw;
 use super::{js, string};
 use crate::core::text::Text;
 use std::io::{self, Write};
 
-/// An object being written.
+/// An object in progress.
 #[derive(Clone, Debug)]
 pub struct Object(Vec<u8>);
 
@@ -16,7 +16,7 @@ impl Default for Object {
 }
 
 impl Object {
-    /// An object without members.
+    /// Returns an object without members.
     pub fn new() -> Self {
         Self::default()
     }
@@ -32,7 +32,7 @@ impl Object {
         self
     }
 
-    /// Adds a value of a session as it stands there.
+    /// Adds a value of a session unchanged.
     pub fn raw(self, key: &str, value: Raw) -> Self {
         self.json(key, value.bytes())
     }
@@ -47,7 +47,7 @@ impl Object {
         self.text(key, &Text::from(value))
     }
 
-    /// Adds a number in JavaScript's spelling; what is not finite becomes `null`, as there.
+    /// Adds a number in JavaScript's spelling; a number that is not finite becomes `null`, as there.
     pub fn number(self, key: &str, value: f64) -> Self {
         let spelled = if value.is_finite() { js::number(value) } else { "null".to_owned() };
         self.json(key, spelled.as_bytes())
@@ -66,7 +66,7 @@ impl Object {
         }
     }
 
-    /// Adds what `value` makes of the object, if there is a value.
+    /// Adds the members that `add` adds, if there is a value.
     pub fn with<T>(self, value: Option<T>, add: impl FnOnce(Self, T) -> Self) -> Self {
         match value {
             Some(value) => add(self, value),
@@ -74,14 +74,14 @@ impl Object {
         }
     }
 
-    /// The bytes of the whole object.
+    /// Returns the bytes of the whole object.
     pub fn finish(mut self) -> Vec<u8> {
         self.0.push(b'}');
         self.0
     }
 }
 
-/// An array of values that are JSON already.
+/// Returns an array of values that are JSON already.
 pub fn array<T: AsRef<[u8]>>(items: impl IntoIterator<Item = T>) -> Vec<u8> {
     let mut out = vec![b'['];
     for item in items {
@@ -94,13 +94,13 @@ pub fn array<T: AsRef<[u8]>>(items: impl IntoIterator<Item = T>) -> Vec<u8> {
     out
 }
 
-/// An array of strings.
+/// Returns an array of strings.
 pub fn texts<'a>(items: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<u8> {
     array(items.into_iter().map(string::encoded))
 }
 
-/// What we print or write anew is valid UTF-8, as JSON must be; invalid bytes of a session become
-/// U+FFFD, which is how its agent reads them.
+/// Appends bytes as valid UTF-8, which new JSON must be; invalid bytes of a session become U+FFFD, which is
+/// how its agent reads them.
 pub fn push_valid(out: &mut Vec<u8>, value: &[u8]) {
     match std::str::from_utf8(value) {
         Ok(_) => out.extend_from_slice(value),
@@ -108,11 +108,11 @@ pub fn push_valid(out: &mut Vec<u8>, value: &[u8]) {
     }
 }
 
-/// Writes what [`push_valid`] would append; `known` says that the value is valid, as the pass over
-/// its file has found.
+/// Writes what [`push_valid`] would append; `known` states that the value is valid, as was found while
+/// loading.
 ///
 /// # Errors
-/// Where writing fails.
+/// If writing fails.
 pub fn write_valid(out: &mut (impl Write + ?Sized), value: &[u8], known: bool) -> io::Result<()> {
     match known || string::is_utf8(value) {
         true => out.write_all(value),

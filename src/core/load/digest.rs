@@ -1,4 +1,4 @@
-//! Taking entries into a digest, with the one pass.
+//! Adds entries to a digest while a file is loaded.
 
 use crate::core::digest::{Digest, EntryKey, PREVIEW, Question, Usage};
 use crate::core::entry::{EntryIx, Kind, Role};
@@ -10,7 +10,7 @@ use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
 
 impl Digest {
-    /// Takes in one entry.
+    /// Adds one entry.
     pub fn take_in(&mut self, entry: EntryIx, typed: &Typed, time: Option<i64>) {
         let Typed { kind, role, record, blocks } = *typed;
         if kind == Kind::SessionInfo {
@@ -38,10 +38,10 @@ impl Digest {
         }
     }
 
-    /// Notes what tells an entry from others.
+    /// Records the key of an entry.
     pub fn identify(&mut self, typed: &Typed, timestamp: &Text) {
         let id = typed.record.id.map(|id| decode(id.bytes)).unwrap_or_default();
-        // Without an id nothing can be a copy.
+        // An entry without an id cannot be a copy.
         let part = |seed| FixedState::with_seed(seed).hash_one((id.as_bytes(), timestamp.as_bytes()));
         self.entries.push(EntryKey {
             key: if id.is_empty() { EntryKey::NONE } else { u128::from(part(1)) << 64 | u128::from(part(2)) },
@@ -65,7 +65,7 @@ impl Digest {
         }
     }
 
-    /// Joins that of the part that follows in the file, whose entries are numbered from `first` on.
+    /// Appends the digest of the next part of the file, whose entries are numbered from `first`.
     pub fn append(&mut self, mut next: Digest, first: u32) {
         self.messages += next.messages;
         self.activity = [self.activity, next.activity].into_iter().flatten().reduce(f64::max);
@@ -84,7 +84,7 @@ impl Digest {
     }
 }
 
-/// The `usage` that an entry was billed: of answers, tools that asked a model, and summaries.
+/// Returns the `usage` of an entry: of responses, of tools that called a model, and of summaries.
 fn billed<'a>(typed: &Typed<'a>) -> Option<Raw<'a>> {
     let record = typed.record;
     let usage = match (typed.kind, typed.role) {
@@ -95,7 +95,7 @@ fn billed<'a>(typed: &Typed<'a>) -> Option<Raw<'a>> {
     usage.filter(|usage| usage.is_object())
 }
 
-/// The text of a user message as pi joins it: the string, or the text blocks with spaces between.
+/// Returns the text of a user message, joined as in pi: the string, or the text blocks separated by spaces.
 fn question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<Question> {
     let mut text = Vec::new();
     let is_whole = match message.content {
@@ -120,13 +120,13 @@ fn question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<
     (!text.is_empty()).then_some(Question { entry, text, is_whole: is_whole && !cut })
 }
 
-/// Appends the start of a string; whether that is all of it.
+/// Appends the start of a string. Returns whether all of it was appended.
 fn is_all(string: &[u8], out: &mut Vec<u8>) -> bool {
     // One unit more than is kept shows whether there is more.
     decode_head(string, PREVIEW + 1, out) > 0
 }
 
-/// A name as pi shows it; an empty one is none.
+/// Returns a name as pi shows it; an empty name is none.
 pub fn trimmed(name: Option<Text>) -> Option<Text<'static>> {
     name.map(|name| name.trim().into_owned()).filter(|name| !name.is_empty())
 }

@@ -1,4 +1,4 @@
-//! What one worker makes of the lines that start in its chunk.
+//! The entries that one worker collects from the lines that start in its chunk.
 
 use super::Options;
 use super::header::Version;
@@ -38,22 +38,22 @@ pub struct Fragment {
     pub messages: Vec<InLine>,
     pub problems: Vec<Problem>,
     pub draft_links: Vec<DraftLink>,
-    /// Labels that name their target by record number.
+    /// Labels that refer to their target by record number.
     pub numbered_targets: Vec<(EntryIx, f64)>,
-    /// The last `leaf` record: its entry and the id it names.
+    /// The last `leaf` record: its entry and the id it refers to.
     pub leaf_record: Option<(EntryIx, Slice)>,
-    /// What a list shows, where asked for.
+    /// What a list shows, if requested.
     pub digest: Digest,
     /// Whether an entry of the draft tree was seen.
     pub draft: bool,
-    /// The first sign of an agent.
+    /// The first evidence of an agent.
     pub dialect: Option<Dialect>,
-    /// Physical lines, and records that parse.
+    /// Counts of physical lines, and of records that parse.
     pub lines: u32,
     pub records: u32,
 }
 
-/// The links of a draft-tree entry, which name records by number.
+/// The links of a draft-tree entry, which are record numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct DraftLink {
     pub entry: EntryIx,
@@ -65,9 +65,9 @@ pub struct DraftLink {
 
 /// How far [`Fragment::read_lines`] came.
 pub enum Progress {
-    /// All lines that start before the limit are in.
+    /// All lines that start before the limit were read.
     Done,
-    /// The line at this place of the buffer has no end there; more bytes are needed.
+    /// The line at this offset of the buffer is incomplete; more bytes are needed.
     NeedsMore(usize),
 }
 
@@ -75,20 +75,20 @@ pub enum Progress {
 pub struct Reading<'a> {
     pub options: &'a Options,
     pub version: Version,
-    /// Whose rows and rules.
+    /// The agent whose rows and rules to use.
     pub agent: &'static dyn Agent,
-    /// The session's folder, from which on rows for people name paths.
+    /// The working directory of the session, to which paths in rows for people are relative.
     pub cwd: Option<&'a Text<'static>>,
 }
 
-/// A stretch of the file.
+/// A range of the file in memory.
 pub struct Window<'a> {
     pub bytes: &'a [u8],
-    /// Where it starts in the file.
+    /// Its offset in the file.
     pub start: u64,
-    /// Lines that start here or later belong to the next part.
+    /// Lines that start at or after this offset belong to the next part.
     pub limit: u64,
-    /// Whether the file ends with the stretch.
+    /// Whether it ends with the file.
     pub at_end: bool,
 }
 
@@ -102,7 +102,7 @@ impl Fragment {
             scanner.seek(pos);
             let parsed = if scanner.at_end() { None } else { Some(scan(&mut scanner, &mut blocks)) };
             let whole = scanner.at_end();
-            // Behind a value that parsed, the newline is where the scanner stands.
+            // After a value that parsed, the scanner is at the newline.
             let newline = if whole && scanner.pos() < bytes.len() {
                 Some(scanner.pos())
             } else {
@@ -124,7 +124,7 @@ impl Fragment {
                     let span = Span { start: window.start + pos as u64, len: (end - pos) as u64 };
                     self.push(&record, &blocks, span, reading);
                     if reading.options.messages {
-                        // One more, if there is one entry more.
+                        // One more, if an entry was added.
                         self.messages.resize(self.entries.len(), message_place(&bytes[pos..end], &record));
                     }
                 }
@@ -141,7 +141,7 @@ impl Fragment {
         Progress::Done
     }
 
-    /// Takes in one value.
+    /// Reads one value.
     fn push(&mut self, record: &Record, blocks: &[Block], span: Span, reading: &Reading) {
         let line = LineNo(self.lines);
         if !record.is_object {
@@ -188,7 +188,7 @@ impl Fragment {
         });
     }
 
-    /// Older kinds are taken as what migration makes of them; their links are noted.
+    /// Entries of older kinds become what migration makes of them; their links are recorded.
     fn draft_kind(&mut self, kind: Kind, entry: EntryIx, record: &Record) -> Kind {
         let whole = Raw::checked(record.bytes);
         let parent = if kind == Kind::StackPop { whole.get("backToIndex") } else { record.parent };
@@ -211,7 +211,7 @@ impl Fragment {
         let Some(text) = value.and_then(Raw::text).filter(|text| !text.is_empty()) else {
             return Slice::default();
         };
-        // Most parents are the entry before: their id is kept already.
+        // The parent is usually the entry before, whose id is kept already.
         if let Some(before) = self.entries.last().map(|entry| entry.id)
             && self.arena[before.range()] == *text.as_bytes()
         {
@@ -333,7 +333,7 @@ impl Fragment {
     }
 }
 
-/// Where the message stands in its line.
+/// Returns the location of the message in its line.
 fn message_place(line: &[u8], record: &Record) -> InLine {
     let Some(message) = record.message else { return InLine::default() };
     let start = message.bytes.as_ptr() as usize - line.as_ptr() as usize;

@@ -1,4 +1,4 @@
-//! What stands before the entries: title slot, header, and what makes a file no session.
+//! What precedes the entries: the title slot and the header, and why a file is not a session.
 
 use super::{LoadError, WrongFile};
 use crate::core::entry::{LineNo, Span};
@@ -8,20 +8,20 @@ use crate::core::session::{Header, Problem, ProblemKind};
 use crate::core::store::ReadAt;
 use crate::core::text::Text;
 
-/// The lines up to and with the header.
+/// The lines up to and including the header.
 #[derive(Debug)]
 pub struct Preamble {
     pub header: Header,
     pub version: Version,
     pub title_slot: Option<Vec<u8>>,
     pub problems: Vec<Problem>,
-    /// The byte behind the header line's newline.
+    /// The offset after the newline of the header line.
     pub end: u64,
-    /// Physical lines up to there.
+    /// The number of physical lines up to there.
     pub lines: u32,
 }
 
-/// What the header says of the format; version 1 may turn out to be the draft tree.
+/// The format according to the header; version 1 may turn out to be the draft tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     One,
@@ -29,7 +29,7 @@ pub enum Version {
     Three,
 }
 
-/// Reads up to the header, which is the first value that parses (behind oh-my-pi's title line).
+/// Reads up to the header, which is the first value that parses (after oh-my-pi's title line).
 pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
     let mut lines = Lines::first(source);
     let mut problems = Vec::new();
@@ -95,7 +95,7 @@ fn without_mark<'a>(line: &'a [u8], problems: &mut Vec<Problem>) -> &'a [u8] {
     }
 }
 
-/// oh-my-pi's `parseTitleSlotObject`; the width is not checked on reading.
+/// Parses a title slot as oh-my-pi's `parseTitleSlotObject` does, which does not check the width.
 pub fn is_title_slot(value: Raw) -> bool {
     let is_text = |key: &str| value.get(key).is_some_and(Raw::is_string);
     let source_fits = value.get("source").is_none_or(|source| source.is("auto") || source.is("user"));
@@ -130,12 +130,12 @@ fn version_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<V
     Ok(match number {
         _ if number < 2.0 => Version::One,
         _ if number < 3.0 => Version::Two,
-        // What is not a number is not less: neither agent migrates the file.
+        // A value that is not a number does not compare as less: neither agent migrates the file.
         _ => Version::Three,
     })
 }
 
-/// The header's version as the agents compare it: `Number(header.version ?? 1)`.
+/// Returns the header's version as the agents compare it: `Number(header.version ?? 1)`.
 pub fn version_number(header: Raw) -> f64 {
     header.get_some("version").map_or(1.0, js::to_number)
 }

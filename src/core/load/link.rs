@@ -78,8 +78,8 @@ fn ends_with_newline(source: &dyn ReadAt) -> Result<bool, LoadError> {
     Ok(last == *b"\n")
 }
 
-/// Ids that are the same on every machine: of the UUIDv5 of the record's number in the namespace of
-/// the session's id the first 8 hex digits; where they are taken, of `number:1`, `number:2`, …
+/// Assigns ids that are the same on every machine: the first 8 hex digits of the UUIDv5 of the record's
+/// number in the namespace of the session's id; if taken, those of `number:1`, `number:2`, …
 fn give_ids(session: &mut Session) -> Result<(), LoadError> {
     let namespace = namespace(&session.header.id);
     let mut taken = HashSet::with_capacity(session.entries.len());
@@ -96,7 +96,7 @@ fn give_ids(session: &mut Session) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// The namespace of a session's ids: its own id where that is a UUID, else one made from it.
+/// Returns the namespace of a session's ids: its own id if that is a UUID, else one derived from it.
 fn namespace(id: &Text) -> Uuid {
     let id = id.to_string_lossy();
     Uuid::try_parse(&id).unwrap_or_else(|_| Uuid::new_v5(&Uuid::NAMESPACE_OID, id.as_bytes()))
@@ -108,13 +108,13 @@ fn short_id(namespace: &Uuid, record: u32, again: u32) -> u32 {
 }
 
 impl Session {
-    /// The id that an entry appended by migration gets: that of the record number behind the last.
+    /// Returns the id of an entry appended by migration: that of the record number after the last.
     pub(in crate::core) fn next_migration_id(&self) -> String {
         self.deterministic_id(self.records, |_| false)
     }
 
-    /// The id that record `number` gets where it needs one: the same on every machine, and none that an
-    /// entry has already or that is taken.
+    /// Returns the id for record `number` if it needs one: the same on every machine, and not in use by
+    /// another entry.
     pub(in crate::core) fn deterministic_id(&self, number: u32, is_taken: impl Fn(&str) -> bool) -> String {
         let namespace = namespace(&self.header.id);
         let is_free = |id: &String| self.find(&Text::from(id.as_str())).is_none() && !is_taken(id);
@@ -154,7 +154,7 @@ fn link_by_id(session: &mut Session) {
         }
         let before = at.checked_sub(1).map(|before| &session.entries[before]);
         let parent = match before {
-            // The same slice as the id of the entry before: no need to look it up.
+            // The same slice as the id of the entry before: no lookup is needed.
             Some(before) if before.id == parent_id && !before.flags.has(Flags::SUPERSEDED) => {
                 Some(EntryIx(at as u32 - 1))
             }
@@ -167,8 +167,8 @@ fn link_by_id(session: &mut Session) {
     }
 }
 
-/// Draft links are record numbers: 0 and below are the header, that is no parent. An entry without
-/// a link follows the one before.
+/// Links of the draft are record numbers; 0 (the header) and below mean no parent. The parent of an entry
+/// without a link is the entry before.
 fn link_draft(session: &mut Session, links: &[DraftLink]) {
     chain(session);
     carry_times(session);
@@ -186,8 +186,8 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
     give_timestamps(session);
 }
 
-/// Labels of the draft tree name their targets as migration stores them: a named head the entry it
-/// points to, others the record of their number.
+/// Converts the targets of draft-tree labels to their migrated form: the target of a named head is the entry
+/// it points to, others are record numbers.
 fn link_draft_labels(session: &mut Session, links: &[DraftLink], numbered_targets: &[(EntryIx, f64)]) {
     let heads: HashSet<_> = links.iter().filter(|link| link.head).map(|link| link.entry).collect();
     for at in 0..session.labels.len() {
@@ -205,7 +205,7 @@ fn link_draft_labels(session: &mut Session, links: &[DraftLink], numbered_target
     }
 }
 
-/// The draft's timestamps are optional: an entry without one has that of the entry before.
+/// Timestamps of the draft are optional: an entry without one gets that of the entry before.
 fn carry_times(session: &mut Session) {
     let started = session.header.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
     let mut time = started.unwrap_or(Entry::NO_TIME);
@@ -217,7 +217,7 @@ fn carry_times(session: &mut Session) {
     }
 }
 
-/// Where a timestamp is kept as text, an entry without one has that which migration gives it.
+/// If timestamps are kept as text, an entry without one gets the one that migration would give it.
 fn give_timestamps(session: &mut Session) {
     let missing: Vec<_> = session
         .all()
@@ -244,13 +244,12 @@ fn keep(session: &mut Session, text: &str) -> Slice {
     Slice { start, len: text.len() as u32 }
 }
 
-/// Cuts each cycle of parents at its first entry in the file, which becomes a root, and marks its
-/// members.
+/// Cuts each cycle of parents at its first entry in the file, which becomes a root, and marks its members.
 fn cut_cycles(session: &mut Session) {
     let entries = &mut session.entries;
     let forward = |(at, entry): (usize, &Entry)| entry.parent.is_some_and(|parent| parent.at() >= at);
     if !entries.iter().enumerate().any(forward) {
-        return; // Each parent stands before its child: there can be no cycle.
+        return; // Each parent precedes its child: there can be no cycle.
     }
     // 0: not seen; n: seen in the walk that started at entry n - 1.
     let mut seen = vec![0_u32; entries.len()];
@@ -289,8 +288,8 @@ fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>
     entries[first.at()].parent = None;
 }
 
-/// The last entry with an id; in a draft tree its last head; behind a trailing `leaf` record what
-/// that names.
+/// Returns the last entry with an id; in a draft tree, its last head; with a trailing `leaf` record, the
+/// entry it names.
 fn leaf(session: &Session, record: Option<(EntryIx, Slice)>, links: &[DraftLink]) -> Option<EntryIx> {
     let head = links.iter().rev().find(|link| link.head).map(|link| link.entry);
     if session.format == Format::Draft && head.is_some() {

@@ -1,4 +1,4 @@
-//! The one pass over a file: chunks, workers, narrow envelopes, harvest.
+//! Loads a file in one pass: chunks, workers, envelopes.
 //!
 //! The file is cut into chunks at newlines; each worker reads a chunk into its own buffer, walks
 //! its lines once and makes a `Fragment`; fragments are joined in file order. Nothing of a body is
@@ -28,25 +28,25 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-/// Bytes a worker takes at a time: small enough for the cache, large enough for few reads.
+/// The number of bytes a worker reads at a time: small enough for the cache, large enough for few reads.
 const CHUNK: u64 = 256 * 1024;
 
-/// What loading keeps beside the envelopes.
+/// What to keep beside the envelopes.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Threads that read; small files are read by one in any case.
+    /// The number of threads that read; small files are read by one in any case.
     pub workers: usize,
     /// Keep each entry's row.
     pub rows: Option<RowOptions>,
-    /// Look for these words in everything that an entry says.
+    /// Search all text of each entry for these words.
     pub search: Words,
-    /// Keep each entry's `timestamp` as written.
+    /// Keep each entry's `timestamp` as stored.
     pub timestamps: bool,
-    /// Add up what the turns of the model used.
+    /// Add up the usage of the model's turns.
     pub usage: bool,
-    /// Keep where each entry's message stands, for who will read them all.
+    /// Keep the location of each entry's message, for callers that will read all of them.
     pub messages: bool,
-    /// Sum up what a list of sessions shows.
+    /// Collect what a list of sessions shows.
     pub digest: Option<Digesting>,
 }
 
@@ -64,58 +64,58 @@ impl Default for Options {
     }
 }
 
-/// Why a file cannot be loaded: it is no session, or it cannot be read.
+/// Why a file cannot be loaded: it is not a session, or cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The file is no session that can be read here.
+    /// The file is not a session that can be read here.
     #[error("{what}")]
     NotASession {
-        /// The line that tells.
+        /// The line that shows it.
         line: Option<LineNo>,
-        /// What it is instead.
+        /// What the file is instead.
         what: WrongFile,
     },
     /// Reading failed.
     #[error("reading it failed: {0}")]
     Io(#[from] io::Error),
-    /// The strings of its entries do not fit in 4 GiB.
-    #[error("its ids and rows take more than 4 GiB")]
+    /// The strings of its entries exceed 4 GiB.
+    #[error("its ids and rows exceed 4 GiB")]
     TooLarge,
 }
 
-/// What a file is that is no session.
+/// What a file is that is not a session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongFile {
-    /// No byte at all.
+    /// It is empty.
     #[error("the file is empty")]
     Empty,
-    /// No line that parses.
-    #[error("no session header in it")]
+    /// No line parses.
+    #[error("no session header")]
     NoHeader,
-    /// oh-my-pi's title line and nothing else.
+    /// It contains only oh-my-pi's title line.
     #[error("a title line without a session header")]
     OnlyTitle,
     /// Lines end with carriage returns alone.
-    #[error("its lines end with carriage returns alone")]
+    #[error("its lines end with carriage returns only")]
     CarriageReturns,
-    /// The first value is something else.
-    #[error("another value stands where the session header should")]
+    /// The first value is not a header.
+    #[error("another value is in place of the session header")]
     OtherFirst,
-    /// A header whose id is no string.
+    /// The id in the header is not a string.
     #[error("the session header has no id")]
     NoSessionId,
-    /// A format that is newer than version 3.
-    #[error("the session has the newer format {0}, which pisess does not know")]
+    /// Its format is newer than version 3.
+    #[error("format {0} is newer than pisess supports")]
     Newer(String),
 }
 
 impl WrongFile {
-    /// What the person may try.
+    /// Returns what to try.
     pub fn hint(&self) -> &'static str {
         match self {
             WrongFile::Empty => "an agent writes the header with the first message",
-            WrongFile::CarriageReturns => "convert its line ends, for example with: tr '\\r' '\\n'",
-            WrongFile::Newer(_) => "nothing was written; use a newer pisess for it",
+            WrongFile::CarriageReturns => "convert the line endings, for example with: tr '\\r' '\\n'",
+            WrongFile::Newer(_) => "nothing was written; use a newer pisess",
             WrongFile::OnlyTitle | WrongFile::NoHeader | WrongFile::OtherFirst | WrongFile::NoSessionId => {
                 "a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}"
             }
@@ -123,10 +123,10 @@ impl WrongFile {
     }
 }
 
-/// Reads the header of a session, and no more.
+/// Reads only the header of a session.
 ///
 /// # Errors
-/// Where the source is no session, or cannot be read.
+/// If the source is not a session, or cannot be read.
 pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
     header::read(source).map(|preamble| preamble.header)
 }
@@ -134,20 +134,20 @@ pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
 /// Loads a session.
 ///
 /// # Errors
-/// Where the source is no session, or cannot be read; never for what else its lines hold.
+/// If the source is not a session, or cannot be read; never because of anything else in its lines.
 pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError> {
     let preamble = header::read(source)?;
     let guess = guess_dialect(source, &preamble, options)?;
     let mut fragment = Pass { source, options, preamble: &preamble, agent: guess.agent() }.run()?;
     let dialect = dialect(&preamble, &fragment);
     if dialect != guess {
-        // The first sign of the agent comes late: rows and flags are made again by its rules.
+        // The first sign of the agent comes late: rows and flags are computed again by its rules.
         fragment = Pass { source, options, preamble: &preamble, agent: dialect.agent() }.run()?;
     }
     link::link(preamble, fragment, dialect, source)
 }
 
-/// Whether a session's header is in these first bytes of a file.
+/// Whether the first bytes of a file contain a session header.
 pub fn has_header(start: &[u8]) -> bool {
     header::read(&start.to_vec()).is_ok()
 }
@@ -156,13 +156,13 @@ fn dialect(preamble: &Preamble, fragment: &Fragment) -> Dialect {
     if preamble.title_slot.is_some() { Dialect::OhMyPi } else { fragment.dialect.unwrap_or(Dialect::Pi) }
 }
 
-/// The dialect as the first lines tell it.
+/// Returns the dialect as far as the first lines show it.
 fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) -> Result<Dialect, LoadError> {
     if preamble.title_slot.is_some() {
         return Ok(Dialect::OhMyPi);
     }
-    // Both agents begin with the model in use, by which they are told apart. Without rows little depends on
-    // it, and where many small files are read, each byte that is read twice counts.
+    // Both agents write the current model first, which tells them apart. Without rows, little depends on the
+    // dialect, and when many small files are read, each byte read twice counts.
     let mut bytes = vec![0; if options.rows.is_some() { 64 * 1024 } else { 4 * 1024 }];
     let read = source.read_at(&mut bytes, preamble.end)?;
     let mut fragment = Fragment::default();
@@ -182,7 +182,7 @@ fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) ->
     Ok(fragment.dialect.unwrap_or(Dialect::Pi))
 }
 
-/// One pass over the lines behind the header.
+/// Reads the lines after the header in one pass.
 struct Pass<'a> {
     source: &'a dyn ReadAt,
     options: &'a Options,
@@ -208,13 +208,13 @@ impl Pass<'_> {
                 fragment = joiner.add(chunk, fragment)?;
             }
         };
-        // What one cannot read, the others need not go on with.
+        // If one worker cannot read, the others stop.
         let work = || read().inspect_err(|_| next.store(chunks, Ordering::Relaxed));
         let most = usize::try_from(chunks / 2).unwrap_or(usize::MAX).max(1);
         match self.options.workers.clamp(1, most) {
             1 => work()?,
             workers => thread::scope(|scope| -> Result<(), LoadError> {
-                // Where no further thread can be started, those that are there do it.
+                // If no further thread can be started, the existing ones do the work.
                 let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
                 let others: Vec<_> = (1..workers).map_while(start).collect();
                 let mine = work();
@@ -232,7 +232,7 @@ impl Pass<'_> {
         let source = self.source;
         let nominal = self.preamble.end + chunk * CHUNK;
         let limit = (nominal + CHUNK).min(source.len());
-        // The byte before tells whether a line starts right here.
+        // The byte before shows whether a line starts here.
         let start = nominal - u64::from(chunk > 0);
         fill(source, buffer, 0, start, (limit - start) as usize)?;
         let mut pos = match chunk {
@@ -260,7 +260,7 @@ impl Pass<'_> {
     }
 }
 
-/// Reads on until a newline is in, or the file ends.
+/// Reads on until there is a newline, or the file ends.
 fn extend_to_newline(source: &dyn ReadAt, buffer: &mut Vec<u8>, start: u64) -> io::Result<()> {
     let mut step = 8 * 1024;
     loop {
@@ -275,7 +275,7 @@ fn extend_to_newline(source: &dyn ReadAt, buffer: &mut Vec<u8>, start: u64) -> i
     }
 }
 
-/// Makes `buffer[keep..]` the `len` bytes of the file from `start + keep` on.
+/// Fills `buffer[keep..]` up to `len` with the bytes of the file from `start + keep` on.
 fn fill(source: &dyn ReadAt, buffer: &mut Vec<u8>, keep: usize, start: u64, len: usize) -> io::Result<()> {
     resize(buffer, keep + len)?;
     let mut at = keep;

@@ -1,7 +1,7 @@
-//! The archive that a snapcompact compaction carries: old history as text and pictures of text.
+//! The archive of a snapcompact compaction: old history as text, and as pictures of text.
 //!
-//! The pictures are given to a model only as far as a byte budget goes. Those that an agent moved
-//! into its blob store are never fetched: the answer is the agent's where the blob is not there.
+//! A model gets pictures only up to a byte budget. Pictures that an agent moved into its blob store are never
+//! fetched: the result is that of the agent when the blob is missing.
 
 use super::data_url::elided;
 use crate::core::content;
@@ -10,21 +10,21 @@ use crate::core::json::js;
 use crate::core::json::write::Object;
 use crate::core::text::{Text, utf16_len};
 
-/// Base64 bytes of pictures in one request.
+/// The limit for pictures in one request, in bytes of base64.
 const FRAME_BYTES: usize = 3_000_000;
-/// Stands in archived text for the end of a line.
+/// The mark for a line end in archived text.
 const NEWLINE_GLYPH: &str = "\u{2588}";
-/// How a string ends that an older version cut while saving; it is no picture any more.
+/// The suffix of a string truncated by an older version while saving; it is not a picture any more.
 const CUT_NOTICE: &[u8] = b"\n\n[Session persistence truncated large content]";
 
-/// The blocks of a compaction's archive, oldest first; none where it has no archive.
+/// Returns the blocks of a compaction's archive, oldest first; none if it has no archive.
 pub fn blocks(preserve_data: Raw) -> Vec<Vec<u8>> {
     let Some(archive) = Archive::of(preserve_data) else { return Vec::new() };
     let budget = if archive.is_risky() { 0 } else { FRAME_BYTES };
     archive.blocks(budget)
 }
 
-/// The text that a compaction's archive was made from; `None` where it has none.
+/// Returns the text that a compaction's archive was made from; `None` if it has none.
 pub fn source_text(preserve_data: Raw) -> Option<Text<'static>> {
     Archive::of(preserve_data).map(|archive| archive.source()).filter(|text| !text.is_empty())
 }
@@ -40,7 +40,7 @@ struct Archive<'a> {
 #[derive(Clone, Copy)]
 struct Frame<'a> {
     raw: Raw<'a>,
-    /// Length of its data in UTF-16 units, as the agent counts bytes of base64.
+    /// Returns the length of its data in UTF-16 units, which is how the agent counts bytes of base64.
     bytes: usize,
     is_blob: bool,
     is_cut: bool,
@@ -63,7 +63,7 @@ impl<'a> Archive<'a> {
         (has_text || !archive.frames.is_empty()).then_some(archive)
     }
 
-    /// Pictures that were cut while saving: the whole text takes their place, where it was kept
+    /// Replaces pictures truncated while saving by the whole text, if it was kept
     /// (`repairTruncatedSnapcompactFrames`).
     fn repair(&mut self) {
         if !self.frames.iter().any(|frame| frame.is_cut) {
@@ -79,7 +79,7 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Old archives of this size have broken requests: their pictures stay out.
+    /// Old archives of this size made requests fail: their pictures are omitted.
     fn is_risky(&self) -> bool {
         let many = self.frames.len() >= 16;
         let old = |frame: &Frame| frame.raw.get("font").is_none() && frame.raw.get("variant").is_none();
@@ -130,7 +130,7 @@ impl<'a> Archive<'a> {
         pieces.iter().map(ArchiveBlock::json).collect()
     }
 
-    /// The pictures, newest first as far as the budget goes, and a note for each gap.
+    /// Returns the pictures, newest first within the budget, and a note for each gap.
     fn middle(&self, budget: usize) -> Vec<ArchiveBlock<'a>> {
         let mut used = 0;
         let slot = |frame: &Frame<'a>| {
@@ -206,7 +206,7 @@ impl ArchiveBlock<'_> {
     }
 }
 
-/// Frames in a row that are not shown, for one reason.
+/// Consecutive frames that are omitted for the same reason.
 #[derive(Default)]
 struct Gap {
     frames: usize,
@@ -215,7 +215,7 @@ struct Gap {
 }
 
 impl Gap {
-    /// Adds a frame; the note for the gap before it, where that had another reason.
+    /// Adds a frame; returns the note for the gap before it, if that had another reason.
     fn grow<'a>(&mut self, bytes: usize, unavailable: bool) -> Option<ArchiveBlock<'a>> {
         let before = if self.unavailable == unavailable { None } else { self.close() };
         self.unavailable = unavailable;
@@ -260,7 +260,7 @@ fn data_size(bytes: f64) -> String {
     }
 }
 
-/// Archived text as text: no ink toggles, real newlines, no data URLs.
+/// Returns archived text without ink toggles and data URLs, with real newlines.
 fn readable(text: &Text) -> Text<'static> {
     let mut plain = Vec::with_capacity(text.as_bytes().len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! What the summary of an abandoned branch is made from (`prepareBranchEntries`).
+//! The input for the summary of an abandoned branch (`prepareBranchEntries`).
 
 use super::transcript::is_useless;
 use super::{files, message, tokens};
@@ -9,16 +9,16 @@ use crate::core::pi::branch::BranchPreparation;
 use crate::core::session::Session;
 use std::io;
 
-/// What oh-my-pi lets the messages take, in tokens: a usual context window without what it reserves
-/// for the prompt and the answer.
+/// The limit of oh-my-pi for the messages, in tokens: a usual context window minus its reserve for prompt and
+/// response.
 pub const TOKEN_BUDGET: u64 = 128_000 - 16_384;
 
-/// Prepares the summary of `entries`, oldest first; a `budget` of 0 tokens is none.
+/// Prepares the summary of `entries`, oldest first; a `budget` of 0 tokens means no limit.
 ///
-/// Tool results are told, cut to 2,000 units each; those marked useless are not.
+/// Tool results are included, truncated to 2,000 units each, except those marked useless.
 ///
 /// # Errors
-/// Where an entry cannot be read.
+/// If an entry cannot be read.
 pub fn prepare(
     session: &Session,
     entries: &[EntryIx],
@@ -38,7 +38,7 @@ pub fn prepare(
         let tokens = message.with(bodies, estimate)?;
         let full = budget > 0 && branch.tokens + tokens > budget;
         let summary = matches!(session.entry(ix).kind, Kind::Compaction | Kind::BranchSummary);
-        // A summary is worth more than its size: it goes in while a tenth of the budget is free.
+        // A summary is worth more than its size: it is included while a tenth of the budget is free.
         if !full || (summary && (branch.tokens as f64) < budget as f64 * 0.9) {
             branch.messages.push(message);
             branch.tokens += tokens;
@@ -51,7 +51,7 @@ pub fn prepare(
     Ok(branch)
 }
 
-/// What an entry of the branch tells.
+/// Returns the message of an entry of the branch.
 fn told(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Message>> {
     let entry = session.entry(ix);
     if !matches!(entry.kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction) {

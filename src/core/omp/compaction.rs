@@ -1,9 +1,9 @@
-//! What a compaction would summarise, and where it would cut (`prepareCompaction`, with the estimate
-//! for a model of no known family).
+//! What a compaction would summarize, and where it would cut (`prepareCompaction`, with the estimate for a
+//! model of no known family).
 //!
 //! ```text
-//! C  u  a  t  t  a  t  u  a  t  t  a        what the path says since the last compaction
-//!    └── summarised ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
+//! C  u  a  t  t  a  t  u  a  t  t  a        the path since the last compaction
+//!    └── summarized ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
 //! ```
 //!
 //! The cut keeps whole groups of a turn and its results: as many as fit, at least the last.
@@ -19,18 +19,17 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 use std::io;
 
-/// What oh-my-pi keeps, in tokens, unless told otherwise.
+/// The number of tokens that oh-my-pi keeps by default.
 pub const KEEP_RECENT_TOKENS: u64 = 20_000;
 
-/// Prepares a compaction at the end of `path`. The cut keeps at most `keep_recent_tokens` tokens
-/// (fewer where the provider counted more than the estimate), or falls at `first_kept`, an entry of
-/// the path.
+/// Prepares a compaction at the end of `path`. The cut keeps at most `keep_recent_tokens` tokens (fewer if
+/// the provider counted more than the estimate), or is at `first_kept`, an entry of the path.
 ///
-/// `None` where there is nothing to compact: the path ends in a compaction, nothing lies before the
-/// cut, or the entry at the cut has no id.
+/// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes the cut, or
+/// the entry at the cut has no id.
 ///
 /// # Errors
-/// Where an entry cannot be read.
+/// If an entry cannot be read.
 pub fn prepare(
     session: &Session,
     path: &[EntryIx],
@@ -84,8 +83,8 @@ pub fn prepare(
     }))
 }
 
-/// Whether the path ends in a compaction. One that a provider replays may leave messages before
-/// itself that it does not cover.
+/// Whether the path ends in a compaction. One that a provider replays may leave messages before it that it
+/// does not cover.
 fn ends_compacted(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<bool> {
     let Some(&last) = path.last().filter(|&&ix| session.entry(ix).kind == Kind::Compaction) else {
         return Ok(false);
@@ -94,7 +93,7 @@ fn ends_compacted(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> i
     Ok(!content::truthy(Raw::checked(line.trim_ascii()), "providerReplayThroughEntryId"))
 }
 
-/// The estimate may fall short of what a provider counts: then less is kept.
+/// The estimate may be lower than the provider's count: then less is kept.
 fn budget(keep: u64, usage: Option<tokens::Usage>, said: &Said) -> f64 {
     let keep = keep as f64;
     let estimate: u64 = said.tokens.iter().sum();
@@ -102,15 +101,15 @@ fn budget(keep: u64, usage: Option<tokens::Usage>, said: &Said) -> f64 {
     if ratio.is_finite() && ratio > 1.0 { (keep / ratio).floor().max(1.0) } else { keep }
 }
 
-/// Where on the path a new summary begins.
+/// Returns where on the path a new summary begins.
 struct Since {
     start: usize,
     previous_summary: Option<Text<'static>>,
 }
 
 impl Since {
-    /// Behind the last reset, at what the last compaction kept. The files of that compaction go to
-    /// `ops`.
+    /// Returns what follows the last reset, from what the last compaction kept. The files of that compaction
+    /// are added to `ops`.
     fn last_compaction(
         session: &Session,
         path: &[EntryIx],
@@ -132,7 +131,7 @@ impl Since {
             path[..previous].iter().position(|&ix| session.id(ix) == id)
         };
         let start = if is_replayed(preserved.unwrap_or(Raw::NULL)) {
-            // The provider has all that was kept; only what came while it worked is new.
+            // The provider has everything that was kept; only what was added meanwhile is new.
             place(through).map_or(previous + 1, |through| reset.max(through + 1))
         } else {
             place(first_kept).filter(|&kept| kept >= reset).unwrap_or(previous + 1)
@@ -141,7 +140,7 @@ impl Since {
     }
 }
 
-/// Whether a compaction carries its history as OpenAI gave it, in either of its forms.
+/// Whether a compaction carries its history as returned by OpenAI, in either of its forms.
 fn is_replayed(preserved: Raw) -> bool {
     let Some(remote) = preserved.get("openaiRemoteCompaction") else { return false };
     let names = ["provider", "replacementHistory", "compactionItem"];
@@ -154,12 +153,12 @@ fn is_replayed(preserved: Raw) -> bool {
         && (named || classic || content::is(item, "type", "compaction_summary"))
 }
 
-/// The messages in question, each with its estimate and what a cut may do there.
+/// The candidate messages, each with its estimate and whether a cut may be there.
 struct Said {
     messages: Vec<Message>,
     tokens: Vec<u64>,
     places: Vec<CutPoint>,
-    /// Where each stands among the entries that were read.
+    /// The index of each among the entries that were read.
     on_path: Vec<usize>,
 }
 
@@ -167,15 +166,15 @@ struct Said {
 enum CutPoint {
     /// A turn starts here.
     TurnStart,
-    /// A cut may fall here, inside a turn.
+    /// A cut may be here, inside a turn.
     Inside,
-    /// No cut may fall here.
+    /// No cut may be here.
     Fixed,
 }
 
 struct Cut {
     at: usize,
-    /// Where the turn begins that the cut divides.
+    /// Returns where the turn begins that the cut splits.
     turn_start: Option<usize>,
 }
 
@@ -195,7 +194,7 @@ impl Said {
         Ok(said)
     }
 
-    /// The agent's choice.
+    /// Returns the agent's choice.
     fn choose(&self, budget: f64) -> Cut {
         let mut at = self.places.iter().rposition(|&place| place != CutPoint::Fixed);
         let mut kept = 0;
@@ -232,7 +231,7 @@ fn place(session: &Session, ix: EntryIx) -> CutPoint {
     }
 }
 
-/// The message of an entry as compaction reads it; `None` where it says nothing.
+/// Returns the message of an entry as compaction reads it; `None` if it has none.
 fn message_of(session: &Session, ix: EntryIx, line: Raw) -> Option<Body> {
     let entry = session.entry(ix);
     match entry.kind {
@@ -297,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_last_compaction_kept_is_summarised_with_it() {
+    fn what_the_last_compaction_kept_is_summarized_with_it() {
         let files = r#","details":{"readFiles":["r:raw"],"modifiedFiles":["m"]}"#;
         let made = chain(&[user("a"), user("b"), compacted("e1", files), user("c"), user("d")]);
         let preparation = prepared(&made, 1, None).unwrap();

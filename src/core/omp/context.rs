@@ -1,12 +1,11 @@
-//! What oh-my-pi's model sees at the end of a path: `buildSessionContext`, not its display
-//! transcript.
+//! The context of oh-my-pi's model at the end of a path: `buildSessionContext`, not its display transcript.
 //!
 //! ```text
 //! notes · summary · [last request] · kept ── compaction ── after it
 //! ```
 //!
-//! A reset behind the last compaction leaves only what follows it. Then calls without an answer and
-//! failed turns are taken out (`repair`).
+//! A reset after the last compaction leaves only what follows it. Then calls without results and failed turns
+//! are removed (`repair`).
 
 use super::repair::{Item, MessageKind, repaired};
 use super::{archive, message, notes, settings};
@@ -19,11 +18,10 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 use std::io;
 
-/// Builds the context for the leaf at the end of `path` (root first; empty for the empty
-/// conversation).
+/// Builds the context for the leaf at the end of `path` (root first; empty for the empty conversation).
 ///
 /// # Errors
-/// Where an entry cannot be read.
+/// If an entry cannot be read.
 pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context> {
     let settings = settings::read(session, path, bodies)?;
     let mut emitter = Emitter { session, path, bodies, items: Vec::new() };
@@ -53,7 +51,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The summary of the compaction at `at`, what it kept, and what came after.
+    /// Adds the summary of the compaction at `at`, what it kept, and what follows.
     fn compacted(&mut self, at: usize, reset: Option<usize>) -> io::Result<()> {
         let ix = self.path[at];
         let line = self.bodies.line(ix)?;
@@ -62,7 +60,8 @@ impl Emitter<'_> {
         let first_kept = self.place(line.get_text("firstKeptEntryId"));
         let remote = remote_payload(preserved);
         let anthropic = anthropic_payload(preserved);
-        // A natively replayed summary is dated before what it leaves, so that the signatures there stay valid.
+        // The time of a natively replayed summary precedes what it keeps, so that the signatures there stay
+        // valid.
         let predated = anthropic.is_some().then(|| self.before_retained(first_kept, at)).flatten();
         let kept_is_replayed = remote.is_some();
         let extras = message::SummaryExtras {
@@ -85,20 +84,20 @@ impl Emitter<'_> {
         self.append_all(&self.path[at + 1..])
     }
 
-    /// Where an id stands on the path.
+    /// Returns the index of an id on the path.
     fn place(&self, id: Option<Text>) -> Option<usize> {
         let id = id.filter(|id| !id.is_empty())?;
         self.path.iter().position(|&ix| self.session.id(ix) == id)
     }
 
-    /// One millisecond before the first entry that the compaction at `at` leaves.
+    /// Returns one millisecond before the first entry that the compaction at `at` keeps.
     fn before_retained(&self, first_kept: Option<usize>, at: usize) -> Option<f64> {
         let retained = first_kept.filter(|&kept| kept < at).unwrap_or(at + 1);
         let time = self.session.entry(*self.path.get(retained)?).js_time();
         time.is_finite().then_some(time - 1.0)
     }
 
-    /// A rollover summarises no turn: the newest request before it is told again, unless it is kept.
+    /// A rollover summarizes no turn: the newest request before it is repeated, unless it is kept.
     fn last_request(&mut self, at: usize, reset: Option<usize>, first_kept: Option<usize>) -> io::Result<()> {
         let from = reset.map_or(0, |reset| reset + 1);
         for place in (from..at).rev() {
@@ -126,7 +125,7 @@ impl Emitter<'_> {
         entries.iter().try_for_each(|&ix| self.append(ix))
     }
 
-    /// The message of an entry, if it makes one.
+    /// Returns the message of an entry, if it has one.
     fn append(&mut self, ix: EntryIx) -> io::Result<()> {
         let entry = self.session.entry(ix);
         let item = match entry.kind {
@@ -154,7 +153,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// A `message` entry; not a turn that was tried again, or that failed before it said anything.
+    /// Returns the message of a `message` entry, unless the turn was retried, or failed before any output.
     fn stored(&self, ix: EntryIx) -> io::Result<Option<Item>> {
         let role = self.session.entry(ix).role;
         if !matches!(role, Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing) {
@@ -168,7 +167,7 @@ impl Emitter<'_> {
     }
 }
 
-/// The history as OpenAI's compaction gave it back; a provider replays it in place of what was kept.
+/// Returns the history as returned by OpenAI's compaction; a provider replays it in place of what was kept.
 fn remote_payload(preserved: Raw) -> Option<Vec<u8>> {
     let remote = preserved.get("openaiRemoteCompaction").filter(|remote| remote.is_object())?;
     let provider = remote.get_text("provider").filter(|provider| !provider.is_empty())?;
@@ -182,7 +181,7 @@ fn remote_payload(preserved: Raw) -> Option<Vec<u8>> {
     })
 }
 
-/// The summary as Anthropic's compaction gave it back.
+/// Returns the summary as returned by Anthropic's compaction.
 fn anthropic_payload(preserved: Raw) -> Option<Vec<u8>> {
     let native = preserved.get("anthropicCompaction").filter(|native| native.is_object())?;
     let text = |key| native.get_text(key).filter(|text| !text.is_empty());
@@ -200,7 +199,7 @@ mod tests {
     use super::*;
     use crate::core::pi::testing::{assistant, call, chain, compacted, result, says, user};
 
-    /// The messages of the context, each as its entry and its text.
+    /// Returns the messages of the context, each with its entry and its text.
     fn context(entries: &[String]) -> Vec<String> {
         let made = chain(entries);
         let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
@@ -275,7 +274,7 @@ mod tests {
         assert_eq!(context(&entries), ["compactionSummary S", "user b", "user c"]);
         let entries = [user("a"), compacted("none", ""), user("c")];
         assert_eq!(context(&entries), ["compactionSummary S", "user c"]);
-        // An older compaction in the part that is kept says nothing.
+        // An older compaction in the kept part contributes nothing.
         let entries = [user("a"), compacted("e0", ""), user("b"), compacted("e0", ""), user("c")];
         assert_eq!(context(&entries), ["compactionSummary S", "user a", "user b", "user c"]);
     }

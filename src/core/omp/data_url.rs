@@ -1,11 +1,11 @@
-//! Inline images in archived text: their bytes say nothing to a reader, and a cut one is refused by
-//! providers, so each data URL becomes a short note (`elideDataUrls` of snapcompact, for archives).
+//! Inline images in archived text: a reader cannot use their bytes, and providers reject truncated ones, so
+//! each data URL is replaced by a short note (`elideDataUrls` of snapcompact, for archives).
 
 use crate::core::json::js;
 use crate::core::text;
 use crate::core::text::{Text, is_js_space, utf16_len};
 
-/// The text with every base64 data URL replaced, its Markdown image or link around it included.
+/// Returns the text with every base64 data URL replaced, including a Markdown image or link around it.
 pub fn elided(text: &Text) -> Text<'static> {
     let bytes = text.as_bytes();
     if find_ignoring_case(bytes, b";base64,", 0).is_none() {
@@ -39,16 +39,16 @@ pub fn elided(text: &Text) -> Text<'static> {
 
 struct DataUrl<'a> {
     mime: &'a [u8],
-    /// Base64 characters, those of an earlier elision included.
+    /// The number of base64 characters, including those of an earlier elision.
     chars: f64,
     payload_end: usize,
-    /// Behind a `)` that follows, if one does.
+    /// The offset after a `)` that follows, if one does.
     end: usize,
     closes: bool,
 }
 
 impl<'a> DataUrl<'a> {
-    /// The data URL whose `data:` stands at `start`.
+    /// Returns the data URL whose `data:` is at `start`.
     fn at(bytes: &'a [u8], start: usize) -> Option<Self> {
         let mime_start = start + 5;
         let mut at = media_type_end(bytes, mime_start)?;
@@ -65,7 +65,7 @@ impl<'a> DataUrl<'a> {
             None => (plain, None),
         };
         let units = utf16_len(&bytes[payload..payload_end]) as f64;
-        // The agent looks for the marker again, and then only in its own spelling.
+        // The agent searches for the marker again, and then only in its own spelling.
         let chars = match elided.filter(|marker| marker.lower_case) {
             Some(marker) => units - utf16_len(&bytes[plain..marker.end]) as f64 + marker.chars,
             None => units,
@@ -77,7 +77,7 @@ impl<'a> DataUrl<'a> {
     }
 }
 
-/// `[…123ch elided…]`, with the white space around it.
+/// Parses `[…123ch elided…]`, with the white space around it.
 struct Marker {
     end: usize,
     chars: f64,
@@ -105,7 +105,7 @@ fn dots(bytes: &[u8]) -> Option<&[u8]> {
     bytes.strip_prefix("…".as_bytes()).or_else(|| bytes.strip_prefix(b"..."))
 }
 
-/// Behind `type/subtype`.
+/// Returns the offset after `type/subtype`.
 fn media_type_end(bytes: &[u8], start: usize) -> Option<usize> {
     let part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'+' | b'-');
     if !bytes.get(start)?.is_ascii_alphabetic() {
@@ -119,7 +119,7 @@ fn media_type_end(bytes: &[u8], start: usize) -> Option<usize> {
     (subtype > 0).then_some(slash + 1 + subtype)
 }
 
-/// Behind `;name=value`.
+/// Returns the offset after `;name=value`.
 fn parameter_end(bytes: &[u8], start: usize) -> Option<usize> {
     let token = |at: usize| {
         let len = count(bytes.get(at..)?, |b| b.is_ascii_alphanumeric() || b"_!#$%&'*+.^|~-".contains(&b));
@@ -135,7 +135,7 @@ fn parameter_end(bytes: &[u8], start: usize) -> Option<usize> {
     token(name + 1)
 }
 
-/// Where `![label](` right before the URL starts, not before `cursor`.
+/// Returns where `![label](` directly before the URL starts, not before `cursor`.
 fn markdown_opener(bytes: &[u8], url: usize, cursor: usize) -> Option<usize> {
     let before = &bytes[cursor..url];
     let trimmed = text::trim_end(before);
@@ -154,7 +154,7 @@ fn count(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|&&byte| is(byte)).count()
 }
 
-/// Bytes of white space at the start.
+/// Returns the number of bytes of leading white space.
 fn space(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {

@@ -1,4 +1,4 @@
-//! The files a summary is about: found in tool calls, kept in `details`, listed under the text.
+//! The files of a summary: found in tool calls, kept in `details`, listed below the text.
 
 use super::path_tree::outline;
 use super::template;
@@ -12,15 +12,15 @@ use crate::core::text;
 use crate::core::text::Text;
 use std::io;
 
-/// Files named under a summary.
+/// The number of files listed below a summary.
 const LISTED: usize = 20;
 
 pub use template::BRANCH_PREAMBLE;
 
-/// Adds the files that the calls of a message name (`extractFileOpsFromMessage`).
+/// Adds the files named by the calls of a message (`extractFileOpsFromMessage`).
 ///
 /// # Errors
-/// Where an entry cannot be read.
+/// If an entry cannot be read.
 pub fn add_message(
     session: &Session,
     message: &Message,
@@ -67,8 +67,8 @@ fn texts(list: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_>> {
     list.into_iter().flat_map(Raw::items).filter_map(Raw::text)
 }
 
-/// What `details` of a new summary says (`computeFileLists`): no URLs, and a file that was changed is
-/// not listed as read.
+/// Returns the `details` of a new summary (`computeFileLists`): without URLs; a file that was changed is not
+/// listed as read.
 pub fn lists(ops: &FileOps) -> FileLists {
     let mut lists = ops.lists();
     for paths in [&mut lists.read_files, &mut lists.modified_files] {
@@ -77,7 +77,7 @@ pub fn lists(ops: &FileOps) -> FileLists {
     lists
 }
 
-/// The summary with its list of files behind it, which takes the place of any it had
+/// Returns the summary followed by its list of files, which replaces any list it had
 /// (`upsertFileOperations`). `read` are all files that were read, changed or not.
 pub fn append(summary: &Text, files: &FileLists, read: &Paths) -> Text<'static> {
     let bare = without_lists(summary);
@@ -94,7 +94,7 @@ pub fn append(summary: &Text, files: &FileLists, read: &Paths) -> Text<'static> 
     }
 }
 
-/// The files as an outline in its tag; empty where there are none.
+/// Returns the files as an outline in its tag; empty if there are none.
 fn listed(files: &FileLists, read: &Paths) -> Text<'static> {
     let mut all: Vec<&Text> = files.read_files.iter().chain(&files.modified_files).collect();
     all.sort_by(|a, b| a.cmp_utf16(b));
@@ -123,7 +123,7 @@ fn listed(files: &FileLists, read: &Paths) -> Text<'static> {
     if tree.is_empty() { tree } else { template::files(&tree) }
 }
 
-/// Without the lists that this agent, or an older one, put there; no space at the end.
+/// Returns the text without lists added by this agent or an older version, and without trailing white space.
 fn without_lists(summary: &Text) -> Text<'static> {
     let mut text = summary.as_bytes().to_vec();
     for (open, close) in [
@@ -149,7 +149,7 @@ fn without_tag(text: &[u8], open: &[u8], close: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Whether a path names something by `scheme://`, wherever that stands.
+/// Whether a path contains `scheme://`, at any position.
 fn is_url(path: &Text) -> bool {
     let bytes = path.as_bytes();
     memchr::memmem::find_iter(bytes, b"://").any(|colon| {
@@ -159,7 +159,8 @@ fn is_url(path: &Text) -> bool {
     })
 }
 
-/// A path without the part that the read tool takes for a selection: `:50-200`, `:raw`, `:1-50:raw`.
+/// Returns a path without the suffix that the read tool interprets as a selection: `:50-200`, `:raw`,
+/// `:1-50:raw`.
 fn without_selector<'a>(path: &'a Text) -> Text<'a> {
     let bytes = path.as_bytes();
     let split = |bytes: &'a [u8]| {
@@ -183,7 +184,7 @@ fn is_raw(text: &[u8]) -> bool {
     text.eq_ignore_ascii_case(b"raw")
 }
 
-/// `50`, `50-`, `50-200`, `L5..L9`, `50+10`, several with commas between.
+/// Whether it is `50`, `50-`, `50-200`, `L5..L9`, `50+10`, or several separated by commas.
 fn is_ranges(text: &[u8]) -> bool {
     text.split(|&byte| byte == b',').all(is_range)
 }
@@ -198,7 +199,7 @@ fn is_range(text: &[u8]) -> bool {
     }
 }
 
-/// Behind `12` or `L12`.
+/// Returns the rest after `12` or `L12`.
 fn line_number(text: &[u8]) -> Option<&[u8]> {
     let digits = text.strip_prefix(b"L").or_else(|| text.strip_prefix(b"l")).unwrap_or(text);
     let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -1,8 +1,8 @@
-//! Messages as a model is given them (`convertToLlm`).
+//! Converts messages for a model (`convertToLlm`).
 //!
-//! One message may become none, one or two, and a turn of the model depends on the message behind it,
-//! so this goes over the list. Instructions that steer a turn are given as they are: the agent wraps
-//! them later, on their way to the provider.
+//! A message may become none, one or two, and an assistant message depends on the message after it, so this
+//! works on the list. Instructions that steer a turn are not changed: the agent wraps them later, on their
+//! way to the provider.
 
 use super::message::{self, INTERRUPTED_THINKING};
 use super::notice::notice;
@@ -16,13 +16,13 @@ use crate::core::json::{Raw, string as json_string};
 use crate::core::text::Text;
 use std::io;
 
-/// Takes one converted message.
+/// Receives a converted message.
 pub type Emit<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
 
-/// Gives `emit` each message for the model, in order, as a JSON object.
+/// Calls `emit` with each message for the model, in order, as a JSON object.
 ///
 /// # Errors
-/// Where an entry cannot be read, or `emit` says so.
+/// If an entry cannot be read, or `emit` returns an error.
 pub fn convert(messages: &[Message], bodies: &dyn Bodies, emit: &mut Emit) -> io::Result<()> {
     let mut converter = Converter { held: None };
     for message in messages {
@@ -32,7 +32,7 @@ pub fn convert(messages: &[Message], bodies: &dyn Bodies, emit: &mut Emit) -> io
 }
 
 struct Converter {
-    /// A turn that breaks off in a thought: what follows decides how it is told.
+    /// A turn that ends in a thought: what follows decides how it is converted.
     held: Option<Vec<u8>>,
 }
 
@@ -52,7 +52,7 @@ impl Converter {
         one(&role, message).iter().try_for_each(|json| emit(json))
     }
 
-    /// Tells the turn that was held, `explained` if the note of its thinking follows.
+    /// Emits the pending turn, `explained` if the note on its thinking follows.
     fn release(&mut self, explained: bool, emit: &mut Emit) -> io::Result<()> {
         let Some(turn) = self.held.take() else { return Ok(()) };
         let turn = Raw::checked(&turn);
@@ -74,8 +74,8 @@ impl Converter {
     }
 }
 
-/// What a turn says before it breaks off in unsigned thinking; `None` where it does not break off and
-/// says something.
+/// Returns what a turn contains before it ends in unsigned thinking; `None` if it does not end so and has
+/// content.
 fn breaks_off(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     let mut blocks: Vec<_> = turn.get("content").unwrap_or(Raw::NULL).items().collect();
     let whole = blocks.len();
@@ -93,7 +93,7 @@ fn breaks_off(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     (whole == 0 || blocks.len() < end).then_some(blocks)
 }
 
-/// What a message that is no turn of the model becomes.
+/// Returns what any message but an assistant message becomes.
 fn one(role: &Text, message: Raw) -> Vec<Vec<u8>> {
     match role.as_bytes() {
         b"user" => vec![attributed(message, "user")],
@@ -111,7 +111,7 @@ fn one(role: &Text, message: Raw) -> Vec<Vec<u8>> {
     }
 }
 
-/// The message with an attribution, where it has none.
+/// Returns the message with an attribution, if it has none.
 fn attributed(message: Raw, default: &str) -> Vec<u8> {
     match message.get_some("attribution") {
         Some(_) => message.bytes().to_vec(),
@@ -131,7 +131,7 @@ fn tool_result(message: Raw) -> Vec<u8> {
     edit.finish()
 }
 
-/// The content of a pruned result: all its text in the first text block.
+/// Returns the content of a pruned result: all its text in the first text block.
 fn pruned(content: Raw) -> Vec<u8> {
     let mut text = content::joined_text(Some(content), "");
     if text.is_empty() {
@@ -152,7 +152,7 @@ fn pruned(content: Raw) -> Vec<u8> {
     array(blocks)
 }
 
-/// A command that the person ran.
+/// Returns the message for a command run by the user.
 fn execution(message: Raw, text: &Text, images: Option<Raw>) -> Vec<u8> {
     let images = images.into_iter().flat_map(Raw::items).map(|image| image.bytes().to_vec());
     let content = array(std::iter::once(content::text_block(text)).chain(images));
@@ -175,7 +175,7 @@ fn python_text(message: Raw) -> Text<'static> {
     text
 }
 
-/// What a command wrote, and how it ended.
+/// Returns the output of a command, and how it ended.
 fn ending(text: &mut Text, message: Raw, [before, cancelled_as, failed_as]: [&str; 3]) {
     let [output, cancelled, code, meta] =
         content::members(message, ["output", "cancelled", "exitCode", "meta"]);
@@ -199,7 +199,7 @@ fn ending(text: &mut Text, message: Raw, [before, cancelled_as, failed_as]: [&st
     }
 }
 
-/// Mentioned files: text ones and those that carry an image are told apart.
+/// Returns mentioned files, separately for text and for those with an image.
 fn file_mention(message: Raw) -> Vec<Vec<u8>> {
     let [files, timestamp] = content::members(message, ["files", "timestamp"]);
     let files: Vec<_> = files.unwrap_or(Raw::NULL).items().collect();
@@ -233,8 +233,8 @@ fn mentioned(files: &[Raw]) -> Text<'static> {
     text
 }
 
-/// An extension's message: the person's own where it is a skill or a prompt they are told to have
-/// sent, otherwise a developer's.
+/// Returns an extension's message: a user message if it is a skill or a prompt attributed to the user,
+/// otherwise a developer message.
 fn custom(message: Raw) -> Vec<Vec<u8>> {
     let [content, timestamp] = content::members(message, ["content", "timestamp"]);
     let Some(content) = content.filter(|content| content.is_string() || content.is_array()) else {
@@ -249,7 +249,7 @@ fn custom(message: Raw) -> Vec<Vec<u8>> {
     injected(message)
 }
 
-/// The content of a prompt that came while the model was at work.
+/// Returns the content of a prompt that arrived while the model was working.
 fn interjected(content: Raw) -> Vec<u8> {
     let text = content::joined_text(Some(content), "\n");
     if text.is_empty() {
@@ -266,7 +266,7 @@ fn interjected(content: Raw) -> Vec<u8> {
     array(std::iter::once(content::text_block(&wrapped)).chain(images))
 }
 
-/// A developer's message; images are the person's, since only there a model takes them.
+/// Returns a developer message; images become a user message, since a model accepts them only there.
 fn injected(message: Raw) -> Vec<Vec<u8>> {
     let names = ["content", "customType", "attribution", "timestamp"];
     let [content, custom_type, attribution, timestamp] = content::members(message, names);
@@ -319,7 +319,7 @@ fn compaction_summary(message: Raw) -> Vec<u8> {
     summary(message, &content, payload)
 }
 
-/// A summary's text as a template takes it: nothing where it is missing.
+/// Returns a summary's text for a template: empty if it is missing.
 fn summary_of(message: Raw) -> Text<'static> {
     message.get_some("summary").map(js::string).unwrap_or_default().into_owned()
 }
@@ -345,7 +345,7 @@ fn told(role: &str, content: &[u8], attribution: &str, timestamp: Option<Raw>) -
         .finish()
 }
 
-/// A string as a text block; an array as it is.
+/// Returns a string as a text block, an array unchanged.
 fn as_blocks(content: Raw) -> Vec<u8> {
     match content.text() {
         Some(text) => content::text_content(&text),

@@ -1,4 +1,4 @@
-//! Messages as oh-my-pi makes them from entries, and what it asks of them.
+//! Messages as oh-my-pi derives them from entries, and tests on them.
 
 use crate::core::bodies::Body;
 use crate::core::content;
@@ -9,19 +9,19 @@ use crate::core::json::js;
 use crate::core::json::write::{Object, array};
 use crate::core::text::Text;
 
-/// The custom type of the note behind a turn that the person interrupted while it was thinking.
+/// The custom type of the note after a turn that the user interrupted while it was thinking.
 pub const INTERRUPTED_THINKING: &str = "interrupted-thinking";
-/// The custom type of a skill's prompt.
+/// The custom type of a skill prompt.
 pub const SKILL_PROMPT: &str = "skill-prompt";
-/// The custom type of a prompt from someone who shares the session.
+/// The custom type of a prompt by someone who shares the session.
 pub const COLLAB_PROMPT: &str = "collab-prompt";
-/// Custom messages that are gone from the context when it is built again.
+/// Custom messages that are removed when the context is rebuilt.
 pub const TRANSIENT: [&str; 2] = ["prewalk-plan", "vibe-mode-context"];
 
 const DEFAULT_CUSTOM_TYPE: &str = "custom-message";
 const USER_INTERRUPT: u32 = 0x0400_0000;
 
-/// The ids of the tool calls in a content; `None` stands for an id that is no string.
+/// Returns the ids of the tool calls in a content; `None` represents an id that is not a string.
 pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
     content
         .items()
@@ -30,13 +30,13 @@ pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
         .collect()
 }
 
-/// A tool call's id as a key.
+/// Returns a tool call's id as a key.
 pub fn id_of(object: Raw, key: &str) -> Option<Text<'static>> {
     object.get_text(key).map(Text::into_owned)
 }
 
-/// The message of a `message` entry as the agent has it once the file is loaded: what GitHub Copilot
-/// bound to a connection is taken out (`sanitizeRehydratedOpenAIResponsesAssistantMessage`).
+/// Returns the message of a `message` entry as the agent has it after loading: data that GitHub Copilot binds
+/// to a connection is removed (`sanitizeRehydratedOpenAIResponsesAssistantMessage`).
 pub fn loaded(message: Raw, role: Role) -> Body {
     if role != Role::Assistant {
         return Body::Stored;
@@ -57,21 +57,21 @@ pub fn loaded(message: Raw, role: Role) -> Body {
     Body::Built(edit.finish())
 }
 
-/// An object without one of its members.
+/// Returns an object without one of its members.
 pub fn without(object: Raw, key: &str) -> Vec<u8> {
     let Ok(mut edit) = Edit::new(object.bytes()) else { return object.bytes().to_vec() };
     edit.remove(key);
     edit.finish()
 }
 
-/// An object with a member set, in its place where it has one.
+/// Returns an object with a member set, at its position if it has one.
 pub fn with(object: Raw, key: &str, json: &[u8]) -> Vec<u8> {
     let Ok(mut edit) = Edit::new(object.bytes()) else { return object.bytes().to_vec() };
     edit.set(key, json);
     edit.finish()
 }
 
-/// A `custom_message` entry as a message, with defaults for what it lacks; `None` where its content
+/// Returns a `custom_message` entry as a message, with defaults for missing members; `None` if its content
 /// cannot be sent.
 pub fn custom(line: Raw, entry: &Entry) -> Option<Vec<u8>> {
     let content = line.get("content").filter(|content| content.is_string() || content.is_array())?;
@@ -87,13 +87,13 @@ pub fn custom(line: Raw, entry: &Entry) -> Option<Vec<u8>> {
     Some(object.finish())
 }
 
-/// The custom type of a `custom_message` entry, or the one that stands for none.
+/// Returns the custom type of a `custom_message` entry, or the default.
 pub fn custom_type(line: Raw) -> Text<'static> {
     let given = line.get_text("customType").filter(|given| !given.is_empty());
     given.map_or(Text::from(DEFAULT_CUSTOM_TYPE), Text::into_owned)
 }
 
-/// A `custom_message` entry as a message, as it stands: what compaction and branch summaries read.
+/// Returns a `custom_message` entry as a message, unchanged: for compaction and branch summaries.
 pub fn plain_custom(line: Raw, entry: &Entry) -> Vec<u8> {
     let member = |object: Object, key| object.with(line.get(key), |object, value| object.raw(key, value));
     let object = ["customType", "content", "display", "details", "attribution"]
@@ -102,7 +102,7 @@ pub fn plain_custom(line: Raw, entry: &Entry) -> Vec<u8> {
     object.number("timestamp", entry.js_time()).finish()
 }
 
-/// A `branch_summary` entry as a message.
+/// Returns a `branch_summary` entry as a message.
 pub fn branch_summary(line: Raw, entry: &Entry) -> Vec<u8> {
     Object::new()
         .str("role", "branchSummary")
@@ -112,18 +112,18 @@ pub fn branch_summary(line: Raw, entry: &Entry) -> Vec<u8> {
         .finish()
 }
 
-/// What a compaction's message carries beside the members of its entry.
+/// The members of a compaction's message besides those of its entry.
 #[derive(Debug, Default)]
 pub struct SummaryExtras {
     /// The history as a provider replays it.
     pub provider_payload: Option<Vec<u8>>,
-    /// The archive's blocks, oldest first.
+    /// The blocks of the archive, oldest first.
     pub blocks: Vec<Vec<u8>>,
-    /// When the summary is said to be from, in milliseconds, where that is not the entry's own time.
+    /// The time of the summary in milliseconds, if it is not that of the entry.
     pub time_ms: Option<f64>,
 }
 
-/// A `compaction` entry as a message.
+/// Returns a `compaction` entry as a message.
 pub fn compaction_summary(line: Raw, entry: &Entry, extras: &SummaryExtras) -> Vec<u8> {
     let member = |object: Object, key| object.with(line.get(key), |object, value| object.raw(key, value));
     let images = extras.blocks.iter().filter(|block| content::is_block(Raw::checked(block), "image"));
@@ -140,7 +140,7 @@ pub fn compaction_summary(line: Raw, entry: &Entry, extras: &SummaryExtras) -> V
         .finish()
 }
 
-/// A `compaction` entry as branch summaries read it.
+/// Returns a `compaction` entry as branch summaries read it.
 pub fn short_compaction_summary(line: Raw, entry: &Entry) -> Vec<u8> {
     let member = |object: Object, key| object.with(line.get(key), |object, value| object.raw(key, value));
     ["summary", "shortSummary", "tokensBefore"]
@@ -150,8 +150,8 @@ pub fn short_compaction_summary(line: Raw, entry: &Entry) -> Vec<u8> {
         .finish()
 }
 
-/// Whether an entry is a request of the person: a user message, or a skill or collaboration prompt
-/// attributed to the user.
+/// Whether an entry is a user request: a user message, or a skill or collaboration prompt attributed to the
+/// user.
 pub fn is_user_request(line: Raw, kind: Kind, role: Role) -> bool {
     match (kind, role) {
         (Kind::Message, Role::User) => true,
@@ -165,27 +165,27 @@ pub fn is_user_request(line: Raw, kind: Kind, role: Role) -> bool {
     }
 }
 
-/// Whether a custom message begins a turn of the person.
+/// Whether a custom message begins a turn of the user.
 pub fn starts_user_turn(message: Raw) -> bool {
     is_user_skill(message) || is_user_collab(message)
 }
 
-/// Whether it is a skill that the person called.
+/// Whether it is a skill invoked by the user.
 pub fn is_user_skill(message: Raw) -> bool {
     content::is(message, "customType", SKILL_PROMPT) && content::is(message, "attribution", "user")
 }
 
-/// Whether it is a prompt of someone who shares the session.
+/// Whether it is a prompt by someone who shares the session.
 pub fn is_user_collab(message: Raw) -> bool {
     content::is(message, "customType", COLLAB_PROMPT) && content::is(message, "attribution", "user")
 }
 
-/// Whether a turn with this `errorId` and `errorMessage` ended because the person interrupted it.
+/// Whether a turn with this `errorId` and `errorMessage` ended because the user interrupted it.
 pub fn is_user_interrupt(id: Option<Raw>, message: Option<Raw>) -> bool {
     js::has_bit(id, USER_INTERRUPT) || message.is_some_and(|message| message.is("Interrupted by user"))
 }
 
-/// Whether a turn that ended in an error said nothing before: it was never part of a context.
+/// Whether a turn that ended in an error had no output before: it was never part of a context.
 pub fn is_empty_turn(content: Raw) -> bool {
     let blank = |block: Raw, key| content::is_blank(block, key);
     let says_something = |block: Raw| match block.get_text("type").unwrap_or_default().as_bytes() {
@@ -198,8 +198,8 @@ pub fn is_empty_turn(content: Raw) -> bool {
     !content.items().any(says_something)
 }
 
-/// The text that goes back to the editor when the position moves before a request of the person or
-/// another custom message; `None` for every other entry.
+/// Returns the text for the editor when the position moves before a user request or another custom message;
+/// `None` for every other entry.
 pub fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
     let message = if kind == Kind::Message { line.get("message")? } else { line };
     if is_user_request(line, kind, role) {
@@ -210,7 +210,7 @@ pub fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
     reedited.then(|| content::joined_text(line.get("content"), ""))
 }
 
-/// What the person typed to call a skill.
+/// Returns what the user typed to invoke a skill.
 fn skill_draft(message: Raw) -> Option<Text<'static>> {
     let details = message.get("details").unwrap_or(Raw::NULL);
     if let Some(draft) =

@@ -1,7 +1,7 @@
-//! oh-my-pi's answers: what its model sees of a path, how it cuts and summarises, what its tree says.
+//! What oh-my-pi computes from a path: the context of its model, compactions and summaries, the texts of its
+//! tree.
 //!
-//! The reference is the running agent (18.2.3). Where a module follows one of its functions, it names
-//! it.
+//! The reference is the running agent (18.2.3). Modules name the functions that they follow.
 
 pub mod context;
 mod settings;

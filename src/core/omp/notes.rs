@@ -1,5 +1,4 @@
-//! The notebook of the experimental context notes: the newest valid revision stands before all other
-//! messages.
+//! The notebook of the experimental context notes: the newest valid revision precedes all other messages.
 
 use super::template;
 use crate::core::bodies::{Bodies, Body, Message};
@@ -14,10 +13,10 @@ use std::io;
 const ENTRY_TYPE: &str = "experimental_context_notes";
 const MAX_BYTES: usize = 16_384;
 
-/// The notebook as a message; `None` where the path has none since its last reset, or an empty one.
+/// Returns the notebook as a message; `None` if the path has none since its last reset, or an empty one.
 ///
 /// # Errors
-/// Where an entry cannot be read.
+/// If an entry cannot be read.
 pub fn message(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Option<Message>> {
     for &ix in path.iter().rev() {
         match session.entry(ix).kind {
@@ -42,7 +41,7 @@ pub fn message(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::
     Ok(None)
 }
 
-/// The text of a valid revision: `{version: 1, text}` and nothing else, within 16 KiB.
+/// Returns the text of a valid revision: `{version: 1, text}` and nothing else, within 16 KiB.
 fn notes(line: Raw<'_>) -> Option<Text<'_>> {
     let data = line.get("data").filter(|_| content::is(line, "customType", ENTRY_TYPE))?;
     let version = data.get("version").and_then(Raw::number);

@@ -1,5 +1,5 @@
-//! What is said behind the output of a command: how much of it is shown, which limit was reached, what
-//! a language server complained about (`formatOutputNotice`).
+//! The notice after the output of a command: how much of it is shown, which limit was reached, what a
+//! language server reported (`formatOutputNotice`).
 
 use super::path_tree::{Line, outline};
 use crate::core::content;
@@ -9,7 +9,7 @@ use crate::core::text;
 use crate::core::text::Text;
 use std::collections::HashMap;
 
-/// The notice for the `meta` of an execution; empty where there is nothing to say.
+/// Returns the notice for the `meta` of an execution; empty if there is none.
 pub fn notice(meta: Option<Raw>) -> Text<'static> {
     let meta = meta.unwrap_or(Raw::NULL);
     let names = ["truncation", "source", "artifactError", "limits", "diagnostics"];
@@ -35,7 +35,7 @@ pub fn notice(meta: Option<Raw>) -> Text<'static> {
     out
 }
 
-/// The limits that were reached.
+/// Returns the limits that were reached.
 fn reached(limits: Raw) -> Vec<Text<'static>> {
     let mut parts = Vec::new();
     for (key, what) in [("matchLimit", "matches"), ("resultLimit", "results"), ("headLimit", "results")] {
@@ -63,7 +63,7 @@ fn reached(limits: Raw) -> Vec<Text<'static>> {
     parts
 }
 
-/// How much of the output is shown (`formatTruncationMetaNotice`).
+/// Returns how much of the output is shown (`formatTruncationMetaNotice`).
 fn shown(truncation: Raw, source: Option<Raw>) -> Text<'static> {
     let [direction, next, artifact] = content::members(truncation, ["direction", "nextOffset", "artifactId"]);
     let middle = direction.is_some_and(|direction| direction.is("middle"));
@@ -184,7 +184,7 @@ fn full_report(artifact: Raw, source: Option<Raw>) -> Option<Text<'static>> {
     Some(text)
 }
 
-/// What a language server said, by file.
+/// Returns the reports of a language server, by file.
 fn complaints(diagnostics: Raw) -> Option<Text<'static>> {
     let [summary, messages] = content::members(diagnostics, ["summary", "messages"]);
     let messages: Vec<_> = messages?.items().map(|message| js::string(message)).collect();
@@ -239,7 +239,7 @@ fn heading(line: &Line) -> Text<'static> {
     text
 }
 
-/// `path:line:column rest` in its two parts, the path with forward slashes.
+/// Splits `path:line:column rest` into two parts, the path with forward slashes.
 fn place<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
     let bytes = message.as_bytes();
     let ends_line = |c: u32| matches!(c, 0x0a | 0x0d | 0x2028 | 0x2029);
@@ -264,7 +264,7 @@ fn place<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
     None
 }
 
-/// A number of bytes for people.
+/// Formats a number of bytes for people.
 fn size(bytes: f64) -> String {
     const K: f64 = 1024.0;
     match bytes {

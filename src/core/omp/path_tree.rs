@@ -1,4 +1,4 @@
-//! Paths as an outline: folders as `# headings/`, a chain of folders with one child as one heading.
+//! Paths as an outline: directories as `# headings/`, a chain of directories with one child as one heading.
 
 use crate::core::text::Text;
 use std::collections::{HashMap, HashSet};
@@ -6,11 +6,11 @@ use std::collections::{HashMap, HashSet};
 /// A line of the outline.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// How deep it stands, from 0.
+    /// Its depth, from 0.
     pub depth: usize,
-    /// The folders of a heading joined with `/`, or a file's name.
+    /// The directories of a heading joined with `/`, or a file's name.
     pub name: Vec<u8>,
-    /// Which of the given paths it is; `None` for a folder.
+    /// The index of the given path; `None` for a directory.
     pub file: Option<&'a Text<'a>>,
 }
 
@@ -22,15 +22,15 @@ struct Node<'a> {
     by_name: HashMap<Vec<u8>, usize>,
 }
 
-/// The outline of paths: in each folder its files, then the folders in it, as they first come. A path
-/// that ends in a slash is a folder; URLs are files of the top.
+/// Returns the outline of paths: in each directory its files, then its subdirectories, in order of first
+/// occurrence. A path that ends in a slash is a directory; URLs are files at the top.
 pub fn outline<'a>(paths: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<Line<'a>> {
     let mut nodes = vec![Node::default()];
     for path in paths {
         add(&mut nodes, path);
     }
     let mut lines = Vec::new();
-    // Nodes still to be told, the next one last, each with its heading.
+    // Nodes still to be written, the next one last, each with its heading.
     let mut open: Vec<(usize, usize, Option<Vec<u8>>)> = vec![(0, 0, None)];
     while let Some((node, depth, heading)) = open.pop() {
         if let Some(name) = heading {
@@ -91,7 +91,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// `scheme://` at the start.
+/// Whether it begins with `scheme://`.
 fn is_url(path: &[u8]) -> bool {
     let scheme =
         path.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'.' | b'-')).count();

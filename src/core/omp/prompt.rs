@@ -1,8 +1,7 @@
-//! What a summariser is asked about a session of oh-my-pi: the transcript in tags, a previous summary,
-//! instructions.
+//! The prompts of oh-my-pi's summaries: the transcript in tags, a previous summary, instructions.
 //!
-//! The sections asked for are oh-my-pi's, the sentences are ours. A summariser that reads standard
-//! input has no system prompt, so the instructions say what the agent's system prompt would.
+//! The requested sections are oh-my-pi's, the sentences are ours. A summarizer that reads standard input has
+//! no system prompt, so the instructions include what the agent's system prompt would.
 
 use super::{archive, transcript};
 use crate::core::bodies::{Bodies, Message};
@@ -13,11 +12,12 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 use std::io::{self, Write};
 
-/// Writes the prompt for one part of a compaction. [`crate::core::pi::prompt::segments`] tells which
-/// there are, and [`crate::core::pi::prompt::merge`] makes one summary of them, in both agents alike.
+/// Writes the prompt for one part of a compaction. In both agents alike,
+/// [`crate::core::pi::prompt::segments`] returns the parts, and [`crate::core::pi::prompt::merge`] joins
+/// their summaries.
 ///
 /// # Errors
-/// Where an entry cannot be read, or writing fails.
+/// If an entry cannot be read, or writing fails.
 pub fn compaction(
     session: &Session,
     preparation: &Preparation,
@@ -42,7 +42,7 @@ pub fn compaction(
 /// Writes the prompt for the summary of a branch that was left.
 ///
 /// # Errors
-/// Where an entry cannot be read, or writing fails.
+/// If an entry cannot be read, or writing fails.
 pub fn branch(
     session: &Session,
     messages: &[Message],
@@ -54,11 +54,11 @@ pub fn branch(
     ask(&[BRANCH, BRANCH_SECTIONS], instructions, out)
 }
 
-/// The summary of the compaction in force, with the text of its archive: a snapcompact compaction says
-/// little else.
+/// Returns the summary of the compaction in effect, with the text of its archive: a snapcompact compaction
+/// contains little else.
 ///
 /// # Errors
-/// Where an entry cannot be read.
+/// If an entry cannot be read.
 pub fn previous_summary(preparation: &Preparation, bodies: &dyn Bodies) -> io::Result<Text<'static>> {
     let Some(mut text) = preparation.previous_summary.clone() else { return Ok(Text::default()) };
     let Some(&compaction) = preparation.previous_compactions.first() else { return Ok(text) };

@@ -1,4 +1,4 @@
-//! Making a list of messages fit to be sent: calls without an answer, and turns that failed, go.
+//! Removes messages that cannot be sent: calls without results, and turns that failed.
 
 use super::message::{INTERRUPTED_THINKING, call_ids, id_of, is_empty_turn, with, without};
 use crate::core::bodies::{Bodies, Body, Message};
@@ -9,29 +9,29 @@ use crate::core::text::Text;
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-/// A tool call's id; `None` for one that is no string.
+/// A tool call's id; `None` for one that is not a string.
 pub type CallId = Option<Text<'static>>;
 
-/// What a message is to the repairs.
+/// The kind of a message, for the repairs.
 #[derive(Debug)]
 pub enum MessageKind {
-    /// A turn of the model.
+    /// An assistant message.
     Turn {
         /// Its tool calls.
         calls: Vec<CallId>,
         /// Whether it ended in an error, or was aborted.
         failed: bool,
     },
-    /// The answer to a tool call.
+    /// The result of a tool call.
     Result(CallId),
-    /// The note behind a turn that was interrupted while thinking.
+    /// The note after a turn that was interrupted while thinking.
     InterruptedThinking,
     /// Any other message.
     Other,
 }
 
 impl MessageKind {
-    /// Of a message; `None` for a turn that was tried again, or that failed before it said anything.
+    /// Returns the kind of a message; `None` for a turn that was retried, or that failed before any output.
     pub fn of(message: Raw) -> Option<Self> {
         let names = ["role", "content", "stopReason", "retryRecovery", "toolCallId", "customType"];
         let [role, content, stop_reason, retried, call, custom_type] = content::members(message, names);
@@ -54,17 +54,17 @@ impl MessageKind {
 /// A message and its kind.
 pub type Item = (Message, MessageKind);
 
-/// Takes out what cannot be sent; the messages that are left, in order.
+/// Removes what cannot be sent, and returns the other messages, in order.
 ///
 /// # Errors
-/// Where the entry of a message that changes cannot be read.
+/// If the entry of a message that changes cannot be read.
 pub fn repaired(items: Vec<Item>, bodies: &dyn Bodies) -> io::Result<Vec<Message>> {
     let items = without_dangling_calls(items, bodies)?;
     Ok(without_failed_turns(items))
 }
 
-/// A call needs its answer in the list. A turn that loses one also loses what a provider signed,
-/// since that would no longer match.
+/// Each call needs its result in the list. A turn that loses a call also loses the provider's signatures,
+/// since they would no longer match.
 fn without_dangling_calls(items: Vec<Item>, bodies: &dyn Bodies) -> io::Result<Vec<Item>> {
     let results = items.iter().filter_map(|(_, kind)| match kind {
         MessageKind::Result(id) => Some(id.clone()),
@@ -85,7 +85,7 @@ fn without_dangling_calls(items: Vec<Item>, bodies: &dyn Bodies) -> io::Result<V
     Ok(kept)
 }
 
-/// The turn without its unanswered calls; `None` if nothing is left of it.
+/// Returns the turn without its unanswered calls; `None` if nothing is left.
 fn stripped(message: Raw, answered: &HashSet<CallId>) -> Option<Vec<u8>> {
     let content = message.get("content").unwrap_or(Raw::NULL);
     let stays = |block: &Raw| {
@@ -102,7 +102,7 @@ fn stripped(message: Raw, answered: &HashSet<CallId>) -> Option<Vec<u8>> {
     (!blocks.is_empty()).then(|| with(message, "content", &array(blocks)))
 }
 
-/// A failed turn goes with its results, unless the note of what it was thinking follows.
+/// A failed turn is removed with its results, unless the note on its thinking follows.
 fn without_failed_turns(items: Vec<Item>) -> Vec<Message> {
     let mut results: HashMap<&CallId, Vec<usize>> = HashMap::new();
     for (at, (_, kind)) in items.iter().enumerate() {
@@ -111,7 +111,7 @@ fn without_failed_turns(items: Vec<Item>) -> Vec<Message> {
         }
     }
     let mut gone = vec![false; items.len()];
-    // From the end; `behind` has what is left behind the current message, the next one last.
+    // From the end; `behind` holds what is left after the current message, the next one last.
     let mut behind: Vec<usize> = Vec::new();
     for (at, (_, kind)) in items.iter().enumerate().rev() {
         while behind.last().is_some_and(|&next| gone[next]) {

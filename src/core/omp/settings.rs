@@ -1,4 +1,4 @@
-//! The settings in force at the end of a path.
+//! The settings in effect at the end of a path.
 
 use crate::core::bodies::Bodies;
 use crate::core::content;
@@ -48,7 +48,7 @@ struct Settings {
     service_tier: Option<Vec<u8>>,
     /// Assignments in order; the last of a role counts, at the place of its first.
     models: Vec<(Text<'static>, Vec<u8>)>,
-    /// The last assistant turn before a default model was chosen, and where its model stands.
+    /// The last assistant message before a default model was chosen, and the position of its model.
     inferred: Option<(EntryIx, usize)>,
     default_chosen: bool,
     rules: Vec<Vec<u8>>,
@@ -75,7 +75,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// A turn tells the default model as long as none was chosen.
+    /// An assistant message sets the default model as long as none was chosen.
     fn assistant(&mut self, ix: EntryIx) {
         if self.default_chosen {
             return;

@@ -1,7 +1,6 @@
-//! The frames oh-my-pi puts around texts before a model sees them.
+//! The templates with which oh-my-pi wraps texts for a model.
 //!
-//! Its templates pass through a formatter after the text is in place, so the text itself comes out
-//! tidied too: [`tidy`].
+//! Its templates are formatted after the text is filled in, so the text itself is tidied, too: [`tidy`].
 
 use crate::core::text;
 use crate::core::text::Text;
@@ -16,7 +15,7 @@ pub fn compaction_summary(summary: &Text) -> Text<'static> {
     )
 }
 
-/// A compaction's summary that was written as a handoff document.
+/// A compaction's summary, written as a handoff document.
 pub fn handoff_summary(summary: &Text) -> Text<'static> {
     framed(
         "Context replaced. The <handoff> below is a handoff document a prior instance of you wrote from the full \
@@ -36,7 +35,7 @@ pub fn branch_summary(summary: &Text) -> Text<'static> {
     framed("Branch-return summary:\n\n<summary>\n", summary, "\n</summary>")
 }
 
-/// What the person said while the model was at work.
+/// A message by the user while the model was working.
 pub fn interjection(message: &Text) -> Text<'static> {
     framed(
         "<system-notice>\nUser interjection during work: priority; supersedes conflicting prior instructions. \
@@ -67,12 +66,12 @@ pub fn context_notes(notes: &Text) -> Text<'static> {
     text.trim().into_owned()
 }
 
-/// The list of files under a summary.
+/// The list of files below a summary.
 pub fn files(tree: &Text) -> Text<'static> {
     framed("<files>\n", &tree.trim(), "\n</files>")
 }
 
-/// What stands before the summary of a branch in the entry that keeps it. Nothing separates the two.
+/// The preamble of a branch summary in its entry. Nothing separates the two.
 pub const BRANCH_PREAMBLE: &str =
     "User explored another conversation branch, then returned here.\nExploration summary:";
 
@@ -83,9 +82,9 @@ fn framed(before: &str, text: &Text, after: &str) -> Text<'static> {
     tidy(&whole)
 }
 
-/// The agent's formatter, as it is run after a template is filled: no space at the end of a line, of
-/// blank lines at most one and none at the end or before a closing tag, table cells without padding.
-/// Fenced code keeps its blank lines.
+/// Formats as the agent does after filling a template: no trailing spaces, at most one blank line in a row
+/// and none at the end or before a closing tag, table cells without padding. Fenced code keeps its blank
+/// lines.
 pub fn tidy(text: &Text) -> Text<'static> {
     let lines: Vec<&[u8]> = text.as_bytes().split(|&byte| byte == b'\n').collect();
     let mut out = Lines::default();
@@ -143,7 +142,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Spaces and tabs; where what follows them is no ASCII, all of JavaScript's white space.
+/// Skips spaces and tabs; if what follows is not ASCII, all of JavaScript's white space.
 fn indent(line: &[u8]) -> usize {
     let plain = line.iter().take_while(|&&byte| byte == b' ' || byte == b'\t').count();
     match line.get(plain) {
@@ -152,7 +151,7 @@ fn indent(line: &[u8]) -> usize {
     }
 }
 
-/// `</name>` and nothing else, the name of lower-case letters, `-` and `_`.
+/// Whether it is only `</name>`, the name of lower-case letters, `-` and `_`.
 fn is_closing_tag(line: &[u8]) -> bool {
     let name = line.strip_prefix(b"</").and_then(|rest| rest.strip_suffix(b">"));
     name.is_some_and(|name| !name.is_empty() && name.iter().all(|b| matches!(b, b'a'..=b'z' | b'-' | b'_')))

@@ -1,14 +1,15 @@
-//! oh-my-pi's title line, the first of its files: always 256 bytes, since the agent overwrites it in place.
+//! oh-my-pi's title line, the first line of its files: always 256 bytes, since the agent overwrites it in
+//! place.
 
 use crate::core::json::Raw;
 use crate::core::json::write::Object;
 use crate::core::text::Text;
 
-/// Bytes of the title line, its newline among them. Another width makes the agent overwrite the header at
-/// the next renaming.
+/// The length of the title line in bytes, including its newline. With another width, the agent would
+/// overwrite the header at the next renaming.
 const TITLE_LINE: usize = 256;
 
-/// Returns a title line without its newline, padded to its width; a title that does not fit is cut.
+/// Returns a title line without its newline, padded to its width; a title that does not fit is truncated.
 pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) -> Vec<u8> {
     let title = title.and_then(Raw::text).unwrap_or_default();
     let line = |title: &Text, pad: usize| {
@@ -30,7 +31,7 @@ pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) ->
     line(&title, (TITLE_LINE - 1).saturating_sub(line(&title, 0).len()))
 }
 
-/// Returns a title line that was changed with its old width.
+/// Returns a changed title line with its former width.
 pub fn repadded(line: &[u8]) -> Vec<u8> {
     let slot = Raw::checked(line.trim_ascii());
     let updated_at = slot.get_text("updatedAt").unwrap_or_default();

@@ -1,5 +1,5 @@
-//! How large oh-my-pi takes messages and contexts to be, without the tokenizer of a model: a quarter
-//! of the UTF-8 bytes of each piece of text, rounded up, and fixed sums for pictures.
+//! oh-my-pi's estimate of messages and contexts, without the tokenizer of a model: a quarter of the UTF-8
+//! bytes of each text, rounded up, and a fixed number for each picture.
 
 use crate::core::bodies::Bodies;
 use crate::core::content;
@@ -16,8 +16,8 @@ const IMAGE: u64 = 1200;
 /// Tokens of a picture of archived text.
 const FRAME: u64 = 5024;
 
-/// Tokens of a message (`Tokenizer.countMessage` for a model of no known family); 0 for roles it does
-/// not know.
+/// Returns the tokens of a message (`Tokenizer.countMessage` for a model of no known family); 0 for roles it
+/// does not know.
 pub fn estimate(message: Raw) -> u64 {
     let names = ["role", "content", "summary", "blocks", "images", "command", "output"];
     let [role, content, summary, blocks, images, command, output] = content::members(message, names);
@@ -42,13 +42,13 @@ pub fn estimate(message: Raw) -> u64 {
     }
 }
 
-/// A tool result as a branch summary tells it: its text, cut, without pictures.
+/// Returns those of a tool result in a branch summary: its text, truncated, without pictures.
 pub fn estimate_cut_result(message: Raw) -> u64 {
     let text = content::joined_text(message.get("content"), "");
     quarter(super::transcript::cut(text).as_bytes().len())
 }
 
-/// A block of a turn. What a provider signed counts, since it is sent again.
+/// Returns those of a block of a turn. Signatures count, since they are sent again.
 fn turn_block(block: Raw) -> u64 {
     let names = ["type", "text", "thinking", "thinkingSignature", "name", "arguments", "data", "block"];
     let [kind, said, thinking, signature, name, arguments, data, server_tool] =
@@ -77,20 +77,20 @@ fn quarter(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(4)
 }
 
-/// What a provider counted at the end of a turn.
+/// The provider's count at the end of a turn.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
     /// The whole context (`calculateContextTokens`): tokens, any JavaScript number.
     pub context: f64,
-    /// What of it was sent (`calculatePromptTokens`).
+    /// The part of it that was sent (`calculatePromptTokens`).
     pub prompt: f64,
 }
 
-/// The last count on the path, of a turn that neither failed nor was aborted. Its `context` is
-/// `tokensBefore`, and the figure for a context; where there is none, the agent says 0.
+/// Returns the last count on the path, of a turn that neither failed nor was aborted. Its `context` is
+/// `tokensBefore`, and the size of a context; without one, the agent reports 0.
 ///
 /// # Errors
-/// Where an entry cannot be read.
+/// If an entry cannot be read.
 pub fn last_usage(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Option<Usage>> {
     for &ix in path.iter().rev().filter(|&&ix| session.is_message(ix, Role::Assistant)) {
         let line = bodies.line(ix)?;
@@ -102,19 +102,19 @@ pub fn last_usage(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> i
     Ok(None)
 }
 
-/// Tokens of the context at the end of `path` as the agent tells them: what the provider counted
-/// last, or 0.
+/// Returns the size of the context at the end of `path` as the agent reports it: the provider's last count,
+/// or 0.
 ///
 /// # Errors
-/// Where an entry cannot be read.
+/// If an entry cannot be read.
 pub fn context(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<f64> {
     Ok(last_usage(session, path, bodies)?.map_or(0.0, |usage| usage.context))
 }
 
-/// The same at each of `tips`, with every body read once.
+/// Returns the same at each of `tips`, reading every body once.
 ///
 /// # Errors
-/// Where an entry cannot be read.
+/// If an entry cannot be read.
 pub fn sizes(
     session: &Session,
     tree: &Tree,
@@ -140,7 +140,7 @@ pub fn sizes(
 }
 
 impl Usage {
-    /// What an assistant message says of it, unless its turn failed.
+    /// Returns the count in an assistant message, unless its turn failed.
     fn told(message: Raw) -> Option<Usage> {
         let [stop_reason, usage] = content::members(message, ["stopReason", "usage"]);
         let failed = stop_reason.is_some_and(|reason| reason.is("aborted") || reason.is("error"));
@@ -172,7 +172,7 @@ impl Usage {
     }
 }
 
-/// `Math.max(0, value)`, which keeps `NaN`.
+/// Returns `Math.max(0, value)`, which keeps `NaN`.
 fn at_least_0(value: f64) -> f64 {
     if value < 0.0 { 0.0 } else { value }
 }

@@ -1,7 +1,7 @@
-//! Messages as text for a summariser (`serializeConversation` without a model's own dialect).
+//! Messages as text for a summarizer (`serializeConversation` without a model's own dialect).
 //!
-//! Only what the person, the model and its tools say: instructions are left out. Results that were
-//! marked useless go, with their calls. Tags that the prompt is built from are defused.
+//! Only the texts of the user, the model and its tools: instructions are omitted, and so are results marked
+//! useless, with their calls. Tags that the prompt uses are defused.
 
 use super::llm;
 use crate::core::bodies::{Bodies, Body, Message};
@@ -13,14 +13,14 @@ use crate::core::text::{Text, is_js_space};
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-/// How much of a tool result is told, in UTF-16 units.
+/// The limit for a tool result, in UTF-16 units.
 pub const TOOL_RESULT_UNITS: usize = 2000;
 
-/// Writes messages as one text, a blank line between its parts, no newline at the end. Lone
-/// surrogates come out as U+FFFD.
+/// Writes messages as one text, with a blank line between parts and no newline at the end. Lone surrogates
+/// become U+FFFD.
 ///
 /// # Errors
-/// Where an entry cannot be read, or writing fails.
+/// If an entry cannot be read, or writing fails.
 pub fn write(
     session: &Session,
     messages: &[Message],
@@ -32,7 +32,7 @@ pub fn write(
     llm::convert(messages, bodies, &mut |json| transcript.message(Raw::checked(json)))
 }
 
-/// The calls whose results say nothing.
+/// Returns the calls whose results are useless.
 fn useless_calls(
     session: &Session,
     messages: &[Message],
@@ -53,13 +53,13 @@ fn useless_calls(
     Ok(useless)
 }
 
-/// Whether a result was marked useless, and is no error.
+/// Whether a result was marked useless, and is not an error.
 pub fn is_useless(message: Raw, error: Option<Raw>) -> bool {
     let marked = message.get("useless").and_then(Raw::bool) == Some(true);
     marked && error.and_then(Raw::bool) != Some(true)
 }
 
-/// A tool result's text as summaries get it.
+/// Returns a tool result's text as summaries receive it.
 pub fn cut(text: Text) -> Text {
     let more = text.utf16_len().saturating_sub(TOOL_RESULT_UNITS);
     if more == 0 {
@@ -70,7 +70,7 @@ pub fn cut(text: Text) -> Text {
     head
 }
 
-/// The text with tags that would end the conversation or the previous summary made harmless.
+/// Returns the text with tags defused that would end the conversation or the previous summary.
 pub fn defused(text: &Text) -> Text<'static> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -84,7 +84,7 @@ pub fn defused(text: &Text) -> Text<'static> {
     Text::from_wtf8(out)
 }
 
-/// `conversation>`, `/ previous-summary >` and the like.
+/// Matches `conversation>`, `/ previous-summary >` and the like.
 fn is_boundary(bytes: &[u8]) -> bool {
     let rest = skip_space(bytes);
     let rest = skip_space(rest.strip_prefix(b"/").unwrap_or(rest));
@@ -157,7 +157,7 @@ impl Transcript<'_> {
     }
 }
 
-/// `name(key=json, key=json)`.
+/// Returns `name(key=json, key=json)`.
 fn call(block: Raw<'_>) -> Text<'static> {
     let [name, arguments] = content::members(block, ["name", "arguments"]);
     let pairs = js::entries(arguments.unwrap_or(Raw::NULL)).into_iter().map(|(key, value)| {

@@ -1,14 +1,14 @@
 //! The branches of a session: where each conversation of the tree ends.
 //!
-//! Notes ([`crate::core::entry::Kind::is_note`]: labels, marks, records) are no conversation. A branch
-//! ends at an entry below which nothing but notes hang, however many: they belong to it. Notes that
-//! hang beside a conversation that goes on are no branch either, unless the leaf is among them: then
-//! one stands there, and the next message will begin a branch.
+//! Notes ([`crate::core::entry::Kind::is_note`]: labels, marks, records) are not conversation. A branch ends
+//! at an entry below which there are only notes; they belong to it. Notes beside a conversation that
+//! continues are not a branch either, unless the leaf is among them: then the next message begins a branch
+//! there.
 //!
 //! ```text
 //! a ─ b ─ c ─ label ─ label          one branch, its tip is c
 //!     ├ label                        none
-//!     ├ mark = leaf                  a branch without entries of its own, its tip is the mark
+//!     ├ mark = leaf                  a branch without entries, its tip is the mark
 //!     └ d ─ e                        another, its tip is e; all three begin at b
 //! ```
 
@@ -19,36 +19,36 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
 
-/// One branch.
+/// A branch.
 #[derive(Clone, Debug)]
 pub struct Branch<'a> {
-    /// Where it ends.
+    /// Its last entry.
     pub tip: EntryIx,
-    /// The entry at which it parts from others; `None` where it does not, or at the root.
+    /// The entry at which it diverges from others; `None` if it does not, or diverges at the root.
     pub branch_point: Position,
-    /// Entries behind the branch point that are no notes.
+    /// The number of entries after the branch point that are not notes.
     pub entries: u32,
-    /// The last request of the person on the path to its tip.
+    /// The last user request on the path to its tip.
     pub request: Position,
-    /// The name that was given nearest to its tip, on its own part or what hangs there.
+    /// The label nearest to its tip, on the branch itself or its notes.
     pub label: Option<Text<'a>>,
     /// Whether the leaf is on it.
     pub active: bool,
 }
 
-/// What is known on the way down to an entry.
+/// What is known about the path to an entry.
 #[derive(Clone, Copy, Default)]
 struct Way {
     branch_point: Position,
     entries: u32,
     request: Position,
-    /// The nearest named entry behind the branch point.
+    /// The nearest labelled entry after the branch point.
     named: Position,
     /// The nearest entry that is part of a branch.
     part: Position,
 }
 
-/// All branches, the newest first.
+/// Returns all branches, newest first.
 pub fn branches<'a>(session: &'a Session, tree: &Tree) -> Vec<Branch<'a>> {
     let labels = Labels::new(session);
     let order: Vec<EntryIx> = tree.walk(&vec![false; session.entries.len()]).collect();
@@ -91,14 +91,14 @@ pub fn branches<'a>(session: &'a Session, tree: &Tree) -> Vec<Branch<'a>> {
     };
     let is_tip = |ix: &EntryIx| is_part[ix.at()] && (ways_on[ix.at()] == 0 || active == Some(*ix));
     let mut branches: Vec<_> = session.all().filter(is_tip).map(tip).collect();
-    // A time that cannot be read is older than any other; of equal ones the later in the file is newer.
+    // A time that does not parse is older than any other; of equal times, the later in the file is newer.
     branches.reverse();
     branches.sort_by_key(|branch| std::cmp::Reverse(session.entry(branch.tip).time_ms));
     branches
 }
 
-/// Whether each entry is part of a branch: conversation hangs at or below it, or it is on the way to
-/// where one stands in the middle of a conversation.
+/// Returns for each entry whether it is part of a branch: there is conversation at or below it, or it is on
+/// the path to a leaf in the middle of a conversation.
 fn parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
     let mut is_part: Vec<bool> = session.entries.iter().map(|entry| !entry.kind.is_note()).collect();
     for &ix in order.iter().rev() {
@@ -108,15 +108,15 @@ fn parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
     }
     let notes: Vec<_> = session.upwards(session.leaf).take_while(|ix| !is_part[ix.at()]).collect();
     let hangs_on = notes.last().and_then(|&ix| session.entry(ix).parent);
-    // At an end they belong to what ends there.
+    // Notes at an end belong to the branch that ends there.
     if hangs_on.is_none_or(|ix| ways_on(session, &is_part)[ix.at()] > 0) {
         notes.iter().for_each(|ix| is_part[ix.at()] = true);
     }
     is_part
 }
 
-/// In how many ways the conversation goes on from each entry; where one stands, the next message will
-/// be one more.
+/// Returns in how many ways the conversation continues from each entry; the next message at the leaf counts
+/// as one more.
 fn ways_on(session: &Session, is_part: &[bool]) -> Vec<u32> {
     let mut ways = vec![0; session.entries.len()];
     for ix in session.all().filter(|ix| is_part[ix.at()]) {

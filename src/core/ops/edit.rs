@@ -1,8 +1,8 @@
-//! What the model sees of an entry, changed without touching the entry: pi's `context_edit`.
+//! Changes what the model sees of an entry without changing the entry: pi's `context_edit`.
 //!
-//! An edit hangs under the leaf and holds on its branch; the last one of an entry counts. There is no
-//! taking back in the format, so that is an edit, too: one with the content that the entry has. A tool
-//! call and its result stay together or go together, because a model's API takes neither alone.
+//! An edit is appended under the leaf and applies on its branch; the last edit of an entry counts. The format
+//! has no way to remove an edit, so an undo is an edit with the entry's own content. A tool call and its
+//! result are kept or omitted together, because a model's API accepts neither alone.
 
 use super::{IdSource, parent_id};
 use crate::core::bodies::Bodies;
@@ -18,27 +18,27 @@ use crate::core::text::Text;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 
-/// What is to become of an entry.
+/// How to edit an entry.
 #[derive(Clone, Copy, Debug)]
 pub enum Wanted<'a> {
-    /// The model does not see it.
+    /// Omit it from the context.
     Omit,
-    /// The model sees this text in its place.
+    /// Show this text instead.
     Replace(&'a Text<'a>),
-    /// The model sees it as it is.
+    /// Show the original.
     Undo,
 }
 
-/// Why an entry is not edited.
+/// Why an entry cannot be edited.
 #[derive(Debug)]
 pub enum EditError {
     /// It is on another branch.
     OffPath(EntryIx),
-    /// A compaction stands for it.
+    /// A compaction replaced it.
     Compacted(EntryIx),
-    /// It is none of those that pi edits.
+    /// pi does not edit entries of its kind.
     NoContent(EntryIx),
-    /// It would part tool calls from their results: the entries that were named, and their other halves.
+    /// The edit would separate tool calls from their results: the given entries, and their counterparts.
     Half(Vec<EntryIx>, Vec<EntryIx>),
     /// A line cannot be read.
     Unreadable(io::Error),
@@ -58,7 +58,7 @@ enum Seen {
     Content(Vec<u8>),
 }
 
-/// Edits the entries, in the order of the path; no entry where all is so already.
+/// Edits the entries, in the order of the path; returns no entry if nothing changes.
 ///
 /// # Errors
 /// See [`EditError`].
@@ -121,7 +121,7 @@ fn line(id: &str, parent: Option<&Text>, timestamp: &str, target: &Text, seen: &
         .finish()
 }
 
-/// Those that pi edits. An entry without an id cannot be named.
+/// Whether pi can edit it. An entry without an id cannot be referred to.
 fn is_editable(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     let has_content = match entry.kind {
@@ -132,7 +132,7 @@ fn is_editable(session: &Session, ix: EntryIx) -> bool {
     has_content && !entry.id.is_empty()
 }
 
-/// What the model sees now.
+/// Returns what the model sees now.
 fn seen(session: &Session, bodies: &dyn Bodies, ix: EntryIx, edits: &Edits) -> io::Result<Seen> {
     match edits.of(session, ix) {
         None => stored(bodies, ix),
@@ -145,7 +145,7 @@ fn seen(session: &Session, bodies: &dyn Bodies, ix: EntryIx, edits: &Edits) -> i
     }
 }
 
-/// What the entry holds; pi takes missing content for an empty list.
+/// Returns the content of the entry; pi treats missing content as an empty list.
 fn stored(bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Seen> {
     let line = bodies.line(ix)?;
     let entry = Raw::checked(line.trim_ascii());
@@ -157,7 +157,7 @@ fn content(content: Option<Raw>) -> Seen {
     Seen::Content(content.map_or_else(|| b"[]".to_vec(), |content| content.bytes().to_vec()))
 }
 
-/// What the model is to see; text stands in a block where pi asks for blocks.
+/// Returns the new content; text becomes a block if pi requires blocks.
 fn becomes(session: &Session, bodies: &dyn Bodies, ix: EntryIx, wanted: Wanted) -> io::Result<Seen> {
     let takes_blocks = matches!(session.entry(ix).role, Role::Assistant | Role::ToolResult);
     match wanted {
@@ -168,7 +168,7 @@ fn becomes(session: &Session, bodies: &dyn Bodies, ix: EntryIx, wanted: Wanted) 
     }
 }
 
-/// Refuses what parts a call from its result. Halves that are alone already are not this edit's doing.
+/// Refuses to separate a call from its result, unless they were separate before.
 fn halves(
     session: &Session,
     bodies: &dyn Bodies,
@@ -208,7 +208,7 @@ fn halves(
     Err(EditError::Half(named, others))
 }
 
-/// Tool calls in force with their results, and the id by which they know each other.
+/// Tool calls in effect with their results, and the ids that link them.
 fn pairs(
     session: &Session,
     bodies: &dyn Bodies,
@@ -231,7 +231,7 @@ fn pairs(
     Ok(pairs)
 }
 
-/// The ids of the tool calls in a message's content.
+/// Returns the ids of the tool calls in a message's content.
 pub(super) fn call_ids(content: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_>> {
     let blocks = content.into_iter().flat_map(Raw::items);
     let calls = blocks.filter(|block| block.get("type").is_some_and(|kind| kind.is("toolCall")));

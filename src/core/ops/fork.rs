@@ -1,10 +1,10 @@
-//! A new session file from a path of another (pi's `createBranchedSession`), with what hangs below its
-//! end or without, or from all of it (`forkFrom`).
+//! Creates a new session file from a path of another (pi's `createBranchedSession`), with or without the
+//! descendants of its end, or from all of it (`forkFrom`).
 //!
-//! Labels are entries of the tree, so others may hang under them. They are taken out and made anew
-//! at the end; their children are re-chained and a `firstKeptEntryId` that names one moves to the
-//! entry behind it. oh-my-pi does not re-chain and loses what hangs under a label; pisess follows pi
-//! in both dialects.
+//! Labels are entries of the tree, so they can have children. They are left out and written again at the end;
+//! their children are chained to what precedes them, and a `firstKeptEntryId` that refers to a label moves to
+//! the entry after it. oh-my-pi does not do this and loses what follows a label; pisess follows pi in both
+//! dialects.
 
 use super::switch::mark;
 use super::{IdSource, label};
@@ -22,21 +22,21 @@ use crate::core::tree::Tree;
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-/// What a fork is made with.
+/// The parameters of a fork.
 #[derive(Clone, Debug)]
 pub struct ForkOptions<'a> {
     /// The new session's id.
     pub session_id: String,
-    /// The source as its `parentSession` will name it: an absolute path, unless it came by a pipe.
+    /// The path of the source for `parentSession`: absolute, unless it is a pipe.
     pub source: Option<Text<'a>>,
-    /// The folder of the new session; the source's where this is `None`.
+    /// The working directory of the new session; the source's if `None`.
     pub cwd: Option<Text<'a>>,
 }
 
-/// The path to `end`.
+/// Forks the path to `end`.
 ///
 /// # Errors
-/// Where the source cannot be read.
+/// If the source cannot be read.
 pub fn fork(
     session: &Session,
     bodies: &dyn Bodies,
@@ -49,11 +49,11 @@ pub fn fork(
     Ok(finished(session, pieces, end, options, fresh))
 }
 
-/// The path to `top` and all that hangs below it, in the order of the file. The leaf is the source's,
-/// if it is in there, else the last entry of the file that is.
+/// Forks the path to `top` and all its descendants, in file order. The leaf is that of the source if it is
+/// included, else the last included entry of the file.
 ///
 /// # Errors
-/// Where the source cannot be read.
+/// If the source cannot be read.
 pub fn fork_subtree(
     session: &Session,
     bodies: &dyn Bodies,
@@ -72,7 +72,7 @@ pub fn fork_subtree(
     Ok(finished(session, pieces, leaf, options, fresh))
 }
 
-/// An entry and all below it, parents first; all entries for the root.
+/// Returns an entry and its descendants, parents first; all entries for the root.
 fn subtree(tree: &Tree, top: Position) -> Vec<EntryIx> {
     let mut waiting = top.map_or_else(|| tree.roots().to_vec(), |top| vec![top]);
     let mut entries = Vec::new();
@@ -83,8 +83,8 @@ fn subtree(tree: &Tree, top: Position) -> Vec<EntryIx> {
     entries
 }
 
-/// The session of these entries, with the labels in effect on them made anew under its leaf: `leaf`,
-/// or what is above it and not left out. Where nothing else does, a mark says that this is the leaf.
+/// Returns the session of these entries, with the labels in effect on them written again under its leaf:
+/// `leaf`, or its nearest ancestor that is not left out. If nothing else makes that the leaf, a mark does.
 fn finished(
     session: &Session,
     copies: Vec<(EntryIx, Piece)>,
@@ -123,7 +123,7 @@ fn finished(
     }
 }
 
-/// Every entry and branch.
+/// Forks every entry and branch.
 pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> NewSession {
     let timestamp = fresh.timestamp();
     NewSession {
@@ -135,8 +135,8 @@ pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> N
     }
 }
 
-/// Copies of the entries that are not left out, each under the nearest of them above it. Of `entries`
-/// parents come before what hangs below them, and a whole branch before the next.
+/// Returns copies of the entries that are not left out, each under its nearest ancestor among them. In
+/// `entries`, parents come before their descendants, and a whole branch before the next.
 fn without_labels(
     session: &Session,
     bodies: &dyn Bodies,
@@ -153,7 +153,7 @@ fn without_labels(
         }
         let parent = way.kept.last().copied();
         way.kept.push(ix);
-        // A root may be written as `""`, or name a parent that is not in the file.
+        // A root may be stored as `""`, or with a parent that is not in the file.
         let moved = entry.parent != parent || parent.is_none();
         let first_kept = match entry.kind {
             Kind::Compaction if !way.left_out.is_empty() => first_kept(session, bodies, ix, &way)?,
@@ -165,19 +165,19 @@ fn without_labels(
     Ok(copies)
 }
 
-/// The way from the first of some entries to the one that is looked at.
+/// The path from the first of some entries to the current one.
 #[derive(Default)]
 struct Way {
-    /// All entries on it, and how many of those above each are kept.
+    /// All entries on it, and how many of the entries above each are kept.
     all: Vec<(EntryIx, usize)>,
-    /// Those that are kept.
+    /// The entries that are kept.
     kept: Vec<EntryIx>,
-    /// Where each that is left out stands in `all`, or stood when the way led there.
+    /// The index of each left-out entry in `all`, when the path led there.
     left_out: HashMap<EntryIx, usize>,
 }
 
 impl Way {
-    /// Back to the parent, and on to the entry.
+    /// Goes back to the parent, and on to the entry.
     fn go_to(&mut self, ix: EntryIx, parent: Position) {
         while let Some(&(_, above)) = self.all.last().filter(|&&(last, _)| Some(last) != parent) {
             self.all.pop();
@@ -186,19 +186,19 @@ impl Way {
         self.all.push((ix, self.kept.len()));
     }
 
-    /// The first entry behind one that is left out, where that is on the way.
+    /// Returns the first kept entry after one that is left out, if it is on the path.
     fn behind(&self, ix: EntryIx) -> Position {
         let &(found, above) = self.all.get(*self.left_out.get(&ix)?)?;
         self.kept.get(above).copied().filter(|_| found == ix)
     }
 }
 
-/// Labels are made anew; a record of the leaf would decide the leaf of the new file.
+/// Labels are written again; a record of the leaf would decide the leaf of the new file.
 fn is_left_out(kind: Kind) -> bool {
     matches!(kind, Kind::Label | Kind::Leaf)
 }
 
-/// The entry behind the label that a compaction keeps from, where it keeps from one.
+/// Returns the entry after the label that a compaction keeps from, if it keeps from one.
 fn first_kept(
     session: &Session,
     bodies: &dyn Bodies,
@@ -211,14 +211,14 @@ fn first_kept(
     Ok(behind.map(|ix| session.id(ix).into_owned()))
 }
 
-/// The header, in the agent's key order; in oh-my-pi's files behind the title line, which that agent
-/// gives to every file it makes and by which its files are known.
+/// Returns the header, in the agent's key order; in oh-my-pi's files after the title line, which that agent
+/// writes in every file and by which its files are recognized.
 fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8>> {
     let old = Raw::checked(&session.header.bytes);
     let slot = session.title_slot.as_deref().map(|slot| Raw::checked(slot.trim_ascii()));
-    // The title line wins over the header, an empty title too.
+    // The title line takes precedence over the header, even an empty title.
     let title = slot.map_or(old.get("title"), |slot| slot.get("title")).filter(|title| title.is_truthy());
-    // The agent takes no title line with another source.
+    // The agent rejects a title line with another source.
     let is_source = |source: &Raw| title.is_some() && (source.is("auto") || source.is("user"));
     let source = slot.map_or(old.get("titleSource"), |slot| slot.get("source")).filter(is_source);
     let cwd = options.cwd.as_ref().or(session.header.cwd.as_ref());

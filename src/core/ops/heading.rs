@@ -1,4 +1,4 @@
-//! What a session is, in one line: its name, its folder, its size.
+//! Describes a session in one line: its name, its project, its size.
 
 use crate::core::bodies::Bodies;
 use crate::core::entry::Kind;
@@ -10,20 +10,20 @@ use std::io;
 /// The facts of one session.
 #[derive(Clone, Debug)]
 pub struct Heading {
-    /// Its name, where it has one.
+    /// Its name, if it has one.
     pub name: Option<Text<'static>>,
-    /// The folder it was held in.
+    /// Its working directory.
     pub cwd: Option<Text<'static>>,
-    /// How many entries it has.
+    /// The number of its entries.
     pub entries: usize,
-    /// What its turns used, where that was asked for.
+    /// The usage of its turns, if requested.
     pub usage: Usage,
 }
 
 /// Returns the heading of a session.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn heading(session: &Session, bodies: &dyn Bodies) -> io::Result<Heading> {
     Ok(Heading {
         name: name(session, bodies)?,
@@ -33,8 +33,8 @@ pub fn heading(session: &Session, bodies: &dyn Bodies) -> io::Result<Heading> {
     })
 }
 
-/// The name that the agent shows: oh-my-pi keeps it in its title line or the header, pi in the last
-/// `session_info`, where an empty one takes it away.
+/// Returns the name that the agent shows: oh-my-pi stores it in its title line or the header, pi in the last
+/// `session_info`, which an empty one clears.
 fn name(session: &Session, bodies: &dyn Bodies) -> io::Result<Option<Text<'static>>> {
     let given = |line: &[u8], key: &str| {
         let name = Raw::checked(line.trim_ascii()).get_text(key).map(Text::into_owned);

@@ -9,11 +9,11 @@ use crate::core::reference::{Position, is_form};
 use crate::core::session::Session;
 use crate::core::text::Text;
 
-/// Labels `target` (`None` clears its label); no entry where it is so already. The label is an entry
+/// Labels `target` (`None` clears its label); returns no entry if nothing changes. The label is an entry
 /// under the leaf and becomes the leaf, as in both agents.
 ///
 /// # Errors
-/// Where the entry cannot have the name.
+/// If the entry cannot have the label.
 pub fn label(
     session: &Session,
     target: EntryIx,
@@ -24,10 +24,10 @@ pub fn label(
     Ok(set(session, &[(target, name)], fresh))
 }
 
-/// Labels `target` with a name that other entries may have: it is cleared there.
+/// Labels `target` with a name that other entries may have, where it is cleared.
 ///
 /// # Errors
-/// Where the name is a form of reference.
+/// If the name is a form of reference.
 pub fn move_label(
     session: &Session,
     target: EntryIx,
@@ -43,7 +43,7 @@ pub fn move_label(
     Ok(set(session, &changes, fresh))
 }
 
-/// Label entries one after the other under the leaf, where they change anything.
+/// Returns label entries chained under the leaf, for those that change anything.
 fn set(session: &Session, changes: &[(EntryIx, Option<&Text>)], fresh: &mut IdSource) -> Change {
     let labels = Labels::new(session);
     let mut parent = parent_id(session, session.leaf).map(Text::into_owned);
@@ -57,17 +57,17 @@ fn set(session: &Session, changes: &[(EntryIx, Option<&Text>)], fresh: &mut IdSo
     change
 }
 
-/// Why an entry cannot have a name.
+/// Why an entry cannot have a label.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// It is a form of reference.
-    #[error("{name:?} is a form of reference and cannot be a label")]
+    #[error("{name:?} reads as a reference and cannot be a label")]
     Form {
         /// The name.
         name: String,
     },
     /// Another entry has it.
-    #[error("the label {name:?} is on {holder} already")]
+    #[error("the label {name:?} is already on {holder}")]
     Held {
         /// The name.
         name: String,
@@ -77,21 +77,21 @@ pub enum NameError {
 }
 
 impl NameError {
-    /// What the user may try.
+    /// Returns what to try.
     pub fn hint(&self) -> &'static str {
         match self {
             NameError::Form { .. } => {
                 "choose a name without ^ or ~ at its end, other than @, root, :…, id:… and label:…"
             }
-            NameError::Held { .. } => "choose another name, or take this one with `pisess label --move`",
+            NameError::Held { .. } => "choose another label, or move this one with `pisess label --move`",
         }
     }
 }
 
-/// Checks that `target`, or with `None` an entry that is yet to be written, can have the name.
+/// Checks that `target`, or with `None` an entry that is not written yet, can have the label.
 ///
 /// # Errors
-/// Where the name is a form of reference, or another entry holds it.
+/// If the name is a form of reference, or another entry has it.
 pub fn check_name(session: &Session, target: Option<EntryIx>, name: &Text) -> Result<(), NameError> {
     let shown = || name.to_string();
     if is_form(&name.to_string_lossy()) {
@@ -104,15 +104,15 @@ pub fn check_name(session: &Session, target: Option<EntryIx>, name: &Text) -> Re
     }
 }
 
-/// The entry that a label for the leaf goes to: the nearest at or above it that is part of the
-/// conversation. Labels, marks, settings and other notes are passed over, so that labelling twice
-/// labels the same entry. The leaf itself where there is none.
+/// Returns the entry that a label for the leaf applies to: the nearest at or above it that is part of the
+/// conversation. Labels, marks, settings and other notes are skipped, so that labelling twice labels the same
+/// entry. If there is none, the leaf itself.
 pub fn labelled_at_leaf(session: &Session) -> Position {
     let is_part = |ix: &EntryIx| !session.entry(*ix).kind.is_note() && !session.entry(*ix).kind.is_setting();
     session.upwards(session.leaf).find(is_part).or(session.leaf)
 }
 
-/// A label entry, in the agents' key order.
+/// Returns a label entry, in the agents' key order.
 pub fn entry(
     id: String,
     parent: Option<&Text>,

@@ -1,4 +1,4 @@
-//! The operations: each takes a session and gives a plan, or says why not.
+//! The operations: each takes a session and returns a plan, or the reason why not.
 
 pub mod append;
 pub mod branches;
@@ -26,17 +26,17 @@ use super::session::Session;
 use super::text::Text;
 use std::collections::HashSet;
 
-/// Ids and the time for new entries, handed in: the core has neither clock nor randomness.
+/// A source of ids and the time for new entries, passed in: the core has neither clock nor randomness.
 pub struct IdSource<'a> {
     /// Milliseconds since 1970.
     pub now_ms: i64,
-    /// Candidates for entry ids, 8 hex digits each.
+    /// Returns candidates for entry ids, 8 hex digits each.
     candidates: &'a mut dyn FnMut() -> String,
     issued: HashSet<String>,
 }
 
 impl<'a> IdSource<'a> {
-    /// A source that takes its candidates from a function.
+    /// Returns a source that takes its candidates from a function.
     pub fn new(now_ms: i64, candidates: &'a mut dyn FnMut() -> String) -> Self {
         IdSource { now_ms, candidates, issued: HashSet::new() }
     }
@@ -51,7 +51,7 @@ impl<'a> IdSource<'a> {
         self.free_id(session, |_| false)
     }
 
-    /// Returns such an id that is not taken otherwise either.
+    /// Returns such an id that `is_taken` does not reject either.
     pub fn free_id(&mut self, session: &Session, is_taken: impl Fn(&str) -> bool) -> String {
         loop {
             let id = (self.candidates)();

@@ -1,32 +1,32 @@
-//! Moving to another place of the tree: where one lands, what is left behind, what is edited again.
+//! Moving to another position of the tree: the new leaf, the branch that is left, the text to edit again.
 //!
-//! The rules are those of both agents' `/tree`: a request of the person as the target means the
-//! place before it, and gives its text back.
+//! The rules are those of `/tree` in both agents: if the target is a user request, the position is the one
+//! before it, and its text is returned.
 
 use crate::core::entry::{EntryIx, Flags, Kind};
 use crate::core::reference::Position;
 use crate::core::session::Session;
 use std::collections::HashSet;
 
-/// A move from one place to another.
+/// A move from one position to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Navigation {
     /// What was chosen.
     pub target: Position,
-    /// Where one stood.
+    /// The old leaf.
     pub old_leaf: Position,
     /// The deepest entry on both paths.
     pub common_ancestor: Position,
-    /// Where one stands after the move: the target, or the place before it.
+    /// The new position: the target, or the one before it.
     pub new_leaf: Position,
-    /// Whether the target's text is given back to be edited again.
+    /// Whether the target's text is returned to be edited.
     pub edits_target: bool,
-    /// The entries from behind the common ancestor to the old leaf, oldest first.
+    /// The entries after the common ancestor up to the old leaf, oldest first.
     pub abandoned: Vec<EntryIx>,
 }
 
-/// Plans the move from `old_leaf` to `target`. What is left does not stop at a compaction (the
-/// running agents; one of their documents says otherwise).
+/// Plans the move from `old_leaf` to `target`. The branch that is left does not end at a compaction (as in
+/// the agents; one of their documents differs).
 pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navigation {
     let parent = |ix: EntryIx| session.entry(ix).parent;
     let edits_target = target.is_some_and(|ix| is_draft(session, ix));
@@ -42,13 +42,13 @@ pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navi
     Navigation { target, old_leaf, common_ancestor, new_leaf, edits_target, abandoned }
 }
 
-/// The newest request of the person on the path to the leaf.
+/// Returns the newest user request on the path to the leaf.
 pub fn last_request(session: &Session) -> Position {
     session.upwards(session.leaf).find(|&ix| session.entry(ix).flags.has(Flags::USER_REQUEST))
 }
 
-/// Whether choosing the entry gives its text back: requests of the person, and custom messages
-/// (oh-my-pi: of its skill prompts only the person's).
+/// Whether choosing the entry returns its text: user requests, and custom messages (in oh-my-pi, of its skill
+/// prompts only those by the user).
 fn is_draft(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     entry.flags.has(Flags::USER_REQUEST)

@@ -1,8 +1,8 @@
-//! Copies of entries, chained under another place.
+//! Copies entries and chains them under another position.
 //!
-//! A copy has a new id and the time of the picking; the message in it keeps its own. What it names is
-//! the copy where that is picked, too. A turn of the model with tool calls comes with their results, and
-//! a result with its turn, because a model's API takes neither alone.
+//! A copy has a new id and the current time; the message in it keeps its own time. A reference to an entry
+//! that is copied, too, becomes a reference to the copy. A turn with tool calls is copied with their results,
+//! and a result with its turn, because a model's API accepts neither alone.
 //!
 //! ```text
 //!  a ── call ── r1 ── r2 ── b          pick r2, b onto y
@@ -32,18 +32,18 @@ pub struct Picked {
     pub along: Vec<EntryIx>,
 }
 
-/// Why an entry is not picked.
+/// Why an entry cannot be copied.
 #[derive(Debug)]
 pub enum PickError {
-    /// It only tells an old harness where the leaf is.
+    /// It only records the leaf for an older harness.
     LeafRecord(EntryIx),
-    /// A tool result whose call is not above it.
+    /// A tool result without its call above it.
     NoCall(EntryIx),
     /// Two results of one call.
     TwoResults(EntryIx, EntryIx),
-    /// A label of an entry that is not picked: labels are not copied.
+    /// A label of an entry that is not copied: labels stay on the originals.
     LabelAlone(EntryIx),
-    /// A compaction that keeps from an entry on that would not be above its copy.
+    /// A compaction that would keep from an entry that is not above its copy.
     KeptMissing(EntryIx, EntryIx),
     /// An edit of an entry that would not be above its copy.
     EditAlone(EntryIx),
@@ -57,7 +57,7 @@ impl From<io::Error> for PickError {
     }
 }
 
-/// Copies the entries under `onto`, in the order of the tree.
+/// Copies the entries under `onto`, in tree order.
 ///
 /// # Errors
 /// See [`PickError`].
@@ -103,7 +103,7 @@ pub fn pick(
     Ok(Picked { change: Change { entries }, along })
 }
 
-/// The entry that a member of an entry's line names.
+/// Returns the entry that a member of an entry's line refers to.
 fn named(session: &Session, bodies: &dyn Bodies, ix: EntryIx, key: &str) -> io::Result<Position> {
     let line = bodies.line(ix)?;
     Ok(Raw::checked(line.trim_ascii()).get_text(key).and_then(|id| session.find(&id)))
@@ -118,7 +118,7 @@ struct Groups<'a> {
 }
 
 impl Groups<'_> {
-    /// What is chosen, with the other halves.
+    /// Returns the chosen entries with the other halves of calls and results.
     fn whole(&self) -> Result<BTreeSet<EntryIx>, PickError> {
         let mut picked = self.chosen.clone();
         let mut turns: HashMap<EntryIx, Position> = HashMap::new();
@@ -138,7 +138,7 @@ impl Groups<'_> {
                 let result = match (named.next(), named.next()) {
                     (Some(one), Some(other)) => return Err(PickError::TwoResults(one, other)),
                     (Some(one), None) => Some(one),
-                    // Where a call was answered anew on another branch, that of the conversation now.
+                    // If a call was answered again on another branch, the result on the current path counts.
                     _ => results.iter().copied().find(|ix| is_active[ix.at()]).or(results.last().copied()),
                 };
                 answering.extend(result);
@@ -153,7 +153,7 @@ impl Groups<'_> {
         Ok(picked)
     }
 
-    /// The turn of the model that is nearest above.
+    /// Returns the nearest assistant message above.
     fn turn_of(&self, result: EntryIx, known: &mut HashMap<EntryIx, Position>) -> Position {
         let mut passed = Vec::new();
         let mut at = self.session.entry(result).parent;
@@ -172,7 +172,7 @@ impl Groups<'_> {
         turn
     }
 
-    /// The calls of a turn, each with the results between it and the turns after it.
+    /// Returns the calls of a turn, each with the results between it and the turns after it.
     fn results_of(&self, turn: EntryIx) -> io::Result<HashMap<Text<'static>, Vec<EntryIx>>> {
         let mut calls: HashMap<_, Vec<_>> = HashMap::new();
         self.bodies.with_message(turn, &mut |message| {
@@ -199,12 +199,12 @@ impl Groups<'_> {
     }
 }
 
-/// Copies on their way to their place.
+/// Copies in progress.
 struct Graft<'a> {
     session: &'a Session,
     bodies: &'a dyn Bodies,
     ancestry: Ancestry,
-    /// Entries on the path to the place.
+    /// Entries on the path to the position.
     above: HashSet<EntryIx>,
     /// The copies' ids.
     ids: HashMap<EntryIx, Text<'static>>,
@@ -213,7 +213,7 @@ struct Graft<'a> {
 }
 
 impl Graft<'_> {
-    /// Returns the copy, which is the parent of the next.
+    /// Adds a copy, which is the parent of the next.
     fn copy(&mut self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, PickError> {
         let line = self.bodies.line(ix)?;
         let entry = Raw::checked(line.trim_ascii());
@@ -230,7 +230,7 @@ impl Graft<'_> {
         Ok(NewEntry { id, line: edit.finish() })
     }
 
-    /// What a copy names instead.
+    /// Returns what a copy refers to instead.
     fn names(&self, ix: EntryIx, entry: Raw) -> Result<Vec<(&'static str, Text<'static>)>, PickError> {
         let find = |key: &str| entry.get_text(key).and_then(|id| self.session.find(&id));
         let copy = |named: Position| named.and_then(|named| self.ids.get(&named)).cloned();
@@ -262,8 +262,8 @@ impl Graft<'_> {
         Ok(names)
     }
 
-    /// Where the copy of a compaction keeps from: its own id for nothing. Labels are not copied; what
-    /// is kept begins behind them.
+    /// Returns the first kept entry of a copied compaction: its own id if it keeps nothing. Labels are not
+    /// copied; what is kept begins after them.
     fn first_kept(&self, compaction: EntryIx, kept: Position) -> Result<Option<Text<'static>>, PickError> {
         let nothing = Some(self.ids[&compaction].clone());
         let is_kept = |kept: EntryIx| kept != compaction && self.ancestry.is_above(kept, compaction);

@@ -1,6 +1,6 @@
-//! A session without its secrets: a look at all bytes, a closer one at the lines that may hold some.
+//! Redacts a session: all bytes are searched quickly, and lines that may hold a secret thoroughly.
 //!
-//! Works on lines, whatever their format or dialect, so that nothing of a damaged file is passed over.
+//! It works on lines, whatever their format or dialect, so that no part of a damaged file is skipped.
 
 use crate::core::entry::{LineNo, Span};
 use crate::core::json::Raw;
@@ -17,37 +17,37 @@ use std::io::{self, Write};
 use std::ops::{ControlFlow, Range};
 use std::thread;
 
-/// A line that may hold something to take out.
+/// A line that may contain a secret.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     line: LineNo,
     span: Span,
 }
 
-/// A secret and the entry that holds it.
+/// A secret and the entry that contains it.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The entry's id; `None` for the header and for a line without one.
     pub id: Option<Text<'static>>,
     /// The physical line.
     pub line: LineNo,
-    /// Where in the line, what, and how long.
+    /// Where in the line it is, its kind and its length.
     pub finding: Finding,
 }
 
-/// What a look through a session came to.
+/// The result of searching a session.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The secrets in file order.
+    /// The secrets, in file order.
     pub found: Vec<Found>,
     /// Signatures, encrypted texts and images.
     pub opaque: usize,
-    /// Lines that change.
+    /// The number of lines that change.
     pub lines: usize,
 }
 
 impl Report {
-    /// How many there are of each kind.
+    /// Returns the number of secrets of each kind.
     pub fn kinds(&self) -> BTreeMap<&'static str, usize> {
         let mut kinds = BTreeMap::new();
         for found in &self.found {
@@ -57,11 +57,11 @@ impl Report {
     }
 }
 
-/// Finds the secrets of a session, and writes it without them where `out` is given: lines that hold none
-/// byte for byte.
+/// Finds the secrets of a session, and writes it without them if `out` is given: lines without secrets byte
+/// for byte.
 ///
 /// # Errors
-/// Where reading or writing fails.
+/// If reading or writing fails.
 pub fn redact(
     source: &dyn ReadAt,
     redactor: &mut Redactor,
@@ -98,10 +98,10 @@ pub fn redact(
     Ok(report)
 }
 
-/// How many of these values are still in a copy: none, if it is what it is to be.
+/// Returns how many of these values are still in a copy: 0, if it is correct.
 ///
 /// # Errors
-/// Where reading fails.
+/// If reading fails.
 pub fn left_over(copy: &dyn ReadAt, values: Vec<Value>, workers: usize) -> io::Result<usize> {
     let kinds: Vec<_> = values.iter().map(|value| value.kind).collect();
     let mut redactor = Redactor::new(values, Options { keep_images: true, ..Options::default() });
@@ -109,13 +109,13 @@ pub fn left_over(copy: &dyn ReadAt, values: Vec<Value>, workers: usize) -> io::R
     Ok(report.found.iter().filter(|found| kinds.contains(&found.finding.kind)).count())
 }
 
-/// The lines that may hold something, in file order.
+/// Returns the lines that may contain a secret, in file order.
 fn candidates(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Result<Vec<Candidate>> {
     let starts = starts(source, workers)?;
     let ranges: Vec<_> = starts.windows(2).map(|pair| pair[0]..pair[1]).collect();
     let look = |range: Range<u64>| candidates_in(source, redactor, range);
     let parts = std::thread::scope(|scope| {
-        // Where no thread can be started, this one does the work.
+        // If no thread can be started, this one does the work.
         let start = |range: &Range<u64>| {
             let range = range.clone();
             thread::Builder::new().spawn_scoped(scope, move || look(range)).ok()
@@ -138,7 +138,7 @@ fn candidates(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::R
     Ok(candidates)
 }
 
-/// Where the part of each worker begins, at the start of a line; the end of the file last.
+/// Returns where the part of each worker begins, at the start of a line; the end of the file last.
 fn starts(source: &dyn ReadAt, workers: usize) -> io::Result<Vec<u64>> {
     const SMALL: u64 = 1 << 20;
     let parts = (source.len() / SMALL).clamp(1, workers.max(1) as u64);
@@ -150,7 +150,7 @@ fn starts(source: &dyn ReadAt, workers: usize) -> io::Result<Vec<u64>> {
     Ok(starts)
 }
 
-/// Where the next line begins at or behind `from`.
+/// Returns where the next line begins, at or after `from`.
 fn next_line(source: &dyn ReadAt, mut from: u64) -> io::Result<u64> {
     let mut bytes = vec![0; 64 * 1024];
     loop {
@@ -163,8 +163,8 @@ fn next_line(source: &dyn ReadAt, mut from: u64) -> io::Result<u64> {
     }
 }
 
-/// The candidates among the lines that begin in a range, numbered from its start, and how many lines
-/// there are.
+/// Returns the candidates among the lines that begin in a range, numbered from its start, and the number of
+/// lines in it.
 fn candidates_in(
     source: &dyn ReadAt,
     redactor: &Redactor,

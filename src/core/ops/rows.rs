@@ -1,5 +1,5 @@
-//! The rows of the tree for people, in their parts: who speaks, how it ended, what was said. The command
-//! draws them on a terminal, the export on a page.
+//! The rows of the tree for people, in parts: role, outcome, text. The command draws them on a terminal, the
+//! export on a page.
 
 use super::tree::Drawing;
 use crate::core::bodies::Bodies;
@@ -13,10 +13,10 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 
-/// Tool rows in a row that become one.
+/// The number of consecutive tool rows from which they are folded.
 const MANY: usize = 3;
 
-/// Whose row it is: what its colour goes by.
+/// The author of a row, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tone {
     /// The user's.
@@ -31,16 +31,16 @@ pub enum Tone {
     Note,
 }
 
-/// How a turn, a tool or a command ended, where not well.
+/// How a turn, a tool or a command ended, if not normally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ending {
-    /// With an error.
+    /// It failed.
     Failed,
-    /// The user stopped it.
+    /// The user aborted it.
     Aborted,
 }
 
-/// What the model sees of an entry in place of what it says.
+/// What the model sees instead of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Edited {
     /// Another text.
@@ -49,23 +49,23 @@ pub enum Edited {
     Omitted,
 }
 
-/// A row in its parts.
+/// A row in parts.
 #[derive(Clone, Debug)]
 pub struct Row<'a> {
-    /// Whose row it is.
+    /// Its author.
     pub tone: Tone,
-    /// Who speaks, or what it is: `user`, `bash`, `model`.
+    /// Its role or kind: `user`, `bash`, `model`.
     pub role: Text<'a>,
-    /// How it ended, where not well.
+    /// How it ended, if not normally.
     pub ending: Option<Ending>,
-    /// What it says.
+    /// Its text.
     pub body: Text<'a>,
-    /// Where a path is in the body, in bytes: it can be cut in its middle.
+    /// The range of a path in the body, in bytes: it can be truncated in the middle.
     pub path: Range<usize>,
 }
 
 impl Drawing<'_> {
-    /// Returns the row of an entry in its parts.
+    /// Returns the row of an entry in parts.
     pub fn row(&self, ix: EntryIx) -> Row<'_> {
         let entry = self.session.entry(ix);
         let tone = tone(entry.kind, entry.role);
@@ -85,13 +85,13 @@ impl Drawing<'_> {
         if entry.flags.has(Flags::SILENT) && body == "(no content)" {
             return Row { tone, role, ending, body: self.called(ix), path: 0..0 };
         }
-        // The mark says so already.
+        // The mark shows that already.
         let ended = ending == Some(Ending::Aborted) && (body == "(aborted)" || body == "Operation aborted");
         let body = if ended { Text::default() } else { body };
         Row { tone, role, ending, body, path: 0..0 }
     }
 
-    /// What a turn without text calls.
+    /// Returns what a turn without text calls.
     fn called(&self, ix: EntryIx) -> Text<'static> {
         let calls = &self.session.tool_calls;
         let first = calls.partition_point(|call| call.entry < ix);
@@ -109,7 +109,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Returns whose row an entry is.
+/// Returns the author of an entry's row.
 pub fn tone(kind: Kind, role: Role) -> Tone {
     match (kind, role) {
         (Kind::Message, Role::User | Role::BashExecution | Role::PythonExecution) => Tone::User,
@@ -120,49 +120,47 @@ pub fn tone(kind: Kind, role: Role) -> Tone {
     }
 }
 
-/// An agent's row as role and body: `user: text`, `[bash]: ls`, `[model: x]`, `[reset boundary]`.
+/// Splits an agent's row into role and body: `user: text`, `[bash]: ls`, `[model: x]`, `[reset boundary]`.
 fn parted(row: Text<'_>) -> (Text<'_>, Text<'_>) {
     let text = row.as_bytes();
-    let find = |mark: &[u8]| memchr::memmem::find(text, mark);
-    let part = |range: Range<usize>| Text::from_wtf8(text[range].to_vec());
+    // Rows are many and short: what searches for longer ones takes longer to make than to run.
+    let find = |mark: &[u8]| memchr::memchr_iter(mark[0], text).find(|&at| text[at..].starts_with(mark));
+    let part = |range: Range<usize>| row.part(range);
     if !text.starts_with(b"[") {
         return match find(b": ") {
             Some(at) => (part(0..at), part(at + 2..text.len())),
             None => (part(0..text.strip_suffix(b":").unwrap_or(text).len()), Text::default()),
         };
     }
-    match (find(b"]: "), find(b": ")) {
-        (Some(at), _) => (part(1..at), part(at + 3..text.len())),
-        (None, colon) => {
-            let end = text.len() - usize::from(text.ends_with(b"]"));
-            match colon.filter(|at| at + 2 <= end) {
-                Some(at) => (part(1..at), part(at + 2..end)),
-                None => (part(1..end.max(1)), Text::default()),
-            }
-        }
+    if let Some(at) = find(b"]: ") {
+        return (part(1..at), part(at + 3..text.len()));
+    }
+    let end = text.len() - usize::from(text.ends_with(b"]"));
+    match find(b": ").filter(|at| at + 2 <= end) {
+        Some(at) => (part(1..at), part(at + 2..end)),
+        None => (part(1..end.max(1)), Text::default()),
     }
 }
 
-/// Rows that are drawn as one: a place of the drawing, and how many before it are folded into it.
+/// Rows that are drawn as one: a position in the drawing, and how many rows before it are folded into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fold {
-    /// The place of the last row, whose id stands for all.
+    /// The position of the last row, whose id represents all.
     pub place: usize,
-    /// How many rows there are; one is that row itself.
+    /// The number of rows; if one, it is not folded.
     pub rows: usize,
 }
 
-/// What folded rows are, for their one row.
+/// The tools of folded rows, for their one row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folded<'a> {
-    /// How often each tool, in the order in which they come first.
+    /// The number of calls of each tool, in the order of their first occurrence.
     pub tools: Vec<(Text<'a>, usize)>,
-    /// How many failed.
+    /// The number that failed.
     pub failed: usize,
 }
 
-/// Returns one fold for each row that is to be drawn: runs of tool rows become one, except those that a
-/// user has marked.
+/// Returns one fold for each row to draw: runs of tool rows become one, except those with a label.
 pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edited>) -> Vec<Fold> {
     let session = drawing.session;
     let marked = drawing.marked();
@@ -199,7 +197,7 @@ pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edited>) -> Vec<Fold> {
     folds
 }
 
-/// Returns what the rows of a fold are.
+/// Returns the tools of the rows of a fold.
 pub fn folded<'a>(drawing: &'a Drawing, fold: Fold) -> Folded<'a> {
     let mut folded = Folded::default();
     for place in &drawing.places[fold.place + 1 - fold.rows..=fold.place] {
@@ -213,11 +211,11 @@ pub fn folded<'a>(drawing: &'a Drawing, fold: Fold) -> Folded<'a> {
     folded
 }
 
-/// Returns which entries the model sees otherwise than they are (pi's `context_edit`): on the path to
-/// `leaf` by the edits on it, elsewhere by the last in the file.
+/// Returns the entries that the model sees differently (pi's `context_edit`): on the path to `leaf` by the
+/// edits on it, elsewhere by the last in the file.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn edited(
     session: &Session,
     bodies: &dyn Bodies,
@@ -246,7 +244,7 @@ pub fn edited(
     Ok(edits)
 }
 
-/// Whether an edit gives an entry the content that it has: it takes earlier ones back.
+/// Whether an edit has the entry's own content: it undoes earlier ones.
 fn is_stored(bodies: &dyn Bodies, target: EntryIx, content: Option<Raw>) -> io::Result<bool> {
     let line = bodies.line(target)?;
     let entry = Raw::checked(line.trim_ascii());
@@ -259,12 +257,12 @@ fn is_stored(bodies: &dyn Bodies, target: EntryIx, content: Option<Raw>) -> io::
     Ok(bytes(stored) == bytes(content))
 }
 
-/// The size and the age of what hangs below each entry, itself among it.
+/// The size and the age of the subtree of each entry, including the entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// Entries that are no notes.
+    /// The number of entries that are not notes.
     pub entries: u32,
-    /// When the newest was written; `None` where no time can be read.
+    /// The time of the newest entry; `None` if no time parses.
     pub newest_ms: Option<i64>,
 }
 

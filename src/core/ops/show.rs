@@ -1,26 +1,26 @@
-//! The whole of an entry for people: its texts in full, what else it holds by name.
+//! An entry in full for people: its texts, and its other fields by name.
 
 use crate::core::entry::Kind;
 use crate::core::json::pretty::pretty;
 use crate::core::json::{Raw, string};
 use crate::core::text::Text;
 
-/// A piece of what is shown of an entry.
+/// A part of an entry as displayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The name of what follows.
     Title(Text<'static>),
-    /// A short value and its name.
+    /// A name and a short value.
     Field(Text<'static>, Text<'static>),
-    /// A text, or a value laid out over lines.
+    /// A text, or a value formatted over several lines.
     Body(Text<'static>),
 }
 
-/// Strings of one line that are this short stand beside their name.
+/// The length up to which strings of one line are printed beside their name.
 const SHORT: usize = 100;
 
-/// What an entry says, in the order of its line. Left out are the fields that every entry has, and
-/// what says nothing to people: signatures, and the bytes of pictures.
+/// Returns the content of an entry, in the order of its line. Omitted are the fields that every entry has,
+/// and what people cannot read: signatures, and the bytes of pictures.
 pub fn parts(line: Raw, kind: Kind) -> Vec<Part> {
     let mut parts = Vec::new();
     for (key, value) in members(line) {
@@ -33,7 +33,7 @@ pub fn parts(line: Raw, kind: Kind) -> Vec<Part> {
     parts
 }
 
-/// In the order of the file, duplicates included.
+/// Returns the members in file order, including duplicates.
 fn members(object: Raw<'_>) -> impl Iterator<Item = (Text<'_>, Raw<'_>)> {
     object.members().map(|(key, value)| (string::decode(key.bytes), value))
 }
@@ -98,7 +98,7 @@ pub(super) fn block(block: Raw, parts: &mut Vec<Part>) {
     }
 }
 
-/// Its arguments by name in one text, so that a file that is written reads as one.
+/// Adds its arguments by name in one text, so that a file to be written reads as one.
 fn tool_call(call: Raw, parts: &mut Vec<Part>) {
     let mut title = Text::from("toolCall").into_owned();
     for text in ["name", "id"].into_iter().filter_map(|key| call.get_text(key)) {
@@ -117,7 +117,7 @@ fn tool_call(call: Raw, parts: &mut Vec<Part>) {
     }
 }
 
-/// The parts as a text: names, and their texts set in.
+/// Returns the parts as a text: names, with their texts indented.
 fn outlined(parts: &[Part]) -> Text<'static> {
     let mut out = Text::default().into_owned();
     for part in parts {

@@ -1,4 +1,4 @@
-//! Entries that hold a summary: compactions and branch summaries, in the agents' key order.
+//! Entries that contain a summary: compactions and branch summaries, in the agents' key order.
 
 use super::{IdSource, label, parent_id};
 use crate::core::agent::Agent;
@@ -14,27 +14,27 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 use std::io;
 
-/// A summary that is ready to be stored.
+/// A summary to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Its whole text.
     pub text: Text<'static>,
     /// Its `details`, as JSON.
     pub details: Vec<u8>,
-    /// What it cost, as JSON, where a hook says so; only pi stores it.
+    /// Its cost, as JSON, if a hook supplied it; only pi stores it.
     pub usage: Option<Vec<u8>>,
-    /// Whether a hook gave it, which the agents note.
+    /// Whether a hook supplied it, which the agents record.
     pub from_hook: bool,
 }
 
-/// What a compaction says beside its summary.
+/// The fields of a compaction besides its summary.
 #[derive(Clone, Debug)]
 pub struct Compaction {
     /// Where the kept part begins; `None` keeps nothing.
     pub first_kept: Option<EntryIx>,
-    /// Tokens of the context before.
+    /// The size of the context before, in tokens.
     pub tokens_before: f64,
-    /// pi: the system message in force, as JSON without its time.
+    /// pi: the system message in effect, as JSON without its time.
     pub system_message: Option<Vec<u8>>,
 }
 
@@ -59,7 +59,7 @@ pub fn compaction(
     Change::of(NewEntry { id: Text::from(id), line: entry.finish() })
 }
 
-/// The message with the time of the compaction.
+/// Returns the message with the time of the compaction.
 fn timed(message: &[u8], fresh: &IdSource) -> Vec<u8> {
     match Edit::new(message) {
         Ok(mut edit) => {
@@ -70,8 +70,8 @@ fn timed(message: &[u8], fresh: &IdSource) -> Vec<u8> {
     }
 }
 
-/// Appends a branch summary under `new_leaf`, and a label on it where one is given. `fromId` is the
-/// leaf that was left in pi, the place one goes to in oh-my-pi; `root` for none.
+/// Appends a branch summary under `new_leaf`, and a label on it if given. `fromId` is the old leaf in pi, and
+/// the new position in oh-my-pi; `root` if there is none.
 pub fn branch(
     session: &Session,
     old_leaf: Position,
@@ -84,8 +84,8 @@ pub fn branch(
     told(session, from, new_leaf, summary, name, fresh)
 }
 
-/// Appends a summary of the branch that ends at `from` under the leaf, and a label on it where one is
-/// given. `fromId` is that end in both agents: where the branch begins is told by neither.
+/// Appends a summary of the branch that ends at `from` under the leaf, and a label on it if given. `fromId`
+/// is that end in both agents; neither records where the branch begins.
 pub fn merged(
     session: &Session,
     from: Position,
@@ -96,10 +96,10 @@ pub fn merged(
     told(session, from, session.leaf, summary, name, fresh)
 }
 
-/// The summary on the way from `behind` to the leaf that tells of the branch ending at `from`.
+/// Returns the summary between `behind` and the leaf that covers the branch ending at `from`.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn brought_back(
     session: &Session,
     bodies: &dyn Bodies,
@@ -139,7 +139,7 @@ fn told(
     Change { entries: std::iter::once(summary.clone()).chain(label).collect() }
 }
 
-/// `details` in both agents' shape, which their later tracking of files reads.
+/// Returns `details` in both agents' format, which their own tracking of files reads.
 pub fn details(files: &FileLists) -> Vec<u8> {
     Object::new()
         .json("readFiles", &texts(&files.read_files))

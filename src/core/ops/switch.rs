@@ -1,8 +1,8 @@
 //! A lasting move of the leaf.
 //!
-//! The agents keep the place to go on from in memory and write nothing when it moves. Here an entry
-//! is appended at that place, the mark: the last entry of the file is the leaf, and a `custom` entry
-//! of a type that nobody knows is seen by no model.
+//! The agents keep the current position in memory and write nothing when it moves. Here an entry is appended
+//! at that position, the mark: the last entry of the file is the leaf, and no model sees a `custom` entry of
+//! an unknown type.
 
 use super::{IdSource, label, parent_id};
 use crate::core::bodies::Bodies;
@@ -19,20 +19,20 @@ use std::io;
 /// The `customType` of a mark.
 pub const MARK: &str = "pisess.switch";
 
-/// What to do at the end of the way.
+/// Where to move, and what to label.
 #[derive(Clone, Copy, Debug)]
 pub struct Switch<'a> {
-    /// Where to stand.
+    /// The new position.
     pub place: Position,
-    /// An entry to be named, and its name.
+    /// An entry to be labelled, and its label.
     pub label: Option<(EntryIx, &'a Text<'a>)>,
 }
 
-/// Appends a mark at the place, unless one stands there already, and the label where it is not yet
-/// so; no line where there is nothing to do.
+/// Appends a mark at the position, unless one is there already, and the label unless it is set already;
+/// returns no line if there is nothing to do.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn switch(
     session: &Session,
     bodies: &dyn Bodies,
@@ -56,7 +56,7 @@ pub fn switch(
     Ok(change)
 }
 
-/// Whether the place is the leaf, or what the marks and labels at the leaf hang on.
+/// Whether the position is the leaf, or the entry that the marks and labels at the leaf belong to.
 fn stands_at(session: &Session, bodies: &dyn Bodies, place: Position) -> io::Result<bool> {
     let mut at = session.leaf;
     while at != place {
@@ -68,10 +68,11 @@ fn stands_at(session: &Session, bodies: &dyn Bodies, place: Position) -> io::Res
     Ok(true)
 }
 
-/// The entry that the marks and labels at a place hang on; the place itself, if it is none of these.
+/// Returns the entry that the marks and labels at a position belong to; the position itself, if it is none of
+/// these.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn behind_notes(session: &Session, bodies: &dyn Bodies, place: Position) -> io::Result<Position> {
     let mut at = place;
     while let Some(ix) = at
@@ -89,7 +90,7 @@ fn is_passing(session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result
 /// Whether an entry is a mark.
 ///
 /// # Errors
-/// Where its line cannot be read.
+/// If its line cannot be read.
 pub fn is_mark(session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<bool> {
     if session.entry(ix).kind != Kind::Custom {
         return Ok(false);
@@ -98,7 +99,7 @@ pub fn is_mark(session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Resul
     Ok(Raw::checked(line.trim_ascii()).get("customType").is_some_and(|kind| kind.is(MARK)))
 }
 
-/// A mark, in the agents' key order for a `custom` entry.
+/// Returns a mark, in the agents' key order for a `custom` entry.
 pub fn mark(from: Option<&Text>, to: Option<&Text>, id: String, timestamp: &str) -> NewEntry {
     let data = Object::new().text_or_null("from", from).text_or_null("to", to).finish();
     let line = Object::new()

@@ -17,23 +17,23 @@ pub enum Filter {
     /// Without settings and bookkeeping.
     #[default]
     Default,
-    /// Without tool results, too.
+    /// The same without tool results.
     NoTools,
-    /// Only what the person said.
+    /// Only user messages.
     UserOnly,
-    /// Only what has a label.
+    /// Only entries with a label.
     LabeledOnly,
     /// Every entry; the agents hide some even here.
     All,
 }
 
-/// A tree ready to be drawn: places in drawing order.
+/// A tree ready to be drawn: rows in drawing order.
 #[derive(Debug)]
 pub struct Drawing<'a> {
     /// The session.
     pub session: &'a Session,
     labels: Labels<'a>,
-    /// What each row's place is.
+    /// The position of each row.
     pub places: Vec<Place>,
     is_active: Vec<bool>,
     is_visible: Vec<bool>,
@@ -46,8 +46,8 @@ pub struct Drawing<'a> {
 /// Calls by their ids, for the rows of their results.
 type Calls<'a> = HashMap<&'a [u8], &'a ToolCall, foldhash::quality::RandomState>;
 
-/// Filters and lays out the tree as if `leaf` were the leaf. Rows must have been kept by loading;
-/// for what the user `typed` to search, the searchable texts and what was found as well.
+/// Filters and lays out the tree as if `leaf` were the leaf. Rows must have been kept by loading; if the user
+/// `typed` words to search for, the searchable texts and the matches, too.
 pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &str) -> Drawing<'a> {
     let tree = Tree::new(session);
     let labels = Labels::new(session);
@@ -64,7 +64,7 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &st
     Drawing { session, labels, places, is_active, is_visible, leaf, calls, words, rendered }
 }
 
-/// The same without any place: for who lists entries in another order.
+/// Returns the rows without a layout, for callers that list entries in another order.
 pub fn rows<'a>(session: &'a Session, leaf: Position) -> Drawing<'a> {
     let is_active = active(session, leaf);
     let calls = calls(session, &is_active);
@@ -83,22 +83,22 @@ pub fn rows<'a>(session: &'a Session, leaf: Position) -> Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    /// The row of an entry, without marks and label.
+    /// Returns the row of an entry, without marks and label.
     pub fn text(&self, ix: EntryIx) -> Text<'a> {
         self.call(ix).map_or_else(|| self.session.row(ix), |call| self.session.text(call.row))
     }
 
-    /// Sets what the rows of these entries say, in place of their own text.
+    /// Replaces the text of the rows of these entries.
     pub fn set_rendered(&mut self, rendered: HashMap<EntryIx, Text<'static>>) {
         self.rendered = rendered;
     }
 
-    /// Returns what a renderer made of an entry, on one line.
+    /// Returns a renderer's text for an entry, on one line.
     pub fn rendered(&self, ix: EntryIx) -> Option<&Text<'static>> {
         self.rendered.get(&ix)
     }
 
-    /// The call that a tool result answers.
+    /// Returns the call that a tool result answers.
     pub fn call(&self, ix: EntryIx) -> Option<&'a ToolCall> {
         if self.session.entry(ix).role != Role::ToolResult {
             return None;
@@ -108,18 +108,18 @@ impl<'a> Drawing<'a> {
         self.calls.get(self.session.bytes(results[at].call)).copied()
     }
 
-    /// The entry's label.
+    /// Returns the entry's label.
     pub fn label(&self, ix: EntryIx) -> Option<Text<'a>> {
         self.labels.name(ix)
     }
 
-    /// What was looked for.
+    /// Returns the words to search for.
     pub fn words(&self) -> &Words {
         &self.words
     }
 
-    /// Where a word that was looked for is in the entry, or in its label. `None` where only its row
-    /// answers: oh-my-pi's search is fuzzy, and pi's also finds words that no field holds.
+    /// Returns where a word is in the entry, or in its label. `None` if only its row matches: oh-my-pi's
+    /// search is fuzzy, and pi's also finds words that no field contains.
     pub fn hit(&self, ix: EntryIx) -> Option<Cow<'a, Hit>> {
         if let Some(found) = self.session.found(ix) {
             return Some(Cow::Borrowed(&found.hit));
@@ -138,23 +138,24 @@ impl<'a> Drawing<'a> {
         self.is_active[ix.at()]
     }
 
-    /// The entry whose row is marked as where the conversation stands: the leaf, or its nearest
-    /// ancestor that is shown (where the agents' selectors stand, too).
+    /// Returns the entry whose row is marked as the leaf: the leaf, or its nearest ancestor that is shown
+    /// (where the agents' selectors are, too).
     pub fn marked(&self) -> Position {
         self.session.upwards(self.leaf).find(|ix| self.is_visible[ix.at()])
     }
 
-    /// The nearest entry above another that is shown.
+    /// Returns the nearest ancestor that is shown.
     pub fn above(&self, ix: EntryIx) -> Position {
         self.session.upwards(self.session.entry(ix).parent).find(|ix| self.is_visible[ix.at()])
     }
 
-    /// The entry that is drawn as the leaf.
+    /// Returns the entry that is drawn as the leaf.
     pub fn leaf(&self) -> Position {
         self.leaf
     }
 
-    /// The last compaction on the path to the leaf: what is above it, the model sees as its summary only.
+    /// Returns the last compaction on the path to the leaf: the model sees everything above it only as its
+    /// summary.
     pub fn last_compaction(&self) -> Position {
         let hides =
             |ix: &EntryIx| matches!(self.session.entry(*ix).kind, Kind::Compaction | Kind::ResetBoundary);
@@ -179,7 +180,7 @@ pub(in crate::core) fn passes(
     if filter == Filter::All {
         return true;
     }
-    // Both agents hide these in every mode, their `all` included.
+    // Both agents hide these in every mode, even in `all`.
     if entry.flags.has(Flags::SILENT) && leaf != Some(ix) || session.agent().never_shows(entry.kind) {
         return false;
     }
@@ -198,16 +199,15 @@ fn is_bookkeeping(session: &Session, kind: Kind) -> bool {
         || session.agent().is_bookkeeping(kind)
 }
 
-/// What the user looks for: the words in everything that an entry says, and what the file's agent
-/// would find in the row.
+/// The search: words in all text of an entry, and what the file's agent would find in the row.
 struct Search<'a> {
     words: &'a Words,
-    /// oh-my-pi: every word is much like one of the row.
+    /// oh-my-pi: every word resembles one of the row.
     fuzzy: Option<Query>,
 }
 
 impl Search<'_> {
-    /// Whether an entry or its label answers.
+    /// Whether an entry or its label matches.
     fn finds(&self, session: &Session, labels: &Labels, ix: EntryIx) -> bool {
         if self.words.is_empty() {
             return true;

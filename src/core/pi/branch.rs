@@ -1,4 +1,4 @@
-//! What the summary of an abandoned branch is made from (pi's `prepareBranchEntries`).
+//! The input for the summary of an abandoned branch (pi's `prepareBranchEntries`).
 
 use super::context::{self, Edits, edited};
 use super::{file_ops, tokens, with_line};
@@ -9,27 +9,27 @@ use crate::core::prepare::FileOps;
 use crate::core::session::Session;
 use std::io;
 
-/// What pi lets the messages take, in tokens: the usual context window without what it reserves for
-/// the prompt and the answer.
+/// The limit of pi for the messages, in tokens: the usual context window minus its reserve for prompt and
+/// response.
 pub const TOKEN_BUDGET: u64 = 128_000 - 16_384;
 
-/// A branch summary about to be made.
+/// A branch summary before its text is written.
 #[derive(Clone, Debug, Default)]
 pub struct BranchPreparation {
-    /// What is told of the branch, in order: the newest that fits the budget.
+    /// The messages of the branch, in order: the newest that fit the budget.
     pub messages: Vec<Message>,
-    /// The files touched by those messages, and by what earlier branch summaries list.
+    /// The files touched by those messages, and by those that earlier branch summaries list.
     pub file_ops: FileOps,
-    /// The messages' estimate.
+    /// The estimate of the messages.
     pub tokens: u64,
 }
 
-/// Prepares the summary of `entries`, oldest first; a `budget` of 0 tokens is none.
+/// Prepares the summary of `entries`, oldest first; a `budget` of 0 tokens means no limit.
 ///
-/// Tool results are not told; an entry is known by its id, so edits of the branch hold in it.
+/// Tool results are omitted. Edits on the branch apply, since an entry is identified by its id.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn prepare(
     session: &Session,
     entries: &[EntryIx],
@@ -47,7 +47,7 @@ pub fn prepare(
         let tokens = message.with(bodies, tokens::estimate)?;
         let full = budget > 0 && branch.tokens + tokens > budget;
         let summary = matches!(session.entry(ix).kind, Kind::Compaction | Kind::BranchSummary);
-        // A summary is worth more than its size: it goes in while a tenth of the budget is free.
+        // A summary is worth more than its size: it is included while a tenth of the budget is free.
         if !full || (summary && branch.tokens * 10 < budget * 9) {
             branch.messages.push(message);
             branch.tokens += tokens;
@@ -60,7 +60,7 @@ pub fn prepare(
     Ok(branch)
 }
 
-/// What an entry of the branch tells.
+/// Returns the message of an entry of the branch.
 fn message(
     session: &Session,
     ix: EntryIx,
@@ -77,7 +77,7 @@ fn message(
         Kind::Message => Some(Body::Stored),
         Kind::CustomMessage if edit.is_some() => Some(built(|line| context::custom(line, Some(b"[]")))?),
         Kind::CustomMessage => Some(built(|line| context::custom(line, None))?),
-        // These are not open to edits here.
+        // These cannot be edited here.
         Kind::BranchSummary => return Ok(Some(Message { entry: ix, body: built(context::branch_summary)? })),
         Kind::Compaction => {
             return Ok(Some(Message { entry: ix, body: built(context::compaction_summary)? }));
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(prepared(&entries, 0).0, ["e0", "e1", "e3", "e4"]);
         let (told, branch) = prepared(&entries, 2);
         assert_eq!((told, branch.tokens), (vec!["e3".to_owned(), "e4".to_owned()], 2));
-        // pi looks at the files of the message that no longer fits, too.
+        // pi includes the files of the message that no longer fits, too.
         assert_eq!(branch.file_ops.edited.as_slice(), [Text::from("f")]);
     }
 

@@ -1,8 +1,8 @@
-//! What a compaction would summarise, and where it would cut (pi's `prepareCompaction`).
+//! What a compaction would summarize, and where it would cut (pi's `prepareCompaction`).
 //!
 //! ```text
 //! C  u  a  t  t  a  t  u  a  t  t  a        the projection: a compaction, two turns
-//!    └── summarised ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
+//!    └── summarized ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
 //! ```
 
 use super::context::{Projection, projection, role};
@@ -18,17 +18,17 @@ use std::collections::HashSet;
 use std::io;
 use std::ops::Range;
 
-/// What pi keeps, in tokens, unless told otherwise.
+/// The number of tokens that pi keeps by default.
 pub const KEEP_RECENT_TOKENS: u64 = 20_000;
 
-/// Prepares a compaction at the end of `path`. The cut keeps about `keep_recent_tokens` tokens, or
-/// falls at `first_kept`, an entry of the path.
+/// Prepares a compaction at the end of `path`. The cut keeps about `keep_recent_tokens` tokens, or is at
+/// `first_kept`, an entry of the path.
 ///
-/// `None` where there is nothing to compact: the path ends in a compaction, nothing lies before the
-/// cut, or the entry at the cut has no id.
+/// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes the cut, or
+/// the entry at the cut has no id.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn prepare(
     session: &Session,
     path: &[EntryIx],
@@ -70,7 +70,7 @@ pub fn prepare(
     }))
 }
 
-/// What a cut is chosen from; places are indexes among the entries of the projection.
+/// What a cut is chosen from; positions are indexes among the entries of the projection.
 struct Base<'a> {
     session: &'a Session,
     path: &'a [EntryIx],
@@ -80,11 +80,11 @@ struct Base<'a> {
 
 /// Where a compaction cuts.
 struct Cut {
-    /// The entry that is named; `None` where nothing is kept.
+    /// The first kept entry; `None` if nothing is kept.
     first_kept: Option<EntryIx>,
-    /// Its place, or the end.
+    /// Its index, or the end.
     at: usize,
-    /// Where the turn begins that the cut divides.
+    /// Where the turn begins that the cut splits.
     turn_start: Option<usize>,
 }
 
@@ -101,7 +101,7 @@ impl Base<'_> {
         self.projection.entries.len()
     }
 
-    /// Whether an entry other than a compaction says something in one of the roles.
+    /// Whether an entry other than a compaction has a message in one of the roles.
     fn speaks_as(&self, at: usize, wanted: fn(Role) -> bool) -> bool {
         let messages = self.projection.messages_of(at);
         self.kind(at) != Kind::Compaction
@@ -112,25 +112,25 @@ impl Base<'_> {
         self.projection.messages_of(at).is_empty()
     }
 
-    /// Whether an edit took away what the entry would have said.
+    /// Whether an edit removed the entry's message.
     fn is_omitted(&self, at: usize) -> bool {
         let entry = self.projection.entries[at];
         entry.visible && self.is_silent(at)
     }
 
-    /// What is said there, without system messages: their state is in the checkpoint.
+    /// Returns its messages, without system messages: their state is in the checkpoint.
     fn messages(&self, places: Range<usize>) -> Vec<Message> {
         let all = places.filter(|&at| self.kind(at) != Kind::Compaction);
         let all = all.flat_map(|at| self.projection.messages_of(at));
         all.filter(|message| role(self.session, message) != Role::System).cloned().collect()
     }
 
-    /// The compaction in force, unless it was edited away.
+    /// Returns the compaction in effect, unless it was edited away.
     fn previous_compaction(&self) -> Option<usize> {
         (0..self.end()).find(|&at| self.kind(at) == Kind::Compaction && !self.is_silent(at))
     }
 
-    /// The summary of the compaction at a place; its files go to `ops`.
+    /// Returns the summary of the compaction at an index; its files are added to `ops`.
     fn previous_summary(&self, at: usize, ops: &mut FileOps) -> io::Result<Option<Text<'static>>> {
         with_line(self.bodies, self.entry(at), |line| {
             file_ops::add_details(line, ops);
@@ -160,17 +160,17 @@ impl Base<'_> {
         Ok(Some(Cut { first_kept: Some(first_kept), at, turn_start }))
     }
 
-    /// Where the part begins that starts with an entry of the path, not before `start`.
+    /// Returns where the part begins that starts with an entry of the path, not before `start`.
     fn place_of(&self, entry: EntryIx, start: usize) -> Option<usize> {
         let wanted = self.path.iter().position(|&ix| ix == entry)?;
         let follows = |at: usize| self.projection.entries[at].place as usize >= wanted;
-        // A compaction that leads the projection stands before what it keeps of the path.
+        // A compaction at the start of the projection precedes what it keeps of the path.
         let start = start.max(usize::from(self.end() > 0 && self.kind(0) == Kind::Compaction));
         (start..self.end()).find(|&at| follows(at))
     }
 
-    /// pi's choice: back from the end until `keep` tokens are reached, then on to the next entry at
-    /// which a cut may fall, and back over what says nothing.
+    /// Returns pi's choice: back from the end until `keep` tokens are reached, then forward to the next
+    /// possible cut, and back over entries without messages.
     fn choose(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let candidates: Vec<_> = (start..self.end()).filter(|&at| self.speaks_as(at, may_be_cut)).collect();
         let (Some(&first), Some(&last)) = (candidates.first(), candidates.last()) else { return Ok(None) };
@@ -188,7 +188,7 @@ impl Base<'_> {
         Ok(Some(at))
     }
 
-    /// Where, counted from the end, the messages reach `keep` tokens.
+    /// Returns where, counted from the end, the messages reach `keep` tokens.
     fn overflow(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let mut total = 0;
         for at in (start..self.end()).rev() {
@@ -204,8 +204,8 @@ impl Base<'_> {
         Ok(None)
     }
 
-    /// Whether all that follows `from` was omitted, an answer among it, and no edit there gives
-    /// other content to what stays: an attempt that failed and was taken back.
+    /// Whether everything after `from` was omitted, including a response, and no edit there changes what
+    /// stays: a failed attempt that was undone.
     fn ends_in_failed_attempt(&self, from: usize) -> io::Result<bool> {
         let closed = (from..self.end()).all(|at| {
             let entry = self.projection.entries[at];
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
     use crate::core::pi::testing::*;
 
-    /// A text of so many tokens.
+    /// Returns a text of that many tokens.
     fn long(tokens: usize) -> String {
         "x".repeat(tokens * 4)
     }
@@ -295,7 +295,7 @@ mod tests {
         assert!(answer.preparation.is_split_turn);
         let lists = answer.preparation.file_ops.lists();
         assert_eq!((lists.read_files, lists.modified_files), (vec!["a.rs".into()], vec!["b.rs".into()]));
-        // A budget that ends at a tool result goes on to the next place that is none.
+        // A budget that ends at a tool result continues to the next entry that is not one.
         assert_eq!(prepared(&two_turns(), 5, None).unwrap().first_kept.as_deref(), Some("e6"));
         let answer = prepared(&two_turns(), 16, None).unwrap();
         assert_eq!((answer.first_kept.as_deref(), answer.prefix.len()), (Some("e3"), 0));
@@ -324,9 +324,9 @@ mod tests {
         assert_eq!(answer.preparation.previous_summary, Some("S".into()));
         assert_eq!(answer.preparation.previous_compactions, [EntryIx(2)]);
         assert_eq!(answer.preparation.file_ops.edited.as_slice(), [Text::from("new")]);
-        // An entry that an earlier compaction summarised leaves nothing to summarise.
+        // An entry that an earlier compaction summarized leaves nothing to summarize.
         assert!(prepared(&entries, 0, Some("e0")).is_none());
-        // At the compaction itself, the cut is behind what it keeps.
+        // At the compaction itself, the cut is after what it keeps.
         assert_eq!(prepared(&entries, 0, Some("e2")).unwrap().prefix, ["e1"]);
         let hooked = [user("a"), compacted("e0", &format!("{details},\"fromHook\":true")), user("b")];
         let answer = prepared(&hooked, 1, None).unwrap();
@@ -339,7 +339,7 @@ mod tests {
         let entries = [user("a"), assistant("b"), model.clone(), model, user("c")];
         let answer = prepared(&entries, 1, None).unwrap();
         assert_eq!(answer.first_kept.as_deref(), Some("e2"));
-        // pi looks for a turn's start at the metadata, so it takes the turn before for a cut one.
+        // pi searches the metadata for a turn's start, so it treats the turn before as split.
         assert_eq!((answer.summarized.len(), answer.prefix.len()), (0, 2));
     }
 

@@ -1,8 +1,8 @@
-//! What a model would see (pi's `buildSessionProjection` and `buildSessionContext`).
+//! The context of pi's model (`buildSessionProjection` and `buildSessionContext`).
 //!
 //! ```text
 //! path:        a  b  C1  c  d  e  C2  f  g        C2 keeps from c, with C1 before it
-//! projection:  C2 c  d  e  f  g                   C2 speaks first, then what is kept, then the rest
+//! projection:  C2 c  d  e  f  g                   C2 comes first, then what is kept, then the rest
 //! ```
 
 use super::with_line;
@@ -17,21 +17,21 @@ use crate::core::time;
 use std::collections::HashMap;
 use std::io;
 
-/// The messages and settings at the end of `path`, which runs from a root to the leaf.
+/// Returns the messages and settings at the end of `path`, which runs from a root to the leaf.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context> {
     let settings = settings(session, path, bodies)?;
     Ok(Context { messages: projection(session, path, bodies)?.messages, settings })
 }
 
-/// The entries that a context is made from, each with what it says to the model.
+/// The entries of a context, each with its messages.
 #[derive(Clone, Debug, Default)]
 pub struct Projection {
     /// All messages, in order.
     pub messages: Vec<Message>,
-    /// The entries in the order in which they speak; the compaction in force comes first.
+    /// The entries in the order of their messages; the compaction in effect comes first.
     pub entries: Vec<Projected>,
 }
 
@@ -40,27 +40,26 @@ pub struct Projection {
 pub struct Projected {
     /// The entry.
     pub entry: EntryIx,
-    /// Its place on the path.
+    /// Its index on the path.
     pub place: u32,
-    /// Whether it speaks to the model by nature, though an edit or a later compaction may have
-    /// silenced it.
+    /// Whether its type has messages for the model, even if an edit or a later compaction removed them.
     pub visible: bool,
-    /// Where its messages end in [`Projection::messages`].
+    /// The end of its messages in [`Projection::messages`].
     end: u32,
 }
 
 impl Projection {
-    /// What the entry at `index` says.
+    /// Returns the messages of the entry at `index`.
     pub fn messages_of(&self, index: usize) -> &[Message] {
         let start = index.checked_sub(1).map_or(0, |before| self.entries[before].end);
         &self.messages[start as usize..self.entries[index].end as usize]
     }
 }
 
-/// The entries in force at the end of `path`, and their messages.
+/// Returns the entries in effect at the end of `path`, and their messages.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn projection(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Projection> {
     let places = in_force(session, path, bodies)?;
     let edits = Edits::among(session, places.iter().map(|&place| path[place as usize]), bodies)?;
@@ -79,7 +78,7 @@ pub fn projection(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> i
     Ok(projection)
 }
 
-/// The role of a message of a projection, without reading it.
+/// Returns the role of a message of a projection, without reading it.
 pub fn role(session: &Session, message: &Message) -> Role {
     let entry = session.entry(message.entry);
     match (entry.kind, &message.body) {
@@ -92,11 +91,11 @@ pub fn role(session: &Session, message: &Message) -> Role {
     }
 }
 
-/// Places on the path: the last compaction, what it keeps without system messages (its checkpoint
+/// Returns indexes on the path: the last compaction, what it keeps without system messages (its checkpoint
 /// has their state), and what follows it; without a compaction the whole path.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub(in crate::core) fn in_force(
     session: &Session,
     path: &[EntryIx],
@@ -116,7 +115,7 @@ pub(in crate::core) fn in_force(
     Ok(std::iter::once(at as u32).chain(kept).chain(at as u32 + 1..all.end).collect())
 }
 
-/// Adds what an entry says to the model, edited; whether it speaks by nature.
+/// Adds the messages of an entry, edited. Returns whether its type has any.
 pub(super) fn speak(
     session: &Session,
     ix: EntryIx,
@@ -145,8 +144,8 @@ pub(super) fn speak(
     Ok(visible)
 }
 
-/// A stored message; one without content is given an empty one. None where the line holds no
-/// message at all.
+/// Returns a stored message; one without content gets an empty one. Returns `None` if the line has no
+/// message.
 pub(super) fn message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Body>> {
     let entry = session.entry(ix);
     let empty: &[u8] = match entry.role {
@@ -165,7 +164,7 @@ pub(super) fn message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io
     Ok(Some(filled.map_or(Body::Stored, Body::Built)))
 }
 
-/// The message of a `custom_message` entry; `content` stands in for one that is missing or `null`.
+/// Returns the message of a `custom_message` entry; `content` replaces one that is missing or `null`.
 pub(super) fn custom(line: Raw, content: Option<&[u8]>) -> Vec<u8> {
     let names = ["customType", "content", "display", "details", "timestamp"];
     let [custom_type, own, display, details, timestamp] = content::members(line, names);
@@ -180,12 +179,12 @@ pub(super) fn custom(line: Raw, content: Option<&[u8]>) -> Vec<u8> {
         .finish()
 }
 
-/// The message of a `branch_summary` entry.
+/// Returns the message of a `branch_summary` entry.
 pub(super) fn branch_summary(line: Raw) -> Vec<u8> {
     summary(line, "branchSummary", "fromId")
 }
 
-/// The message of a `compaction` entry, without its system message.
+/// Returns the message of a `compaction` entry, without its system message.
 pub(super) fn compaction_summary(line: Raw) -> Vec<u8> {
     summary(line, "compactionSummary", "tokensBefore")
 }
@@ -200,17 +199,17 @@ fn summary(line: Raw, role: &str, about: &str) -> Vec<u8> {
         .finish()
 }
 
-/// `new Date(timestamp).getTime()` as JSON.
+/// Returns `new Date(timestamp).getTime()` as JSON.
 fn milliseconds(timestamp: Option<Raw>) -> Vec<u8> {
     time::js_date(timestamp).map_or(b"null".to_vec(), |ms| ms.to_string().into_bytes())
 }
 
-/// A change of what the model sees of an entry.
+/// An edit of what the model sees of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::core) enum Edit {
-    /// Nothing.
+    /// It is omitted.
     Omit,
-    /// The content that this `context_edit` entry gives.
+    /// It has the content of this `context_edit` entry.
     Replace(EntryIx),
 }
 
@@ -218,8 +217,8 @@ pub(in crate::core) enum Edit {
 pub(in crate::core) struct Edits(HashMap<Vec<u8>, Edit>);
 
 impl Edits {
-    /// Those that stand in `entries`. An edit without a `replacement`, at which pi throws, takes an
-    /// earlier edit back.
+    /// Returns the edits in `entries`. An edit without a `replacement`, on which pi throws, undoes an earlier
+    /// edit.
     pub fn among(
         session: &Session,
         entries: impl Iterator<Item = EntryIx>,
@@ -241,7 +240,7 @@ impl Edits {
         Ok(Edits(edits))
     }
 
-    /// The edit of an entry.
+    /// Returns the edit of an entry.
     pub fn of(&self, session: &Session, ix: EntryIx) -> Option<Edit> {
         if self.0.is_empty() {
             return None;
@@ -250,7 +249,7 @@ impl Edits {
     }
 }
 
-/// A message after an edit; only the roles that carry a conversation take new content.
+/// Returns a message after an edit; only the roles of a conversation accept new content.
 pub(super) fn edited(
     message: Message,
     edit: Option<Edit>,
@@ -279,12 +278,12 @@ pub(super) fn edited(
     }))
 }
 
-/// A JSON string as an array of one text block; `None` for any other value.
+/// Returns a JSON string as an array of one text block; `None` for any other value.
 fn text_block(content: &[u8]) -> Option<Vec<u8>> {
     Some(content::text_content(&Raw::checked(content).text()?))
 }
 
-/// The message with another content in its place, or with none.
+/// Returns the message with another content in place of its own, or with none.
 fn with_content(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
     let mut edit = edit::Edit::new(message.bytes()).ok()?;
     match content {
@@ -294,8 +293,8 @@ fn with_content(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
     Some(edit.finish())
 }
 
-/// The settings in force, over the whole path; what pi leaves undefined is left out, as
-/// `JSON.stringify` would.
+/// Returns the settings in effect at the end of the path; what is undefined in pi is omitted, as by
+/// `JSON.stringify`.
 fn settings(
     session: &Session,
     path: &[EntryIx],
@@ -318,7 +317,7 @@ fn settings(
     Ok(level.map(|level| ("thinkingLevel", level)).into_iter().chain([("model", model)]).collect())
 }
 
-/// The model that a `model_change` or an assistant message names.
+/// Returns the model of a `model_change` or an assistant message.
 fn model_of(kind: Kind, line: Raw) -> Vec<u8> {
     let [provider, id] = match kind {
         Kind::ModelChange => content::members(line, ["provider", "modelId"]),
@@ -365,7 +364,7 @@ mod tests {
             compacted("e1", r#","systemMessage":{"role":"system","content":"now"}"#),
             user("c"),
         ];
-        // The older compaction is kept and says nothing; system messages of the kept part are left out.
+        // The older compaction is kept without messages; system messages of the kept part are omitted.
         assert_eq!(speakers(&path), ["e4", "e4", "e3", "e5"]);
         assert_eq!(
             context(&path).0[..2],

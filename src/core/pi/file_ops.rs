@@ -1,4 +1,4 @@
-//! The files that tool calls name (pi's `extractFileOpsFromMessage`).
+//! The files named by tool calls (pi's `extractFileOpsFromMessage`).
 
 use super::context;
 use crate::core::bodies::{Bodies, Message};
@@ -9,13 +9,14 @@ use crate::core::json::js;
 use crate::core::prepare::FileOps;
 use crate::core::session::Session;
 use crate::core::text::Text;
+use memchr::memmem;
 use std::io;
 
-/// Adds the files that a message's calls name: those of an assistant, and those that a tool result
+/// Adds the files named by a message's calls: those of an assistant message, and those that a tool result
 /// records as nested.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn add_message(
     session: &Session,
     message: &Message,
@@ -27,7 +28,12 @@ pub fn add_message(
             let blocks = json.get("content").into_iter().flat_map(Raw::items);
             blocks.filter(|block| content::is_block(*block, "toolCall")).for_each(|call| add_call(call, ops));
         }),
+        // Few results have nested calls: most are told from their bytes. An escape may spell the key.
         Role::ToolResult => message.with(bodies, |json| {
+            let has = |name: &str| memmem::find(json.bytes(), name.as_bytes()).is_some();
+            if !has("nestedCalls") && !has("\\u00") {
+                return;
+            }
             let calls = json.get("nestedCalls").and_then(|nested| nested.get("calls"));
             calls.into_iter().flat_map(Raw::items).for_each(|call| add_call(call, ops));
         }),

@@ -1,13 +1,12 @@
-//! What pi puts around a summary that it stores: the preamble of a branch, the list of files.
+//! The texts that pi adds to a summary: the preamble of a branch, the list of files.
 
 use crate::core::prepare::FileLists;
 use crate::core::text::Text;
 
-/// What stands before the summary of a branch.
+/// The preamble of a branch summary.
 pub const BRANCH_SUMMARY_PREAMBLE: &str = "The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n";
 
-/// Appends the files that were read and modified (pi's `formatFileOperations`); nothing where there
-/// are none.
+/// Appends the files that were read and modified (pi's `formatFileOperations`); nothing if there are none.
 pub fn append(summary: &mut Text, files: &FileLists) {
     let lists = [("read-files", &files.read_files), ("modified-files", &files.modified_files)];
     for (tag, paths) in lists.into_iter().filter(|(_, paths)| !paths.is_empty()) {

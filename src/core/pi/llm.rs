@@ -1,4 +1,4 @@
-//! Messages as a model is given them (pi's `convertToLlm`).
+//! Converts messages for a model (pi's `convertToLlm`).
 
 use crate::core::content;
 use crate::core::json::js;
@@ -13,8 +13,7 @@ const BRANCH_BEFORE: &str =
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
 const BRANCH_AFTER: &str = "</summary>";
 
-/// One message for a model: as it is, made anew for the roles that no model knows, or `None` where
-/// the model is not told of it.
+/// Returns a message for a model: unchanged, converted if no model has its role, or `None` if it is not sent.
 pub fn convert(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     let role = message.get_text("role")?;
     let text = match role.as_bytes() {
@@ -29,7 +28,7 @@ pub fn convert(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(user(Some(&content::text_content(&text)), message.get("timestamp"))))
 }
 
-/// The text a model is given for a command that the person ran.
+/// Returns the text for a command that the user ran.
 fn bash_execution(message: Raw) -> Text<'static> {
     let names = ["command", "output", "cancelled", "exitCode", "truncated", "fullOutputPath"];
     let [command, output, cancelled, exit_code, truncated, full_output] = content::members(message, names);

@@ -1,13 +1,13 @@
-//! pi's answers: what pi 1.5 would make of a path, computed without pi.
+//! What pi 1.5 computes from a path, without pi.
 //!
-//! - [`context`] is its `buildSessionContext`: the messages for the model, and the settings in force.
-//! - [`llm`] turns a message into one that a model knows; [`transcript`] writes messages as text.
-//! - [`tokens`] estimates sizes; [`system`] is the system prompt in force.
-//! - [`compaction`] and [`branch`] choose what a summary is made from, [`file_ops`] finds the files in
-//!   it, [`prompt`] asks for the summary, [`files`] ends it.
+//! - [`context`] is its `buildSessionContext`: the messages for the model, and the settings in effect.
+//! - [`llm`] converts messages for a model; [`transcript`] writes messages as text.
+//! - [`tokens`] estimates sizes; [`system`] is the system prompt in effect.
+//! - [`compaction`] and [`branch`] choose the input of a summary, [`file_ops`] finds the files in it,
+//!   [`prompt`] requests the summary, [`files`] completes it.
 //!
-//! pi trusts its files and throws on some shapes (a message that is `null`, a tool call without
-//! arguments); here such a value counts as missing, and the rest of the answer stands.
+//! pi trusts its files and throws on some values (a message that is `null`, a tool call without arguments);
+//! here such a value counts as missing, and the rest of the result is unaffected.
 
 pub mod context;
 pub mod shapes;

@@ -1,7 +1,7 @@
-//! What a summariser is asked: the transcript in tags, a previous summary, instructions.
+//! The prompts of pi's summaries: the transcript in tags, a previous summary, instructions.
 //!
-//! The sections asked for are pi's, the sentences are ours. A summariser that reads standard input
-//! has no system prompt, so the instructions say what pi's system prompt would.
+//! The requested sections are pi's, the sentences are ours. A summarizer that reads standard input has no
+//! system prompt, so the instructions include what pi's system prompt would.
 
 use super::transcript;
 use crate::core::bodies::{Bodies, Message};
@@ -9,25 +9,25 @@ use crate::core::prepare::Preparation;
 use crate::core::text::Text;
 use std::io::{self, Write};
 
-/// What the person adds to the instructions.
+/// Instructions added by the user.
 #[derive(Clone, Debug, Default)]
 pub struct Instructions<'a> {
-    /// Their words.
+    /// Their text.
     pub text: Option<Text<'a>>,
-    /// Whether they stand alone, without the built-in ones.
+    /// Whether they replace the built-in ones.
     pub replace: bool,
 }
 
 /// A summary that a compaction needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Segment {
-    /// Of everything before the turn that is cut.
+    /// Of everything before the turn that is split.
     History,
     /// Of the beginning of that turn.
     TurnPrefix,
 }
 
-/// The summaries to ask for, in this order; [`merge`] makes one of them.
+/// Returns the summaries to request, in this order; [`merge`] joins them.
 pub fn segments(preparation: &Preparation) -> &'static [Segment] {
     let history = !preparation.messages_to_summarize.is_empty();
     match (history, !preparation.turn_prefix_messages.is_empty()) {
@@ -40,7 +40,7 @@ pub fn segments(preparation: &Preparation) -> &'static [Segment] {
 /// Writes the prompt for one part of a compaction.
 ///
 /// # Errors
-/// Where a line cannot be read, or writing fails.
+/// If a line cannot be read, or writing fails.
 pub fn compaction(
     preparation: &Preparation,
     segment: Segment,
@@ -64,7 +64,7 @@ pub fn compaction(
 /// Writes the prompt for the summary of a branch that was left.
 ///
 /// # Errors
-/// Where a line cannot be read, or writing fails.
+/// If a line cannot be read, or writing fails.
 pub fn branch(
     messages: &[Message],
     instructions: &Instructions,
@@ -75,8 +75,8 @@ pub fn branch(
     ask(&[BRANCH, BRANCH_SECTIONS], instructions, out)
 }
 
-/// The text of a compaction whose parts are these: the history's summary, or what stands for it
-/// where there was nothing to ask, and the cut turn's behind pi's separator.
+/// Returns the text of a compaction with these parts: the summary of the history, or its substitute if there
+/// was nothing to summarize, and that of the split turn after pi's separator.
 pub fn merge(preparation: &Preparation, history: Option<Text>, turn_prefix: Option<Text>) -> Text<'static> {
     let previous = || preparation.previous_summary.clone().unwrap_or(Text::from("No prior history."));
     let Some(turn_prefix) = turn_prefix else {

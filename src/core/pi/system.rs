@@ -1,5 +1,5 @@
-//! The system prompt in force (pi's `getCurrentSystemMessage`): all system messages of a context
-//! replayed into one, which a compaction carries as its checkpoint.
+//! The system prompt in effect (pi's `getCurrentSystemMessage`): all system messages of a context combined
+//! into one, which a compaction carries as its checkpoint.
 
 use super::context::{self, projection};
 use crate::core::bodies::{Bodies, Message};
@@ -11,11 +11,11 @@ use crate::core::text::Text;
 use std::collections::HashMap;
 use std::io;
 
-/// The `systemMessage` of a compaction appended at the end of `path` at `now_ms` (milliseconds since
-/// 1970), as JSON; `None` where there is nothing to carry.
+/// Returns the `systemMessage` of a compaction appended at the end of `path` at `now_ms` (milliseconds since
+/// 1970), as JSON; `None` if there is nothing to carry.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn checkpoint(
     session: &Session,
     path: &[EntryIx],
@@ -26,10 +26,10 @@ pub fn checkpoint(
     Ok(current(session, &messages, bodies)?.map(|system| system.message(now_ms.to_string().as_bytes())))
 }
 
-/// The replay of the system messages among `messages`; `None` where pi has no such message.
+/// Returns the combination of the system messages among `messages`; `None` if pi has no such message.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn current(session: &Session, messages: &[Message], bodies: &dyn Bodies) -> io::Result<Option<System>> {
     let mut system = System::default();
     for message in messages.iter().filter(|message| context::role(session, message) == Role::System) {
@@ -44,12 +44,12 @@ pub struct System {
     content: Text<'static>,
     sections: Ordered,
     tools: Ordered,
-    /// The first timestamp that is there and not `null`, else `null` where one was.
+    /// The first timestamp that exists and is not `null`, else `null` if there was one.
     timestamp: Option<Vec<u8>>,
 }
 
 impl System {
-    /// As a message, with this JSON as its `timestamp`.
+    /// Returns it as a message, with this JSON as its `timestamp`.
     pub fn message(&self, timestamp: &[u8]) -> Vec<u8> {
         let sections = (!self.sections.is_empty()).then(|| self.sections_object());
         let tools = (!self.tools.is_empty()).then(|| write::array(self.tools.iter().map(|(_, tool)| tool)));
@@ -93,7 +93,7 @@ impl System {
         self.content.push(text);
     }
 
-    /// The sections in the order in which JavaScript spells an object's members.
+    /// Returns the sections in the order in which JavaScript writes an object's members.
     fn sections_object(&self) -> Vec<u8> {
         let mut json = vec![b'{'];
         for (at, (name, value)) in self.sections.iter().enumerate() {
@@ -109,7 +109,7 @@ impl System {
     }
 }
 
-/// JavaScript's `Map`: a key keeps its place until it is removed.
+/// A map like JavaScript's `Map`: a key keeps its position until it is removed.
 #[derive(Debug, Default)]
 struct Ordered {
     by_key: HashMap<Vec<u8>, (usize, Vec<u8>)>,

@@ -13,7 +13,7 @@ pub struct Sample {
     pub session: Session,
 }
 
-/// A chain of entries with the ids `e0`, `e1`, …; each is given as its members without `id`,
+/// Returns a chain of entries with the ids `e0`, `e1`, …; each is given as its members without `id`,
 /// `parentId` and `timestamp`.
 pub fn chain(entries: &[String]) -> Sample {
     let mut file = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_owned();
@@ -41,13 +41,13 @@ impl Sample {
         self.session.find(&Text::from(id)).unwrap()
     }
 
-    /// The messages' JSON.
+    /// Returns the JSON of the messages.
     pub fn json(&self, messages: &[Message]) -> Vec<String> {
         let json = |json: Raw| String::from_utf8(json.bytes().to_vec()).unwrap();
         messages.iter().map(|message| message.with(&self.bodies(), json).unwrap()).collect()
     }
 
-    /// The ids of the entries that speak.
+    /// Returns the ids of the entries with messages.
     pub fn ids(&self, messages: &[Message]) -> Vec<String> {
         messages.iter().map(|message| self.session.id(message.entry).to_string()).collect()
     }

@@ -17,7 +17,7 @@ use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::session::Session;
 use crate::core::tree::{Ancestry, Tree};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 /// Entries that the paths of single tips may have together: so many times those of the session, and
@@ -78,12 +78,15 @@ struct Step {
     estimate: u64,
     /// Whether it is a system message, or a compaction that carries one.
     is_system: bool,
-    /// What a compaction keeps from.
-    kept: Option<EntryIx>,
+    /// What a compaction keeps from, or what an edit changes.
+    target: Option<EntryIx>,
 }
 
 fn states(session: &Session, tree: &Tree, bodies: &dyn Bodies) -> io::Result<Vec<State>> {
     let steps = session.all().map(|ix| step(session, ix, bodies)).collect::<io::Result<Vec<_>>>()?;
+    let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
+    let edited: HashSet<_> = session.all().filter(is_edit).filter_map(|ix| steps[ix.at()].target).collect();
+    let is_edited = |ix| session.find(&session.id(ix)).is_some_and(|ix| edited.contains(&ix));
     let ancestry = Ancestry::new(session);
     let mut states = vec![State::default(); session.entries.len()];
     for ix in tree.walk(&vec![false; session.entries.len()]) {
@@ -94,12 +97,14 @@ fn states(session: &Session, tree: &Tree, bodies: &dyn Bodies) -> io::Result<Vec
         match entry.kind {
             Kind::Compaction => {
                 let above = |&kept: &EntryIx| kept != ix && ancestry.is_above(kept, ix);
-                let kept = step.kept.filter(above).map(|kept| session.entry(kept).parent);
+                let kept = step.target.filter(above).map(|kept| session.entry(kept).parent);
                 let sum_at = |parent: Option<EntryIx>| parent.map_or(0, |ix| states[ix.at()].sum);
                 (state.counted, state.own) = (None, step.estimate);
                 state.before = kept.map_or(state.sum, sum_at);
             }
             Kind::ContextEdit => state.counted = None,
+            // An edit may stand above what it changes.
+            _ if state.is_single && is_edited(ix) => state.counted = None,
             _ => {
                 state.sum += if step.is_system { 0 } else { step.estimate };
                 state.counted = match step.usage {
@@ -116,9 +121,14 @@ fn states(session: &Session, tree: &Tree, bodies: &dyn Bodies) -> io::Result<Vec
 fn step(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Step> {
     let (mut step, mut messages) = (Step::default(), Vec::new());
     let kind = session.entry(ix).kind;
-    if kind == Kind::Compaction {
-        step.kept = with_line(bodies, ix, |line| {
-            let id = line.get_text("firstKeptEntryId").filter(|id| !id.is_empty());
+    let name = match kind {
+        Kind::Compaction => Some("firstKeptEntryId"),
+        Kind::ContextEdit => Some("targetId"),
+        _ => None,
+    };
+    if let Some(name) = name {
+        step.target = with_line(bodies, ix, |line| {
+            let id = line.get_text(name).filter(|id| !id.is_empty());
             id.and_then(|id| session.find(&id))
         })?;
     }

@@ -1,7 +1,7 @@
-//! How large pi takes messages and contexts to be.
+//! pi's estimate of messages and contexts.
 //!
-//! An estimate is a quarter of the UTF-16 units, rounded up for each message, unless the provider
-//! has told how many tokens it counted.
+//! An estimate is a quarter of the UTF-16 units, rounded up for each message, unless the provider has
+//! reported a count.
 
 use super::context::{self, Projection};
 use super::system;
@@ -12,11 +12,11 @@ use crate::core::json::{Raw, js};
 use crate::core::session::Session;
 use std::io;
 
-/// What an image counts for, in UTF-16 units.
+/// The size of an image, in UTF-16 units.
 const IMAGE_UNITS: u64 = 4800;
 const UNITS_PER_TOKEN: u64 = 4;
 
-/// Tokens of a message (pi's `estimateTokens`); 0 for roles pi does not know.
+/// Returns the tokens of a message (pi's `estimateTokens`); 0 for roles pi does not know.
 pub fn estimate(message: Raw) -> u64 {
     let names = ["role", "content", "sections", "toolsAdded", "command", "output", "summary"];
     let [role, content, sections, tools, command, output, summary] = content::members(message, names);
@@ -36,12 +36,12 @@ pub fn estimate(message: Raw) -> u64 {
     units.div_ceil(UNITS_PER_TOKEN)
 }
 
-/// Tokens of the context at the end of `path`, of which `projection` was made (pi's
-/// `estimateProjectedContextTokens`). What a provider counted is believed until an edit or a
-/// compaction changes the context behind it; it may be any JavaScript number.
+/// Returns the tokens of the context at the end of `path`, from which `projection` was made (pi's
+/// `estimateProjectedContextTokens`). A provider's count is used until an edit or a compaction changes the
+/// context before it; it may be any JavaScript number.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn context(
     session: &Session,
     path: &[EntryIx],
@@ -61,7 +61,7 @@ pub fn context(
     Ok(tokens as f64)
 }
 
-/// The last count of a provider that still holds, and an estimate of what came after it.
+/// Returns the last count of a provider that is still valid, and an estimate of what follows.
 fn counted(
     session: &Session,
     path: &[EntryIx],
@@ -86,7 +86,7 @@ fn counted(
     Ok(None)
 }
 
-/// What the provider counted for an answer that came to its end.
+/// Returns the provider's count for a response that was completed.
 pub(super) fn usage(message: Raw) -> Option<f64> {
     let [role, stop_reason, usage] = content::members(message, ["role", "stopReason", "usage"]);
     let is = |value: Option<Raw>, text| value.is_some_and(|value| value.is(text));
@@ -102,7 +102,7 @@ pub(super) fn usage(message: Raw) -> Option<f64> {
     (tokens > 0.0).then_some(tokens)
 }
 
-/// A string, or text and image blocks.
+/// Returns the size of a string, or of text and image blocks.
 fn content_units(content: Option<Raw>) -> u64 {
     let block = |block: Raw| {
         let image = if content::is_block(block, "image") { IMAGE_UNITS } else { 0 };
@@ -112,7 +112,7 @@ fn content_units(content: Option<Raw>) -> u64 {
     content::length(content) + blocks
 }
 
-/// A block of an assistant message.
+/// Returns the size of a block of an assistant message.
 fn block_units(block: Raw) -> u64 {
     let names = ["type", "text", "thinking", "name", "arguments"];
     let [kind, text, thinking, name, arguments] = content::members(block, names);

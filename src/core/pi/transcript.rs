@@ -1,7 +1,7 @@
-//! Messages as text for a summariser (pi's `serializeConversation`).
+//! Messages as text for a summarizer (pi's `serializeConversation`).
 //!
-//! Thinking is left out, tool results are cut. Lone surrogates come out as U+FFFD, which is what
-//! reaches a model from pi too.
+//! Thinking is omitted, and tool results are truncated. Lone surrogates become U+FFFD, which is what a model
+//! receives from pi, too.
 
 use super::llm;
 use crate::core::bodies::{Bodies, Message};
@@ -11,13 +11,13 @@ use crate::core::json::{Raw, js, string};
 use crate::core::text::{Text, push_code_point};
 use std::io::{self, Write};
 
-/// How much of a tool result is told, in UTF-16 units.
+/// The limit for a tool result, in UTF-16 units.
 const TOOL_RESULT_UNITS: usize = 2000;
 
-/// Writes messages as one text, a blank line between its parts, no newline at the end.
+/// Writes messages as one text, with a blank line between parts and no newline at the end.
 ///
 /// # Errors
-/// Where a line cannot be read, or writing fails.
+/// If a line cannot be read, or writing fails.
 pub fn write(messages: &[Message], bodies: &dyn Bodies, out: &mut dyn Write) -> io::Result<()> {
     let mut transcript = Transcript { out, begun: false };
     for message in messages {
@@ -72,7 +72,7 @@ impl Transcript<'_> {
     }
 }
 
-/// `name(key=json, key=json)`.
+/// Returns `name(key=json, key=json)`.
 fn push_call(out: &mut Text, block: Raw) {
     let [name, arguments] = content::members(block, ["name", "arguments"]);
     out.push(&js::template(name));
@@ -88,8 +88,8 @@ fn push_call(out: &mut Text, block: Raw) {
     out.push_str(")");
 }
 
-/// `Object.entries(value)`, each value as `JSON.stringify` has it. Arrays have their items, strings
-/// their units.
+/// Returns `Object.entries(value)`, each value as by `JSON.stringify`. Arrays have their items, strings their
+/// units.
 fn properties(value: Raw<'_>) -> Vec<(Text<'_>, Text<'static>)> {
     let numbered = |(at, json): (usize, Text<'static>)| (Text::from(at.to_string()), json);
     match value.text() {
@@ -99,7 +99,7 @@ fn properties(value: Raw<'_>) -> Vec<(Text<'_>, Text<'static>)> {
     }
 }
 
-/// Each UTF-16 unit of a text as a JSON string.
+/// Returns each UTF-16 unit of a text as a JSON string.
 fn units<'a>(text: &'a Text) -> impl Iterator<Item = Text<'static>> + 'a {
     let halves = |code_point: u32| match code_point.checked_sub(0x1_0000) {
         Some(offset) => [Some(0xd800 + (offset >> 10)), Some(0xdc00 + (offset & 0x3ff))],
@@ -112,7 +112,7 @@ fn units<'a>(text: &'a Text) -> impl Iterator<Item = Text<'static>> + 'a {
     })
 }
 
-/// A tool result's text, with a note of how much of it is missing.
+/// Returns a tool result's text, with a note of how much of it is missing.
 fn cut(text: Text) -> Text {
     let more = text.utf16_len().saturating_sub(TOOL_RESULT_UNITS);
     if more == 0 {

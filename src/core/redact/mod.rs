@@ -1,9 +1,9 @@
-//! Secrets in the lines of a session: where they are, and the lines without them.
+//! Finds secrets in the lines of a session, and removes them.
 //!
-//! A line is other people's bytes: only the bytes that spell a secret are replaced, by a placeholder
-//! such as `[REDACTED:github-pat#1]`. The same secret gets the same placeholder, so the conversation
-//! still reads. What cannot be read cannot be cleaned: signatures, encrypted thinking and images are taken
-//! out (`opaque.rs`).
+//! A line is other people's bytes: only the bytes of a secret are replaced, by a placeholder such as
+//! `[REDACTED:github-pat#1]`. The same secret gets the same placeholder, so the conversation stays readable.
+//! What cannot be read cannot be cleaned: signatures, encrypted thinking and images are removed
+//! (`opaque.rs`).
 //!
 //! ```text
 //! line ──> Needles: may it hold one? ──no──> as it is
@@ -12,7 +12,7 @@
 //!          Strings ──> Spoken (escapes resolved, level by level) ──> Exact, RULES ──> spans ──> placeholders
 //! ```
 //!
-//! Not here: reading files and writing the copy ([`crate::core::ops::redact`]).
+//! Reading files and writing the copy is in [`crate::core::ops::redact`].
 
 mod needles;
 mod opaque;
@@ -31,59 +31,59 @@ use std::ops::Range;
 use unescape::Spoken;
 use values::{Exact, Value};
 
-/// What is taken out beside secrets.
+/// What to remove besides secrets.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// Leave images in.
+    /// Keep images.
     pub keep_images: bool,
-    /// Home folders and user names to replace, where wanted.
+    /// Home directories and user names to replace, if requested.
     pub people: Option<People>,
 }
 
 /// A secret in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The way to the string that holds it, as JavaScript would write it; empty for a malformed line.
+    /// The path of the string that contains it, as JavaScript would write it; empty for a malformed line.
     pub field: String,
-    /// What kind of secret it is.
+    /// Its kind.
     pub kind: &'static str,
-    /// What replaces it.
+    /// Its replacement.
     pub placeholder: String,
-    /// Its length in bytes as the line spells it.
+    /// Its length in bytes, as written in the line.
     pub length: usize,
 }
 
 /// A line without its secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redacted {
-    /// The new line; `None` where nothing was taken out.
+    /// The new line; `None` if nothing was removed.
     pub line: Option<Vec<u8>>,
     /// The secrets, in the order of the line.
     pub findings: Vec<Finding>,
-    /// Signatures, encrypted texts and images that were taken out.
+    /// Signatures, encrypted texts and images that were removed.
     pub opaque: usize,
 }
 
 /// Bytes of a line to replace.
 #[derive(Clone, Debug)]
 struct Splice {
-    /// Where they are in the line.
+    /// Their range in the line.
     range: Range<usize>,
     /// What replaces them.
     by: Vec<u8>,
 }
 
-/// A secret in a string, before it has its number.
+/// A secret in a string, before it is numbered.
 #[derive(Debug)]
 struct Hit {
-    /// Where it is in the line.
+    /// Its range in the line.
     range: Range<usize>,
     kind: &'static str,
-    /// What it says, all escapes resolved.
+    /// Its text, with all escapes decoded.
     secret: Vec<u8>,
 }
 
-/// Strings under these keys name things; only exact values are looked for in them.
+/// Strings under these keys are names; only exact values are searched for in them.
 const NAMES: [&str; 9] = [
     "id",
     "parentId",
@@ -96,31 +96,31 @@ const NAMES: [&str; 9] = [
     "responseId",
 ];
 
-/// The most levels of JSON inside strings of JSON that are looked through.
+/// The maximum number of levels of JSON inside strings of JSON.
 const LEVELS: usize = 6;
 
-/// Takes secrets out of the lines of one session, in file order.
+/// Removes secrets from the lines of one session, in file order.
 pub struct Redactor {
     options: Options,
     values: Vec<Value>,
     exact: Exact,
     needles: Needles,
-    /// The placeholder's number of each secret seen.
+    /// The number of each secret seen, for its placeholder.
     numbers: HashMap<(&'static str, Vec<u8>), usize>,
-    /// The last number given for each kind.
+    /// The last number used for each kind.
     last: BTreeMap<String, usize>,
 }
 
 impl Redactor {
-    /// For these values beside what the rules know.
+    /// Returns a redactor for these values, in addition to the rules.
     pub fn new(values: Vec<Value>, options: Options) -> Redactor {
         let exact = Exact::new(&values);
         let needles = Needles::new(exact.needles().chain(options.people.iter().flat_map(People::needles)));
         Redactor { options, values, exact, needles, numbers: HashMap::default(), last: BTreeMap::new() }
     }
 
-    /// Calls `line` with the range of each line of `bytes` that may hold something to take out; in no
-    /// particular order, a line possibly several times. The other lines hold nothing.
+    /// Calls `line` with the range of each line of `bytes` that may contain something to remove; in no
+    /// particular order, possibly several times for a line. The other lines contain nothing.
     pub fn each_candidate(&self, bytes: &[u8], line: &mut dyn FnMut(Range<usize>)) {
         self.needles.each_line(bytes, line);
     }
@@ -141,7 +141,7 @@ impl Redactor {
         }
     }
 
-    /// Takes the secrets out of a line, which is given without its newline.
+    /// Removes the secrets from a line, which is given without its newline.
     pub fn line(&mut self, line: &[u8]) -> Redacted {
         let (mut hits, is_json) = self.hits(line);
         let mut redacted = Redacted::default();
@@ -167,14 +167,14 @@ impl Redactor {
         redacted
     }
 
-    /// Every secret that was found so far, as values to look for: what proves that none is left.
+    /// Returns every secret found so far, as values to search for: to prove that none is left.
     pub fn found(&self) -> Vec<Value> {
         let found = self.numbers.keys().filter(|(_, secret)| secret.len() >= 4);
         found.map(|(kind, secret)| Value { kind, bytes: secret.clone() }).collect()
     }
 
-    /// The secrets of a line with the fields they are in, in order, none overlapping another; and
-    /// whether the line is JSON.
+    /// Returns the secrets of a line with their fields, in order and without overlaps; and whether the line
+    /// is JSON.
     fn hits(&self, line: &[u8]) -> (Vec<(String, Hit)>, bool) {
         let mut hits = Vec::new();
         let mut strings = Strings::new(line);
@@ -189,7 +189,7 @@ impl Redactor {
                     }
                 }
                 Ok(None) => return (hits, true),
-                // A torn or malformed line is searched as the text that it is.
+                // A torn or malformed line is searched as text.
                 Err(_) => {
                     let whole = self.hits_in(line, 0, true);
                     return (whole.into_iter().map(|hit| (String::new(), hit)).collect(), false);
@@ -198,7 +198,7 @@ impl Redactor {
         }
     }
 
-    /// The secrets in the bytes of one string, which begin at `start` of the line.
+    /// Returns the secrets in the bytes of one string, which begin at `start` of the line.
     fn hits_in(&self, raw: &[u8], start: usize, rules: bool) -> Vec<Hit> {
         if raw.len() < 6 {
             return Vec::new();
@@ -222,7 +222,7 @@ impl Redactor {
     fn hits_at_level(&self, spoken: &Spoken, rules: bool, hits: &mut Vec<Hit>) {
         let mut add = |range: Range<usize>, kind: &'static str, secret: &[u8]| {
             let source = spoken.source(range);
-            // What was found on a level before, or by a rule before, stays.
+            // What an earlier level or an earlier rule found takes precedence.
             if !source.is_empty() && !hits.iter().any(|hit| overlap(&hit.range, &source)) {
                 hits.push(Hit { range: source, kind, secret: secret.to_vec() });
             }
@@ -249,7 +249,7 @@ impl Redactor {
         }
     }
 
-    /// The placeholder of a secret; the next number of its kind where it is new.
+    /// Returns the placeholder of a secret; a new one gets the next number of its kind.
     fn placeholder(&mut self, kind: &'static str, secret: Vec<u8>) -> String {
         let last = self.last.entry(kind.to_owned()).or_default();
         let number = *self.numbers.entry((kind, secret)).or_insert_with(|| {
@@ -260,12 +260,12 @@ impl Redactor {
     }
 }
 
-/// Whether a string is the name of something by its key, and short enough to be one.
+/// Whether a string is a name according to its key, and short enough to be one.
 fn is_name(key: &[u8], value: &[u8]) -> bool {
     value.len() <= 80 && NAMES.iter().any(|name| key == name.as_bytes())
 }
 
-/// Whether the text is the body of a picture or another file: nothing can be read in it.
+/// Whether the text is the content of a picture or another file: it cannot be searched.
 fn is_base64(text: &[u8]) -> bool {
     let in_alphabet =
         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');

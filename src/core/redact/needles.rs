@@ -1,38 +1,37 @@
-//! Which lines may hold something to take out: a look at the raw bytes that is never wrong about a
-//! line that it passes over.
+//! Which lines may contain something to remove, judged by the raw bytes; a line that is skipped never does.
 
 use super::rules::RULES;
 use aho_corasick::packed::{Config, MatchKind, Searcher};
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 
-/// Literals of which one stands in every line that is worth a closer look.
+/// Literals, at least one of which is in every line to be searched.
 #[derive(Debug)]
 pub struct Needles {
-    /// Vectorised, a few literals each.
+    /// Vectorized, a few literals each.
     packed: Vec<Searcher>,
-    /// What the machine, or the number of literals, is not made for.
+    /// The rest, for which the machine or the number of literals does not suffice.
     other: Option<AhoCorasick>,
 }
 
-/// The most literals that a vectorised searcher is fast with.
+/// The number of literals up to which a vectorized searcher is fast.
 const PACKED: usize = 64;
 
-/// Literals of lines in which escapes may hide letters, or that hold what cannot be read.
+/// Literals of lines in which escapes may hide letters, or that contain what cannot be read.
 const ALWAYS: [&[u8]; 6] = [b"\\u00", b"[REDACTED:", b"ignature", b"ncrypted", b"redacted", b"base64"];
 
 impl Needles {
-    /// For all rules and these literals.
+    /// Returns the needles of all rules and these literals.
     pub fn new<'a>(more: impl IntoIterator<Item = &'a [u8]>) -> Needles {
         let keywords = RULES.iter().flat_map(|rule| rule.keywords).map(|keyword| keyword.as_bytes());
         let mut all: Vec<&[u8]> = keywords.chain(ALWAYS).chain(more).collect();
         all.sort_unstable();
         all.dedup();
-        // What contains another literal is found with it.
+        // A literal that contains another is found with it.
         let others = all.clone();
         all.retain(|needle| {
             !others.iter().any(|other| other != needle && memchr::memmem::find(needle, other).is_some())
         });
-        // Literals that begin alike share their masks.
+        // Literals with the same beginning share their masks.
         let mut packed = Vec::new();
         let mut other: Vec<&[u8]> = Vec::new();
         for group in all.chunks(PACKED) {
@@ -46,14 +45,14 @@ impl Needles {
         Needles { packed, other }
     }
 
-    /// Whether the bytes hold one.
+    /// Whether the bytes contain one.
     pub fn occur_in(&self, bytes: &[u8]) -> bool {
         self.packed.iter().any(|searcher| searcher.find(bytes).is_some())
             || self.other.as_ref().is_some_and(|searcher| searcher.is_match(bytes))
     }
 
-    /// Calls `line` with the range of each line of `bytes`, newline excluded, that holds one; in no
-    /// particular order, a line possibly several times.
+    /// Calls `line` with the range of each line of `bytes`, newline excluded, that contains one; in no
+    /// particular order, possibly several times for a line.
     pub fn each_line(&self, bytes: &[u8], line: &mut dyn FnMut(std::ops::Range<usize>)) {
         let whole = |hit: usize| {
             let start = memchr::memrchr(b'\n', &bytes[..hit]).map_or(0, |newline| newline + 1);

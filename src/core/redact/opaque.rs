@@ -1,7 +1,7 @@
 //! What cannot be read cannot be cleaned: signatures, encrypted thinking, images.
 //!
-//! A session without them still opens and goes on. An agent sends thinking that has lost its signature as
-//! text or not at all, so no API refuses it.
+//! A session without them still opens and continues. An agent sends thinking without a signature as text or
+//! not at all, so no API rejects it.
 
 use super::Splice;
 use crate::core::json::Raw;
@@ -9,7 +9,7 @@ use crate::core::json::edit::Edit;
 use crate::core::json::strings::Strings;
 use crate::core::json::write::Object;
 
-/// Replacements for all that is opaque in a line of JSON.
+/// Returns replacements for everything opaque in a line of JSON.
 pub(super) fn splices(line: &[u8], keep_images: bool) -> Vec<Splice> {
     let mut splices = Vec::new();
     let entry = Raw::checked(line.trim_ascii());
@@ -29,7 +29,7 @@ pub(super) fn splices(line: &[u8], keep_images: bool) -> Vec<Splice> {
     splices
 }
 
-/// What replaces a content block that is opaque as a whole.
+/// Returns the replacement of a content block that is opaque as a whole.
 fn without(block: Raw, keep_images: bool) -> Option<Vec<u8>> {
     let kind = block.get("type")?;
     match () {
@@ -47,7 +47,7 @@ fn without(block: Raw, keep_images: bool) -> Option<Vec<u8>> {
     }
 }
 
-/// A text in the place of an image, in words that a model understands.
+/// Returns a text in place of an image, which a model understands.
 fn without_image(block: Raw) -> Vec<u8> {
     let bytes = block.get("data").and_then(Raw::raw_string).map_or(0, |data| data.len() / 4 * 3);
     let mime = block.get_text("mimeType").map_or_else(|| "image".to_owned(), |mime| mime.to_string());
@@ -57,7 +57,7 @@ fn without_image(block: Raw) -> Vec<u8> {
     Object::new().str("type", "text").str("text", &format!("[image removed: {mime}, {bytes} bytes]")).finish()
 }
 
-/// Strings that are signatures or encrypted, outside what is replaced already.
+/// Strings that are signatures or encrypted, outside of what is replaced already.
 fn signatures(line: &[u8], replaced: &[Splice]) -> Vec<Splice> {
     let mut found_all = Vec::new();
     if !holds(Raw::checked(line), b"ignature") && !holds(Raw::checked(line), b"ncrypted") {

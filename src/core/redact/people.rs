@@ -1,4 +1,4 @@
-//! Home folders and user names: `~` and `user` in their place.
+//! Replaces home directories and user names by `~` and `user`.
 
 use super::unescape::Spoken;
 use super::{Splice, overlap};
@@ -6,23 +6,23 @@ use crate::core::json::strings::Strings;
 use regex::bytes::{Regex, RegexBuilder};
 use std::collections::BTreeSet;
 
-/// Whose folders and names are replaced.
+/// The directories and names to replace.
 #[derive(Debug)]
 pub struct People {
-    /// A home folder, wherever it is written out, with the separators of any system.
+    /// Matches a home directory, wherever it is written, with the separators of any system.
     home: Regex,
-    /// The names of users, as whole words; `None` where none is known.
+    /// Matches the names of users, as whole words; `None` if none is known.
     names: Option<Regex>,
     needles: Vec<Vec<u8>>,
 }
 
-/// Users that are on every machine: no name of a person.
+/// Users that exist on every machine: not names of people.
 const COMMON: [&str; 12] =
     ["root", "user", "users", "home", "ubuntu", "debian", "admin", "runner", "node", "app", "work", "shared"];
 
 impl People {
-    /// For the users whose home folders these are. Home folders of others (`/home/NAME`, `/Users/NAME`,
-    /// `C:\Users\NAME`) are replaced as well; their names elsewhere are not known to be names.
+    /// Returns the rules for the users of these home directories. Home directories of others (`/home/NAME`,
+    /// `/Users/NAME`, `C:\Users\NAME`) are replaced as well; elsewhere, their names cannot be recognized.
     pub fn new<'a>(homes: impl IntoIterator<Item = &'a str>) -> People {
         let homes: BTreeSet<&str> =
             homes.into_iter().map(|home| home.trim_end_matches(['/', '\\'])).collect();
@@ -54,17 +54,17 @@ impl People {
         }
     }
 
-    /// Literals of which one stands in every line that holds a home folder or a name.
+    /// Returns literals, at least one of which is in every line with a home directory or a name.
     pub fn needles(&self) -> impl Iterator<Item = &[u8]> {
         self.needles.iter().map(Vec::as_slice)
     }
 
-    /// Replacements for the home folders and names in a line of JSON.
+    /// Returns replacements for the home directories and names in a line of JSON.
     pub(super) fn splices(&self, line: &[u8]) -> Vec<Splice> {
         let mut splices: Vec<Splice> = Vec::new();
         let mut strings = Strings::new(line);
         while let Ok(Some(found)) = strings.advance() {
-            // A folder first, on every level of escapes: the name in it goes with it.
+            // A directory first, on every level of escapes: the name in it is replaced with it.
             for (expression, by) in [(Some(&self.home), "~"), (self.names.as_ref(), "user")] {
                 let Some(expression) = expression else { continue };
                 each_hit(expression, found.raw.bytes, &mut |hit| {
@@ -91,7 +91,7 @@ fn each_hit(expression: &Regex, raw: &[u8], hit: &mut dyn FnMut(std::ops::Range<
     }
 }
 
-/// The name of the user whose home folder it is; `None` for one that says nothing of a person.
+/// Returns the name of the user of a home directory; `None` for one that does not identify a person.
 fn user_of(home: &str) -> Option<&str> {
     let mut parts = home.rsplit(['/', '\\']);
     let name = parts.next()?;
@@ -100,7 +100,7 @@ fn user_of(home: &str) -> Option<&str> {
     (is_name && matches!(above, "home" | "Users")).then_some(name)
 }
 
-/// The home folder that a session's folder is in, where its path says so.
+/// Returns the home directory that contains a session's directory, as far as its path shows.
 pub fn home_of(cwd: &str) -> Option<&str> {
     let separators = |c: char| matches!(c, '/' | '\\');
     let mut ends = cwd.match_indices(separators).map(|(at, _)| at);

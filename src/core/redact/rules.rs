@@ -1,9 +1,9 @@
-//! The detectors: one row per kind of secret that its own shape gives away.
+//! The detectors: one row for each kind of secret that can be recognized by its shape.
 //!
-//! Prefixes, character sets and lengths follow what the issuers document and what the structured rules
-//! of gitleaks 8 (`config/gitleaks.toml`, MIT, copyright 2019 Zachary Rice) collect; the expressions are
-//! written for this table. What only looks random is not here: entropy alone takes every long identifier for a
-//! secret.
+//! Prefixes, character sets and lengths follow what the issuers document and what the structured rules of
+//! gitleaks 8 (`config/gitleaks.toml`, MIT, copyright 2019 Zachary Rice) collect; the expressions are written
+//! for this table. Strings that only look random are not covered: entropy alone would report every long
+//! identifier.
 
 use super::shape::{assigned, classic_github, mixed, password, pem, random};
 use regex::bytes::Regex;
@@ -13,11 +13,11 @@ use std::sync::OnceLock;
 pub struct Rule {
     /// Its name in placeholders and reports.
     pub kind: &'static str,
-    /// Literals of which one stands in every text that holds such a secret.
+    /// Literals, at least one of which is in every text that contains such a secret.
     pub keywords: &'static [&'static str],
-    /// The secret is its first group, or all of the match where it has none.
+    /// The secret is its first group, or the whole match if it has none.
     pattern: &'static str,
-    /// Whether what matched is one.
+    /// Whether a match is a secret.
     pub is_secret: fn(&[u8]) -> bool,
     compiled: OnceLock<Regex>,
 }
@@ -42,7 +42,7 @@ impl Rule {
     }
 }
 
-/// The rows, the more particular ones first: where two match the same bytes, the first names the kind.
+/// The rows, more specific ones first: where two match the same bytes, the first determines the kind.
 #[rustfmt::skip]
 pub static RULES: [Rule; 71] = [
     // Keys as such.
@@ -116,7 +116,7 @@ pub static RULES: [Rule; 71] = [
     Rule::checked("grafana-token", &["glc_", "glsa_"], r"(?-u)\b(?:glc_[A-Za-z0-9+/]{32,400}=*|glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}\b)", mixed),
     Rule::new("postman-key", &["PMAK-"], r"(?-u)\bPMAK-[0-9a-f]{24}-[0-9a-f]{34}\b"),
     Rule::checked("sentry-token", &["sntrys_", "sntryu_"], r"(?-u)\bsntry(?:s_[A-Za-z0-9+/=_]{60,}|u_[0-9a-f]{64})", mixed),
-    // What its place gives away.
+    // Recognized by their context.
     Rule::new("jwt", &["eyJ"], r"(?-u)\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}"),
     Rule::checked("authorization", &["uthorization", "UTHORIZATION", "earer ", "-api-key", "-Api-Key", "-API-KEY", "rivate-token", "RIVATE-TOKEN", "-auth-token", "-Auth-Token"], r#"(?i-u)\b(?:authorization["'\\]*\s*[:=]\s*["'\\]*(?:bearer|basic|token|apikey)\s+|bearer\s+|(?:x-api-key|api-key|x-auth-token|x-access-token|private-token)["'\\]*\s*[:=]\s*["'\\]*)([A-Za-z0-9._~+/-]{12,}=*)"#, random),
     Rule::checked("url-password", &["://", ":\\/\\/"], r#"(?-u)\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'`<>\\]{0,100}:([^\s/@"'`<>\\]{3,200})@[A-Za-z0-9\[]"#, password),

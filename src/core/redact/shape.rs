@@ -1,7 +1,7 @@
-//! Whether what matched an expression is a secret or only looks like one.
+//! Whether a match of an expression is a secret or only resembles one.
 //!
-//! False alarms cost trust: people stop reading. Code that names secrets (`token === expected`,
-//! `API_KEY=$KEY`, `sk-ant-...`) must pass.
+//! False positives cost trust: people stop reading the reports. Code that refers to secrets (`token ===
+//! expected`, `API_KEY=$KEY`, `sk-ant-...`) must not match.
 
 /// Whether it has the randomness of a key: digits and letters, many different ones.
 pub fn random(secret: &[u8]) -> bool {
@@ -9,7 +9,7 @@ pub fn random(secret: &[u8]) -> bool {
     has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) && mixed(secret)
 }
 
-/// Whether its characters vary: no run of one letter, no row of `x`, no alphabet.
+/// Whether its characters vary: not a repeated letter, a row of `x`, or an alphabet.
 pub fn mixed(secret: &[u8]) -> bool {
     let mut seen = [false; 256];
     secret.iter().for_each(|&byte| seen[usize::from(byte)] = true);
@@ -20,14 +20,14 @@ pub fn mixed(secret: &[u8]) -> bool {
         && !is_placeholder(secret)
 }
 
-/// Whether a token of GitHub's classic form is one. Its last six characters are a checksum, which is
-/// worth a kind of certainty but never lets one pass: forks of GitHub count differently.
+/// Whether a token has GitHub's classic form. Its last six characters are a checksum, which increases
+/// certainty but does not reject a token: forks of GitHub compute it differently.
 pub fn classic_github(secret: &[u8]) -> bool {
     has_checksum(secret) || mixed(secret)
 }
 
-/// Whether the last six of the 36 characters behind the prefix are the CRC-32 of the 30 before, in
-/// base 62 (GitHub's and npm's form).
+/// Whether the last six of the 36 characters after the prefix are the CRC-32 of the 30 before, in base 62
+/// (the form of GitHub and npm).
 fn has_checksum(token: &[u8]) -> bool {
     const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let Some((random, digits)) = token.get(4..40).and_then(|rest| rest.split_at_checked(30)) else {
@@ -41,19 +41,19 @@ fn has_checksum(token: &[u8]) -> bool {
     })
 }
 
-/// Whether there is a key between the lines that enclose one: examples in documents have dots there.
+/// Whether there is a key between the delimiter lines: examples in documents have dots there.
 pub fn pem(secret: &[u8]) -> bool {
     let base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let inside = secret.splitn(3, |&byte| byte == b'\n').last().unwrap_or(secret);
     inside.chunk_by(|a, b| base64(a) && base64(b)).any(|run| run.len() >= 24 && mixed(run))
 }
 
-/// Whether it is a password rather than the word for one.
+/// Whether it is a password and not the word for one.
 pub fn password(secret: &[u8]) -> bool {
     !is_placeholder(secret) && !is_reference(secret) && secret.iter().any(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Whether the value that a name such as `API_KEY` gets is a secret: no variable, no placeholder, no
+/// Whether the value assigned to a name such as `API_KEY` is a secret: not a variable, a placeholder, or an
 /// ordinary word or identifier.
 pub fn assigned(secret: &[u8]) -> bool {
     if is_placeholder(secret) || is_reference(secret) {
@@ -61,13 +61,13 @@ pub fn assigned(secret: &[u8]) -> bool {
     }
     let digits = secret.iter().filter(|byte| byte.is_ascii_digit()).count();
     let letters = secret.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
-    // A path, a version, a list of names: what people put there that is none.
+    // A path, a version, a list of names: common values that are not secrets.
     let words = secret.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| word.len() > 2).count();
     digits >= 2 && letters >= 2 && words <= 3 && mixed(secret)
 }
 
-/// Whether the value of a variable in a dotenv file is a setting that everybody has: taking `production`
-/// out of a conversation would hide nothing and hurt much.
+/// Whether the value of a variable in a dotenv file is a common setting: removing `production` from a
+/// conversation would hide nothing and damage much.
 pub fn is_common_setting(value: &[u8]) -> bool {
     const SETTINGS: [&str; 9] = [
         "production",
@@ -83,7 +83,7 @@ pub fn is_common_setting(value: &[u8]) -> bool {
     SETTINGS.iter().any(|setting| value.eq_ignore_ascii_case(setting.as_bytes())) || is_reference(value)
 }
 
-/// Whether it refers to a value that is elsewhere.
+/// Whether it refers to a value stored elsewhere.
 fn is_reference(secret: &[u8]) -> bool {
     let starts = [
         &b"$"[..],
@@ -103,7 +103,7 @@ fn is_reference(secret: &[u8]) -> bool {
     starts.iter().any(|start| secret.starts_with(start)) || memchr::memmem::find(secret, b"${").is_some()
 }
 
-/// Whether it stands for a secret in an example. Whole words only: a real one may hold `foobar`.
+/// Whether it represents a secret in an example. Whole words only: a real one may contain `foobar`.
 fn is_placeholder(secret: &[u8]) -> bool {
     const WORDS: [&str; 25] = [
         "password",

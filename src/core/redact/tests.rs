@@ -15,7 +15,7 @@ fn redacted(line: &str) -> (String, Vec<Finding>) {
     (String::from_utf8(done.line.unwrap_or_else(|| line.as_bytes().to_vec())).unwrap(), done.findings)
 }
 
-/// A letter from each position of an alphabet, so that it looks like what a generator makes.
+/// Returns a letter from each position of an alphabet, which looks like generated text.
 fn made(length: usize, alphabet: &str, seed: u32) -> String {
     let mut state = seed.wrapping_mul(2_654_435_761) | 1;
     let letters: Vec<char> = alphabet.chars().collect();
@@ -30,7 +30,7 @@ fn made(length: usize, alphabet: &str, seed: u32) -> String {
 const WORD: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const HEX: &str = "0123456789abcdef";
 
-/// A secret for each shape the table knows. Built here, so that no scanner takes this file for a leak.
+/// Returns a secret for each shape in the table. Built here, so that no scanner reports this file.
 fn samples() -> Vec<(&'static str, String)> {
     let w = |n, seed| made(n, WORD, seed);
     let h = |n, seed| made(n, HEX, seed);
@@ -102,7 +102,7 @@ fn every_kind_is_found_in_plain_text_and_escaped() {
         assert_eq!(findings[0].field, "message.content");
         assert!(Raw::parse(once.as_bytes()).is_ok());
         assert_eq!(redacted(&once), (once.clone(), vec![]), "a second run changes nothing");
-        // JSON in a string, twice over: quotes and backslashes get escapes of their own.
+        // JSON in a string, twice nested: quotes and backslashes are escaped again.
         let nested = json(&json(&text));
         let (_, findings) = redacted(&format!(r#"{{"type":"x","arguments":{nested}}}"#));
         assert_eq!(findings.len(), 1, "{kind} nested");

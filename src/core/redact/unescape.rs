@@ -1,31 +1,30 @@
-//! Text with its escapes resolved, and the way back to the bytes it came from.
+//! Text with its escapes decoded, mapped to the bytes it came from.
 //!
-//! A secret may be spelled with escapes (`\u0073k-ant-…`), once by the line's own JSON, once more by
-//! JSON that is itself the content of a string, and so on. Matching happens on what the text says;
-//! what is replaced are the bytes that say it. A placeholder holds no quote and no backslash, so it can
-//! replace them at any depth.
+//! A secret may be written with escapes (`\u0073k-ant-…`), once by the line's own JSON, once more by JSON
+//! inside a string, and so on. The decoded text is matched, and the original bytes are replaced. A
+//! placeholder contains no quote and no backslash, so it is valid at any depth.
 
 use crate::core::text::push_code_point;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What bytes say, and where each byte of it came from.
+/// A decoded text, and where each byte of it came from.
 #[derive(Debug)]
 pub struct Spoken<'a> {
-    /// The text, UTF-8 but for lone surrogates and bytes that were none before.
+    /// The text, UTF-8 except for lone surrogates and bytes that were not UTF-8 before.
     pub text: Cow<'a, [u8]>,
-    /// For each byte of `text` its offset in the source, then the length of the source; empty where
-    /// both are the same.
+    /// For each byte of `text` its offset in the source, then the length of the source; empty if both are the
+    /// same.
     offsets: Vec<usize>,
 }
 
 impl<'a> Spoken<'a> {
-    /// The bytes as they are.
+    /// Returns the bytes unchanged.
     pub fn plain(bytes: &'a [u8]) -> Self {
         Spoken { text: Cow::Borrowed(bytes), offsets: Vec::new() }
     }
 
-    /// Resolves one level of escapes; `None` where there is none left.
+    /// Decodes one level of escapes; `None` if there is none left.
     pub fn unescaped(&self) -> Option<Spoken<'static>> {
         let bytes = &*self.text;
         memchr::memchr(b'\\', bytes)?;
@@ -48,7 +47,7 @@ impl<'a> Spoken<'a> {
         (text.len() < bytes.len()).then_some(Spoken { text: Cow::Owned(text), offsets })
     }
 
-    /// The bytes of the source that a range of the text came from.
+    /// Returns the bytes of the source for a range of the text.
     pub fn source(&self, range: Range<usize>) -> Range<usize> {
         self.offset(range.start)..self.offset(range.end)
     }
@@ -58,8 +57,8 @@ impl<'a> Spoken<'a> {
     }
 }
 
-/// The code point of the escape that `bytes` begin with, and its width in bytes; `None` for a backslash
-/// that begins none.
+/// Returns the code point of the escape that `bytes` begin with, and its length; `None` for a backslash that
+/// does not begin one.
 fn escape(bytes: &[u8]) -> (Option<u32>, usize) {
     let simple = match bytes.get(1) {
         Some(b'"') => 0x22,

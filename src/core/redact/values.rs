@@ -1,10 +1,10 @@
-//! Secrets that the user names: values of dotenv files, lines of secret files.
+//! Secrets given by the user: values of dotenv files, lines of secret files.
 
 use super::shape::is_common_setting;
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 use std::collections::BTreeMap;
 
-/// A value to take out, wherever it is.
+/// A value to remove, wherever it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
     /// The kind in its placeholder: `env` or `secret`.
@@ -13,16 +13,16 @@ pub struct Value {
     pub bytes: Vec<u8>,
 }
 
-/// Values that a file names, and how many were left out as too short to be told from ordinary text.
+/// The values in a file, and how many were skipped as too short to be distinguished from ordinary text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Values {
     /// The values.
     pub values: Vec<Value>,
-    /// How many were shorter than six characters.
+    /// The number of values shorter than six characters.
     pub short: usize,
 }
 
-/// The fewest characters of a value: shorter ones occur by chance.
+/// The minimum number of characters: shorter values occur by chance.
 const SHORTEST: usize = 6;
 
 impl Values {
@@ -35,15 +35,15 @@ impl Values {
     }
 }
 
-/// One value a line; blank lines are skipped.
+/// Reads one value per line; blank lines are skipped.
 pub fn from_secret_file(text: &[u8]) -> Values {
     let mut values = Values::default();
     text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).for_each(|line| values.push("secret", line));
     values
 }
 
-/// The values of a dotenv file: `NAME=value`, `export NAME='value'`, `#` comments, double quotes with
-/// escapes and line breaks. Values that everybody has (`production`, `localhost`) are skipped.
+/// Reads the values of a dotenv file: `NAME=value`, `export NAME='value'`, `#` comments, double quotes with
+/// escapes and line breaks. Common values (`production`, `localhost`) are skipped.
 pub fn from_env_file(text: &[u8]) -> Values {
     let mut values = Values::default();
     let mut rest = text;
@@ -57,7 +57,7 @@ pub fn from_env_file(text: &[u8]) -> Values {
     values
 }
 
-/// What follows the `=` of the next assignment.
+/// Returns what follows the `=` of the next assignment.
 fn next_value(mut rest: &[u8]) -> Option<&[u8]> {
     while !rest.is_empty() {
         let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
@@ -73,7 +73,7 @@ fn next_value(mut rest: &[u8]) -> Option<&[u8]> {
     None
 }
 
-/// The value behind `=`, and what follows its line.
+/// Returns the value after `=`, and what follows its line.
 fn env_value(text: &[u8]) -> (Vec<u8>, &[u8]) {
     let start = text.iter().position(|byte| !matches!(byte, b' ' | b'\t')).unwrap_or(text.len());
     let text = &text[start..];
@@ -103,18 +103,18 @@ fn env_value(text: &[u8]) -> (Vec<u8>, &[u8]) {
     (value, &behind[end..])
 }
 
-/// Finds exact values in text, also where they are URL- or base64-encoded.
+/// Finds exact values in text, also if they are URL- or base64-encoded.
 #[derive(Debug)]
 pub struct Exact {
     searcher: Option<AhoCorasick>,
-    /// For each spelling the value that it spells.
+    /// For each spelling, the index of its value.
     spelled: Vec<usize>,
-    /// Literals of which one stands in the raw bytes of every line that holds a value.
+    /// Literals, at least one of which is in the raw bytes of every line that contains a value.
     needles: Vec<Vec<u8>>,
 }
 
 impl Exact {
-    /// For these values.
+    /// Returns a searcher for these values.
     pub fn new(values: &[Value]) -> Exact {
         let mut spellings: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
         for (at, value) in values.iter().enumerate() {
@@ -131,12 +131,12 @@ impl Exact {
         Exact { searcher, spelled, needles }
     }
 
-    /// What to look for in raw bytes.
+    /// Returns the literals to search for in raw bytes.
     pub fn needles(&self) -> impl Iterator<Item = &[u8]> {
         self.needles.iter().map(Vec::as_slice)
     }
 
-    /// Calls `found` with each occurrence and the number of its value.
+    /// Calls `found` with each occurrence and the index of its value.
     pub fn each(&self, text: &[u8], found: &mut dyn FnMut(std::ops::Range<usize>, usize)) {
         let Some(searcher) = &self.searcher else { return };
         for hit in searcher.find_iter(text) {
@@ -145,8 +145,8 @@ impl Exact {
     }
 }
 
-/// The value, percent-encoded where that differs, and in base64 at each of the three alignments, without
-/// the characters that its neighbours have a part in.
+/// Returns the value, percent-encoded if that differs, and in base64 at each of the three alignments, without
+/// the characters that depend on its neighbours.
 fn spellings_of(value: &[u8]) -> Vec<Vec<u8>> {
     let mut spellings = vec![value.to_vec(), percent(value, b'A'), percent(value, b'a')];
     for shift in 0..3 {
@@ -156,7 +156,7 @@ fn spellings_of(value: &[u8]) -> Vec<Vec<u8>> {
         let first = (shift * 8).div_ceil(6);
         for alphabet in [b"+/", b"-_"] {
             let encoded = base64(&shifted, alphabet);
-            // As few as these may be ordinary letters.
+            // Fewer than this may be ordinary text.
             if let Some(inner) = encoded.get(first..whole).filter(|inner| inner.len() >= 10) {
                 spellings.push(inner.to_vec());
             }
@@ -193,14 +193,14 @@ fn base64(bytes: &[u8], last: &[u8; 2]) -> Vec<u8> {
     out
 }
 
-/// What stands in the raw bytes wherever the spelling stands in text: its longest run of characters that
-/// JSON spells one way. Letters spelled as `\u00…` are looked at anyway.
+/// Returns a literal that is in the raw bytes wherever the spelling is in the text: its longest run of
+/// characters that JSON writes in only one way. Letters written as `\u00…` are handled separately.
 fn raw_needles(spelling: &[u8]) -> Vec<Vec<u8>> {
     let plain = |byte: &u8| (0x20..0x7f).contains(byte) && !matches!(byte, b'"' | b'\\' | b'/');
     let runs = spelling.chunk_by(|a, b| plain(a) && plain(b)).filter(|run| run.iter().all(plain));
     match runs.max_by_key(|run| run.len()).filter(|run| run.len() >= 3) {
         Some(run) => vec![run.to_vec()],
-        // Nothing that is always spelled alike: its first character as it is, and any escape.
+        // If every character has several forms: its first character, and any escape.
         None => vec![
             spelling[..spelling.len().min(3)].to_vec(),
             b"\\u".to_vec(),

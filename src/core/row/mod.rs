@@ -1,7 +1,7 @@
-//! What the row of an entry says: its text in the agents' trees.
+//! The text of an entry's row in the agents' trees.
 //!
-//! Rows are made during the one pass over the file, from places in the line; at most
-//! [`ROW_UNITS`] of a text are decoded.
+//! Rows are made during the one pass over the file, from positions in the line; at most [`ROW_UNITS`] of a
+//! text are decoded.
 
 pub mod pi;
 
@@ -16,21 +16,21 @@ mod word;
 
 use super::text::Text;
 
-/// UTF-16 units of a content that a row shows, as in both agents.
+/// The number of UTF-16 units of a content that a row shows, as in both agents.
 pub const ROW_UNITS: usize = 200;
 
-/// What rows depend on beside the entry.
+/// What rows depend on besides the entry.
 #[derive(Clone, Debug, Default)]
 pub struct RowOptions {
-    /// The person's home folder, written `~` in tool calls.
+    /// The user's home directory, written `~` in tool calls.
     pub home: Option<Text<'static>>,
-    /// How the rows read.
+    /// The form of the rows.
     pub form: Form,
-    /// Whether the text that a search looks through is wanted as well.
+    /// Whether the text for searching is needed as well.
     pub searchable: bool,
 }
 
-/// How rows read.
+/// The form of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// As in the agent's tree.
@@ -40,7 +40,7 @@ pub enum Form {
     Readable,
 }
 
-/// The agents' `normalize`: newlines and tabs become spaces, and both ends are trimmed.
+/// Does what the agents' `normalize` does: newlines and tabs become spaces, and both ends are trimmed.
 pub fn normalize(text: &Text) -> Text<'static> {
     let mut bytes = text.trim().into_bytes();
     for byte in &mut bytes {
@@ -48,6 +48,6 @@ pub fn normalize(text: &Text) -> Text<'static> {
             *byte = b' ';
         }
     }
-    // Newlines and tabs at the ends were trimmed as such: the order makes no difference.
+    // Newlines and tabs at the ends are trimmed either way: the order makes no difference.
     Text::from_wtf8(bytes)
 }

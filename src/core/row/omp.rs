@@ -11,10 +11,10 @@ use crate::core::text::Text;
 const SILENT_ABORT: u32 = 0x0200_0000;
 const USER_INTERRUPT: u32 = 0x0400_0000;
 const ABORT: u32 = 0x0800_0000;
-/// Terminal columns of the note on a turn that was tried again.
+/// The width of the note on a turn that was retried, in terminal columns.
 const NOTE_COLUMNS: usize = 80;
 
-/// The row of an entry; of a tool result what it says when its call is not found.
+/// Returns the row of an entry; for a tool result, its row if its call is not found.
 pub fn text(typed: &Typed) -> Text<'static> {
     let Typed { kind, role, record, blocks } = *typed;
     let entry = Raw::checked(record.bytes);
@@ -26,7 +26,7 @@ pub fn text(typed: &Typed) -> Text<'static> {
         Kind::CustomMessage => custom_message(entry),
         Kind::Compaction => {
             let tokens = js::operand(entry.get("tokensBefore"));
-            // JavaScript's Math.round takes halves up.
+            // JavaScript's Math.round rounds halves up.
             let thousands = (tokens / 1000.0 + 0.5).floor();
             let thousands = if thousands.is_finite() { js::number(thousands) } else { "NaN".to_owned() };
             Text::from(format!("[compaction: {thousands}k tokens]"))
@@ -77,7 +77,7 @@ fn message_text(role: Role, message: &MessageFacts, blocks: &[Block]) -> Text<'s
     }
 }
 
-/// The role as the agent has it once older files are migrated.
+/// Returns the role as the agent has it after migrating older files.
 fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
     let written = || message.role.map_or(Text::from("undefined"), |role| decode(role.bytes));
     role.name().map_or_else(written, Text::from)
@@ -100,7 +100,7 @@ fn assistant_text(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     Text::from(if aborted { "(aborted)" } else { "(no content)" })
 }
 
-/// What is said of a turn that did not end well (`resolveAssistantErrorPresentation`).
+/// Returns the text for a turn that failed or was aborted (`resolveAssistantErrorPresentation`).
 fn ending(message: &MessageFacts) -> Option<Text<'static>> {
     let error = message.error_message.filter(|error| error.is_truthy());
     let says = |text: &str| error.is_some_and(|error| error.is(text));
@@ -167,7 +167,7 @@ fn service_tier(entry: Raw) -> Text<'static> {
     }
 }
 
-/// The tier of each provider family. The older single word is taken apart letter by letter.
+/// Returns the tier of each provider family. The older single word is split into letters.
 fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
     if let Some(word) = tier.text() {
         let letters = word.to_string_lossy().into_owned();
@@ -180,8 +180,8 @@ fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
         .collect()
 }
 
-/// Whether the tree hides the message unless it is the leaf: an assistant's without text, dots aside,
-/// that ended neither in an error nor early.
+/// Whether the tree hides the message unless it is the leaf: an assistant message without text other than
+/// dots, which ended neither in an error nor early.
 pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
     let has_text = match message.content {
         Content::Text(text) => omp_note::says_something(text.bytes),
@@ -197,12 +197,12 @@ pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
     !has_text && ended_well
 }
 
-/// Whether the entry is a request of the person, to the filter `user-only` and to navigation.
+/// Whether the entry is a user request, for the filter `user-only` and for navigation.
 pub fn is_user_request(typed: &Typed) -> bool {
     crate::core::omp::message::is_user_request(Raw::checked(typed.record.bytes), typed.kind, typed.role)
 }
 
-/// What a search looks through, without the label.
+/// Returns the text for searching, without the label.
 pub fn searchable(typed: &Typed) -> Text<'static> {
     let Typed { kind, role, record, blocks } = *typed;
     let entry = Raw::checked(record.bytes);
@@ -259,7 +259,7 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
     spaced(parts)
 }
 
-/// The first [`ROW_UNITS`] of a message's text: its text blocks one behind the other.
+/// Returns the first [`ROW_UNITS`] of a message's text: its text blocks joined.
 fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     let mut out = Vec::with_capacity(2 * ROW_UNITS);
     match message.content {
@@ -280,7 +280,7 @@ fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     Text::from_wtf8(out)
 }
 
-/// All text of a content: a string, or its text blocks one behind the other.
+/// Returns all text of a content: a string, or its text blocks joined.
 fn whole_text(content: Option<Raw>) -> Text<'static> {
     content::joined_text(content, "")
 }
@@ -289,7 +289,7 @@ fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
     block.text.filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
 }
 
-/// `String(value)`, cut where a row would cut it too: [`bracketed`] tells that there was more.
+/// Returns `String(value)`, truncated where a row would be: [`bracketed`] then marks the truncation.
 pub(super) fn display(value: Option<Raw>) -> Text<'static> {
     match value.and_then(Raw::raw_string) {
         Some(raw) => {
@@ -303,7 +303,7 @@ pub(super) fn display(value: Option<Raw>) -> Text<'static> {
 
 pub(super) fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
     let length = prefix.iter().map(|part| part.len()).sum::<usize>() + text.as_bytes().len();
-    // Room for a closing bracket, too.
+    // Leave room for a closing bracket.
     let mut row = Vec::with_capacity(length + 1);
     prefix.iter().for_each(|part| row.extend_from_slice(part.as_bytes()));
     let mut row = Text::from_wtf8(row);
@@ -311,7 +311,7 @@ pub(super) fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
     row
 }
 
-/// A text in brackets; of a long one the beginning.
+/// Returns a text in brackets, truncated if it is long.
 pub(super) fn bracketed(prefix: &str, text: &Text) -> Text<'static> {
     let cut = text.utf16_len() > ROW_UNITS;
     let mut row = joined(&["[", prefix], &text.head(ROW_UNITS));
@@ -334,7 +334,7 @@ mod tests {
     use crate::core::load::{Options, load};
     use crate::core::row::RowOptions;
 
-    /// The row of an entry with these members, whether it is silent, and what a search sees.
+    /// Returns the row of an entry with these members, whether it is silent, and its text for searching.
     fn row(members: &str) -> (String, bool, String) {
         let title = r#"{"type":"title","v":1,"title":"","updatedAt":"","pad":""}"#;
         let header = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#;

@@ -5,7 +5,7 @@ use super::omp::{bracketed, joined};
 use crate::core::json::{Raw, js};
 use crate::core::text::Text;
 
-/// The row of a tool result whose call is known.
+/// Returns the row of a tool result whose call is known.
 pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
     let argument = |keys: &[&str]| {
         let found = keys.iter().filter_map(|key| arguments.get(key)).find(|value| value.is_truthy());
@@ -48,7 +48,7 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
     }
 }
 
-/// `:from-to`; an end of 0 is not told.
+/// Returns `:from-to`; an end of 0 is omitted.
 fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     if offset.is_none() && limit.is_none() {
         return String::new();
@@ -60,7 +60,7 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
         if both_numbers {
             return given.map_or(1.0, |offset| js::operand(Some(offset))) + js::operand(Some(limit)) - 1.0;
         }
-        // A string on one side makes `+` put them one behind the other.
+        // If one side is a string, `+` concatenates.
         let mut text = start.clone();
         text.push(&js::string(limit));
         text.trim().to_string_lossy().parse::<f64>().unwrap_or(f64::NAN) - 1.0
@@ -69,7 +69,7 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     end.map_or(format!(":{start}"), |end| format!(":{start}-{end}"))
 }
 
-/// The folders of a search: a string, a string that holds a JSON array, or an array.
+/// Returns the directories of a search: a string, a string that contains a JSON array, or an array.
 fn scope(arguments: Raw, [first, second]: [&str; 2]) -> Text<'static> {
     let usable = |key: &str| {
         let lists = key == "paths";
@@ -83,7 +83,7 @@ fn scope(arguments: Raw, [first, second]: [&str; 2]) -> Text<'static> {
     if given.is_array() && given.items().next().is_none() { Text::from(".") } else { paths }
 }
 
-/// The paths of a JSON array of strings that was given as a string.
+/// Returns the paths of a JSON array of strings, given as a string.
 fn encoded_list(text: &Text) -> Option<Text<'static>> {
     let text = text.trim();
     let list = Raw::parse(text.as_bytes()).ok().filter(|list| list.is_array())?;
@@ -93,7 +93,7 @@ fn encoded_list(text: &Text) -> Option<Text<'static>> {
     Some(if list.items().next().is_none() { Text::from(".") } else { js::join(list, ", ") })
 }
 
-/// The path with the home folder written `~`.
+/// Returns the path with the home directory written `~`.
 fn short_path(path: &Text, home: Option<&Text>) -> Text<'static> {
     let home = home.filter(|home| !home.is_empty());
     let rest = home.and_then(|home| path.as_bytes().strip_prefix(home.as_bytes()));

@@ -1,11 +1,11 @@
-//! Texts that oh-my-pi cleans before a row shows them: what extensions and advisors write.
+//! Texts by extensions and advisors, which oh-my-pi cleans before a row shows them.
 
 use super::normalize;
 use crate::core::json::{Raw, string};
 use crate::core::text::{Text, is_js_space};
 use unicode_width::UnicodeWidthChar;
 
-/// Whether a text, given as it stands between its quotes, holds more than dots and white space
+/// Whether a text, given as stored between its quotes, contains more than dots and white space
 /// (`canonicalizeMessage`).
 pub fn says_something(raw: &[u8]) -> bool {
     // Most texts start with a letter.
@@ -21,7 +21,7 @@ pub fn says_something(raw: &[u8]) -> bool {
     says(Text::from_wtf8(head)) || (!whole && says(string::decode(raw)))
 }
 
-/// The note on a turn that was tried again, in at most `columns` terminal columns.
+/// Returns the note on a turn that was retried, in at most `columns` terminal columns.
 pub fn retried(note: &Text, columns: usize) -> Text<'static> {
     let mut words = String::new();
     for c in note.to_string_lossy().chars() {
@@ -46,17 +46,17 @@ pub fn retried(note: &Text, columns: usize) -> Text<'static> {
     Text::from(note.chars().take_while(fits).chain(['…']).collect::<String>())
 }
 
-/// What an advisor's message says, for people.
+/// The content of an advisor's message, for people.
 #[derive(Debug, Default)]
 pub struct Advice<'a> {
-    /// Names of advisors other than the default one, then severities.
+    /// The names of advisors other than the default one, then severities.
     pub qualifier: Text<'a>,
     /// The notes.
     pub text: Text<'a>,
 }
 
 impl Advice<'static> {
-    /// Of a `custom_message` entry.
+    /// Reads a `custom_message` entry.
     pub fn of(entry: Raw) -> Self {
         let notes = entry.get("details").and_then(|details| details.get("notes"));
         let notes: Vec<_> = notes.into_iter().flat_map(Raw::items).filter(|note| note.is_object()).collect();
@@ -76,7 +76,8 @@ impl Advice<'static> {
     }
 }
 
-/// A field of a row: no terminal sequences, no control characters, on one line (`sanitizeTreeField`).
+/// Returns a field of a row on one line, without terminal sequences and control characters
+/// (`sanitizeTreeField`).
 pub fn field(text: &Text) -> Text<'static> {
     let lone = |c: u32| char::from_u32(c).is_none();
     let broken = text.code_points().any(lone);
@@ -87,7 +88,7 @@ pub fn field(text: &Text) -> Text<'static> {
     normalize(&Text::from(kept.collect::<String>()))
 }
 
-/// Without terminal escape sequences.
+/// Returns the text without terminal escape sequences.
 fn without_sequences(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars();
@@ -114,7 +115,7 @@ fn skip_past(rest: &mut std::str::Chars, is_last: impl Fn(char) -> bool) {
     }
 }
 
-/// Up to the bell, or the string terminator.
+/// Skips to the bell, or the string terminator.
 fn skip_string(rest: &mut std::str::Chars) {
     while let Some(c) = rest.next() {
         match c {
@@ -128,7 +129,7 @@ fn skip_string(rest: &mut std::str::Chars) {
     }
 }
 
-/// What stands between one `<system-…>` tag and its end, where the text is nothing else.
+/// Returns the text between a `<system-…>` tag and its end, if there is nothing else.
 pub fn unwrapped(content: &Text) -> Text<'static> {
     let inner = inner(content).map(|inner| Text::from_wtf8(inner).trim().into_owned());
     inner.unwrap_or_else(|| content.borrowed().into_owned())
@@ -155,7 +156,7 @@ fn inner<'a>(content: &'a Text) -> Option<&'a [u8]> {
     closes.then(|| &text[open_end + 1..close])
 }
 
-/// Where the `>` of a tag stands, quotes respected.
+/// Returns where the `>` of a tag is, outside quotes.
 fn tag_end(attributes: &[u8]) -> Option<usize> {
     let mut quote = None;
     for (at, &byte) in attributes.iter().enumerate() {

@@ -7,7 +7,7 @@ use crate::core::json::{Raw, js};
 use crate::core::record::{Block, Content, MessageFacts, Typed};
 use crate::core::text::Text;
 
-/// The row of an entry; of a tool result what it says when its call is not found.
+/// Returns the row of an entry; for a tool result, its row if its call is not found.
 pub fn text(typed: &Typed) -> Text<'static> {
     let Typed { kind, role, record, blocks } = *typed;
     let entry = Raw::checked(record.bytes);
@@ -27,7 +27,7 @@ pub fn text(typed: &Typed) -> Text<'static> {
         }
         Kind::Compaction => {
             let tokens = entry.get("tokensBefore").and_then(Raw::number).unwrap_or(0.0);
-            // JavaScript's Math.round takes halves up.
+            // JavaScript's Math.round rounds halves up.
             Text::from(format!("[compaction: {}k tokens]", js::number((tokens / 1000.0 + 0.5).floor())))
         }
         Kind::BranchSummary => {
@@ -49,13 +49,13 @@ pub fn text(typed: &Typed) -> Text<'static> {
             Some(name) => bracketed("title: ", &display(name)),
             None => Text::from("[title: empty]"),
         },
-        // pi draws an empty row here; a name says more.
+        // pi draws an empty row here; a name is more useful.
         Kind::Missing => Text::from("[no type]"),
         _ => bracketed("", &member("type")),
     }
 }
 
-/// The name of a label, also of a head of the draft tree that becomes one.
+/// Returns the text of a label, also of a head of the draft tree that becomes one.
 fn label_name(entry: Raw<'_>) -> Option<Raw<'_>> {
     let is_head = entry.get("type").is_some_and(|kind| kind.is("head"));
     entry.get(if is_head { "name" } else { "label" })
@@ -76,7 +76,7 @@ fn message_text(role: Role, message: &MessageFacts, blocks: &[Block]) -> Text<'s
     }
 }
 
-/// The role as migration leaves it.
+/// Returns the role after migration.
 fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
     let written = || message.role.map_or(Text::from("undefined"), |role| decode(role.bytes));
     role.name().map_or_else(written, Text::from)
@@ -96,14 +96,14 @@ fn assistant_text(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     }
 }
 
-/// The type of a custom entry; a head of the draft tree has none before migration.
+/// Returns the type of a custom entry; a head of the draft tree has none before migration.
 fn custom_type(entry: Raw) -> Text<'static> {
     let named = entry.get("customType").or(entry.get("type").filter(|kind| kind.is("head")));
     named.map_or(Text::from("undefined"), display)
 }
 
-/// Whether the tree hides the message unless it is the leaf: an assistant's, without text, that
-/// ended neither in an error nor early.
+/// Whether the tree hides the message unless it is the leaf: an assistant message without text, which ended
+/// neither in an error nor early.
 pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
     let has_text = match message.content {
         Content::Text(text) => !is_blank(text.bytes),
@@ -118,7 +118,7 @@ pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
     !has_text && ended_well
 }
 
-/// What a search looks through, without the label.
+/// Returns the text for searching, without the label.
 pub fn searchable(typed: &Typed) -> Text<'static> {
     let Typed { kind, role, record, blocks } = *typed;
     let entry = Raw::checked(record.bytes);
@@ -160,7 +160,7 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
     text
 }
 
-/// The row of a tool result whose call is known.
+/// Returns the row of the result of a known tool call.
 pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
     let argument = |keys: &[&str]| {
         let found = keys.iter().filter_map(|key| arguments.get(key)).find(|value| value.is_truthy());
@@ -197,7 +197,7 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
     }
 }
 
-/// A pattern and where it is looked for.
+/// Returns a pattern and where it is searched for.
 fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> Text<'static> {
     let mut row = joined(&[before], pattern);
     if pattern.utf16_len() < ROW_UNITS {
@@ -207,7 +207,7 @@ fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> Text<'
     bracketed("", &row)
 }
 
-/// A call of a tool that has no form of its own: the first 40 units of its arguments.
+/// Returns the row of a call without a form of its own: the first 40 units of its arguments.
 pub fn other_call(name: &str, arguments: Raw) -> Text<'static> {
     let arguments = js::stringify(arguments);
     let mut row = joined(&[name, ": "], &arguments.head(40));
@@ -215,7 +215,7 @@ pub fn other_call(name: &str, arguments: Raw) -> Text<'static> {
     bracketed("", &row)
 }
 
-/// `:from-to` as pi's `formatReadLineRange` has it; nothing where a number is no number.
+/// Returns `:from-to` as pi's `formatReadLineRange`; empty if a value is not a number.
 fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     let given = |value: Option<Raw<'_>>| value.is_some_and(|value| !value.is_null());
     let number = |value: Option<Raw>| {
@@ -238,7 +238,7 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     }
 }
 
-/// The path with the home folder written `~`.
+/// Returns the path with the home directory written `~`.
 pub fn short_path<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
     let Some(home) = home.filter(|home| home.as_bytes().len() > 1) else { return path };
     let home = home.as_bytes().strip_suffix(b"/").unwrap_or(home.as_bytes());
@@ -253,7 +253,7 @@ pub fn short_path<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
     }
 }
 
-/// The first [`ROW_UNITS`] of a message's text: its text blocks one behind the other.
+/// Returns the first [`ROW_UNITS`] of a message's text: its text blocks joined.
 fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     let mut out = Vec::with_capacity(2 * ROW_UNITS);
     match message.content {
@@ -266,7 +266,7 @@ fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     Text::from_wtf8(out)
 }
 
-/// The same of a content outside a message: a string, or an array of blocks.
+/// Does the same for a content outside of a message: a string, or an array of blocks.
 fn content_head(content: Raw) -> Text<'static> {
     let mut out = Vec::new();
     match content.raw_string() {
@@ -297,7 +297,7 @@ fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
     block.text.filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
 }
 
-/// `String(value)`, cut to a row's length.
+/// Returns `String(value)`, truncated to a row's length.
 fn display(value: Raw) -> Text<'static> {
     match value.raw_string() {
         Some(_) => content_head(value),
@@ -307,7 +307,7 @@ fn display(value: Raw) -> Text<'static> {
 
 fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
     let length = prefix.iter().map(|part| part.len()).sum::<usize>() + text.as_bytes().len();
-    // Room for a closing bracket, too.
+    // Leave room for a closing bracket.
     let mut row = Vec::with_capacity(length + 1);
     prefix.iter().for_each(|part| row.extend_from_slice(part.as_bytes()));
     let mut row = Text::from_wtf8(row);
@@ -317,7 +317,7 @@ fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
 
 fn bracketed(prefix: &str, text: &Text) -> Text<'static> {
     let mut row = joined(&["[", prefix], text);
-    // What is cut has no end to show.
+    // A truncated text has no end to show.
     row.push_str(if text.utf16_len() < ROW_UNITS { "]" } else { "" });
     row
 }

@@ -1,10 +1,12 @@
-//! Rows for people, where those of the agents say little: tool calls with paths from the session's
-//! folder on, summaries without their preamble, skill prompts as the user gave them.
+//! Rows for people, where those of the agents are not informative: tool calls with paths relative to the
+//! session's directory, summaries without their preamble, skill prompts as the user typed them.
 //!
-//! Calls go by the shape of their arguments (a command, a path, a pattern), not by the tool's name, so
-//! that the tools of both agents and of extensions read alike. All other rows are the agents' own.
+//! Calls are described by the shape of their arguments (a command, a path, a pattern), not by the tool's
+//! name, so that the tools of both agents and of extensions read alike. All other rows are those of the
+//! agents.
 
 use super::{ROW_UNITS, normalize};
+use crate::core::content;
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::decode_head;
 use crate::core::json::{Raw, js};
@@ -14,28 +16,28 @@ use crate::core::record::Typed;
 use crate::core::text::Text;
 use std::ops::Range;
 
-/// UTF-16 units of a summary that are looked at: its preamble comes first.
+/// The number of UTF-16 units of a summary to read: its preamble comes first.
 const SUMMARY_UNITS: usize = 600;
 
-/// What a call does, in a few words.
+/// A short description of a call.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Call {
-    /// The words.
+    /// The text.
     pub text: Text<'static>,
-    /// Where a path is among them, in bytes: it can be cut in its middle.
+    /// The range of a path in it, in bytes: it can be truncated in the middle.
     pub path: Range<usize>,
 }
 
-/// The folders that paths are shortened by.
+/// The directories that paths are relative to.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Folders<'a> {
-    /// The session's.
+    /// The working directory of the session.
     pub cwd: Option<&'a Text<'static>>,
-    /// The user's.
+    /// The user's home directory.
     pub home: Option<&'a Text<'static>>,
 }
 
-/// Returns the row of an entry whose row in the agents' trees says less; `None` for all others.
+/// Returns the row of an entry whose row in the agents' trees is less informative; `None` for all others.
 pub fn text(typed: &Typed) -> Option<Text<'static>> {
     let Typed { kind, role, record, .. } = *typed;
     let entry = Raw::checked(record.bytes);
@@ -68,13 +70,10 @@ pub fn text(typed: &Typed) -> Option<Text<'static>> {
     }
 }
 
-/// The first words of a summary: without the agent's preamble and the heading above them.
+/// Returns the first words of a summary, without the agent's preamble and the first heading.
 fn summary(entry: Raw) -> Text<'static> {
-    let mut head = Vec::new();
-    if let Some(raw) = entry.get("summary").and_then(Raw::raw_string) {
-        decode_head(raw, SUMMARY_UNITS, &mut head);
-    }
-    let mut rest = &head[..];
+    let head = entry.get("summary").and_then(|summary| head(summary, SUMMARY_UNITS)).unwrap_or_default();
+    let mut rest = head.as_bytes();
     for preamble in [BRANCH_SUMMARY_PREAMBLE, BRANCH_PREAMBLE] {
         rest = rest.strip_prefix(preamble.as_bytes()).unwrap_or(rest);
     }
@@ -88,27 +87,52 @@ fn summary(entry: Raw) -> Text<'static> {
     normalize(&Text::from_wtf8(rest)).head(ROW_UNITS).into_owned()
 }
 
+/// UTF-16 units of a command that are looked at: a change to the session's folder may come first.
+const COMMAND_UNITS: usize = 3 * ROW_UNITS;
+
 /// Returns what a tool call does.
 pub fn call(name: &Text, arguments: Raw, folders: Folders) -> Call {
-    let given =
-        |keys: &[&str]| keys.iter().filter_map(|key| arguments.get(key)).find(|value| value.is_truthy());
-    if let Some(command) = given(&["command", "cmd"]).and_then(Raw::text) {
+    // One walk: arguments may hold a whole file.
+    const NAMES: [&str; 12] = [
+        "command",
+        "cmd",
+        "path",
+        "file_path",
+        "filePath",
+        "file",
+        "paths",
+        "pattern",
+        "query",
+        "regex",
+        "offset",
+        "limit",
+    ];
+    let found = content::members(arguments, NAMES);
+    let given = |range: Range<usize>| found[range].iter().flatten().find(|value| value.is_truthy()).copied();
+    if let Some(command) = given(0..2).and_then(|command| head(command, COMMAND_UNITS)) {
         return Call { text: normalize(&command_in(command, folders)).head(ROW_UNITS), path: 0..0 };
     }
-    let path = given(&["path", "file_path", "filePath", "file", "paths"]).map(|value| paths(value, folders));
-    if let Some(pattern) = given(&["pattern", "query", "regex"]).and_then(Raw::text) {
+    let path = given(2..7).map(|value| paths(value, folders));
+    if let Some(pattern) = given(7..10).and_then(|pattern| head(pattern, ROW_UNITS)) {
         let slash = if *name == "grep" { "/" } else { "" };
         let mut text = Text::from(slash).into_owned();
-        text.push(&normalize(&pattern.head(ROW_UNITS)));
+        text.push(&normalize(&pattern));
         text.push_str(slash);
         let Some(path) = path.filter(|path| *path != ".") else { return whole(text) };
         text.push_str(" in ");
         return with_path(text, &path, "");
     }
     match path {
-        Some(path) => with_path(Text::default(), &path, &lines(arguments)),
+        Some(path) => with_path(Text::default(), &path, &lines(found[10], found[11])),
         None => whole(members(arguments)),
     }
+}
+
+/// The beginning of a string.
+fn head(value: Raw, units: usize) -> Option<Text<'static>> {
+    let mut head = Vec::new();
+    decode_head(value.raw_string()?, units, &mut head);
+    Some(Text::from_wtf8(head))
 }
 
 fn whole(text: Text<'static>) -> Call {
@@ -121,12 +145,12 @@ fn with_path(mut text: Text<'static>, path: &Text, behind: &str) -> Call {
     let end = text.as_bytes().len();
     text.push_str(behind);
     let text = text.head(ROW_UNITS);
-    // One that is cut has lost its end already.
+    // A truncated one has lost its end already.
     let path = if text.as_bytes().len() < end { 0..0 } else { start..end };
     Call { text, path }
 }
 
-/// A path, or several, as they are seen from the session's folder.
+/// Returns one or several paths relative to the session's directory.
 fn paths(value: Raw, folders: Folders) -> Text<'static> {
     let mut all = Text::default();
     let texts = value.text().into_iter().chain(value.items().filter_map(Raw::text));
@@ -154,9 +178,9 @@ fn short(path: &Text, folders: Folders) -> Text<'static> {
 }
 
 /// The lines of a file that are read, as `:from-to`.
-fn lines(arguments: Raw) -> String {
-    let number = |key: &str| arguments.get(key).and_then(Raw::number).filter(|number| *number >= 1.0);
-    match (number("offset"), number("limit")) {
+fn lines(offset: Option<Raw>, limit: Option<Raw>) -> String {
+    let number = |value: Option<Raw>| value.and_then(Raw::number).filter(|number| *number >= 1.0);
+    match (number(offset), number(limit)) {
         (None, None) => String::new(),
         (Some(from), None) => format!(":{}", js::number(from)),
         (from, Some(count)) => {
@@ -166,8 +190,8 @@ fn lines(arguments: Raw) -> String {
     }
 }
 
-/// A command without the change to the session's folder that it begins with; into a folder below it,
-/// the way from there.
+/// Returns a command without a leading change to the session's directory; for a subdirectory, the relative
+/// path stays.
 fn command_in<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
     let trimmed = command.trim();
     let changed =
@@ -187,7 +211,7 @@ fn command_in<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
     text
 }
 
-/// The folder that `cd` goes to, and the command behind `&&`.
+/// Returns the directory of a leading `cd`, and the command after `&&`.
 fn split_folder(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (folder, rest) = match text.first()? {
         quote @ (b'"' | b'\'') => {
@@ -203,7 +227,7 @@ fn split_folder(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((folder, rest.trim_ascii_start()))
 }
 
-/// Arguments of no known shape: the value of a single one, else `key=value` for each.
+/// Returns arguments of no known shape: the value of a single one, else `key=value` for each.
 fn members(arguments: Raw) -> Text<'static> {
     let mut text = Text::default().into_owned();
     let count = arguments.members().take(2).count();
@@ -216,12 +240,8 @@ fn members(arguments: Raw) -> Text<'static> {
             text.push(&crate::core::json::string::decode(key.bytes));
             text.push_str("=");
         }
-        match value.raw_string() {
-            Some(raw) => {
-                let mut head = Vec::new();
-                decode_head(raw, ROW_UNITS, &mut head);
-                text.push(&normalize(&Text::from_wtf8(head)));
-            }
+        match head(value, ROW_UNITS) {
+            Some(head) => text.push(&normalize(&head)),
             None => text.push(&js::stringify(value).head(ROW_UNITS)),
         }
     }

@@ -1,24 +1,24 @@
 //! oh-my-pi's search in the tree: fuzzy, but within words (`fuzzyMatch`, without its scores).
 //!
-//! A word of the query matches where a word of the text starts with it, holds it, nearly holds its
-//! letters, or where it is the first letters of a few words in a row. All of them must match.
+//! A word of the query matches if a word of the text starts with it, contains it, nearly contains its
+//! letters, or if it consists of the first letters of consecutive words. All words must match.
 
 use super::word::is_word;
 
-/// A query, made ready.
+/// A prepared query.
 #[derive(Clone, Debug)]
 pub struct Query {
     words: Vec<Vec<u16>>,
 }
 
 impl Query {
-    /// Of what the person typed.
+    /// Parses what the user typed.
     pub fn new(typed: &str) -> Self {
         let tokens = typed.to_lowercase();
         Query { words: tokens.split(is_js_space).flat_map(words).collect() }
     }
 
-    /// Whether `text` holds all words of the query; any text does if it has none.
+    /// Whether `text` contains all words of the query; true if the query is empty.
     pub fn matches(&self, text: &str) -> bool {
         if self.words.is_empty() {
             return true;
@@ -32,7 +32,7 @@ fn is_js_space(c: char) -> bool {
     crate::core::text::is_js_space(u32::from(c))
 }
 
-/// The words of a text, lower case, as UTF-16. `camelCase` and `HTTPServer` are two words each.
+/// Returns the words of a text, in lower case, as UTF-16. `camelCase` and `HTTPServer` are two words each.
 fn words(text: &str) -> Vec<Vec<u16>> {
     let mut parted = String::with_capacity(text.len() + 8);
     let (mut before, mut rest) = (None, text.chars().peekable());
@@ -56,7 +56,7 @@ fn words(text: &str) -> Vec<Vec<u16>> {
 
 struct Index {
     words: Vec<Vec<u16>>,
-    /// All words without anything between them, and where each starts in it.
+    /// Returns all words joined, and where each starts.
     compact: Vec<u16>,
     starts: Vec<usize>,
 }
@@ -71,7 +71,7 @@ impl Index {
         Index { starts: starts.collect(), compact: words.concat(), words }
     }
 
-    /// Also with a letter and a digit that stand side by side exchanged.
+    /// Also tries it with an adjacent letter and digit exchanged.
     fn holds(&self, word: &[u16]) -> bool {
         self.holds_as_typed(word)
             || (1..word.len()).any(|at| {
@@ -89,7 +89,8 @@ impl Index {
             || self.has_initials(word)
     }
 
-    /// Whether a word starts with it, running on into the next words. Of short ones only the first
+    /// Whether a word starts with it, continuing into the next words. For short ones, only the first position
+    /// counts.
     /// place counts.
     fn starts_with(&self, word: &[u16]) -> bool {
         let mut places = self.compact.windows(word.len()).enumerate().filter(|(_, at)| *at == word);
@@ -97,7 +98,7 @@ impl Index {
         if word.len() < 3 { places.next().is_some_and(starts_word) } else { places.any(starts_word) }
     }
 
-    /// Whether two to four letters are the first ones of words, with at most two words left out.
+    /// Whether two to four letters are the initials of words, with at most two words skipped.
     fn has_initials(&self, word: &[u16]) -> bool {
         if !(2..=4).contains(&word.len()) {
             return false;
@@ -116,13 +117,13 @@ impl Index {
     }
 }
 
-/// Whether a word of a text answers a word of the query.
+/// Whether a word of a text matches a word of the query.
 fn is_like(query: &[u16], word: &[u16]) -> bool {
     let extended = query.starts_with(word) && query.len() - word.len() <= 2;
     extended || word.windows(query.len()).any(|part| part == query) || has_letters(query, word)
 }
 
-/// Whether the letters stand in the word in order, not too far apart.
+/// Whether the letters occur in the word in order, not too far apart.
 fn has_letters(query: &[u16], word: &[u16]) -> bool {
     let mut wanted = query.iter();
     let mut next = wanted.next();

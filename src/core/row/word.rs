@@ -1,8 +1,8 @@
-//! Which characters make up words for a search: `[\p{Letter}\p{Mark}\p{Number}]`.
+//! The characters of words in a search: `[\p{Letter}\p{Mark}\p{Number}]`.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
-/// Whether a search takes the character for part of a word.
+/// Whether a search treats the character as part of a word.
 pub fn is_word(c: char) -> bool {
     use GeneralCategoryGroup::{Letter, Mark, Number};
     c.is_ascii_alphanumeric() || matches!(c.general_category_group(), Letter | Mark | Number)

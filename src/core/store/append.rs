@@ -1,4 +1,4 @@
-//! Rule 1: whole lines go to the end of the file in one write, or not at all.
+//! Rule 1: whole lines are appended in one write, or not at all.
 
 use super::error::{Change, StoreError};
 use super::lock::{Freshness, Locked};
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Committed {
-    /// The file that was written, as it was named.
+    /// The path of the file that was written, as given.
     pub path: PathBuf,
-    /// How many bytes were written to it.
+    /// The number of bytes written to it.
     pub bytes: u64,
-    /// How many bytes that another process appended during a rewrite were carried over (rule 4).
+    /// The number of bytes appended by another process during a rewrite that were carried over (rule 4).
     pub carried: u64,
-    /// What went wrong once the change was in place: [`StoreError::Unsynced`] is worth a note,
-    /// [`StoreError::GrowthLost`] a loud one.
+    /// What failed after the change was in place: [`StoreError::Unsynced`] deserves a note,
+    /// [`StoreError::GrowthLost`] a warning.
     pub troubles: Vec<StoreError>,
 }
 
@@ -27,8 +27,8 @@ pub struct Committed {
 pub enum Attempt {
     /// The change is on disk.
     Done(Committed),
-    /// Someone appended since the session was read, and the time to wait is not over (rule 4). Nothing was
-    /// written; the lock is still held. [`Locked::reopen`] the file and decide again.
+    /// Another process appended since the session was read, and there is time left to wait (rule 4). Nothing
+    /// was written; the lock is still held. [`Locked::reopen`] the file and decide again.
     Stale(Box<Locked>),
 }
 
@@ -36,7 +36,7 @@ impl Attempt {
     /// Returns the commit; growth is an error.
     ///
     /// # Errors
-    /// [`StoreError::Changed`], for a caller that does not decide again.
+    /// [`StoreError::Changed`], for callers that do not decide again.
     pub fn done(self) -> Result<Committed, StoreError> {
         match self {
             Attempt::Done(committed) => Ok(committed),
@@ -52,11 +52,11 @@ impl Committed {
 }
 
 impl Locked {
-    /// Appends whole lines, each ending in a newline, and one before them if the last line has none
-    /// (rule 1). No lines, no change.
+    /// Appends whole lines, each ending in a newline, preceded by a newline if the last line has none (rule
+    /// 1). Without lines, nothing changes.
     ///
     /// # Errors
-    /// Where the lines cannot be written, or the file changed in another way than by growing.
+    /// If the lines cannot be written, or the file changed other than by growing.
     pub fn append(mut self, lines: &[u8]) -> Result<Attempt, StoreError> {
         let bytes = self.closed_before(lines)?;
         let publish = PublishLock::take(&self)?;
@@ -65,10 +65,10 @@ impl Locked {
             return Ok(Attempt::Stale(Box::new(self)));
         }
         self.write_once(&bytes)?;
-        // fsync may take longer than oh-my-pi waits for its lock, and needs none (rule 5).
+        // fsync needs no lock, and may take longer than oh-my-pi waits for its own (rule 5).
         drop(publish);
         if let Err(error) = self.files.sync(&self.file) {
-            // Without the lock, that nobody wrote behind us has to be enough.
+            // Without the lock, it has to suffice that nobody appended after us.
             let _publish = PublishLock::take(&self).ok();
             return Err(self.take_back(bytes.len() as u64, error));
         }
@@ -97,12 +97,12 @@ impl Locked {
         if written == bytes.len() {
             return Ok(());
         }
-        // A short write does not say why; nearly always it is this.
+        // A short write does not report why; nearly always the disk is full.
         let why = format!("only {written} of {} bytes fit (disk full, or a size limit)", bytes.len());
         Err(self.take_back(written as u64, io::Error::new(io::ErrorKind::StorageFull, why)))
     }
 
-    /// Cuts off what we wrote, if nobody wrote behind it (rules 1 and 7).
+    /// Truncates what we wrote, unless another process appended after it (rules 1 and 7).
     fn take_back(&self, written: u64, why: io::Error) -> StoreError {
         let old = self.base.stat.size;
         let failure = self.failed(why);

@@ -1,4 +1,4 @@
-//! Rule 2: the new file has the owner, mode, ACL, extended attributes and modification time of the old.
+//! Rule 2: the new file gets the owner, mode, ACL, extended attributes and modification time of the old file.
 
 use super::error::StoreError;
 use super::files::{Files, Stat};
@@ -7,13 +7,13 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// ACLs are extended attributes of this name, on Linux.
+/// The extended attribute that holds the ACL, on Linux.
 const ACL: &str = "system.posix_acl_access";
 
-/// The system computes these from the content or sets them itself; a copy would be wrong.
+/// Attributes that the system computes from the content or sets itself; copying them would be wrong.
 const OF_THE_SYSTEM: [&str; 3] = ["security.ima", "security.evm", "com.apple.provenance"];
 
-/// Gives `new` all that `old` has. What cannot be kept is an error without force.
+/// Copies all attributes of `old` to `new`. Without force, an attribute that cannot be copied is an error.
 pub(super) fn keep(
     files: &dyn Files,
     path: &Path,
@@ -27,8 +27,8 @@ pub(super) fn keep(
         source,
     };
     let stat = files.stat(old).map_err(|error| lost("the mode", error))?;
-    // The owner goes first: changing it clears the set-id bits. The ACL goes last: it is what the mode's
-    // group bits stand for.
+    // The owner comes first: changing it clears the set-id bits. The ACL comes last: it defines the group
+    // bits of the mode.
     let is_owned = match keep_owner(files, &stat, new) {
         Err(error) if !force => return Err(lost("the owner", error)),
         owned => owned.is_ok(),
@@ -39,14 +39,14 @@ pub(super) fn keep(
         Err((what, error)) if !force => return Err(lost(&what, error)),
         _ => {}
     }
-    // The agents open the session with the newest one.
+    // The agents open the most recently modified session.
     match files.set_modified(new, stat.modified) {
         Err(error) if !force => Err(lost("the modification time", error)),
         _ => Ok(()),
     }
 }
 
-/// Gives a new file the permissions of its source (rule 6), or of nobody else when those cannot be had.
+/// Gives a new file the permissions of its source (rule 6), or of the owner alone if those cannot be read.
 pub(super) fn permit_as(files: &dyn Files, source: &File, new: &File) -> io::Result<()> {
     let stat = files.stat(source)?;
     let acl = files.xattrs(source)?.into_iter().find(|(name, _)| name == ACL);
@@ -57,7 +57,7 @@ pub(super) fn permit_as(files: &dyn Files, source: &File, new: &File) -> io::Res
     files.set_mode(new, if is_grouped && is_listed { mode } else { without_group(mode) })
 }
 
-/// What the mode lets the old group do must not become what a new group may do.
+/// Permissions of the old group must not pass to a different new group.
 fn without_group(mode: u32) -> u32 {
     mode & 0o707
 }
@@ -72,8 +72,8 @@ fn keep_owner(files: &dyn Files, old: &Stat, new: &File) -> io::Result<()> {
     files.set_owner(new, owner, group)
 }
 
-/// What the new file got by itself and has right (a security label) is not set again, because that may
-/// not be allowed. An ACL that it got from its folder's default goes.
+/// An attribute that the new file already has with the right value (a security label) is not set again,
+/// because that may not be permitted. An ACL inherited from the directory's default is removed.
 fn keep_xattrs(files: &dyn Files, old: &File, new: &File) -> Result<(), (String, io::Error)> {
     let listing = |error| ("its list of extended attributes".to_owned(), error);
     let wanted = files.xattrs(old).map_err(listing)?;

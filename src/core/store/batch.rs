@@ -1,4 +1,4 @@
-//! Many files in one go: written in parallel, each folder synced once.
+//! Many files at once: written in parallel, each directory synced once.
 
 use super::append::{Attempt, Committed};
 use super::create::create_unsynced;
@@ -12,8 +12,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// A batch of rewrites (rule 2). Workers share it; each file is safe by itself, and after
-/// [`Batch::finish`] all of them survive a power cut.
+/// A batch of rewrites (rule 2). Workers share it. Each file is safe by itself; after [`Batch::finish`], all
+/// of them survive a power failure.
 #[derive(Debug, Default)]
 pub struct Batch {
     folders: Mutex<BTreeSet<PathBuf>>,
@@ -25,7 +25,7 @@ impl Batch {
         Batch::default()
     }
 
-    /// As [`Locked::rewrite`], with the folder left for later.
+    /// Does the same as [`Locked::rewrite`], but leaves the directory to be synced later.
     pub fn rewrite(
         &self,
         mut locked: Locked,
@@ -40,7 +40,7 @@ impl Batch {
         Ok(Attempt::Done(committed))
     }
 
-    /// As [`super::create`], with the folder left for later.
+    /// Does the same as [`super::create`], but leaves the directory to be synced later.
     pub fn create(
         &self,
         path: &Path,
@@ -57,7 +57,7 @@ impl Batch {
         self.folders.lock().unwrap_or_else(PoisonError::into_inner).insert(folder);
     }
 
-    /// Syncs each folder once. What comes back is a note for each one that could not be.
+    /// Syncs each directory once. Returns an error for each one that could not be synced.
     pub fn finish(self) -> Vec<StoreError> {
         let folders = self.folders.into_inner().unwrap_or_else(PoisonError::into_inner);
         folders.iter().filter_map(|folder| sync_folder(&DISK, folder)).collect()

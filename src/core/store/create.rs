@@ -1,4 +1,4 @@
-//! New files: `-o PATH`, a fork, what a repair takes out (rule 6).
+//! New files: `-o PATH`, a fork, the lines removed by a repair (rule 6).
 
 use super::append::Committed;
 use super::attributes;
@@ -11,9 +11,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
-/// Writes a new file: whole, on disk, with the permissions of `source` or 0600, or not at all (rules 2, 6
-/// and 7). Refused when the path exists unless `force`, and always when it is the source itself or has
-/// several names. A FIFO, a device and the process's own streams (`/dev/stdout`) are written through.
+/// Writes a new file, whole and synced, with the permissions of `source` or 0600, or not at all (rules 2, 6
+/// and 7). Without `force`, an existing path is refused; the source itself and a file with several hard links
+/// are always refused. FIFOs, devices and the process's own streams (`/dev/stdout`) are written through.
 pub fn create(
     path: &Path,
     source: Option<&SessionFile>,
@@ -35,7 +35,7 @@ pub(super) fn create_on(
     Ok(committed)
 }
 
-/// All but the sync of the folder, which is given back where there is one to sync.
+/// Does all but sync the directory, which is returned if there is one to sync.
 pub(super) fn create_unsynced(
     files: &'static dyn Files,
     path: &Path,
@@ -63,7 +63,7 @@ pub(super) fn create_unsynced(
         attributes::permit_as(files, &source.file, &new.file).map_err(failed)?;
     }
     files.sync(&new.file).map_err(failed)?;
-    // Two creators cannot both win: the name is still free at the rename, or this fails.
+    // Two creators cannot both succeed: this fails unless the name is still free at the rename.
     let is_free = existing.is_none();
     let rename = if is_free { Files::rename_new } else { Files::rename };
     rename(files, &new.path, &target).map_err(failed)?;
@@ -71,8 +71,8 @@ pub(super) fn create_unsynced(
     Ok((Committed::new(path, bytes), Some(folder.to_owned())))
 }
 
-/// Removes a file that was made a moment ago, because what it belongs to was not done (rule 7). What cannot
-/// be removed stays, and overwrites nothing.
+/// Removes a file that was just created, because the operation it belongs to failed (rule 7). A file that
+/// cannot be removed stays, and has overwritten nothing.
 pub fn take_back(made: &Committed) {
     let _ = DISK.unlink(&made.path);
 }
@@ -134,14 +134,15 @@ fn write_to_stream(
     write_through(Out { files, file: stream, bytes: 0 }, path, write)
 }
 
-/// What is no file, and is written through.
+/// Whether the path is not a file, and is written through.
 fn stream_at(files: &dyn Files, path: &Path, existing: Option<&Stat>) -> Option<io::Result<File>> {
     let is_stream = existing.is_some_and(|stat| stat.kind == FileType::Other);
     own_stream(files, path).or_else(|| is_stream.then(|| files.open_write(path)))
 }
 
-/// `/dev/stdout` and its like. The descriptor itself is used, not opened anew: behind `>> file` that would
-/// write from the start of it, and behind `> file` the file exists already and is still no reason to refuse.
+/// Returns the descriptor for `/dev/stdout` and the like. It is used itself, not opened again: after `>>
+/// file`, that would write from the start of the file; after `> file`, the file exists already, which is no
+/// reason to refuse.
 fn own_stream(files: &dyn Files, path: &Path) -> Option<io::Result<File>> {
     #[cfg(unix)]
     {
@@ -163,7 +164,7 @@ fn own_stream(files: &dyn Files, path: &Path) -> Option<io::Result<File>> {
     }
 }
 
-/// Where a rename onto `path` has to go so that symbolic links stay, also one that points to nothing yet.
+/// Returns the target of a rename onto `path` such that symbolic links are kept, even a link to nothing.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..40 {
@@ -181,12 +182,12 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many levels of symbolic links"))
 }
 
-/// `new/` names a folder, and [`Path`] forgets that.
+/// `new/` names a directory, which [`Path`] does not preserve.
 fn is_folder_name(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().last().is_some_and(|byte| std::path::is_separator(char::from(*byte)))
 }
 
-/// Whether a stream of this process (stdout behind `>> input`) is the file itself (rule 2).
+/// Whether a stream of this process (stdout after `>> input`) is the file itself (rule 2).
 #[cfg(unix)]
 pub fn same_file(file: &SessionFile, stream: impl std::os::fd::AsFd) -> bool {
     let Ok(stream) = stream.as_fd().try_clone_to_owned().map(File::from) else {
@@ -195,7 +196,7 @@ pub fn same_file(file: &SessionFile, stream: impl std::os::fd::AsFd) -> bool {
     DISK.stat(&stream).and_then(|stat| file.is_at(&DISK, &stat)).unwrap_or(false)
 }
 
-/// Whether a stream of this process is the file itself; cannot be known here.
+/// Whether a stream of this process is the file itself; cannot be determined here.
 #[cfg(not(unix))]
 pub fn same_file<T>(_: &SessionFile, _: T) -> bool {
     false

@@ -1,116 +1,116 @@
-//! What can go wrong with a file, in words a person can act on.
+//! Errors of reading and writing files, with messages a user can act on.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Why a file was not read or not written. Unless a variant says otherwise, nothing was changed (rule 7).
+/// Why a file was not read or not written. Unless a variant states otherwise, nothing was changed (rule 7).
 ///
-/// The message names the path as it is; whoever prints it to a terminal makes control characters visible.
+/// Messages contain paths as they are; control characters must be escaped when printed to a terminal.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is nothing at this path, or a folder above it is missing.
-    #[error("cannot {doing} {}: no such file or folder", path.display())]
+    /// The path does not exist, or one of its parent directories.
+    #[error("cannot {doing} {}: no such file or directory", path.display())]
     NotFound {
         /// What was being done.
         doing: &'static str,
-        /// To which file.
+        /// The file.
         path: PathBuf,
     },
 
-    /// A folder where a file was expected.
-    #[error("cannot {doing} {}: it is a folder", path.display())]
+    /// The path is a directory, where a file was expected.
+    #[error("cannot {doing} {}: it is a directory", path.display())]
     IsFolder {
         /// What was being done.
         doing: &'static str,
-        /// To which path.
+        /// The directory.
         path: PathBuf,
     },
 
-    /// A pipe, device or socket where a regular file was expected.
+    /// The path is a pipe, device or socket, where a regular file was expected.
     #[error("cannot {doing} {}: not a regular file", path.display())]
     NotRegular {
         /// What was being done.
         doing: &'static str,
-        /// To which path.
+        /// The path.
         path: PathBuf,
     },
 
-    /// The system does not let us: owner, mode, a read-only file system, an immutable file.
+    /// The system denies access: owner, mode, a read-only file system, an immutable file.
     #[error("cannot {doing} {}: {}", path.display(), Plain(source))]
     Permission {
         /// What was being done.
         doing: &'static str,
-        /// To which file.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// Anything else that the system refused: a full disk, a failing device.
+    /// Any other error of the system: a full disk, a failing device.
     #[error("cannot {doing} {}: {}", path.display(), Plain(source))]
     Io {
         /// What was being done.
         doing: &'static str,
-        /// To which file.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// The output or backup is already there (rule 6).
-    #[error("cannot {doing} {}: it exists already", path.display())]
+    /// The output or backup exists already (rule 6).
+    #[error("cannot {doing} {}: it already exists", path.display())]
     Exists {
         /// What was being done.
         doing: &'static str,
-        /// To which file.
+        /// The file.
         path: PathBuf,
     },
 
-    /// The output is the input itself, by another name, a link or a redirection.
+    /// The output is the input itself, through another name, a link or a redirection.
     #[error("cannot write {}: it is the input itself", path.display())]
     SameAsInput {
-        /// The output as named.
+        /// The output as given.
         path: PathBuf,
     },
 
-    /// The file has several names, and a rename would tear them apart (rule 2).
+    /// The file has several hard links, which a rename would separate (rule 2).
     #[error("cannot rewrite {}: it has {links} hard links", path.display())]
     HardLinked {
         /// The file.
         path: PathBuf,
-        /// How many names it has.
+        /// The number of its links.
         links: u64,
     },
 
-    /// Someone else holds a lock, and did so for as long as we were to wait (rules 3 and 5).
+    /// Another process held a lock for as long as we waited (rules 3 and 5).
     #[error("cannot lock {}: held by {} (waited {:.1} s)", path.display(), Holder(*holder), waited.as_secs_f64())]
     Busy {
         /// The locked file, or the lock file.
         path: PathBuf,
-        /// The process that holds it, where that can be known.
+        /// The process that holds it, if known.
         holder: Option<u32>,
         /// How long we waited.
         waited: Duration,
     },
 
-    /// The file is not what was read (rules 3 and 4).
+    /// The file changed since it was read (rules 3 and 4).
     #[error("cannot write {}: {change} since it was read", path.display())]
     Changed {
         /// The file.
         path: PathBuf,
-        /// In which way.
+        /// How it changed.
         change: Change,
     },
 
-    /// An oh-my-pi that is running owns this file (rule 5).
+    /// The file belongs to an oh-my-pi that is running (rule 5).
     #[error("cannot write {}: {sign}", path.display())]
     LiveAgent {
         /// The file.
         path: PathBuf,
-        /// How we know.
+        /// The evidence.
         sign: LiveSign,
     },
 
@@ -119,76 +119,76 @@ pub enum StoreError {
     NoLockSupport {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// The new file would not have the owner, mode, ACL or extended attributes of the old (rule 2).
+    /// The new file would not have the owner, mode, ACL or extended attributes of the old one (rule 2).
     #[error("cannot rewrite {}: {what} cannot be kept: {}", path.display(), Plain(source))]
     AttributesLost {
         /// The file.
         path: PathBuf,
-        /// Which attribute.
+        /// The attribute.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// An append failed and could not be taken back: the file may have a torn last line, which every command
-    /// reads past and the next append closes (rules 1 and 7).
-    #[error("{failure}; {left} bytes of it stay at the end")]
+    /// An append failed and could not be undone: the file may have a torn last line, which every command
+    /// reads past and the next append completes (rules 1 and 7).
+    #[error("{failure}; {left} bytes of it remain at the end")]
     Torn {
         /// Why the append failed.
         failure: Box<StoreError>,
-        /// How much of the append is in the file.
+        /// The number of bytes of the append that are in the file.
         left: u64,
     },
 
-    /// The change is in place, but its folder could not be synced: a power cut may still bring back what was
-    /// there before. Only ever among [`super::Committed::troubles`].
-    #[error("cannot sync the folder {}: {}", folder.display(), Plain(source))]
+    /// The change is in place, but its directory could not be synced: a power failure may still restore the
+    /// old state. Only in [`super::Committed::troubles`].
+    #[error("cannot sync the directory {}: {}", folder.display(), Plain(source))]
     Unsynced {
-        /// The folder.
+        /// The directory.
         folder: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// The file was rewritten, but what another process wrote to the old one in that moment could not be
-    /// carried over (rule 4). Only ever among [`super::Committed::troubles`].
+    /// The file was rewritten, but data that another process wrote to the old one at that moment could not be
+    /// carried over (rule 4). Only in [`super::Committed::troubles`].
     #[error("cannot carry over what was appended to {} meanwhile: {}", path.display(), Plain(source))]
     GrowthLost {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// In which way a file is not what was read (rule 4).
+/// How a file changed since it was read (rule 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// The path names another file now.
+    /// The path is another file now.
     Replaced,
-    /// The path names nothing now.
+    /// The path does not exist any more.
     Removed,
     /// The file is shorter than it was.
     Truncated,
-    /// The file was written to elsewhere than at its end.
+    /// The file changed before its old end.
     Edited,
     /// The file is longer, and the caller did not read the rest.
     Grown,
 }
 
-/// How we know that a running oh-my-pi owns a file (rule 5).
+/// The evidence that a running oh-my-pi owns a file (rule 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LiveSign {
     /// A process holds the file open for writing.
     OpenForWriting {
-        /// That process.
+        /// The process.
         pid: u32,
     },
-    /// The last entry was written a moment ago and is none that closes a session.
+    /// The last entry was written a moment ago and is not one that closes a session.
     JustWritten {
         /// How long ago.
         ago: Duration,
@@ -196,7 +196,7 @@ pub enum LiveSign {
 }
 
 impl StoreError {
-    /// An error of the system while doing something to a file, sorted into the variant that fits.
+    /// Returns the variant for an error of the system that occurred while accessing a file.
     pub(super) fn io(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
         let path = path.to_owned();
         match source.kind() {
@@ -210,17 +210,17 @@ impl StoreError {
         }
     }
 
-    /// Another process is in the way and trying again later may work (exit 3); else it cannot be (exit 2).
+    /// Whether another process is in the way, so that a later attempt may succeed (exit 3), and not exit 2.
     pub fn is_busy(&self) -> bool {
         matches!(self, StoreError::Busy { .. } | StoreError::Changed { .. } | StoreError::LiveAgent { .. })
     }
 
-    /// The reader of a pipe went away, which a shell tool calls success.
+    /// Whether the reader of a pipe closed it, which is success for a shell tool.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, StoreError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// Returns the file or folder that it is about.
+    /// Returns the file or directory it concerns.
     pub fn path(&self) -> Option<&Path> {
         Some(match self {
             StoreError::NotFound { path, .. }
@@ -242,35 +242,35 @@ impl StoreError {
         })
     }
 
-    /// What to try, where there is something.
+    /// Returns what to try, if anything.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             StoreError::NotFound { doing: "read", .. } => {
-                "look at the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions"
+                "check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions"
             }
-            StoreError::NotFound { doing: "create", .. } => "make the folder first",
+            StoreError::NotFound { doing: "create", .. } => "create the directory first",
             StoreError::NotFound { .. } => return None,
             StoreError::IsFolder { doing: "read", .. } => {
-                "name a session in it; migrate and check take folders"
+                "give the path of a session in it; migrate, check, list, grep and stats take directories"
             }
-            StoreError::IsFolder { .. } => "give the name of a file",
-            StoreError::NotRegular { doing: "lock", .. } => "move it away: it is not a lock of oh-my-pi",
+            StoreError::IsFolder { .. } => "give the path of a file",
+            StoreError::NotRegular { doing: "lock", .. } => "move it away: it is not an oh-my-pi lock",
             StoreError::NotRegular { .. } => "give the path of a regular file, or - for a stream",
-            StoreError::Permission { .. } => "look at the owner and mode of the file and its folder",
-            StoreError::Io { source, .. } if is_full(source) => "free some space; the file is as it was",
+            StoreError::Permission { .. } => "check the owner and mode of the file and its directory",
+            StoreError::Io { source, .. } if is_full(source) => "free some space; the file is unchanged",
             StoreError::Io { .. } => return None,
             StoreError::Exists { doing: "back up to", .. } => "choose another suffix with --backup=SUFFIX",
-            StoreError::Exists { .. } => "choose another name; --force replaces an output",
-            StoreError::SameAsInput { .. } => "leave the output out to change the file itself",
-            StoreError::HardLinked { .. } => "write the result elsewhere with -o, or remove the other names",
-            StoreError::Busy { .. } => "wait for the other process to end, or longer with --wait",
+            StoreError::Exists { .. } => "choose another name, or overwrite it with --force",
+            StoreError::SameAsInput { .. } => "omit -o to change the file itself",
+            StoreError::HardLinked { .. } => "write the result elsewhere with -o, or remove the other links",
+            StoreError::Busy { .. } => "wait for the other process to end, or wait longer with --wait",
             StoreError::Changed { .. } => "run the command again",
-            StoreError::LiveAgent { .. } => "end that oh-my-pi session first; --force writes in spite of it",
-            StoreError::NoLockSupport { .. } => "--force writes without a lock",
-            StoreError::AttributesLost { .. } => "--force goes on without it",
-            StoreError::Torn { .. } => "look at the end of the file; the next append closes a cut line",
-            StoreError::Unsynced { .. } => "the change is in place; sync the disk before cutting its power",
-            StoreError::GrowthLost { .. } => "the new content is in place; look at the end of the file",
+            StoreError::LiveAgent { .. } => "end that oh-my-pi session first, or write anyway with --force",
+            StoreError::NoLockSupport { .. } => "write without a lock with --force",
+            StoreError::AttributesLost { .. } => "continue without it with --force",
+            StoreError::Torn { .. } => "check the end of the file; the next append completes a torn line",
+            StoreError::Unsynced { .. } => "the change is in place; sync the disk before turning it off",
+            StoreError::GrowthLost { .. } => "the new content is in place; check the end of the file",
         })
     }
 }
@@ -282,7 +282,7 @@ fn is_full(source: &io::Error) -> bool {
     )
 }
 
-/// An I/O error without Rust's "(os error 28)", which tells a person nothing.
+/// An I/O error without Rust's "(os error 28)", which does not help the user.
 pub struct Plain<'a>(pub &'a io::Error);
 
 impl fmt::Display for Plain<'_> {
@@ -325,7 +325,7 @@ impl fmt::Display for LiveSign {
                 write!(f, "process {pid} has it open for writing, as a running oh-my-pi does")
             }
             LiveSign::JustWritten { ago } => {
-                write!(f, "an oh-my-pi seems to be writing it (last entry {:.1} s ago)", ago.as_secs_f64())
+                write!(f, "oh-my-pi seems to be writing it (last entry {:.1} s ago)", ago.as_secs_f64())
             }
         }
     }

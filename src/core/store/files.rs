@@ -1,7 +1,7 @@
-//! The seam: every file operation that writing does, and the waiting.
+//! The seam: every file operation needed for writing, and the clock.
 //!
-//! There is one implementation, the [`Disk`]. Tests put another in its place that fails at call N.
-//! Handles are plain [`File`]s, so the seam adds no types of its own.
+//! The one implementation is [`Disk`]. Tests replace it by one that fails at call N. Handles are plain
+//! [`File`]s, so the seam needs no types of its own.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
@@ -13,7 +13,7 @@ mod os;
 mod processes;
 mod xattr;
 
-/// What `stat` says, as far as the rules need it. Where the system has no inodes, they are all 0.
+/// The result of `stat`, as far as the rules need it. On systems without inodes, the numbers are all 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stat {
     pub device: u64,
@@ -22,7 +22,7 @@ pub(super) struct Stat {
     /// Seconds and nanoseconds of the last change of content or attributes.
     pub changed: (i64, i64),
     pub modified: SystemTime,
-    /// When the inode was made, where the file system knows.
+    /// When the inode was created, if the file system records that.
     pub born: Option<SystemTime>,
     pub mode: u32,
     pub owner: u32,
@@ -44,24 +44,24 @@ impl Stat {
     }
 }
 
-/// The file operations that writing does.
+/// The file operations needed for writing.
 pub(super) trait Files: Sync + std::fmt::Debug {
-    /// Never waits: what is no regular file is for the caller to look at (rule 3).
+    /// Opens for reading. Never blocks: the caller checks whether it is a regular file (rule 3).
     fn open_read(&self, path: &Path) -> io::Result<File>;
-    /// For reading and appending; never creates, never waits.
+    /// Opens for reading and appending; never creates, never blocks.
     fn open_append(&self, path: &Path) -> io::Result<File>;
-    /// A new file, 0600, for reading and appending; refused when the name is taken (`O_EXCL`).
+    /// Creates a file with mode 0600, for reading and appending; fails if the name exists (`O_EXCL`).
     fn create_new(&self, path: &Path) -> io::Result<File>;
-    /// For writing through: a FIFO, a device.
+    /// Opens a FIFO or a device to be written through.
     fn open_write(&self, path: &Path) -> io::Result<File>;
     fn read_at(&self, file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize>;
-    /// One `write`, which may be short.
+    /// Calls `write` once, which may write less than requested.
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;
     fn truncate(&self, file: &File, size: u64) -> io::Result<()>;
     fn sync(&self, file: &File) -> io::Result<()>;
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Refused when `to` exists.
+    /// Renames; fails if `to` exists.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn unlink(&self, path: &Path) -> io::Result<()>;
@@ -77,13 +77,13 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     fn set_xattr(&self, file: &File, name: &OsStr, value: &[u8]) -> io::Result<()>;
     fn remove_xattr(&self, file: &File, name: &OsStr) -> io::Result<()>;
     fn try_lock(&self, file: &File) -> Result<(), TryLockError>;
-    /// Another process that holds this inode open for writing, where processes can be looked at.
+    /// Returns another process that has this inode open for writing, if processes can be inspected.
     fn writer_of(&self, path: &Path, stat: &Stat) -> Option<u32>;
-    /// Whether [`Files::writer_of`] can tell anything here.
+    /// Whether [`Files::writer_of`] can give an answer here.
     fn sees_writers(&self) -> bool;
     fn is_alive(&self, pid: u32) -> bool;
     fn now(&self) -> SystemTime;
-    /// A clock that nobody sets.
+    /// Returns a clock that is never adjusted.
     fn instant(&self) -> Instant;
     fn sleep(&self, time: Duration);
 }
@@ -92,7 +92,7 @@ pub(super) trait Files: Sync + std::fmt::Debug {
 #[derive(Debug)]
 pub(super) struct Disk;
 
-/// The one [`Disk`], for signatures that want a `'static` seam.
+/// The one [`Disk`], where a `'static` seam is needed.
 pub(super) static DISK: Disk = Disk;
 
 impl Files for Disk {
@@ -224,7 +224,7 @@ pub fn agent_in(folders: &[&Path]) -> Option<u32> {
     processes::agent_in(&folders)
 }
 
-/// Reads at a position without moving the file's own, so that workers can share the handle.
+/// Reads at a position without moving the file's cursor, so that workers can share the handle.
 pub(super) fn read_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
     #[cfg(unix)]
     return std::os::unix::fs::FileExt::read_at(file, buf, offset);

@@ -1,11 +1,11 @@
-//! Finding session files below paths, whatever state the folders are in.
+//! Finds session files below paths, even if some directories cannot be read.
 //!
-//! A search never stops at what it cannot read: each such place is a [`Trouble`], and the rest is
-//! found. Hidden folders are searched, because the agents' stores are hidden. Symbolic links are
-//! followed; a folder is searched once however many links lead to it, so that a search ends.
+//! A search never stops at an unreadable path: each is a [`Trouble`], and the rest is found. Hidden
+//! directories are searched, because the agents' stores are hidden. Symbolic links are followed; a directory
+//! is searched once, however many links lead to it, so that a search ends.
 //!
-//! oh-my-pi keeps the sessions of its sub-agents and advisors in a folder that has the name of the
-//! session without `.jsonl`, beside it. Such a file is [`Found::owner`]'s.
+//! oh-my-pi keeps the sessions of sub-agents and advisors in a directory beside the session, with the same
+//! name without `.jsonl`. [`Found::owner`] of such a file is the session.
 
 use super::error::StoreError;
 use super::files::{DISK, FileType, Files, Stat};
@@ -16,42 +16,42 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// A session file by its path; nothing was read of it yet.
+/// A session file, by path; its content has not been read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// The session whose sub-agent or advisor wrote it: the outermost, where they are nested.
+    /// The session whose sub-agent or advisor wrote it: the outermost one, if nested.
     pub owner: Option<Arc<Path>>,
-    /// Whether the path itself was asked for, not a folder above it.
+    /// Whether the path itself was given, and not a directory above it.
     pub named: bool,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub struct Finding {
-    /// The files: paths in the order they were asked for, those of one folder sorted by path.
+    /// The files: in the order of the given paths, those of one directory sorted by path.
     pub files: Vec<FoundFile>,
-    /// What could not be searched, or is not as it should be.
+    /// Paths that could not be searched, or are otherwise unusual.
     pub troubles: Vec<Trouble>,
 }
 
-/// What is wrong with one place of a search.
+/// A problem with one path of a search.
 #[derive(Debug)]
 pub enum Trouble {
     /// It cannot be read.
     Unreadable {
-        /// Why.
+        /// The system's error.
         error: StoreError,
-        /// Whether the path itself was asked for.
+        /// Whether the path itself was given.
         named: bool,
     },
-    /// A symbolic link that leads to a folder above it.
+    /// A symbolic link that leads to a directory above it.
     Loop {
         /// The link.
         path: PathBuf,
     },
-    /// A name that is not UTF-8; the file is found, but its name cannot be printed as it is.
+    /// A name that is not UTF-8; the file is found, but its name cannot be printed unchanged.
     NotUtf8 {
         /// The path.
         path: PathBuf,
@@ -59,14 +59,14 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// Makes it one of a path that nobody asked for.
+    /// Returns it as a problem with a path that was not given.
     pub fn unnamed(&mut self) {
         if let Trouble::Unreadable { named, .. } = self {
             *named = false;
         }
     }
 
-    /// Whether something that was asked for by its path cannot be read.
+    /// Whether a given path cannot be read.
     pub fn is_failure(&self) -> bool {
         matches!(self, Trouble::Unreadable { named: true, .. })
     }
@@ -77,14 +77,14 @@ impl fmt::Display for Trouble {
         match self {
             Trouble::Unreadable { error, .. } => error.fmt(f),
             Trouble::Loop { path } => {
-                write!(f, "{}: a symbolic link to a folder above it, not followed", path.display())
+                write!(f, "{}: a symbolic link to a parent directory; not followed", path.display())
             }
             Trouble::NotUtf8 { path } => write!(f, "{}: the name is not UTF-8", path.display()),
         }
     }
 }
 
-/// Finds the session files that paths mean: a file is itself, whatever its name; of a folder all
+/// Finds the session files that paths refer to: a file is itself, whatever its name; a directory means all
 /// `*.jsonl` below it, at any depth.
 pub fn find(paths: &[PathBuf]) -> Finding {
     let mut search = Search::default();
@@ -94,22 +94,22 @@ pub fn find(paths: &[PathBuf]) -> Finding {
     search.finding
 }
 
-/// The time of the last change of a file's content, where it is a file.
+/// Returns the modification time, if the path is a file.
 pub fn modified(path: &Path) -> Option<SystemTime> {
     DISK.stat_at(path).ok().filter(|stat| stat.kind == FileType::Regular).map(|stat| stat.modified)
 }
 
-/// A folder that is to be searched.
+/// A directory to be searched.
 struct Folder {
     path: PathBuf,
     owner: Option<Arc<Path>>,
     named: bool,
-    /// It and the folders above it, where the search came through.
+    /// It and the directories above it through which the search reached it.
     above: Arc<Above>,
     linked: bool,
 }
 
-/// A chain of folders, each by what identifies it.
+/// A chain of directories, by identity.
 #[derive(Debug, Default)]
 struct Above {
     key: Option<Key>,
@@ -123,7 +123,7 @@ impl Above {
     }
 }
 
-/// Identifies a folder by whatever path it is reached: its inode, or its real path where the system
+/// Returns the identity of a directory, whatever the path to it: its inode, or its real path if the system
 /// has none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
@@ -144,7 +144,7 @@ impl Key {
 struct Search {
     finding: Finding,
     folders: HashSet<Key>,
-    /// Files that were asked for by their path.
+    /// The files that were given by their path.
     named: HashSet<PathBuf>,
 }
 
@@ -174,10 +174,10 @@ impl Search {
         self.finding.files[start..].sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
     }
 
-    /// Takes the files of a folder, and notes the folders in it.
+    /// Adds the files of a directory, and returns the directories in it.
     fn folder(&mut self, folder: Folder, left: &mut Vec<Folder>) {
         let unreadable = |error| {
-            let error = StoreError::io("read the folder", &folder.path, error);
+            let error = StoreError::io("read the directory", &folder.path, error);
             Trouble::Unreadable { error, named: folder.named }
         };
         let stat = match DISK.stat_at(&folder.path) {
@@ -193,7 +193,7 @@ impl Search {
         }
         let mut content = Content::default();
         if let Err(error) = content.read(&folder.path) {
-            // What was read before stays.
+            // Entries read before the error are kept.
             self.finding.troubles.push(unreadable(error));
         }
         content.files.sort();
@@ -223,7 +223,7 @@ impl Search {
     }
 }
 
-/// What is in a folder: names of session files, and of folders with whether they are links.
+/// Reads a directory: the names of session files, and of subdirectories with whether they are links.
 #[derive(Default)]
 pub(super) struct Content {
     pub files: Vec<OsString>,
@@ -235,7 +235,7 @@ impl Content {
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
             let name = entry.file_name();
-            // What went away meanwhile is not there.
+            // A file deleted meanwhile does not exist.
             let Ok(kind) = entry.file_type() else { continue };
             let is_session = Path::new(&name).extension() == Some(OsStr::new("jsonl"));
             if kind.is_dir() {
@@ -246,7 +246,7 @@ impl Content {
                 match std::fs::metadata(entry.path()) {
                     Ok(stat) if stat.is_dir() => self.folders.push((name, true)),
                     Ok(stat) if stat.is_file() && is_session => self.files.push(name),
-                    // A link to nothing is found, so that whoever opens it reports it.
+                    // A link to nothing is found, so that opening it reports the error.
                     Err(_) if is_session => self.files.push(name),
                     _ => {}
                 }
@@ -256,7 +256,7 @@ impl Content {
     }
 }
 
-/// The outermost session in whose folder of artifacts a path is.
+/// Returns the outermost session whose directory of artifacts contains a path.
 fn owner_of(path: &Path) -> Option<Arc<Path>> {
     let above = path.ancestors().skip(1).filter(|folder| folder.file_name().is_some());
     let sessions = above.map(|folder| {
@@ -341,7 +341,7 @@ mod tests {
         put(&root.join("a.jsonl"));
         let finding = find(&[root.join("none"), root.to_owned()]);
         assert_eq!(paths(&finding, root), ["a.jsonl"]);
-        assert_eq!(troubles(&finding, root), ["cannot read none: no such file or folder"]);
+        assert_eq!(troubles(&finding, root), ["cannot read none: no such file or directory"]);
         assert!(finding.troubles[0].is_failure());
     }
 
@@ -363,7 +363,7 @@ mod tests {
         assert!(files[0].ends_with("/s.jsonl") && files[1..] == ["t.jsonl", "u.jsonl"], "{files:?}");
         let troubles = troubles(&finding, root);
         assert_eq!(troubles.len(), 1, "{troubles:?}");
-        assert!(troubles[0].ends_with("a symbolic link to a folder above it, not followed"));
+        assert!(troubles[0].ends_with("a symbolic link to a parent directory; not followed"));
     }
 
     #[cfg(target_os = "linux")]

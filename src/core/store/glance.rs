@@ -1,4 +1,4 @@
-//! A session file opened for one look, which nothing is decided on.
+//! A session file opened for one read, on which no write is based.
 
 use super::error::StoreError;
 use super::files::{self, DISK, Files};
@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// A regular file opened for reading, without the snapshot that a later write would compare (rule 4).
+/// A regular file opened for reading, without the snapshot that a later write would need (rule 4).
 #[derive(Debug)]
 pub struct Glance {
     file: File,
@@ -18,13 +18,13 @@ pub struct Glance {
 }
 
 impl Glance {
-    /// Opens it, symbolic links followed.
+    /// Opens it, following symbolic links.
     ///
     /// # Errors
-    /// Where there is no regular file that can be read.
+    /// If it is not a regular file that can be read.
     pub fn open(path: &Path) -> Result<Glance, StoreError> {
         let failed = |error| StoreError::io("read", path, error);
-        // Looked at before it is opened, because opening a FIFO waits for someone to write to it.
+        // Checked before opening, because opening a FIFO waits for a writer.
         super::session_file::refuse_irregular(path, DISK.stat_at(path).map_err(failed)?.kind)?;
         let file = File::open(path).map_err(failed)?;
         let stat = DISK.stat(&file).map_err(failed)?;
@@ -32,7 +32,7 @@ impl Glance {
         Ok(Glance { file, size: stat.size, modified: stat.modified })
     }
 
-    /// When its content was last changed.
+    /// Returns when its content was last modified.
     pub fn modified(&self) -> SystemTime {
         self.modified
     }
@@ -50,11 +50,11 @@ impl ReadAt for Glance {
     }
 }
 
-/// The session files that are in a folder itself, hidden ones too, with the time of the last change of
-/// each; none where the folder cannot be read.
+/// Returns the session files directly in a directory, including hidden ones, with their modification times;
+/// none if the directory cannot be read.
 pub fn in_folder(folder: &Path) -> Vec<(PathBuf, SystemTime)> {
     let mut content = Content::default();
-    // What was read before an error counts.
+    // Entries read before an error are kept.
     let _ = content.read(folder);
     let paths = content.files.into_iter().map(|name| folder.join(name));
     paths.filter_map(|path| Some((path.clone(), modified(&path)?))).collect()

@@ -1,24 +1,25 @@
-//! Rule 5: does a running oh-my-pi own this file?
+//! Rule 5: whether a running oh-my-pi owns the file.
 //!
-//! It keeps its tree in memory. An append from outside makes its next rewrite fail, and everything after
-//! that stays in its memory only, so its files are left alone. Two signs tell:
+//! oh-my-pi keeps its tree in memory. An append by another process makes its next rewrite fail, and
+//! everything after that stays in memory only, so files of a running oh-my-pi are left alone. There are two
+//! signs:
 //!
-//! - **A process holds the file open for writing.** oh-my-pi does so from its first append to its end.
-//!   This is the strong sign, and waiting does not help: refused as soon as it is seen twice, because a
-//!   process between its fork and its exec has open for a moment what its parent had. It is looked for
-//!   where there is a `/proc`; no pisess shows it to another, because a session is opened for writing only
-//!   under the lock, and a process that runs pisess is passed over (a child before its exec runs what its
-//!   parent does, and has open what its parent has).
-//! - **The file changed within the last seconds, and its last entry says it was written then.** This is for
-//!   where processes cannot be looked at, and for the moment after oh-my-pi renamed a new file into place
-//!   and has not opened it again. The entry's own time keeps a fresh copy of an old session out of this.
-//!   As the sign fades by itself, it is waited out if the caller waits that long.
+//! - **A process has the file open for writing.** oh-my-pi does so from its first append to its end. This is
+//!   the strong sign, and waiting does not help: the file is refused once this was seen twice, because a
+//!   process between its fork and its exec still has the files of its parent open. The check needs `/proc`.
+//!   One pisess does not refuse because of another: a session is opened for writing only under the lock, and
+//!   processes that run pisess are skipped (as is a child before its exec, which still runs the program of
+//!   its parent).
+//! - **The file changed within the last seconds, and its last entry has a time within them.** This is for
+//!   systems on which processes cannot be inspected, and for the moment after oh-my-pi renamed a new file
+//!   into place and has not opened it again. The time of the entry excludes a fresh copy of an old session.
+//!   The sign disappears by itself, so it is waited for if the caller waits that long.
 //!
-//! The second sign must not make one pisess wait for what the last one wrote (a thousand labels in a row
-//! are usual). So it does not hold when the last entry is none that a working agent leaves last: a label, a
-//! compaction, a branch summary, a `custom` entry of pisess's own, a bare header, or the `session_exit`
-//! that closes a session. Nor does it hold where processes can be looked at and the inode is older than
-//! these seconds: then the change was an append, and an oh-my-pi that appended still has the file open.
+//! The second sign must not make one pisess wait because of what the previous one wrote (a thousand labels in
+//! a row are usual). So it does not apply if the last entry is not one that a working agent writes last: a
+//! label, a compaction, a branch summary, a `custom` entry by pisess, a bare header, or the `session_exit`
+//! that closes a session. Nor does it apply if processes can be inspected and the inode is older than these
+//! seconds: then the change was an append, and an oh-my-pi that appended still has the file open.
 
 use super::error::{LiveSign, StoreError};
 use super::files::{Files, Stat};
@@ -32,7 +33,7 @@ use std::time::{Duration, SystemTime};
 
 const RECENT: Duration = Duration::from_secs(5);
 
-/// What lies between the two looks for a process that holds the file open.
+/// The pause between the two checks for a process that has the file open.
 const FORKING: Duration = Duration::from_millis(50);
 
 /// Refuses a file that a running oh-my-pi owns.
@@ -65,7 +66,7 @@ pub(super) fn refuse(
     }
 }
 
-/// How long ago a working agent wrote the last entry, if it was within the last seconds.
+/// Returns how long ago a working agent wrote the last entry, if it was within the last seconds.
 fn just_written(files: &dyn Files, file: &File, stat: &Stat) -> io::Result<Option<Duration>> {
     let now = files.now();
     let ago = distance(now, stat.modified);
@@ -79,7 +80,7 @@ fn just_written(files: &dyn Files, file: &File, stat: &Stat) -> io::Result<Optio
     Ok(is_working.then_some(ago))
 }
 
-/// The time between two moments, whichever is the earlier.
+/// Returns the time between two moments, whichever is earlier.
 pub(super) fn distance(one: SystemTime, other: SystemTime) -> Duration {
     one.duration_since(other).unwrap_or_else(|error| error.duration())
 }
@@ -112,7 +113,7 @@ impl LastEntry<'_> {
     }
 }
 
-/// The bytes of the last line, found from the end in growing steps.
+/// Returns the bytes of the last line, searched for from the end in growing steps.
 fn last_line(files: &dyn Files, file: &File, size: u64) -> io::Result<Vec<u8>> {
     let mut window = 64 * 1024;
     loop {

@@ -1,4 +1,4 @@
-//! Rule 3 and 4: the lock, and the look at what is there under it.
+//! Rules 3 and 4: the lock, and the comparison with what was read, under the lock.
 
 use super::error::{Change, StoreError};
 use super::files::{DISK, FileType, Files, Stat};
@@ -14,13 +14,12 @@ use std::time::{Duration, Instant};
 /// How to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Goes on without lock support (rule 3), without attributes that cannot be kept (rule 2), and in
-    /// spite of a live oh-my-pi (rule 5). Never in spite of a lock that is held, a file that changed or a
-    /// hard link.
+    /// Continue without lock support (rule 3), without attributes that cannot be kept (rule 2), and despite a
+    /// live oh-my-pi (rule 5). Never despite a lock that is held, a file that changed, or hard links.
     pub force: bool,
-    /// How long to wait for a lock that is held, and to decide again on a file that keeps growing.
+    /// How long to wait for a lock that is held, and to keep deciding again on a file that keeps growing.
     pub wait: Duration,
-    /// Whose file it is, which decides whether rule 5 applies.
+    /// The agent of the session, which decides whether rule 5 applies.
     pub dialect: Dialect,
 }
 
@@ -35,14 +34,14 @@ impl Default for WriteOptions {
 pub enum Freshness {
     /// The file is as it was read.
     Current,
-    /// There is more to read: someone appended. On overlayfs also where a copy-up changed what `stat`
+    /// There is more to read: another process appended. On overlayfs, also if a copy-up changed what `stat`
     /// reports. [`Locked::reopen`] and decide again; until then nothing is written.
     Stale,
 }
 
 /// A session file under the lock. Dropping it without a commit changes nothing.
 #[derive(Debug)]
-#[must_use = "the lock is given back when this is dropped"]
+#[must_use = "the lock is released when this is dropped"]
 pub struct Locked {
     pub(super) files: &'static dyn Files,
     pub(super) options: WriteOptions,
@@ -52,24 +51,24 @@ pub struct Locked {
     pub(super) base: Snapshot,
     freshness: Freshness,
     started: Instant,
-    /// The handle that carries the lock.
+    /// The handle that holds the lock.
     _lock: Held,
 }
 
-/// A handle that may carry the lock. It is given back when this is dropped: to close the handle would not be
-/// enough where a process was just started, which has it open, too, until its own program runs.
+/// A handle that may hold the lock, and unlocks when dropped. Closing the handle would not suffice: a process
+/// that was just started has it open, too, until its own program runs.
 #[derive(Debug)]
 pub(super) struct Held(pub File);
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // Where there is no lock to give back, there is nothing to do.
+        // If there is no lock to release, there is nothing to do.
         let _ = self.0.unlock();
     }
 }
 
-/// Takes the lock (rule 3), refuses a live oh-my-pi (rule 5), and compares the file with what was read
-/// (rule 4).
+/// Takes the lock (rule 3), refuses a live oh-my-pi (rule 5), and compares the file with what was read (rule
+/// 4).
 pub fn lock(file: &SessionFile, options: &WriteOptions) -> Result<Locked, StoreError> {
     lock_on(&DISK, file, options)
 }
@@ -84,10 +83,10 @@ pub(super) fn lock_on(
     let failed = |error| StoreError::io("write", path, error);
     let started = files.instant();
     let held = take(files, path, resolved, options)?;
-    // Opened for writing only under the lock, so that no pisess sees another as a live agent (rule 5).
+    // Opened for writing only under the lock, so that no pisess mistakes another for a live agent (rule 5).
     let handle = files.open_append(resolved).map_err(|error| gone(path, "write", error))?;
-    // The name may belong to another file by now: a rewrite that we waited for does exactly that.
-    // What was read is known by its handle, because a copy-up gives a file other numbers (rule 4).
+    // The path may be another file by now: a rewrite that we waited for replaces it.
+    // The file that was read is identified by its handle, because a copy-up changes its numbers (rule 4).
     let here = files.stat(&handle).map_err(failed)?;
     for other in [&held.0, &file.file] {
         if !here.is_same_inode(&files.stat(other).map_err(failed)?) {
@@ -115,8 +114,8 @@ pub(super) fn lock_on(
     })
 }
 
-/// Waits for the lock. It is taken through a handle for reading, with one for writing as a second try:
-/// NFS wants that for an exclusive lock.
+/// Waits for the lock. It is taken through a handle for reading, else through one for writing: NFS requires
+/// that for an exclusive lock.
 fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions) -> Result<Held, StoreError> {
     let failed = |error| gone(path, "lock", error);
     let handle = files.open_read(resolved).map_err(failed)?;
@@ -134,7 +133,7 @@ fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions)
     }
 }
 
-/// A file that was there when it was read, and is not now, has changed.
+/// A file that existed when it was read, and does not now, has changed.
 fn gone(path: &Path, doing: &'static str, error: io::Error) -> StoreError {
     match StoreError::io(doing, path, error) {
         StoreError::NotFound { path, .. } => StoreError::Changed { path, change: Change::Removed },
@@ -163,7 +162,7 @@ fn wait_for(
     }
 }
 
-/// Polling with growing steps: an append holds the lock for a millisecond or two, a rewrite for longer.
+/// Polls at growing intervals: an append holds the lock for a millisecond or two, a rewrite for longer.
 pub(super) struct Pause {
     left: Duration,
     step: Duration,
@@ -202,8 +201,9 @@ impl Locked {
         Ok(file)
     }
 
-    /// The last look before a commit: the path is still this file, and it is as it was read (rules 3, 4).
-    /// Growth that was found and not read is reported here, too; once the time to wait is over, as an error.
+    /// Compares once more before a commit: the path is still this file, and it is as it was read (rules 3,
+    /// 4). Growth that was found and not read is reported here, too; as an error once the time to wait is
+    /// over.
     pub(super) fn look_again(&mut self) -> Result<Freshness, StoreError> {
         let here = self.files.stat_at(&self.resolved);
         let here = here.map_err(|error| gone(&self.path, "write", error))?;
@@ -231,7 +231,7 @@ impl Locked {
         StoreError::Changed { path: self.path.clone(), change }
     }
 
-    /// A handle as one that a child inherits.
+    /// Returns a copy of a handle, as a child process would inherit it.
     #[cfg(test)]
     pub(super) fn duplicate_of_the_lock(&self) -> File {
         self._lock.0.try_clone().expect("a descriptor is free")

@@ -1,10 +1,10 @@
-//! Looking things up on the disk for [`crate::core::stores`].
+//! Reads from the disk what [`crate::core::stores`] needs.
 
 use crate::core::stores::Look;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The largest settings file that is read.
+/// The size of the largest settings file to read.
 const SETTINGS: u64 = 1 << 20;
 
 /// The real disk.
@@ -13,7 +13,7 @@ pub struct OnDisk;
 
 impl Look for OnDisk {
     fn text(&self, path: &Path) -> Option<Vec<u8>> {
-        // Not a FIFO, on which opening would wait.
+        // A FIFO is not opened, because that would block.
         super::modified(path)?;
         let mut text = Vec::new();
         std::fs::File::open(path).ok()?.take(SETTINGS).read_to_end(&mut text).ok()?;

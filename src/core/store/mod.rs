@@ -1,29 +1,29 @@
 //! The one module that touches files: reading them by position, and changing them safely.
 //!
-//! Session files are other people's work, and other programs write them at the same time. Every change
-//! goes through seven rules; comments and tests cite them by number.
+//! Session files hold other people's work, and other programs write them at the same time. Every change
+//! follows seven rules; comments and tests cite them by number.
 //!
 //! 1. **Append** is one `write` in append mode that holds a newline if the last line lacks one, then
 //!    whole lines; then fsync. On a short write the file is cut back if its size is still old + written,
 //!    and the error says so if it is not.
-//! 2. **Rewrite** is a temporary file in the folder of the resolved target (a name that no agent lists
+//! 2. **Rewrite** is a temporary file in the directory of the resolved target (a name that no agent lists
 //!    or promotes, not ending in `.jsonl`), with mode, owner, ACL, extended attributes and modification
-//!    time kept (refused without force when they cannot be), fsync, rename, fsync of the folder; a batch
-//!    syncs each folder once. A backup is a file of its own from the first moment: copied, synced and
+//!    time kept (refused without force when they cannot be), fsync, rename, fsync of the directory; a batch
+//!    syncs each directory once. A backup is a separate file from the beginning: copied, synced and
 //!    renamed into place before the session is. Symbolic links are followed, hard links refused. A crash
-//!    at any point leaves the old file or the new one; the temporary file that it may leave beside is
+//!    at any point leaves the old file or the new one; a temporary file that it may leave is
 //!    removed by the next rewrite. Only a regular or absent path is renamed onto; `/dev/stdout` and FIFOs
 //!    are written through.
 //! 3. **Lock**: an advisory lock from the last look to the commit; after taking it, the path must still
 //!    be the inode that was read. Without lock support, refuse without force. Only what the user named as
-//!    input may block: locks, and whatever took the session's place, are opened without waiting and then
-//!    looked at.
+//!    input may block: locks, and whatever took the session's place, are opened without blocking and then
+//!    checked.
 //! 4. **Changed under us**: device, inode, size, ctime, the first 256 bytes and the last 4 KB before the
 //!    old end are compared under the lock. Grown: read the rest and decide again, until the time to wait
 //!    is over. Otherwise changed: nothing is written. On overlayfs the first open for writing copies the
 //!    file and changes what `stat` reports: where only that changed, the content is read again. After a
 //!    rename, if the old inode grew, the growth is appended to the new file.
-//! 5. **Live oh-my-pi**: its `.<name>.lock` is taken only around the commit, a dead process's is stolen,
+//! 5. **Live oh-my-pi**: its `.<name>.lock` is taken only around the commit; that of a dead process is stolen,
 //!    only our own is unlinked; a file that a live oh-my-pi owns is refused without force.
 //! 6. **Nothing is ever dropped**: backups never overwrite, and new files are 0600 or as their source.
 //! 7. **An operation that fails has changed nothing**; a crash in the middle of an append leaves at most
@@ -59,8 +59,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What is not here: what the lines mean. The one exception is rule 5, which looks at the type and time
-//! of the last line. No mmap: the agents truncate in place, which would be a SIGBUS here.
+//! The store does not interpret the lines. The one exception is rule 5, which examines the type and time of
+//! the last line. There is no mmap: the agents truncate in place, which would be a SIGBUS here.
 
 mod read;
 mod session_file;

@@ -1,7 +1,7 @@
-//! Rule 5: oh-my-pi's own lock file, `.<name>.lock` beside the session, holding `pid:milliseconds`.
+//! Rule 5: oh-my-pi's own lock file, `.<name>.lock` beside the session, which contains `pid:milliseconds`.
 //!
-//! oh-my-pi waits half a second for it and then goes on in ways that change the file, so it is held only
-//! for a write or a rename, never for an fsync or a summary.
+//! oh-my-pi waits half a second for it and then continues in ways that change the file, so it is held only
+//! during a write or a rename, never during an fsync or while a summary is made.
 
 use super::error::StoreError;
 use super::files::{FileType, Files};
@@ -14,11 +14,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// A lock without a readable owner is given this long to get one: its owner may be between the two steps
-/// of making the file and writing to it.
+/// How long a lock without a readable owner is respected: its owner may be between creating the file and
+/// writing to it.
 const MALFORMED_FOR: Duration = Duration::from_millis(500);
 
-/// oh-my-pi's lock, ours until it is dropped.
+/// oh-my-pi's lock, held by us until dropped.
 pub(super) struct PublishLock {
     files: &'static dyn Files,
     path: PathBuf,
@@ -75,7 +75,7 @@ fn sign(files: &'static dyn Files, path: &Path, file: &std::fs::File) -> io::Res
     match files.write(file, &content) {
         Ok(written) if written == content.len() => Ok(PublishLock { files, path: path.to_owned(), content }),
         failed => {
-            // Made by us a moment ago, and too young and empty for anyone to have stolen it.
+            // We created it a moment ago; it is too young for anyone to have stolen it.
             let _ = files.unlink(path);
             Err(failed.err().unwrap_or_else(|| io::ErrorKind::StorageFull.into()))
         }
@@ -84,7 +84,7 @@ fn sign(files: &'static dyn Files, path: &Path, file: &std::fs::File) -> io::Res
 
 enum Holder {
     Stale(Box<[u8]>),
-    /// Also where the lock was given back meanwhile, or is a link to nothing.
+    /// Whether the lock is stale; also if it was released meanwhile, or is a link to nothing.
     Alive(Option<u32>),
 }
 
@@ -92,13 +92,13 @@ fn look(files: &dyn Files, path: &Path) -> io::Result<Holder> {
     let Some((content, modified)) = read(files, path)? else {
         return Ok(Holder::Alive(None));
     };
-    // One from the future was left by a clock that was set since, and would never come of age.
+    // A lock from the future was left by a clock that was adjusted since, and would never become stale.
     let age = distance(files.now(), modified);
     Ok(match owner(&content) {
         None if age > MALFORMED_FOR => Holder::Stale(content),
         None => Holder::Alive(None),
-        // Ours, yet we do not hold it: an earlier process of the same number died with it. In containers
-        // numbers repeat. Our own threads are kept apart by the lock of rule 3.
+        // It has our process id, but we do not hold it: it was left by an earlier process with the same id.
+        // In containers, ids repeat. Threads of this process exclude each other by the lock of rule 3.
         Some(pid) if pid == std::process::id() || !files.is_alive(pid) => Holder::Stale(content),
         Some(pid) => Holder::Alive(Some(pid)),
     })
@@ -123,8 +123,8 @@ fn owner(content: &[u8]) -> Option<u32> {
     pid.parse().ok().filter(|pid| *pid > 0)
 }
 
-/// Moves a stale lock aside before it is removed. Between our look and this, oh-my-pi may have stolen it too
-/// and made its own: what was moved is looked at again, and put back when it is not what we saw.
+/// Moves a stale lock aside before removing it. Meanwhile oh-my-pi may have stolen it, too, and created its
+/// own: the moved file is checked again, and put back if it is a different one.
 fn steal(files: &dyn Files, path: &Path, stale: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}", std::process::id()));
@@ -141,12 +141,12 @@ fn steal(files: &dyn Files, path: &Path, stale: &[u8]) -> io::Result<()> {
 }
 
 impl Drop for PublishLock {
-    /// Unlinks only our own lock.
+    /// Removes only our own lock.
     fn drop(&mut self) {
         let is_ours = read(self.files, &self.path)
             .is_ok_and(|found| found.is_some_and(|(content, _)| *content == *self.content));
         if is_ours {
-            // What cannot be removed is stale the moment this process ends.
+            // If it cannot be removed, it is stale as soon as this process ends.
             let _ = self.files.unlink(&self.path);
         }
     }

@@ -1,4 +1,4 @@
-//! Reading by position, and spooling of what has no positions.
+//! Reading by position, and spooling of streams.
 
 use super::error::StoreError;
 use super::files;
@@ -6,20 +6,20 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// Positional reads that workers can share: a file, memory, spooled stdin.
+/// Positional reads that workers can share: of a file, memory, or spooled stdin.
 pub trait ReadAt: Sync {
-    /// Reads up to `buf.len()` bytes from `offset` on. 0 means the end; a short read does not.
+    /// Reads up to `buf.len()` bytes at `offset`. 0 means the end; fewer than requested does not.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// How many bytes there are. This does not change, whatever happens to a file behind it.
+    /// Returns the number of bytes. It does not change, even if the file does.
     fn len(&self) -> u64;
 
-    /// Whether there is nothing.
+    /// Whether it is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Fills `buf` from `offset` on; the end before that is an error.
+    /// Fills `buf` from `offset` on; an earlier end is an error.
     fn read_exact_at(&self, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
         while !buf.is_empty() {
             match self.read_at(buf, offset) {
@@ -57,8 +57,8 @@ impl ReadAt for Vec<u8> {
     }
 }
 
-/// Gives a buffer another length, new bytes 0. What a long line takes may be more than there is: that is an
-/// error, not the end of the process.
+/// Resizes a buffer, filling with 0. If a long line needs more memory than there is, that is an error, and
+/// does not abort the process.
 pub(crate) fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
     if bytes.try_reserve(len.saturating_sub(bytes.len())).is_err() {
         let what = format!("out of memory: a line of it takes {} MB or more", len >> 20);
@@ -97,24 +97,24 @@ impl ReadAt for Spooled {
 /// How streams are read.
 #[derive(Clone, Copy)]
 pub struct SpoolOptions {
-    /// Bytes that are kept in memory.
+    /// The number of bytes to keep in memory.
     pub memory: usize,
-    /// Whether a stream that starts like this and is longer is worth reading to its end. It may have none.
+    /// Whether a longer stream with this start should be read to its end. It may be endless.
     pub is_promising: fn(&[u8]) -> bool,
 }
 
-/// Reads a stream to its end: into memory as far as it may, else into a private temporary file that has no
-/// name, so that nothing is left behind however the process ends (rule 6). Of a stream that is not promising
-/// only the start is kept.
+/// Reads a stream to its end: into memory up to a limit, else into a private temporary file without a name,
+/// so that nothing remains however the process ends (rule 6). If the stream is not promising, only the start
+/// is kept.
 ///
 /// # Errors
-/// Where it cannot be read, or not be written.
+/// If reading or spooling fails.
 pub fn spool(reader: &mut dyn Read, options: SpoolOptions) -> Result<Spooled, StoreError> {
     spool_named(reader, options, Path::new("standard input"))
 }
 
-/// Keeps what `write` writes: in memory, or, where it is large, in a private temporary file that has no
-/// name (rule 6).
+/// Keeps what `write` writes: in memory or, if it is large, in a private temporary file without a name (rule
+/// 6).
 pub fn spool_written(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<Spooled, StoreError> {
     let unspooled = |error| StoreError::io("spool to a temporary file", Path::new("the copy"), error);
     let mut out = Spilling { memory: Vec::new(), file: None };
@@ -125,10 +125,10 @@ pub fn spool_written(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) ->
     Ok(Spooled(Spool::File { file, size }))
 }
 
-/// Bytes of a copy that are kept in memory.
+/// The number of bytes of a copy to keep in memory.
 const SPILLS: usize = 16 << 20;
 
-/// Memory until it is too much, then a file.
+/// Memory up to a limit, then a file.
 struct Spilling {
     memory: Vec<u8>,
     file: Option<File>,

@@ -1,4 +1,4 @@
-//! Rule 2: a whole new content takes the place of the old in one rename.
+//! Rule 2: a new content replaces the old one in one rename.
 
 use super::append::{Attempt, Committed};
 use super::attributes;
@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 const CARRY_BYTES: u64 = 1 << 20;
 
 impl Locked {
-    /// Replaces the content by what the closure writes (rule 2). With `backup`, the old file keeps that
-    /// name, which must be free (rule 6).
+    /// Replaces the content by what the closure writes (rule 2). With `backup`, the old content is kept under
+    /// that name, which must not exist (rule 6).
     ///
-    /// The closure may read the [`super::SessionFile`] that was locked or reopened while it writes. An
-    /// error of the store that it meets is best handed on inside [`io::Error::other`].
+    /// While it writes, the closure may read the [`super::SessionFile`] that was locked or reopened. It
+    /// should pass on an error of the store inside [`io::Error::other`].
     pub fn rewrite(
         mut self,
         backup: Option<&Path>,
@@ -33,8 +33,8 @@ impl Locked {
         Ok(Attempt::Done(committed))
     }
 
-    /// All of a rewrite but the sync of the folder, which a batch does once for many. `None` where the file
-    /// has grown.
+    /// Does all of a rewrite but the sync of the directory, which a batch does once for many. Returns `None`
+    /// if the file has grown.
     pub(super) fn replace(
         &mut self,
         backup: Option<&Path>,
@@ -72,10 +72,10 @@ impl Locked {
         }
     }
 
-    /// The new file, whole and on disk, but not in place.
+    /// The new file, complete and synced, but not in place.
     fn stage(&self, write: &mut Fill<'_>) -> Result<Staged, StoreError> {
         let failed = |error| StoreError::io("rewrite", &self.path, error);
-        // It is locked: whoever opens it the moment it is in place waits until we are done (rule 3).
+        // It is locked: a process that opens it as soon as it is in place waits until we are done (rule 3).
         let mut new = Temp::beside(self.files, &self.resolved).map_err(failed)?;
         let bytes = new.fill(&self.path, write)?;
         attributes::keep(self.files, &self.path, &self.file, &new.file, self.options.force)?;
@@ -90,9 +90,9 @@ impl Locked {
         Ok(())
     }
 
-    /// A copy of the old file, with all its attributes, whole and on disk before it has the name, which must
-    /// be free (rule 6). It is a file of its own from the first moment: a second name for the old file would
-    /// stay one where a kill comes before the rename of the new file.
+    /// Copies the old file with all its attributes, complete and synced before it gets the name, which must
+    /// not exist (rule 6). It is a separate file from the beginning: a second hard link to the old file would
+    /// remain one if the process was killed before the rename of the new file.
     fn back_up(&self, backup: &Path) -> Result<Backup, StoreError> {
         let failed = |error| StoreError::io("back up to", backup, error);
         if self.files.stat_at(backup).is_ok() {
@@ -107,8 +107,8 @@ impl Locked {
         Ok(Backup { files: self.files, path: backup.to_owned(), is_kept: false })
     }
 
-    /// Rule 4: a process that had the old file open may have written to it between our last look and the
-    /// rename. What it wrote is appended to the new file.
+    /// Rule 4: a process that had the old file open may have written to it between our last comparison and
+    /// the rename. What it wrote is appended to the new file.
     fn copy_growth(&self, new: &Temp) -> io::Result<u64> {
         let start = self.base.stat.size;
         let mut end = start;
@@ -129,8 +129,8 @@ impl Locked {
         Ok(end - start)
     }
 
-    /// What grew behind a whole line must come behind a whole line. What grew behind a cut one may be its
-    /// rest, and stays joined to it.
+    /// Growth after a whole line must follow a whole line. Growth after a torn line may be the rest of it,
+    /// and stays joined to it.
     fn close_last_line(&self, new: &Temp) -> io::Result<()> {
         let size = self.files.stat(&new.file)?.size;
         let last = read_range(self.files, &new.file, size.saturating_sub(1), size)?;
@@ -157,7 +157,7 @@ impl Locked {
     }
 }
 
-/// The folder a path is in, also when it is a bare name.
+/// Returns the directory of a path, which may be a bare name.
 pub(super) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder == Path::new("") => Path::new("."),
@@ -170,7 +170,7 @@ pub(super) fn sync_folder(files: &dyn Files, folder: &Path) -> Option<StoreError
     Some(StoreError::Unsynced { folder: folder.to_owned(), source })
 }
 
-/// A backup, removed again when it is dropped before the new file is in place (rule 7).
+/// A backup, removed if it is dropped before the new file is in place (rule 7).
 struct Backup {
     files: &'static dyn Files,
     path: PathBuf,
@@ -186,7 +186,7 @@ impl Backup {
 impl Drop for Backup {
     fn drop(&mut self) {
         if !self.is_kept {
-            // What cannot be removed is a whole copy, and overwrites nothing.
+            // A backup that cannot be removed is a complete copy, and has overwritten nothing.
             let _ = self.files.unlink(&self.path);
         }
     }

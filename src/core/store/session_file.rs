@@ -8,9 +8,9 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A session file opened for reading: what it held at that moment, and enough to tell later whether it
-/// still does (rule 4). Reads go to the inode that was opened, whatever is renamed onto its path, and end
-/// where the file ended then.
+/// A session file opened for reading: its content at that moment, and enough to determine later whether it
+/// changed (rule 4). Reads go to the inode that was opened, whatever is renamed onto its path, and end at its
+/// size at that moment.
 #[derive(Debug)]
 pub struct SessionFile {
     path: PathBuf,
@@ -27,27 +27,28 @@ impl SessionFile {
 
     pub(super) fn open_on(files: &dyn Files, path: &Path) -> Result<SessionFile, StoreError> {
         let failed = |error| StoreError::io("read", path, error);
-        // Looked at before it is opened: opening a device may do something.
+        // Checked before opening, because opening a device may have effects.
         refuse_irregular(path, files.stat_at(path).map_err(failed)?.kind)?;
         let resolved = std::fs::canonicalize(path).map_err(failed)?;
         let file = files.open_read(&resolved).map_err(failed)?;
-        // Another file may have taken its place since.
+        // Another file may have replaced it meanwhile.
         refuse_irregular(path, files.stat(&file).map_err(failed)?.kind)?;
         let snapshot = Snapshot::take(files, &file).map_err(failed)?;
         Ok(SessionFile { path: path.to_owned(), resolved, file, snapshot })
     }
 
-    /// The path as it was named.
+    /// Returns the path as given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The absolute path without symbolic links: what is locked, rewritten, and had its folder synced.
+    /// Returns the absolute path without symbolic links: the file to lock and rewrite, in the directory to
+    /// sync.
     pub fn resolved(&self) -> &Path {
         &self.resolved
     }
 
-    /// The size when it was opened.
+    /// Returns the size when it was opened.
     #[expect(clippy::len_without_is_empty, reason = "is_empty is in ReadAt")]
     pub fn len(&self) -> u64 {
         self.snapshot.stat.size
@@ -59,8 +60,8 @@ impl SessionFile {
         Ok(cfg!(unix) && files.stat(&self.file)?.is_same_inode(stat))
     }
 
-    /// Whether what was read is still there (rule 4): the file is the same or has only grown. A reader that
-    /// takes two passes asks this after the second one.
+    /// Whether the content that was read is still there (rule 4): the file is the same or has only grown.
+    /// Readers that take two passes check this after the second one.
     pub fn still_same(&self) -> Result<bool, StoreError> {
         let compared = self.snapshot.compare_for_reading(&DISK, &self.file);
         let compared = compared.map_err(|error| StoreError::io("read", &self.path, error))?;
@@ -89,8 +90,8 @@ impl ReadAt for SessionFile {
     }
 }
 
-/// A path opened for reading: a file, or what came out of a pipe (`<(zcat old.jsonl.gz)`, a FIFO), which can
-/// be read but not written back.
+/// A path opened for reading: a file, or the content of a pipe (`<(zcat old.jsonl.gz)`, a FIFO), which can be
+/// read but not written back.
 #[derive(Debug)]
 pub enum Opened {
     /// A regular file.
@@ -99,7 +100,7 @@ pub enum Opened {
     Stream(Spooled),
 }
 
-/// Opens whatever can be read: a regular file, or a stream, which is spooled (see [`super::spool`]).
+/// Opens anything that can be read: a regular file, or a stream, which is spooled (see [`super::spool`]).
 pub fn open(path: &Path, options: SpoolOptions) -> Result<Opened, StoreError> {
     match SessionFile::open(path) {
         Err(StoreError::NotRegular { .. }) => {

@@ -1,4 +1,4 @@
-//! What was there when a file was read, and whether it still is (rule 4).
+//! The state of a file when it was read, to compare with later (rule 4).
 
 use super::error::Change;
 use super::files::{Files, Stat};
@@ -9,10 +9,10 @@ use std::io;
 const HEAD_BYTES: u64 = 256;
 const TAIL_BYTES: u64 = 4096;
 
-/// A file as it was at one moment. The first 256 bytes are where an oh-my-pi title is rewritten in place,
-/// the last 4 KB are where an append that was taken back and made anew would show.
+/// The state of a file at one moment. The first 256 bytes are where an oh-my-pi title is rewritten in place;
+/// the last 4 KB would show an append that was undone and replaced.
 ///
-/// The bytes themselves are kept, not a hash of them: 4 KB cost nothing and cannot collide.
+/// The bytes themselves are kept, not a hash: 4 KB cost nothing and cannot collide.
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
     pub stat: Stat,
@@ -20,11 +20,11 @@ pub(super) struct Snapshot {
     tail: Box<[u8]>,
 }
 
-/// What became of a file since a snapshot.
+/// How a file compares with a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compared {
     Same,
-    /// There is more to read, or all of it is to be read again.
+    /// There is more to read, or all of it must be read again.
     Stale,
     Changed(Change),
 }
@@ -39,11 +39,11 @@ impl Snapshot {
         })
     }
 
-    /// Compares with another handle to the same file, as it is now. A change of the same size that is in
-    /// neither range shows in the ctime alone, so a mere `chmod` counts as changed too: the safe side.
+    /// Compares with another handle to the same file in its current state. A change that keeps the size and
+    /// is in neither range shows only in the ctime, so a mere `chmod` counts as a change, too, to be safe.
     ///
-    /// On overlayfs the first open for writing copies the file up, which gives it another ctime and may
-    /// give it another device and inode. There the content decides: it is to be read again.
+    /// On overlayfs, the first open for writing copies the file up, which changes its ctime and may change
+    /// its device and inode. Then the content decides: it must be read again.
     pub fn compare(&self, files: &dyn Files, file: &File) -> io::Result<Compared> {
         let new = files.stat(file)?;
         let old = &self.stat;
@@ -60,8 +60,8 @@ impl Snapshot {
         })
     }
 
-    /// The same for a reader, who does not mind that the file was renamed, replaced or given another mode:
-    /// what counts is the mtime.
+    /// Compares for a reader, for whom renaming, replacing or changing the mode of the file does not matter:
+    /// only the mtime counts.
     pub fn compare_for_reading(&self, files: &dyn Files, file: &File) -> io::Result<Compared> {
         let new = files.stat(file)?;
         if new.size == self.stat.size && new.modified != self.stat.modified {
@@ -83,7 +83,7 @@ impl Snapshot {
         Ok(if new.size > old.size { Compared::Stale } else { Compared::Same })
     }
 
-    /// Whether the last line has its newline; so it is with nothing at all.
+    /// Whether the last line has its newline; true for an empty file.
     pub fn ends_with_newline(&self) -> bool {
         self.tail.last().is_none_or(|byte| *byte == b'\n')
     }
@@ -93,7 +93,7 @@ fn tail_start(size: u64) -> u64 {
     size.saturating_sub(TAIL_BYTES)
 }
 
-/// The bytes from `start` to `end`, or fewer when the file is shorter by now.
+/// Returns the bytes from `start` to `end`, or fewer if the file is shorter now.
 pub(super) fn read_range(files: &dyn Files, file: &File, start: u64, end: u64) -> io::Result<Box<[u8]>> {
     let mut bytes = Vec::new();
     resize(&mut bytes, usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?)?;

@@ -1,4 +1,4 @@
-//! A new file on its way: written beside its target under a name that no agent lists, then renamed.
+//! Temporary files: written beside the target under a name that no agent lists, then renamed.
 
 use super::error::StoreError;
 use super::files::Files;
@@ -7,14 +7,14 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
-/// What a caller does to write a new content: any number of writes to a buffered writer.
+/// A callback that writes new content: any number of writes to a buffered writer.
 pub(super) type Fill<'a> = dyn FnMut(&mut dyn Write) -> io::Result<()> + 'a;
 
-/// A temporary file, removed when dropped (rule 7). It is created 0600.
+/// A temporary file, removed when dropped (rule 7). It is created with mode 0600.
 ///
-/// Its name is made from that of its target, so that the next one for that target meets what a killed
-/// process left, and removes it. A lock on the file tells the living from the dead; only who holds it takes
-/// the name away, by a rename or by removing it.
+/// Its name is derived from that of its target, so that the next writer of that target finds and removes what
+/// a killed process left. A lock on the file shows that its writer is alive; only the holder of the lock
+/// renames or removes it.
 pub(super) struct Temp {
     files: &'static dyn Files,
     pub path: PathBuf,
@@ -22,13 +22,13 @@ pub(super) struct Temp {
     is_placed: bool,
 }
 
-/// Others that write to the same target at the same time, each with a file of its own: more is an error.
+/// How many processes may write to the same target at the same time, each to its own file; more is an error.
 const MOST_AT_ONCE: u32 = 1000;
 
 impl Temp {
-    /// A file beside `target`. Its name starts with a dot and does not end in `.jsonl`: agents list only
-    /// visible `*.jsonl`, and oh-my-pi promotes only `*.jsonl.*.bak` (rule 2). It is short, so that any
-    /// target has room for it.
+    /// Creates a file beside `target`. Its name starts with a dot and does not end in `.jsonl`: agents list
+    /// only visible `*.jsonl`, and oh-my-pi promotes only `*.jsonl.*.bak` (rule 2). It is short, so that it
+    /// is valid beside any target.
     pub fn beside(files: &'static dyn Files, target: &Path) -> io::Result<Temp> {
         let name = target.file_name().unwrap_or_default().as_encoded_bytes();
         let mark = Uuid::new_v5(&Uuid::NAMESPACE_URL, name).simple().to_string();
@@ -42,7 +42,7 @@ impl Temp {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// `None` where another process is writing to that file.
+    /// Returns `None` if another process is writing to that file.
     fn at(files: &'static dyn Files, path: &Path) -> io::Result<Option<Temp>> {
         let file = match files.create_new(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && remove_dead(files, path) => {
@@ -55,19 +55,19 @@ impl Temp {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
             Err(error) => return Err(error),
         };
-        // In the moment before, another may have taken it for dead. Without locks nobody removes any.
+        // Another process may just have taken it for abandoned. Without locks, nobody removes any.
         let is_taken = matches!(files.try_lock(&temp.file), Err(TryLockError::WouldBlock));
         temp.is_placed = is_taken || !names(files, path, &temp.file)?;
         Ok((!temp.is_placed).then_some(temp))
     }
 
-    /// Lets the caller write the content; says how many bytes it was.
+    /// Lets the caller write the content. Returns the number of bytes.
     pub fn fill(&mut self, path: &Path, fill: &mut Fill<'_>) -> Result<u64, StoreError> {
         let out = Out { files: self.files, file: &self.file, bytes: 0 };
         write_through(out, path, fill)
     }
 
-    /// The name is someone else's now: the rename was done.
+    /// Records that the file was renamed and the name is not ours any more.
     pub fn placed(&mut self) {
         self.is_placed = true;
     }
@@ -76,22 +76,22 @@ impl Temp {
 impl Drop for Temp {
     fn drop(&mut self) {
         if !self.is_placed {
-            // What cannot be removed is a hidden file that no agent looks at.
+            // If it cannot be removed, it is a hidden file that the agents ignore.
             let _ = self.files.unlink(&self.path);
         }
-        // As [`super::lock::Held`]: the file in place is locked no longer than that.
+        // As for [`super::lock::Held`]: the file in place must not stay locked.
         let _ = self.file.unlock();
     }
 }
 
-/// Removes what a process left that is gone; whether it did.
+/// Removes the file of a process that has ended. Returns whether it did.
 fn remove_dead(files: &dyn Files, path: &Path) -> bool {
     let Ok(file) = files.open_append(path) else { return false };
     let is_dead = files.try_lock(&file).is_ok() && names(files, path, &file).unwrap_or(false);
     is_dead && files.unlink(path).is_ok()
 }
 
-/// Whether the name is still that of the file.
+/// Whether the name still belongs to the file.
 fn names(files: &dyn Files, path: &Path, file: &File) -> io::Result<bool> {
     match files.stat_at(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -99,13 +99,13 @@ fn names(files: &dyn Files, path: &Path, file: &File) -> io::Result<bool> {
     }
 }
 
-/// Lets the caller write to an open file through a buffer. An error of the store that the caller got while
-/// writing (its source changed) comes back as itself.
+/// Lets the caller write to an open file through a buffer. An error of the store during writing (the source
+/// changed) is returned unchanged.
 pub(super) fn write_through(out: Out<'_>, path: &Path, fill: &mut Fill<'_>) -> Result<u64, StoreError> {
     let mut buffered = BufWriter::with_capacity(128 * 1024, out);
     let filled = fill(&mut buffered).and_then(|()| buffered.flush());
     let bytes = buffered.get_ref().bytes;
-    // The parts are taken, because a dropped BufWriter would write its rest once more.
+    // Taken apart, because dropping a BufWriter would write the rest once more.
     drop(buffered.into_parts());
     match filled {
         Ok(()) => Ok(bytes),

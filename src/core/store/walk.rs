@@ -1,22 +1,22 @@
-//! Which session files a path means.
+//! Which session files a path refers to.
 
 use super::error::StoreError;
 use std::ffi::OsStr;
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
-/// What a folder holds.
+/// The contents of a directory.
 #[derive(Debug, Default)]
 pub struct Listing {
     /// The session files, sorted by path.
     pub sessions: Vec<PathBuf>,
-    /// The folders below that could not be read. They do not stop the others.
+    /// The subdirectories that could not be read. They do not stop the search.
     pub problems: Vec<StoreError>,
 }
 
-/// A file means itself, whatever its name; a folder means its own `*.jsonl`, and with `recursive` those of
-/// the folders in it. Hidden files and folders are left out, and so are folders behind symbolic links
-/// (but for the one that was named).
+/// Returns the sessions of a path: a file is itself, whatever its name; a directory means its own `*.jsonl`,
+/// and with `recursive` those in its subdirectories. Hidden files and directories are skipped, and so are
+/// symbolic links to directories (except the given path).
 pub fn list_sessions(path: &Path, recursive: bool) -> Result<Listing, StoreError> {
     let stat = std::fs::metadata(path).map_err(|error| StoreError::io("read", path, error))?;
     let mut listing = Listing::default();
@@ -35,9 +35,9 @@ pub fn list_sessions(path: &Path, recursive: bool) -> Result<Listing, StoreError
     Ok(listing)
 }
 
-/// Notes the sessions of one folder and gives back the folders in it.
+/// Collects the sessions of one directory, and returns its subdirectories.
 fn list_folder(folder: &Path, listing: &mut Listing) -> Result<Vec<PathBuf>, StoreError> {
-    let failed = |error| StoreError::io("read the folder", folder, error);
+    let failed = |error| StoreError::io("read the directory", folder, error);
     let mut folders = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -53,7 +53,8 @@ fn list_folder(folder: &Path, listing: &mut Listing) -> Result<Vec<PathBuf>, Sto
     Ok(folders)
 }
 
-/// A link to a file counts, one to a folder or a FIFO does not; one to nothing does, so that it is told.
+/// Whether a path counts as a session file: also a link to a file, not a link to a directory or a FIFO; a
+/// link to nothing does, so that it is reported.
 fn is_session(entry: &DirEntry) -> bool {
     let path = entry.path();
     let is_file = || std::fs::metadata(&path).is_ok_and(|stat| stat.is_file());

@@ -1,56 +1,79 @@
-//! How much of a summary each part may take.
+//! The weights of the summary, in one table.
 //!
-//! All in UTF-16 units, of which about four make a token: 2,000 tokens beside the running request.
-//! What the other sections leave of them goes to Done and to the words on the way, which say the more
-//! of a long run the less there is to say elsewhere.
+//! Lengths are in UTF-16 units, of which about four make a token: 1,000 tokens for the running request
+//! and 2,000 for the rest. What the other sections leave goes to Done and to the words on the way, so
+//! a long run fills the summary even if there is little to report elsewhere.
 
-/// The running request, word for word. A longer one keeps its head and its tail.
-pub(super) const REQUEST: usize = 4_000;
-/// Everything beside the running request, headings included.
-pub(super) const REST: usize = 8_000;
-/// Headings, and `(none)` below each.
-pub(super) const HEADINGS: usize = 320;
-/// What a short request refers to: the assistant's words before it, and the request before.
-pub(super) const BEFORE: usize = 700;
-/// The goals that a model's previous summary lists.
-pub(super) const OLD_GOAL: usize = 700;
-/// The assistant's last words. A longer text keeps its head and its tail.
-pub(super) const LAST_WORDS: usize = 1_800;
-/// Open points carried over from a previous summary.
-pub(super) const OLD_STEPS: usize = 300;
-/// Failures that nothing has resolved, and the quoted output of one.
-pub(super) const BLOCKED: usize = 700;
-pub(super) const OUTPUT: usize = 240;
-/// The last tool calls.
-pub(super) const LAST: usize = 700;
-/// A todo list, as its tool reported it.
-pub(super) const TODO: usize = 600;
-/// The assistant's words on the way, and one of them.
-pub(super) const ON_THE_WAY: usize = 2_000;
-pub(super) const REMARK: usize = 180;
-/// Sentences of earlier requests that bind, and one of them.
-pub(super) const CONSTRAINTS: usize = 400;
-pub(super) const CONSTRAINT: usize = 220;
-/// Questions to the user and their answers.
-pub(super) const DECISIONS: usize = 500;
+macro_rules! weights {
+    ($($(#[$doc:meta])* $name:ident = $value:expr;)*) => {
+        $($(#[$doc])* pub(super) const $name: usize = $value;)*
+    };
+}
 
-/// Messages of extensions, other branches, addresses, what has no section of its own.
-pub(super) const CONTEXT: usize = 500;
-pub(super) const NOTE: usize = 240;
-/// The lists of files and of commands under Done where other sections are long, and one command.
-pub(super) const FILES: usize = 500;
-pub(super) const COMMANDS: usize = 700;
-pub(super) const COMMAND: usize = 100;
-/// An earlier request and its answer under Done: the newest first of these, divided by its age, but
-/// never below the second.
-pub(super) const EARLIER: (usize, usize) = (500, 110);
-/// A point of a previous summary.
-pub(super) const POINT: usize = 300;
+weights! {
+    /// The running request, word for word. A longer one keeps the lines at its start and its end.
+    REQUEST = 4_000;
+    /// Everything else, headings included.
+    REST = 8_000;
+    /// The headings, and `(none)` under each.
+    HEADINGS = 320;
+    /// A request up to this length is shown with the request and the answer before it.
+    SHORT = 160;
+    /// A message up to this many columns is a nod: "yes", "go on". It continues the running request.
+    NOD = 14;
+    /// The request before a short one, and likewise the answer.
+    BEFORE = 350;
+    /// The goals listed in a model's previous summary.
+    OLD_GOAL = 700;
+    /// The assistant's last words. Longer ones keep the lines at their start and their end.
+    LAST_WORDS = 1_800;
+    /// Open points carried over from a previous summary, for each section.
+    OLD_STEPS = 300;
+    /// One point of a previous summary.
+    POINT = 300;
+    /// All unresolved failures, and the quoted output of one.
+    BLOCKED = 900;
+    OUTPUT = 240;
+    /// The last tool calls: how many, a series of like calls counting as one, and their length.
+    LAST_CALLS = 5;
+    LAST = 700;
+    /// The todo list, as its tool last reported it.
+    TODO = 600;
+    /// What the assistant said on the way, and one such remark.
+    ON_THE_WAY = 2_000;
+    REMARK = 180;
+    /// Binding sentences of earlier requests, and one of them.
+    CONSTRAINTS = 500;
+    CONSTRAINT = 220;
+    /// Questions and answers.
+    DECISIONS = 1_200;
+    /// Messages of extensions, other branches, and one of these.
+    CONTEXT = 500;
+    NOTE = 240;
+    /// The list of changed files, that of commands, and one command.
+    FILES = 500;
+    COMMANDS = 900;
+    COMMAND = 120;
+    /// An earlier request and its answer: the newest; each older one less, down to the second figure.
+    EARLIER = 500;
+    EARLIEST = 110;
 
-/// The longest request that needs what was said before it to be understood.
-pub(super) const SHORT: usize = 160;
-/// Tool calls after which a failure is history, and those listed as the last ones.
-pub(super) const STALE_CALLS: u32 = 120;
-pub(super) const LAST_CALLS: usize = 8;
-/// Requests after which a failure is history.
-pub(super) const STALE_TURNS: u32 = 2;
+    /// Tool calls, and requests, after which a failure is history.
+    STALE_CALLS = 120;
+    STALE_TURNS = 2;
+
+    /// The newest messages, which are read in full. Of older ones only requests and final answers are.
+    RECENT = 1_000;
+    /// Bounds of what is held in memory: turns, tool calls, remarks and additions of a turn, notes.
+    TURNS = 64;
+    DEEDS = 1_000;
+    REMARKS = 24;
+    ADDITIONS = 6;
+    NOTES = 24;
+    /// Units of a call's argument, bytes of the end of a result, and points of a previous summary.
+    ARGUMENT = 400;
+    RESULT = 2_000;
+    POINTS = 300;
+    /// Bodies of attached files and skills longer than this are left out of a request.
+    ATTACHED = 400;
+}

@@ -1,20 +1,14 @@
 //! What the summary takes from one message.
 
-use super::budget::REQUEST;
-use super::quote::{ends, units};
+use super::budget::{ARGUMENT, ATTACHED, RESULT};
+use super::quote::units;
 use crate::core::content::{is_block, members};
 use crate::core::json::js::truthy;
 use crate::core::json::{Raw, string};
 use crate::core::text::Text;
 use memchr::memchr;
 
-/// Units of a call's argument, and bytes of a result's end.
-const ARGUMENT: usize = 400;
-const OUTPUT: usize = 2_000;
-/// Bodies of attached files and skills longer than this are left out of a request.
-const ATTACHED: usize = 400;
-
-/// How the agents' shell tools say that a command failed, and that the user stopped it.
+/// How the agents' shell tools report that a command failed, and that the user stopped it.
 const FAILED: [&str; 3] = ["Command exited with code ", "Command timed out", "Command failed: "];
 const STOPPED: [&str; 3] = ["Command aborted", "Command cancelled", "Operation aborted"];
 
@@ -23,9 +17,8 @@ pub(super) enum Message {
     /// The user's words.
     User(String),
     Assistant(Assistant),
-    Result(ToolResult),
-    /// A command or code that the user ran.
-    Ran(Call, ToolResult),
+    /// The result of a call, with the call's id; without one, of a command or code that the user ran.
+    Result(String, Call, Outcome),
     /// An extension's message: its custom type and its words.
     Extension(String, String),
     CompactionSummary(String),
@@ -36,86 +29,84 @@ pub(super) enum Message {
 #[derive(Debug, Default)]
 pub(super) struct Assistant {
     pub text: String,
-    pub calls: Vec<Call>,
+    /// The calls with their ids.
+    pub calls: Vec<(String, Call)>,
     pub stop: Stop,
-    pub error: String,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Why the assistant stopped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stop {
+    /// Its reply is complete.
     #[default]
     Done,
     ToolUse,
-    Error,
+    /// The limit of tokens was reached.
+    Length,
     Aborted,
+    Error(String),
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Call {
-    pub id: String,
     pub tool: String,
     pub path: Option<String>,
     pub command: Option<String>,
     pub question: Option<String>,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct ToolResult {
-    pub id: String,
-    pub tool: String,
-    pub end: End,
-    /// The end of its output.
+    /// The start of what it writes.
     pub text: String,
 }
 
-/// How a tool call ended.
+/// How a tool call ended, with the end of its output.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outcome {
+    pub end: End,
+    pub text: String,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum End {
     #[default]
     Passed,
-    /// With the agent's line that says how, where it wrote one.
+    /// With the agent's line that reports how, if there is one.
     Failed(String),
     /// The user stopped it.
     Stopped,
 }
 
-/// Reads a message in one walk over its members.
+/// Reads a message, in one walk over its members.
 pub(super) fn read(message: Raw) -> Message {
-    let [role, content, kind, by, details] =
-        members(message, ["role", "content", "customType", "attribution", "details"]);
+    let names =
+        ["role", "content", "details", "stopReason", "errorMessage", "toolCallId", "toolName", "isError"];
+    let [role, content, details, stop, error, id, tool, is_error] = members(message, names);
     let get = |key| message.get_some(key);
     match &*role.and_then(Raw::text).unwrap_or_default().to_string_lossy() {
         "user" if !truthy(get("synthetic")) => Message::User(without_bodies(text(content))),
         "developer" if truthy(get("userInitiated")) => Message::User(without_bodies(text(content))),
         "custom" | "hookMessage" => {
-            let kind = head(kind, ARGUMENT);
-            let by_user =
-                by.is_some_and(|by| by.is("user")) && ["skill-prompt", "collab-prompt"].contains(&&*kind);
-            let asked =
-                || typed(details.unwrap_or(Raw::NULL)).unwrap_or_else(|| without_bodies(text(content)));
-            if by_user {
-                Message::User(asked())
+            let kind = head(get("customType"), ARGUMENT);
+            let is_prompt = ["skill-prompt", "collab-prompt"].contains(&&*kind);
+            if is_prompt && get("attribution").is_some_and(|by| by.is("user")) {
+                let typed = typed(details.unwrap_or(Raw::NULL));
+                Message::User(typed.unwrap_or_else(|| without_bodies(text(content))))
             } else {
-                Message::Extension(kind, ends(&text(content), REQUEST))
+                Message::Extension(kind, text(content))
             }
         }
-        "assistant" => Message::Assistant(assistant(content, get("stopReason"), get("errorMessage"))),
+        "assistant" => Message::Assistant(assistant(content, stop, error)),
         "toolResult" => {
-            let [id, tool, is_error] = members(message, ["toolCallId", "toolName", "isError"]);
             let [code, timed_out] = members(details.unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
-            let text = tail(content);
-            let end = end(&text, truthy(is_error) || truthy(timed_out), code);
-            Message::Result(ToolResult { id: head(id, ARGUMENT), tool: head(tool, ARGUMENT), end, text })
+            let call = Call { tool: head(tool, ARGUMENT), ..Call::default() };
+            let outcome = outcome(tail(content), truthy(is_error) || truthy(timed_out), code);
+            Message::Result(head(id, ARGUMENT), call, outcome)
         }
         "bashExecution" | "pythonExecution" if !truthy(get("excludeFromContext")) => {
-            let text = tail(get("output"));
-            let stopped = truthy(get("cancelled"));
-            let end = if stopped { End::Stopped } else { end(&text, false, get("exitCode")) };
+            let mut outcome = outcome(tail(get("output")), false, get("exitCode"));
+            if truthy(get("cancelled")) {
+                outcome.end = End::Stopped;
+            }
             let command = Some(head(get("command").or(get("code")), ARGUMENT));
-            Message::Ran(
-                Call { command, ..Call::default() },
-                ToolResult { end, text, ..ToolResult::default() },
-            )
+            Message::Result(String::new(), Call { command, ..Call::default() }, outcome)
         }
         "compactionSummary" => Message::CompactionSummary(text(get("summary"))),
         "branchSummary" => Message::BranchSummary(text(get("summary"))),
@@ -138,22 +129,23 @@ fn typed(details: Raw) -> Option<String> {
 
 fn assistant(content: Option<Raw>, stop: Option<Raw>, error: Option<Raw>) -> Assistant {
     let blocks = content.unwrap_or(Raw::NULL).items();
-    let calls: Vec<Call> = blocks.filter(|block| is_block(*block, "toolCall")).map(call).collect();
+    let calls: Vec<_> = blocks.filter(|block| is_block(*block, "toolCall")).map(call).collect();
     let stop = match &*head(stop, ARGUMENT) {
-        "error" => Stop::Error,
+        "error" => Stop::Error(head(error, ARGUMENT)),
         "aborted" => Stop::Aborted,
+        "length" => Stop::Length,
         "toolUse" => Stop::ToolUse,
         _ if !calls.is_empty() => Stop::ToolUse,
         _ => Stop::Done,
     };
-    Assistant { text: ends(&text(content), REQUEST), calls, stop, error: head(error, ARGUMENT) }
+    Assistant { text: text(content), calls, stop }
 }
 
 /// Returns how a call ended: by its flag, its exit code, or the line that the agent put at its end.
-fn end(output: &str, is_error: bool, code: Option<Raw>) -> End {
+fn outcome(text: String, is_error: bool, code: Option<Raw>) -> Outcome {
     let starts = |line: &str, with: &[&str]| with.iter().any(|start| line.starts_with(start));
-    let mut last = output.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(4);
-    match last.find(|line| starts(line, &FAILED) || starts(line, &STOPPED)) {
+    let mut last = text.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(4);
+    let end = match last.find(|line| starts(line, &FAILED) || starts(line, &STOPPED)) {
         Some(line) if starts(line, &STOPPED) => End::Stopped,
         Some(line) => End::Failed(line.to_owned()),
         None => match code.and_then(Raw::number).filter(|code| *code != 0.0) {
@@ -161,12 +153,14 @@ fn end(output: &str, is_error: bool, code: Option<Raw>) -> End {
             None if is_error => End::Failed(String::new()),
             None => End::Passed,
         },
-    }
+    };
+    Outcome { end, text }
 }
 
-fn call(block: Raw) -> Call {
+/// Returns a call and its id.
+fn call(block: Raw) -> (String, Call) {
     let [id, name, arguments] = members(block, ["id", "name", "arguments"]);
-    let mut call = Call { id: head(id, ARGUMENT), tool: head(name, ARGUMENT), ..Call::default() };
+    let mut call = Call { tool: head(name, ARGUMENT), ..Call::default() };
     for (name, value) in arguments.unwrap_or(Raw::NULL).members() {
         let is = |keys: &[&str]| keys.iter().any(|key| name.is(key));
         let text = || Some(head(Some(value), ARGUMENT)).filter(|text| !text.is_empty());
@@ -177,16 +171,16 @@ fn call(block: Raw) -> Call {
         } else if is(&["question"]) {
             call.question = text();
         } else if is(&["questions"]) {
-            let questions: Vec<String> =
-                value.items().map(|item| head(item.get("question"), ARGUMENT)).collect();
-            call.question = Some(questions.join(" "));
-        } else if is(&["input", "patch"]) && call.path.is_none() {
-            let named =
-                |line: &str| Some(line.strip_prefix("*** ")?.split_once(" File: ")?.1.trim().to_owned());
-            call.path = text().and_then(|patch| patch.lines().find_map(named));
+            let questions = value.items().map(|item| head(item.get("question"), ARGUMENT));
+            call.question = Some(questions.collect::<Vec<_>>().join(" "));
+        } else if is(&["content", "newText", "new_string", "input", "patch"]) {
+            call.text = head(Some(value), ARGUMENT);
         }
     }
-    call
+    // A patch names its file.
+    let named = |line: &str| Some(line.strip_prefix("*** ")?.split_once(" File: ")?.1.trim().to_owned());
+    call.path = call.path.or_else(|| call.text.lines().find_map(named));
+    (head(id, ARGUMENT), call)
 }
 
 /// Returns a request without the long bodies of the files and skills that pi put into it.
@@ -222,9 +216,9 @@ fn tail(content: Option<Raw>) -> String {
     let content = content.unwrap_or(Raw::NULL);
     let last = || content.items().filter_map(|block| block.get("text")?.raw_string()).last();
     let raw = content.raw_string().or_else(last).unwrap_or_default();
-    let from = raw.len().saturating_sub(OUTPUT);
+    let from = raw.len().saturating_sub(RESULT);
     let space = if from == 0 { Some(0) } else { memchr(b' ', &raw[from..]) };
-    decoded(&raw[from + space.unwrap_or(raw.len() - from)..], OUTPUT)
+    decoded(&raw[from + space.unwrap_or(raw.len() - from)..], RESULT)
 }
 
 fn head(value: Option<Raw>, units: usize) -> String {
@@ -261,8 +255,7 @@ mod tests {
     #[test]
     fn an_end_is_known_by_flag_code_or_line() {
         let end = |json: &str| match read(Raw::parse(json.as_bytes()).unwrap()) {
-            Message::Result(result) => result.end,
-            Message::Ran(_, result) => result.end,
+            Message::Result(_, _, outcome) => outcome.end,
             other => panic!("{other:?}"),
         };
         let failed = |line: &str| End::Failed(line.to_owned());

@@ -1,18 +1,18 @@
 //! The built-in summary: what a session is about, in its own words.
 //!
-//! No model is asked. [`Extract`] is fed the messages one by one and keeps a bounded part of what it
-//! sees, so that memory does not grow with the session; [`Extract::finish`] writes pi's sections.
-//! Whoever reads it must be able to go on, so the running request is in it word for word.
+//! No model is asked. [`extract`] reads the messages one by one and keeps a bounded part of what it
+//! sees, so memory does not grow with the session; then it writes pi's sections. Whoever reads the
+//! summary must be able to go on, so the running request is in it word for word.
 //!
 //! It goes by shape: roles, tool names, flags, exit codes, the agents' own fixed lines, paths, list
 //! marks, question and exclamation marks. It knows no natural language. It lists what was seen to
-//! happen and calls no step done; where shape says nothing, a section says `(none)`.
+//! happen and calls no step done; where shape says nothing, a section is `(none)`.
 //!
 //! ```text
-//! message ─ message::read ─┬─ turns   requests, answers, how they ended     ┐
-//!                          ├─ work    files, commands, unresolved failures  ├─ render ─ text
-//!                          └─ notes   constraints, decisions, context       ┘
-//!                                           previous summary ─ previous ────┘
+//! message ─ message::read ─┬─ turns   requests, replies, how they ended           ┐
+//!                          ├─ work    tool calls: files, commands, open failures  ├─ render ─ text
+//!                          └─ notes   constraints, decisions, context             ┘
+//!                                             previous summary ─ previous ────────┘
 //! ```
 //!
 //! Other people's text goes through `quote`: nothing quoted can forge a section. File lists and the
@@ -34,19 +34,18 @@ mod render;
 #[cfg(test)]
 mod tests;
 
+use super::bodies::{self, Bodies};
+use super::entry::Role;
 use super::json::Raw;
-use budget::SHORT;
-use message::{Assistant, Message};
+use super::session::Session;
+use budget::{BEFORE, NOD, RECENT, TURNS};
+use message::{Assistant, Message, Stop};
 use notes::Notes;
-use previous::{FAILED, FILES, PASSED, Previous, SAID, Section};
-use quote::{asks, units, words};
-use turns::{State, Turn};
+use previous::{Previous, SAID, Section};
+use quote::{asks, columns, ends};
+use std::io;
+use turns::Turn;
 use work::Work;
-
-/// Below this many words, a message cannot be understood without what it answers.
-const NOD: f32 = 2.5;
-/// Turns that are kept: the first, and the newest of the others.
-const TURNS: usize = 64;
 
 /// What the summary is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,20 +57,50 @@ pub enum Kind {
     Branch,
 }
 
-/// What is known beside the messages.
+/// What a summary is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Material<'a> {
     /// What the summary is for.
     pub kind: Kind,
+    /// The messages to summarize.
+    pub messages: &'a [bodies::Message],
+    /// The beginning of a turn whose rest is kept.
+    pub turn_prefix: &'a [bodies::Message],
     /// The previous summary, to be merged.
     pub previous_summary: Option<&'a str>,
-    /// What the summary should pay attention to.
+    /// What the summary should focus on.
     pub instructions: Option<&'a str>,
+}
+
+/// Returns the built-in summary. The newest messages are read in full; of older ones what the user and
+/// extensions said, and the final replies to the requests that may be shown.
+///
+/// # Errors
+/// Fails if a line cannot be read.
+pub fn extract(material: &Material, session: &Session, bodies: &dyn Bodies) -> io::Result<String> {
+    let mut extract = Extract::new(material.kind, material.previous_summary, material.instructions);
+    let all: Vec<_> = material.messages.iter().chain(material.turn_prefix).collect();
+    let is = |at: usize, role| all.get(at).is_some_and(|message| session.is_message(message.entry, role));
+    let old = all.len().saturating_sub(RECENT);
+    let requests = (0..old).rev().filter(|&at| is(at, Role::User));
+    let unseen = requests.take(TURNS).nth(TURNS - 1).unwrap_or(0);
+    for (at, message) in all.iter().enumerate() {
+        let is_reply = is(at, Role::Assistant);
+        let is_final = is_reply && !is(at + 1, Role::ToolResult);
+        if at < old && (is(at, Role::ToolResult) || is_reply && (at < unseen || !is_final)) {
+            extract.pass_over(is_reply, is_final);
+            continue;
+        }
+        let entry = session.id(message.entry);
+        message.with(bodies, |json| extract.add(&entry.to_string_lossy(), json))?;
+    }
+    extract.is_split = !material.turn_prefix.is_empty();
+    Ok(extract.finish())
 }
 
 /// A summary being made.
 #[derive(Debug, Default)]
-pub struct Extract {
+struct Extract {
     kind: Kind,
     previous: Option<Previous>,
     turns: Vec<Turn>,
@@ -79,144 +108,146 @@ pub struct Extract {
     work: Work,
     notes: Notes,
     /// The last turn goes on after the summary.
-    split: bool,
+    is_split: bool,
     /// What follows answers a command to the agent itself, or nothing.
-    aside: bool,
+    is_aside: bool,
     /// Something was asked or answered since the previous summary.
-    moved: bool,
+    has_moved: bool,
 }
 
 impl Extract {
-    /// Begins a summary.
-    pub fn new(material: Material) -> Self {
-        let mut extract = Extract { kind: material.kind, ..Extract::default() };
-        extract.notes.note("Asked of this summary", material.instructions.unwrap_or_default());
-        material.previous_summary.into_iter().for_each(|summary| extract.go_on_from(summary));
+    fn new(kind: Kind, previous: Option<&str>, instructions: Option<&str>) -> Self {
+        let mut extract = Extract { kind, ..Extract::default() };
+        extract.notes.note("Asked of this summary", instructions.unwrap_or_default());
+        previous.into_iter().for_each(|summary| extract.go_on_from(summary));
         extract
     }
 
-    /// Takes in the next message: the JSON of an agent's message.
-    pub fn add(&mut self, message: Raw) {
+    /// Takes in the next message: the JSON of an agent's message, and its entry.
+    fn add(&mut self, entry: &str, message: Raw) {
         match message::read(message) {
-            Message::User(text) => self.user(&text),
-            Message::Assistant(said) => self.assistant(&said),
-            Message::Result(result) => {
-                let (call, changed) = self.work.returned(&result);
-                if let Some(question) = &call.question {
-                    self.notes.decided(question, &result.text);
-                }
-                if let (Some(turn), Some(path), true) = (self.turns.last_mut(), &call.path, changed) {
-                    turn.changed(path);
+            Message::User(text) => self.user(entry, &text),
+            Message::Assistant(said) => self.assistant(said),
+            Message::Result(id, call, outcome) => {
+                if let Some(question) = self.work.returned(&id, call, &outcome) {
+                    self.notes.decided(&question, &outcome.text);
                 }
             }
-            Message::Ran(call, result) => self.work.ran(&call, &result),
-            Message::Extension(kind, text) => self.extension(&kind, &text),
+            Message::Extension(kind, text) => self.extension(entry, &kind, &text),
             Message::CompactionSummary(summary) if self.previous.is_none() => self.go_on_from(&summary),
-            Message::BranchSummary(summary) => self.notes.explored(&Previous::parse(&summary)),
+            Message::BranchSummary(summary) => {
+                let branch = Previous::parse(&summary);
+                let points = [Section::Goal, Section::Done, Section::Blocked, Section::Context];
+                let points = points.iter().flat_map(|section| branch.of(*section).take(2));
+                let points: Vec<&str> = branch.request.as_deref().into_iter().chain(points).collect();
+                self.notes.note("On another branch", &points.join("; "));
+            }
             Message::CompactionSummary(_) | Message::Other => {}
         }
     }
 
-    /// Marks the messages that follow as the beginning of a turn whose rest is kept.
-    pub fn split_turn(&mut self) {
-        self.split = true;
+    /// Counts a message that is not read: the result of a call, or a reply.
+    fn pass_over(&mut self, is_reply: bool, is_final: bool) {
+        if let Some(turn) = self.turns.last_mut() {
+            turn.calls += usize::from(!is_reply);
+            turn.stop = is_final.then_some(Stop::Done);
+        }
     }
 
-    /// Returns the summary.
-    pub fn finish(mut self) -> String {
+    fn finish(mut self) -> String {
         if self.turns.len() > 1 {
             self.note_unheard();
         }
         render::render(&self)
     }
 
-    /// Takes up what a previous summary says of the running request and of the work so far.
+    /// Takes up what a previous summary says of the running request and of its failures.
     fn go_on_from(&mut self, summary: &str) {
         let mut previous = Previous::parse(summary);
-        if let Some(request) = &previous.request {
-            let state = if previous.answered { State::Answered } else { State::Open };
-            let (added, sender) = (previous.added.clone(), previous.sender.clone());
-            let report = previous.last_words.clone();
-            let mut turn = Turn { added, sender, report, state, ..Turn::new(request) };
+        if let Some(request) = previous.request.clone() {
             let said = previous.of(Section::InProgress).filter_map(|point| point.strip_prefix(SAID));
-            said.for_each(|said| turn.remark(said.trim_matches('"')));
-            self.turns.push(turn);
-        }
-        for point in previous.of(Section::Done) {
-            let list = |start| point.strip_prefix(start).into_iter().flat_map(items).collect::<Vec<_>>();
-            list(FILES).into_iter().rev().for_each(|(path, times)| self.work.changed(path, times));
-            for (start, failed) in [(FAILED, true), (PASSED, false)] {
-                let commands = list(start).into_iter().rev();
-                commands.for_each(|(text, times)| self.work.command(text.to_owned(), times, failed));
-            }
+            self.turns.push(Turn {
+                said: said.map(|said| said.trim_matches('"').to_owned()).collect(),
+                request,
+                added: previous.added.clone(),
+                sender: previous.sender.clone(),
+                report: previous.last_words.clone(),
+                stop: previous.answered.then_some(Stop::Done),
+                ..Turn::default()
+            });
         }
         previous.settle(Section::Blocked, |point| self.work.still_fails(point));
         self.previous = Some(previous);
     }
 
-    fn user(&mut self, text: &str) {
+    fn user(&mut self, entry: &str, text: &str) {
         let text = text.trim();
         // One word behind a stroke is a command to the agent itself.
-        self.aside = text.is_empty() || text.starts_with('/') && !text.contains(char::is_whitespace);
-        if self.aside {
+        self.is_aside = text.is_empty() || text.starts_with('/') && !text.contains(char::is_whitespace);
+        if self.is_aside {
             return;
         }
         self.note_unheard();
-        self.notes.addresses(text);
-        let nod = words(text) < NOD && units(text) < SHORT;
-        let running = self.turns.last_mut().filter(|turn| {
-            let works = turn.state == State::Open && turn.calls > 0;
-            turn.state != State::Answered && turn.is_begun() && (works || nod)
-        });
-        if let Some(turn) = running {
+        let is_nod = columns(text) < NOD;
+        let goes_on = |turn: &&mut Turn| {
+            let works = turn.calls > 0 && matches!(turn.stop, None | Some(Stop::ToolUse));
+            !turn.is_answered() && turn.is_begun() && (works || is_nod)
+        };
+        if let Some(turn) = self.turns.last_mut().filter(goes_on) {
             turn.more(text);
             return;
         }
         if let Some(last) = self.turns.last() {
             self.notes.heed(&last.request);
-            if nod && last.state == State::Answered && asks(&last.report) {
-                let question = last.report.lines().rev().find(|line| !line.trim().is_empty());
-                self.notes.decided(question.unwrap_or_default(), text);
+            let report = last.report.trim();
+            if is_nod && last.is_answered() && asks(report) {
+                self.notes.decided(report.lines().last().unwrap_or_default(), text);
             }
         }
-        self.begin(Turn::new(text));
+        self.begin(Turn { entry: entry.to_owned(), request: text.to_owned(), ..Turn::default() });
     }
 
     fn begin(&mut self, turn: Turn) {
-        self.moved = true;
-        self.work.begin();
+        self.has_moved = true;
+        self.work.turn += 1;
+        // Of a turn that is over only so much is ever shown.
+        if let Some(last) = self.turns.last_mut() {
+            last.request = ends(&last.request, 4 * BEFORE);
+            last.report = ends(&last.report, 4 * BEFORE);
+            last.said.clear();
+        }
         if self.turns.len() == TURNS {
             self.turns.remove(1);
             self.dropped += 1;
         }
-        self.turns.push(turn);
+        self.turns.push(Turn { number: self.work.turn, ..turn });
     }
 
-    fn assistant(&mut self, said: &Assistant) {
+    fn assistant(&mut self, said: Assistant) {
         self.work.called(&said.calls);
-        if self.aside {
+        if self.is_aside {
             return;
         }
         if self.turns.is_empty() {
             self.turns.push(Turn::default());
         }
-        self.turns.last_mut().into_iter().for_each(|turn| turn.hear(said));
-        if self.turns.last().is_some_and(|turn| turn.state == State::Answered) {
-            self.moved = true;
-            self.work.answered();
+        self.has_moved |= said.stop == Stop::Done;
+        if let Some(turn) = self.turns.last_mut() {
+            turn.hear(said);
         }
     }
 
-    /// An extension's message begins a turn where none is running, as the agents do with one that asks
-    /// for a reply. In a turn it is material.
-    fn extension(&mut self, kind: &str, text: &str) {
-        let running = self.turns.last().is_some_and(|turn| turn.state != State::Answered);
-        if running || text.trim().is_empty() {
+    /// An extension's message begins a turn if none is running, as the agents do with one that asks for
+    /// a reply. In a turn it is material.
+    fn extension(&mut self, entry: &str, kind: &str, text: &str) {
+        let is_running = self.turns.last().is_some_and(|turn| !turn.is_answered());
+        if is_running || text.trim().is_empty() {
             self.notes.note(&format!("Message of {kind}"), text);
             return;
         }
-        self.aside = false;
-        self.begin(Turn { sender: Some(kind.to_owned()), ..Turn::new(text) });
+        self.is_aside = false;
+        let (entry, request) = (entry.to_owned(), text.to_owned());
+        self.begin(Turn { entry, request, sender: Some(kind.to_owned()), ..Turn::default() });
     }
 
     /// Makes an extension's message that nothing answered material.
@@ -225,15 +256,4 @@ impl Extract {
             self.notes.note(&format!("Message of {}", turn.sender.unwrap_or_default()), &turn.request);
         }
     }
-}
-
-/// Returns the items of a list in a previous summary, each with its count: `` `a` ×2, `b` ``.
-fn items(list: &str) -> impl Iterator<Item = (&str, u32)> {
-    let mut parts = list.split('`').skip(1);
-    std::iter::from_fn(move || {
-        let (name, note) = (parts.next()?, parts.next().unwrap_or_default());
-        let digits = note.trim_start().strip_prefix('×').unwrap_or_default();
-        let digits = digits.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
-        Some((name, digits.parse().unwrap_or(1)))
-    })
 }

@@ -1,18 +1,14 @@
 //! What binds, what was decided, and what else must not be lost.
 
-use super::budget::{CONSTRAINT, NOTE};
-use super::previous::{Previous, Section};
-use super::quote::{bare, folded, line, quoted, units, words};
+use super::budget::{CONSTRAINT, NOTE, NOTES};
+use super::quote::{bare, columns, folded, line, quoted, units};
 use unicode_segmentation::UnicodeSegmentation;
-
-/// Notes of each kind that are kept, the newest.
-const KEPT: usize = 24;
 
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     /// Sentences of earlier requests that bind.
     pub constraints: Vec<String>,
-    /// Questions to the user, and the answers.
+    /// Questions and answers.
     pub decisions: Vec<String>,
     pub context: Vec<String>,
 }
@@ -21,10 +17,12 @@ impl Notes {
     /// Takes in what binds in a request that is over: sentences with an exclamation mark.
     pub fn heed(&mut self, request: &str) {
         let prose = request.lines().filter(|line| !line.starts_with(['$', '>', '|', ' ', '\t']));
-        for sentence in prose.flat_map(str::unicode_sentences).map(|part| bare(part.trim())) {
-            let binds = sentence.ends_with(['!', '！']) && words(sentence) >= 1.5;
-            if binds && units(sentence) <= CONSTRAINT {
-                push(&mut self.constraints, quoted(sentence, CONSTRAINT));
+        for line in prose.filter(|line| line.contains(['!', '！'])) {
+            for sentence in line.unicode_sentences().map(|part| bare(part.trim())) {
+                let binds = sentence.ends_with(['!', '！']) && columns(sentence) >= 8;
+                if binds && units(sentence) <= CONSTRAINT {
+                    push(&mut self.constraints, quoted(sentence, CONSTRAINT));
+                }
             }
         }
     }
@@ -43,35 +41,11 @@ impl Notes {
             push(&mut self.context, format!("{start}{}", quoted(text, NOTE)));
         }
     }
-
-    /// Takes in the addresses that a message of the user's names.
-    pub fn addresses(&mut self, text: &str) {
-        let parts = text.split(|c: char| c.is_whitespace() || "<>\"'`()[]|，。；、".contains(c));
-        let is_address = |part: &&str| part.contains("://") || part.starts_with("git@");
-        for address in parts.filter(is_address).filter(|part| part.len() < 200).take(4) {
-            let address = address.trim_end_matches(['.', ',', ';', ':', '!', '?']);
-            push(&mut self.context, format!("The user named {}", line(address, 200)));
-        }
-    }
-
-    /// Takes in the summary of another branch.
-    pub fn explored(&mut self, branch: &Previous) {
-        let sections =
-            [Section::Goal, Section::Done, Section::InProgress, Section::Blocked, Section::Context];
-        let points = sections.iter().flat_map(|section| branch.of(*section).take(2));
-        let points: Vec<&str> = branch.request.as_deref().into_iter().chain(points).collect();
-        let points: Vec<String> = points.into_iter().map(|point| line(point, NOTE / 2)).collect();
-        if !points.is_empty() {
-            push(&mut self.context, format!("On another branch: {}", line(&points.join("; "), 2 * NOTE)));
-        }
-    }
 }
 
 /// Adds a note, in place of one that says the same.
 fn push(list: &mut Vec<String>, text: String) {
     list.retain(|known| folded(known) != folded(&text));
-    if list.len() == KEPT {
-        list.remove(0);
-    }
+    list.drain(..(list.len() + 1).saturating_sub(NOTES));
     list.push(text);
 }

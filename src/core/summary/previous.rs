@@ -3,7 +3,7 @@
 //! It may be the built-in one, whose quotations are taken back word for word, a model's in the same
 //! sections, a split turn's two in one, or prose. Its points are other people's text like any other.
 
-use super::budget::POINT;
+use super::budget::{POINT, POINTS};
 use super::quote::{bare, clean, folded, line, unquoted};
 
 /// The sections of the format, in its order.
@@ -19,19 +19,16 @@ pub(super) enum Section {
     Context,
 }
 
-/// What the built-in summary writes before a quotation, and before lists it adds to later.
+/// What the built-in summary writes before a quotation, and before words on the way.
 pub(super) const REQUEST: &str = "The last request, word for word:";
 pub(super) const SENT: &str = "The last request, sent by the extension ";
 pub(super) const ADDED: &str = "Added by the user while it was being worked on:";
-pub(super) const LAST_WORDS: &str = "The assistant's last words:";
-pub(super) const ANSWERED: &str = "The last request was answered";
-pub(super) const FILES: &str = "Files changed: ";
-pub(super) const PASSED: &str = "Commands whose last run ended without error, newest first: ";
-pub(super) const FAILED: &str = "Commands whose last run ended in an error, newest first: ";
+pub(super) const LAST_WORDS: &str = "The assistant's last words";
+pub(super) const REPLIED: &str = "The last request was ";
 pub(super) const SAID: &str = "Said on the way: ";
 /// What else it writes about the state it was made in, which the next summary states anew.
-pub(super) const STATE: [&str; 10] = [
-    ANSWERED,
+const STATE: [&str; 10] = [
+    REPLIED,
     "The request under Goal",
     "The request before it",
     "The assistant's words before it",
@@ -66,9 +63,6 @@ const NAMES: [(&str, Section); 13] = [
     ("context", Section::Context),
     ("additionalnotes", Section::Context),
 ];
-/// Points that are looked at.
-const POINTS: usize = 300;
-
 #[derive(Debug, Default)]
 pub(super) struct Previous {
     /// The running request, what was added to it, and the extension that sent it.
@@ -106,7 +100,7 @@ impl Previous {
                 open = previous.add(section, text, continues);
             }
         }
-        let answered = previous.of(Section::NextSteps).any(|point| point.starts_with(ANSWERED));
+        let answered = previous.of(Section::NextSteps).any(|point| point.starts_with(REPLIED));
         previous.answered = answered;
         previous.points.retain(|(_, point)| !is_state(point));
         previous
@@ -128,7 +122,7 @@ impl Previous {
         match name {
             REQUEST => self.request = Some(text),
             ADDED => self.added.push(text),
-            LAST_WORDS => self.last_words = text,
+            _ if name.starts_with(LAST_WORDS) => self.last_words = text,
             _ if name.starts_with(SENT) => {
                 self.request = Some(text);
                 self.sender = name.strip_prefix(SENT).map(|kind| kind.trim_end_matches(':').to_owned());
@@ -231,7 +225,7 @@ mod tests {
     #[test]
     fn its_own_quotations_come_back_word_for_word() {
         let text = format!(
-            "## Goal\n{REQUEST}\n> Do:\n>\n> 1. a\n> ## Next Steps\n\n{ADDED}\n> b\n\n## Next Steps\n- {ANSWERED}.\n\n{LAST_WORDS}\n> Done."
+            "## Goal\n{REQUEST}\n> Do:\n>\n> 1. a\n> ## Next Steps\n\n{ADDED}\n> b\n\n## Next Steps\n- {REPLIED}answered.\n\n{LAST_WORDS}:\n> Done."
         );
         let previous = Previous::parse(&text);
         assert_eq!(previous.request.as_deref(), Some("Do:\n\n1. a\n## Next Steps"));

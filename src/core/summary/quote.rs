@@ -1,11 +1,12 @@
-//! Other people's text made fit for a summary: no escapes, no forged structure, cut between words and
-//! never inside a character as a reader sees it.
+//! Other people's text made fit for a summary: no escapes, no forged structure, cut at lines or between
+//! words and never inside a character as a reader sees it.
 //!
 //! A quotation is either one line, or lines behind `> `: nothing in it can pass for a heading, a list
 //! item or a tag of the summary.
 
 use crate::core::text::utf16_len;
 use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
 
 /// Tags that an agent puts around a summary or reads out of one.
 const TAGS: &str = "summary previous-summary conversation read-files modified-files files system \
@@ -16,12 +17,23 @@ pub(super) fn units(text: &str) -> usize {
     utf16_len(text.as_bytes())
 }
 
+/// Returns the width in columns, which grows with what is said in any script.
+pub(super) fn columns(text: &str) -> usize {
+    text.trim().width()
+}
+
 /// Returns the text on one line of at most `max` units, without list marks at its start.
 pub(super) fn line(text: &str, max: usize) -> String {
-    let text = clean(text);
+    // Only the start can matter; most texts are far longer.
+    let text = clean(&text[..boundary(text, 16 * max)]);
     let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     let lines: Vec<String> = lines.filter(|line| !line.is_empty() && !line.starts_with("```")).collect();
     clip(bare(&lines.join(" / ")), max)
+}
+
+/// Returns the place at or behind `at` where a character begins, or the end.
+fn boundary(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }
 
 /// Returns the text as [`line`] does, in quotation marks.
@@ -29,19 +41,19 @@ pub(super) fn quoted(text: &str, max: usize) -> String {
     format!("\"{}\"", line(text, max.saturating_sub(2)).replace('"', "'"))
 }
 
-/// Returns the text as it may be quoted with its lines: cleaned, and of more than `max` units the head
-/// and the tail. A line costs two units for its mark, so that thousands of lines are cut sooner.
-pub(super) fn bounded(text: &str, max: usize) -> String {
+/// Returns the text as [`line`] does, in backticks.
+pub(super) fn code(text: &str, max: usize) -> String {
+    format!("`{}`", line(&text.replace('`', "'"), max))
+}
+
+/// Returns the text with its lines behind `> `, cleaned, and cut as [`ends`] does. A line costs two units
+/// for its mark, so thousands of lines are cut sooner.
+pub(super) fn block(text: &str, max: usize) -> String {
     let text = clean(text);
     let text = text.trim_matches('\n').trim_end();
     let marks = 2 * text.lines().count().saturating_sub(max / 20);
-    ends(text, max.saturating_sub(marks).max(max / 8))
-}
-
-/// Returns a [`bounded`] text with each line behind `> `.
-pub(super) fn block(text: &str, max: usize) -> String {
-    let lines: Vec<String> =
-        bounded(text, max).lines().map(|line| format!("> {}", line.trim_end())).collect();
+    let text = ends(text, max.saturating_sub(marks).max(max / 8));
+    let lines: Vec<String> = text.lines().map(|line| format!("> {}", line.trim_end())).collect();
     lines.join("\n").replace("> \n", ">\n")
 }
 
@@ -51,31 +63,47 @@ pub(super) fn unquoted<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     lines.map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the head and the tail of a text of more than `max` units, around a line that says how much
-/// is missing.
+/// Returns the lines at the start and at the end of a text of more than `max` units, around a line that
+/// reports what is missing: the numbers of the steps, or how many lines. If one line takes most of the
+/// room, it is cut between words.
 pub(super) fn ends(text: &str, max: usize) -> String {
     if units(text) <= max {
         return text.to_owned();
     }
-    // With room for the mark, so that what was cut once is not cut again.
-    let room = max.saturating_sub(60);
-    let head = &text[..last_end(text.split_word_bound_indices(), room * 2 / 3)];
-    let tail = last_units(text, room / 3);
-    let missing = units(text) - units(head) - units(tail);
-    format!("{}\n[… {missing} characters left out …]\n{}", head.trim_end(), tail.trim_start())
+    // With room for the mark, so that a text is not cut twice.
+    let room = max.saturating_sub(90);
+    let fitting = |room| {
+        move |used: &mut usize, line: &str| {
+            *used += units(line);
+            (*used <= room).then_some(line.len())
+        }
+    };
+    let lines = || text.split_inclusive('\n');
+    let mut head: usize = lines().scan(0, fitting(room * 2 / 3)).sum();
+    let mut tail: usize = lines().rev().scan(0, fitting(room / 3)).sum();
+    if head < room / 4 {
+        head = last_end(text.split_word_bound_indices(), room * 2 / 3);
+    }
+    if tail < room / 12 {
+        let from = boundary(text, text.len() - room / 3);
+        tail = text.len() - from - text[from..].find(char::is_whitespace).filter(|at| *at < 80).unwrap_or(0);
+    }
+    let (start, missing, end) = (&text[..head], &text[head..text.len() - tail], &text[text.len() - tail..]);
+    let numbers: Vec<u32> = missing.lines().filter_map(number).collect();
+    let what = match (&*numbers, missing.matches('\n').count()) {
+        ([first, .., last], _) => format!("steps {first}–{last} left out, "),
+        ([step], _) => format!("step {step} left out, "),
+        ([], lines @ 2..) => format!("{lines} lines left out, "),
+        _ => "left out: ".to_owned(),
+    };
+    format!("{}\n[… {what}{} characters …]\n{}", start.trim_end(), units(missing), end.trim_start())
 }
 
-/// Returns the last `max` units of a text or less, from a space or a line's end on where one is near.
-fn last_units(text: &str, max: usize) -> &str {
-    let mut room = max;
-    let start = text.char_indices().rev().find(|(_, c)| {
-        let full = c.len_utf16() > room;
-        room = room.saturating_sub(c.len_utf16());
-        full
-    });
-    let tail = &text[start.map_or(0, |(at, c)| at + c.len_utf8())..];
-    let space = tail.char_indices().take(80).find(|(_, c)| c.is_whitespace());
-    &tail[space.map_or(0, |(at, _)| at)..]
+/// Returns the number of a line that is a step of a numbered list.
+fn number(line: &str) -> Option<u32> {
+    let line = line.trim_start();
+    let (number, rest) = line.split_at(line.find(|c: char| !c.is_ascii_digit())?);
+    rest.starts_with(['.', ')', '、', '．']).then(|| number.parse().ok()).flatten()
 }
 
 /// Returns the text cut at `max` units, between words where that keeps enough and never inside a
@@ -130,7 +158,7 @@ fn is_invisible(c: char) -> bool {
         | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Returns whether what follows a `<` opens or closes one of [`TAGS`], or is a model's control token.
+/// Whether what follows a `<` opens or closes one of [`TAGS`], or is a model's control token.
 fn is_tag(rest: &str) -> bool {
     let rest = rest.trim_start().trim_start_matches('/').trim_start();
     let named = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_');
@@ -156,21 +184,8 @@ pub(super) fn bare(text: &str) -> &str {
     }
 }
 
-/// Returns about how many words a text has, in any script: five letters make one, and so do two
-/// characters of a script in which each is a syllable or an idea.
-pub(super) fn words(text: &str) -> f32 {
-    let weight = |c: char| match c {
-        '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' => 0.5,
-        '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => 0.5,
-        c if c.is_alphabetic() => 0.2,
-        _ => 0.0,
-    };
-    text.chars().map(weight).sum()
-}
-
-/// Returns whether a text ends in a question: its last line does, and is neither code nor
-/// quotation, as an example of use would be.
-pub(super) fn asks(text: &str) -> bool {
+/// Returns the last line, unless it is code, a quotation or a table.
+fn last_prose(text: &str) -> Option<&str> {
     let mut fenced = false;
     let mut last = "";
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -178,9 +193,24 @@ pub(super) fn asks(text: &str) -> bool {
         fenced ^= fence;
         last = if fence || fenced { "" } else { line };
     }
-    let code = last.starts_with("    ") || last.starts_with(['\t', '>', '|', '$']);
-    let end = last.trim_end_matches(|c: char| c.is_whitespace() || "*_".contains(c));
-    !code && end.ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])
+    let is_code = last.starts_with("    ") || last.starts_with(['\t', '>', '|', '$']);
+    let last = last.trim_end_matches(|c: char| c.is_whitespace() || "*_".contains(c));
+    (!is_code && !last.is_empty()).then_some(last)
+}
+
+/// Whether a text ends in a question in prose, and not in an example of use.
+pub(super) fn asks(text: &str) -> bool {
+    last_prose(text).is_some_and(|last| last.ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}']))
+}
+
+/// Whether a text breaks off: its last line has sentences that end, and a last one that does not.
+pub(super) fn breaks_off(text: &str) -> bool {
+    let Some(last) = last_prose(text) else { return false };
+    let ends = |text: &str| text.trim_end().ends_with(['.', '!', '?', '。', '！', '？', '؟', '।']);
+    let sentences: Vec<&str> = last.unicode_sentences().collect();
+    let Some((open, before)) = sentences.split_last() else { return false };
+    open.ends_with(|c: char| c.is_alphanumeric() || ",，、-".contains(c))
+        && before.iter().any(|text| ends(text))
 }
 
 /// Returns what two texts are compared by: their letters and digits.
@@ -223,7 +253,7 @@ mod tests {
         let short = ends(&text, 300);
         assert!(short.starts_with("Begin middle") && short.ends_with("middle end."), "{short}");
         let left = units(&short.replace(|c: char| !"midle".contains(c), ""));
-        assert!(left > 150 && short.contains(" characters left out …]"));
+        assert!(left > 150 && short.contains("[… left out: "));
         let missing: usize = short.split(' ').find_map(|word| word.parse().ok()).unwrap();
         assert!((1_790..2_000).contains(&missing), "{missing}");
         assert_eq!(ends(&short, 300), short);
@@ -261,9 +291,38 @@ mod tests {
     }
 
     #[test]
-    fn words_are_counted_in_any_script() {
-        assert!(words("continue") < 2.5 && words("继续") < 2.5);
-        assert!(words("remove the nord.json") > 2.5 && words("请把登录页面的错误修好") > 5.0);
-        assert!(words("أصلح صفحة تسجيل الدخول") > 3.0);
+    fn columns_grow_with_what_is_said_in_any_script() {
+        assert!(columns("go on please") < 14 && columns("继续吧") < 14);
+        assert!(columns("remove the nord.json") > 14 && columns("请把登录页面的错误修好") > 14);
+    }
+
+    #[test]
+    fn only_an_open_sentence_after_others_breaks_off() {
+        for text in [
+            "Oh! It was never committed. Did we revert",
+            "第一句。第二句还没有",
+            "A.\n\nI look. Then the file,",
+        ] {
+            assert!(breaks_off(text), "{text}");
+        }
+        for text in [
+            "Done",
+            "- one\n- two",
+            "First. Second.",
+            "See it. Run:\n```sh\nmake. it\n```",
+            "Is it? `make`",
+            "",
+        ] {
+            assert!(!breaks_off(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_cut_keeps_whole_lines_and_names_the_steps() {
+        let text: String = (1..60).map(|at| format!("{at}) a step\n")).collect();
+        let short = ends(&text, 300);
+        assert!(short.lines().all(|line| text.contains(line) || line.starts_with("[… steps ")), "{short}");
+        assert!(short.starts_with("1) a step\n") && short.ends_with("59) a step\n"), "{short}");
+        assert!(ends(&"some line\n".repeat(90), 300).contains(" lines left out, "));
     }
 }

@@ -1,33 +1,44 @@
-//! Writing the summary: pi's sections in their order, each within its budget.
+//! Writing the summary: pi's sections in their order, each within its weight.
 
 use super::budget::{self, *};
-use super::previous::{self as lead, ADDED, ANSWERED, PASSED, SAID, SENT, Section};
-use super::quote::{asks, block, folded, line, quoted, units};
-use super::turns::{State, Turn};
-use super::work::{Counted, calls};
+use super::message::Stop;
+use super::previous::{self as lead, ADDED, REPLIED, SAID, SENT, Section};
+use super::quote::{asks, block, breaks_off, folded, line, quoted, units};
+use super::turns::Turn;
+use super::work::{Failures, calls};
 use super::{Extract, Kind};
 
 /// Marks an open point of a previous summary. One that has the mark already is not carried on.
 const BEFORE_MARK: &str = " (open since an earlier summary)";
+/// Marks evidence of a previous summary.
+const EARLIER_MARK: &str = "Earlier: ";
+const PASSED: &str = "Commands whose last run ended without error, newest first: ";
+const CHANGED: &str = "Files changed, newest first: ";
+/// How these lists begin, in summaries of older versions, too.
+const EVIDENCE: [&str; 3] = ["Files changed", "Commands whose last run", "Failed, and passed over"];
+const NOTED: &str = "Failed, and passed over: ";
 
 /// Returns the summary.
 pub(super) fn render(extract: &Extract) -> String {
-    let page = Page { extract, last: extract.turns.last() };
+    let last = extract.turns.last();
+    let request = last.map(|turn| format!("{}\n{}", turn.request, turn.added.join("\n"))).unwrap_or_default();
+    let failures = extract.work.failures(&request, last.is_some_and(Turn::is_answered));
+    let page = Page { extract, last, failures };
     let (request, mut goal) = (page.request(), page.before());
-    let notes = &extract.notes;
-    let constraints = page.merged(Section::Constraints, &notes.constraints, CONSTRAINTS);
-    let decisions = page.merged(Section::Decisions, &notes.decisions, DECISIONS);
-    let context = page.merged(Section::Context, &notes.context, CONTEXT);
-    let (blocked, next) = (page.blocked(), page.next_steps());
-    let others = [&goal, &constraints, &decisions, &context, &blocked, &next, &page.in_progress(0)];
+    let constraints = page.merged(Section::Constraints, page.constraints(), CONSTRAINTS);
+    let decisions = page.merged(Section::Decisions, page.decisions(), DECISIONS);
+    let context = page.merged(Section::Context, page.extract.notes.context.clone(), CONTEXT);
+    let (blocked, next, mut in_progress) = (page.blocked(), page.next_steps(), page.in_progress());
+    let others = [&goal, &constraints, &decisions, &context, &blocked, &next, &in_progress];
     let room = (REST - HEADINGS).saturating_sub(others.iter().map(|items| size(items)).sum());
     // The lists come first: they are the evidence.
     let evidence = page.evidence(room);
     let room = room.saturating_sub(size(&evidence));
-    let in_progress = page.in_progress(room / 2);
-    let said = size(&in_progress).saturating_sub(size(&page.in_progress(0)));
-    let mut done = page.earlier(room.saturating_sub(said));
+    let said = page.said(room / 2);
+    let mut done = page.earlier(room.saturating_sub(size(&said)));
     done.extend(evidence);
+    let state = in_progress.len().min(1);
+    in_progress.splice(state..state, said);
     goal.splice(0..0, request);
     let sections = [
         ("## Goal", goal),
@@ -48,13 +59,7 @@ fn body(items: &[String]) -> String {
     let mut out = String::new();
     for (at, item) in items.iter().enumerate() {
         let apart = is_quotation(item) || at > 0 && is_quotation(&items[at - 1]);
-        out.push_str(if at == 0 {
-            ""
-        } else if apart {
-            "\n\n"
-        } else {
-            "\n"
-        });
+        out.push_str(["", "\n", "\n\n"][usize::from(at > 0) * (1 + usize::from(apart))]);
         out.push_str(if is_quotation(item) || item.starts_with("1. ") { "" } else { "- " });
         out.push_str(item);
     }
@@ -73,10 +78,12 @@ fn quotation(lead: &str, text: &str, max: usize) -> String {
 struct Page<'a> {
     extract: &'a Extract,
     last: Option<&'a Turn>,
+    failures: Failures,
 }
 
 impl Page<'_> {
-    /// The running request and what was added to it; without one, the goals of the previous summary.
+    /// Returns the running request and what was added to it; without one, the goals of the previous
+    /// summary.
     fn request(&self) -> Vec<String> {
         let Some(turn) = self.last.filter(|turn| !turn.request.is_empty()) else {
             return self.old(Section::Goal, REQUEST);
@@ -84,20 +91,23 @@ impl Page<'_> {
         let added: usize = turn.added.iter().map(|text| units(text)).sum();
         let room = REQUEST - added.min(REQUEST / 2);
         let sent = turn.sender.as_ref().map(|kind| format!("{SENT}{}:", line(kind, 60)));
-        let request = quotation(sent.as_deref().unwrap_or(lead::REQUEST), &turn.request, room);
+        let mut out = vec![quotation(sent.as_deref().unwrap_or(lead::REQUEST), &turn.request, room)];
+        if units(&turn.request) > room && !turn.entry.is_empty() {
+            out.push(format!("The whole request is in the session's entry {}.", line(&turn.entry, 60)));
+        }
         let share = (REQUEST - units(&turn.request).min(room)) / turn.added.len().max(1);
-        let added = turn.added.iter().map(|text| quotation(ADDED, text, share));
-        std::iter::once(request).chain(added).collect()
+        out.extend(turn.added.iter().map(|text| quotation(ADDED, text, share)));
+        out
     }
 
-    /// What a short request, or one after an unfinished one, refers to; and the goals of a previous
-    /// summary.
+    /// Returns what a short request, or one after an unfinished one, refers to; and the goals of a
+    /// previous summary.
     fn before(&self) -> Vec<String> {
         let short = |turn: &&Turn| units(&turn.request) <= SHORT;
         let mut out = Vec::new();
         if let [earlier @ .., last] = &*self.extract.turns
-            && let Some(before) =
-                earlier.last().filter(|before| short(&last) || before.state != State::Answered)
+            && let Some(before) = earlier.last().filter(|before| short(&last) || !before.is_answered())
+            && last.sender.is_none()
         {
             // Of several short ones, back to the one they are about.
             let about = earlier.iter().rev().take(3).find(|turn| !short(turn)).unwrap_or(before);
@@ -105,7 +115,7 @@ impl Page<'_> {
                 ("The request before it:", &about.request),
                 ("The assistant's words before it:", &before.report),
             ] {
-                out.extend((!text.is_empty()).then(|| quotation(lead, text, BEFORE / 2)));
+                out.extend((!text.is_empty()).then(|| quotation(lead, text, BEFORE)));
             }
         }
         if self.last.is_some_and(|turn| !turn.request.is_empty()) {
@@ -114,52 +124,96 @@ impl Page<'_> {
         out
     }
 
-    fn blocked(&self) -> Vec<String> {
-        let mut new = self.extract.work.open_failures();
-        if let Some(State::Failed(error)) = self.last.map(|turn| &turn.state) {
-            new.push(format!("The model's reply failed: {}", quoted(error, OUTPUT)));
-        }
-        joined(self.carried(Section::Blocked), new, BLOCKED)
+    /// Returns what binds. While extensions send the requests, so does the last one of the user's own.
+    fn constraints(&self) -> Vec<String> {
+        let sent = self.last.is_some_and(|turn| turn.sender.is_some());
+        let own = self.extract.turns.iter().rfind(|turn| turn.sender.is_none() && !turn.request.is_empty());
+        let own = own
+            .filter(|_| sent)
+            .map(|turn| format!("The user's own last request: {}", quoted(&turn.request, BEFORE)));
+        self.extract.notes.constraints.iter().cloned().chain(own).collect()
     }
 
-    /// How far the running request is, with at most `room` units of words on the way.
-    fn in_progress(&self, room: usize) -> Vec<String> {
-        let mut out = newest(self.carried(Section::InProgress), OLD_STEPS);
-        let Some(turn) = self.last.filter(|turn| turn.state != State::Answered) else { return out };
-        let mut state = format!("[ ] The request under Goal: {}", self.state(turn));
-        if turn.calls > 0 {
-            let goes_on = !self.extract.moved && self.extract.previous.is_some();
-            let since = if goes_on { "since the previous summary" } else { "so far" };
-            state.push_str(&format!("; {} {since}", calls(turn.calls)));
+    /// Returns questions and answers.
+    fn decisions(&self) -> Vec<String> {
+        let turns = self.extract.turns.iter().rev().skip(1).rev().filter(|turn| self.is_decision(turn));
+        let turns = turns.map(|turn| self.reported(turn, NOTE));
+        turns.chain(self.extract.notes.decisions.iter().cloned()).collect()
+    }
+
+    /// Whether an answer is a decision: it is no question, and no tool was ever called.
+    fn is_decision(&self, turn: &Turn) -> bool {
+        let is_talk =
+            self.extract.previous.is_none() && self.extract.turns.iter().all(|turn| turn.calls == 0);
+        is_talk && turn.is_answered() && !asks(&turn.report)
+    }
+
+    fn blocked(&self) -> Vec<String> {
+        let mut all = self.carried(Section::Blocked, BLOCKED / 2);
+        all.extend(self.failures.open.iter().cloned());
+        if let Some(Some(Stop::Error(error))) = self.last.map(|turn| &turn.stop) {
+            all.push(format!("The model's reply failed: {}", quoted(error, OUTPUT)));
         }
-        if turn.calls > 0 && !turn.report.is_empty() {
-            state.push_str(&format!(", {} of them after the assistant's last words", turn.silent_calls));
-        }
-        if !turn.files.is_empty() && self.extract.turns.len() > 1 {
-            state.push_str(&format!("; changed {}", listed(&turn.files, POINT)));
-        }
-        out.push(state);
-        // The first words often are a plan.
-        let mut said: Vec<String> = turn.said.iter().map(|said| format!("{SAID}{said}")).collect();
-        let plan = said.drain(..said.len().min(1)).next().filter(|plan| units(plan) < room);
-        let rest = room.min(ON_THE_WAY).saturating_sub(plan.as_ref().map_or(room, |plan| units(plan) + 4));
-        out.extend(plan.into_iter().chain(newest(said, rest)));
+        newest(all, BLOCKED)
+    }
+
+    /// Whether nothing is seen to be missing from the running request.
+    fn is_finished(&self, turn: &Turn) -> bool {
+        turn.is_answered() && self.failures.open.is_empty() && !breaks_off(&turn.report)
+    }
+
+    /// Returns how far the running request is, without the words on the way.
+    fn in_progress(&self) -> Vec<String> {
+        let mut out = self.carried(Section::InProgress, OLD_STEPS);
         let work = &self.extract.work;
-        let (done, open) = (newest(work.last_calls.iter().cloned().collect(), LAST), work.unanswered());
-        for (lead, calls) in [("in order", done), ("without a result", open)] {
-            out.extend((!calls.is_empty()).then(|| format!("Last tool calls, {lead}: {}", calls.join("; "))));
+        if let Some(turn) = self.last.filter(|turn| !self.is_finished(turn)) {
+            let mut state = format!("[ ] The request under Goal: {}", self.state(turn));
+            if turn.calls > 0 {
+                let goes_on = !self.extract.has_moved && self.extract.previous.is_some();
+                let since = if goes_on { "since the previous summary" } else { "so far" };
+                state.push_str(&format!("; {} {since}", calls(turn.calls)));
+                if turn.silent_calls > 0 && !turn.report.is_empty() {
+                    state.push_str(&format!(
+                        ", {} of them after the assistant's last words",
+                        turn.silent_calls
+                    ));
+                }
+            }
+            out.insert(0, state);
+            out.extend(self.last_calls());
         }
+        let open = work.unanswered();
         out.extend(
-            (!work.todo.is_empty())
-                .then(|| format!("Todo list, as its tool reported it last:\n{}", work.todo)),
+            (!open.is_empty()).then(|| format!("Last tool calls, without a result: {}", open.join("; "))),
         );
+        let ago = calls(work.since_todo());
+        let todo = format!("Todo list, as its tool reported it {ago} before the end:\n{}", work.todo);
+        out.extend((!work.todo.is_empty()).then_some(todo));
         out
     }
 
+    fn last_calls(&self) -> Option<String> {
+        let calls = newest(self.extract.work.last_calls(), LAST);
+        let calls: Vec<String> = calls.iter().map(|call| format!("\n  - {call}")).collect();
+        (!calls.is_empty()).then(|| format!("Last tool calls, in order:{}", calls.concat()))
+    }
+
+    /// Returns what was said on the way: the first words, which often are a plan, and the newest.
+    fn said(&self, room: usize) -> Vec<String> {
+        let Some(turn) = self.last.filter(|turn| !self.is_finished(turn)) else { return Vec::new() };
+        let mut said: Vec<String> =
+            turn.said.iter().map(|said| format!("{SAID}{}", quoted(said, REMARK))).collect();
+        let plan: Vec<String> = said.drain(..said.len().min(1)).filter(|plan| units(plan) < room).collect();
+        let rest = newest(said, room.min(ON_THE_WAY).saturating_sub(size(&plan)));
+        plan.into_iter().chain(rest).collect()
+    }
+
     fn state(&self, turn: &Turn) -> &'static str {
-        match (&turn.state, self.extract.split, self.extract.kind) {
-            (State::Interrupted, ..) => "interrupted by the user",
-            (State::Failed(_), ..) => "the model's reply failed",
+        match (&turn.stop, self.extract.is_split, self.extract.kind) {
+            (Some(Stop::Done), ..) => "replied to, but not seen to be finished",
+            (Some(Stop::Length), ..) => "the model's reply reached its token limit",
+            (Some(Stop::Aborted), ..) => "interrupted by the user",
+            (Some(Stop::Error(_)), ..) => "the model's reply failed",
             (_, _, Kind::Branch) => "left without a final answer",
             (_, true, _) => "its work goes on in the messages after this summary",
             _ if !turn.is_begun() => "no reply yet",
@@ -168,123 +222,136 @@ impl Page<'_> {
     }
 
     fn next_steps(&self) -> Vec<String> {
-        let mut out = newest(self.carried(Section::NextSteps), OLD_STEPS);
+        let mut out = self.carried(Section::NextSteps, OLD_STEPS);
         let Some(turn) = self.last else { return out };
-        let step = match (&turn.state, self.extract.kind) {
-            (State::Answered, _) if asks(&turn.report) => ", and the answer ends in a question to the user.",
-            (State::Answered, Kind::Branch) => ".",
-            (State::Answered, _) => {
-                ". What the user wants next is in the messages after this summary, if any."
-            }
-            (State::Interrupted, _) => "The user interrupted the work on the request under Goal.",
-            _ if self.extract.split => {
-                "Go on with the request under Goal: the messages after this summary are its continuation."
-            }
-            _ => "Go on with the request under Goal, from where In Progress leaves it.",
-        };
-        let answered = if turn.state == State::Answered { ANSWERED } else { "" };
-        out.insert(0, format!("1. {answered}{step}"));
-        out.extend((!turn.report.is_empty()).then(|| quotation(lead::LAST_WORDS, &turn.report, LAST_WORDS)));
-        out
-    }
-
-    /// The requests before the last one, and what was answered: the older, the shorter.
-    fn earlier(&self, mut room: usize) -> Vec<String> {
-        let lists = [lead::FILES, PASSED, lead::FAILED];
-        let mut old = self.old(Section::Done, usize::MAX);
-        old.retain(|point| !lists.iter().any(|start| point.starts_with(start)));
-        let share = if old.is_empty() { 60 } else { room * 2 / 5 };
-        let (mut new, mut left_out) = (Vec::new(), self.extract.dropped);
-        for (age, turn) in self.extract.turns.iter().rev().skip(1).enumerate() {
-            let point = told(turn, (EARLIER.0 / (age + 1)).max(EARLIER.1));
-            if left_out == self.extract.dropped && units(&point) + 4 + share <= room {
-                room -= units(&point) + 4;
-                new.push(point);
-            } else {
-                left_out += 1;
-            }
+        out.insert(0, format!("1. {}", self.next_step(turn)));
+        if !turn.report.is_empty() {
+            let how = match () {
+                () if breaks_off(&turn.report) && turn.is_answered() => " (the reply itself breaks off here)",
+                () if units(&turn.report) > LAST_WORDS => " (shortened here)",
+                () if self.extract.is_split => " before this summary",
+                () => "",
+            };
+            out.push(quotation(&format!("{}{how}:", lead::LAST_WORDS), &turn.report, LAST_WORDS));
         }
-        new.extend((left_out > 0).then(|| format!("Earlier requests left out here: {left_out}")));
-        new.reverse();
-        let mut out = newest(old, room.saturating_sub(60));
-        out.extend(new);
         out
     }
 
-    /// What was seen to happen: files, and commands by how their last run ended.
+    fn next_step(&self, turn: &Turn) -> String {
+        let rest = match self.extract.kind {
+            Kind::Branch => "",
+            Kind::Compaction => " What the user wants next is in the messages after this summary, if any.",
+        };
+        let failed =
+            if self.failures.open.is_empty() { "" } else { ", with a failure left open (see Blocked)" };
+        match &turn.stop {
+            Some(Stop::Done) if breaks_off(&turn.report) => {
+                format!("{REPLIED}not finished: the reply breaks off in the middle of a sentence{failed}.")
+            }
+            Some(Stop::Done) if asks(&turn.report) => {
+                let question = turn.report.trim().lines().last().unwrap_or_default();
+                format!(
+                    "{REPLIED}replied to{failed}, and the reply ends in a question to the user: {}",
+                    quoted(question, CONSTRAINT)
+                )
+            }
+            Some(Stop::Done) if failed.is_empty() => format!("{REPLIED}answered.{rest}"),
+            Some(Stop::Done) => format!("{REPLIED}replied to{failed}.{rest}"),
+            Some(Stop::Aborted) => "The user interrupted the work on the request under Goal.".to_owned(),
+            _ if self.extract.is_split => {
+                "Go on with the request under Goal: the messages after this summary are its continuation."
+                    .to_owned()
+            }
+            _ => "Go on with the request under Goal, from where In Progress leaves it.".to_owned(),
+        }
+    }
+
+    /// Returns the requests before the last one, and what came of them: the older, the shorter.
+    fn earlier(&self, room: usize) -> Vec<String> {
+        let is_evidence = |point: &str| EVIDENCE.iter().any(|lead| point.starts_with(lead));
+        let mut old = self.old(Section::Done, usize::MAX);
+        old.iter_mut().filter(|point| is_evidence(point)).for_each(|point| point.insert_str(0, EARLIER_MARK));
+        let turns =
+            self.extract.turns.iter().rev().skip(1).filter(|turn| !self.is_decision(turn)).enumerate();
+        let turns = turns.map(|(age, turn)| self.reported(turn, (EARLIER / (age + 1)).max(EARLIEST)));
+        let mut turns: Vec<String> = turns.collect();
+        turns.reverse();
+        let share = if old.is_empty() { 60 } else { room * 2 / 5 };
+        let shown = newest(turns.clone(), room.saturating_sub(share));
+        let left_out = self.extract.dropped + turns.len() - shown.len();
+        let mut out = newest(old, room.saturating_sub(size(&shown) + 60));
+        out.extend((left_out > 0).then(|| format!("Earlier requests left out here: {left_out}")));
+        out.extend(shown);
+        out
+    }
+
+    /// Returns an earlier turn in one line, its request and its answer of at most `each` units.
+    fn reported(&self, turn: &Turn, each: usize) -> String {
+        let request = match (&turn.sender, turn.request.is_empty()) {
+            (_, true) => "Before that".to_owned(),
+            (Some(kind), _) => format!("{} of {}", quoted(&turn.request, each), line(kind, 60)),
+            (None, _) => quoted(&turn.request, each),
+        };
+        let how = match &turn.stop {
+            Some(Stop::Done) if breaks_off(&turn.report) => "the reply breaks off after",
+            Some(Stop::Done) => "answered",
+            Some(Stop::Aborted) => "interrupted by the user; last words",
+            Some(Stop::Error(_)) => "the model's reply failed; last words",
+            _ => "no final answer; last words",
+        };
+        let report = if turn.report.is_empty() { "(none)".to_owned() } else { quoted(&turn.report, each) };
+        let files = some(&self.extract.work.files(Some(turn.number)), each);
+        let files = if files.is_empty() { files } else { format!("; changed {files}") };
+        format!("{request}: {how} {report}{files}")
+    }
+
+    /// Returns what was seen to happen: files, commands that passed, failures passed over, and the last
+    /// calls of a request that is finished.
     fn evidence(&self, room: usize) -> Vec<String> {
         let work = &self.extract.work;
-        let mut files: Vec<&Counted> = work.files.iter().rev().collect();
-        files.sort_by_key(|file| std::cmp::Reverse(file.times));
-        let commands =
-            |failed| work.commands.iter().rev().filter(move |command| command.failed == failed).collect();
-        let most = COMMANDS.max(room / 4);
         let mut out = Vec::new();
         for (lead, items, share) in [
-            (lead::FILES, files, budget::FILES.max(room / 6)),
-            (PASSED, commands(false), most),
-            (lead::FAILED, commands(true), most / 3),
+            (CHANGED, work.files(None), FILES.max(room / 6)),
+            (PASSED, work.passed(), budget::COMMANDS.max(room / 4)),
+            (NOTED, self.failures.noted.clone(), budget::BLOCKED),
         ] {
-            let times =
-                |item: &&Counted| if item.times > 1 { format!(" ×{}", item.times) } else { String::new() };
-            let items = items.iter().map(|item| format!("`{}`{}", item.text, times(item))).collect();
-            let list = some(items, share.min(room.saturating_sub(size(&out) + units(lead))));
+            let list = some(&items, share.min(room.saturating_sub(size(&out) + units(lead))));
             out.extend((!list.is_empty()).then(|| format!("{lead}{list}")));
         }
+        let finished = self.last.filter(|turn| self.is_finished(turn) && turn.calls > 0);
+        out.extend(finished.and_then(|_| self.last_calls()));
         out
     }
 
-    /// Points of the previous summary, the newest that fit.
+    /// Returns points of the previous summary, the newest that fit.
     fn old(&self, section: Section, room: usize) -> Vec<String> {
         let points = self.extract.previous.iter().flat_map(|previous| previous.of(section));
         newest(points.map(str::to_owned).collect(), room)
     }
 
-    fn merged(&self, section: Section, new: &[String], room: usize) -> Vec<String> {
-        joined(self.old(section, room), new.to_vec(), room)
+    /// Returns points of the previous summary that say something else than the new ones, and these.
+    fn merged(&self, section: Section, new: Vec<String>, room: usize) -> Vec<String> {
+        let mut all = self.old(section, usize::MAX);
+        all.retain(|old| !new.iter().any(|new| folded(new) == folded(old)));
+        all.extend(new);
+        newest(all, room)
     }
 
-    /// Open points of the previous summary: as they are where nothing was asked or answered since,
+    /// Returns open points of the previous summary: as they are if nothing was asked or answered since,
     /// else once more, with a mark.
-    fn carried(&self, section: Section) -> Vec<String> {
+    fn carried(&self, section: Section, room: usize) -> Vec<String> {
         let mut points = self.old(section, usize::MAX);
         points.retain(|point| !point.starts_with(SAID));
-        if self.extract.moved {
+        if self.extract.has_moved {
             points.retain(|point| !point.ends_with(BEFORE_MARK));
             points.iter_mut().for_each(|point| *point = format!("{}{BEFORE_MARK}", line(point, POINT - 40)));
         }
-        points
+        newest(points, room)
     }
 }
 
-/// Returns an earlier turn in one line, its request and its answer of at most `each` units.
-fn told(turn: &Turn, each: usize) -> String {
-    let request = match (&turn.sender, turn.request.is_empty()) {
-        (_, true) => "Before that".to_owned(),
-        (Some(kind), _) => format!("{} of {}", quoted(&turn.request, each), line(kind, 60)),
-        (None, _) => quoted(&turn.request, each),
-    };
-    let how = match &turn.state {
-        State::Answered => "answered",
-        State::Interrupted => "interrupted by the user",
-        State::Failed(_) => "the model's reply failed",
-        State::Open => "no final answer",
-    };
-    let words = match &turn.state {
-        _ if turn.report.is_empty() => String::new(),
-        State::Answered => format!(" {}", quoted(&turn.report, each)),
-        _ => format!(", last words {}", quoted(&turn.report, each)),
-    };
-    let files = Some(listed(&turn.files, each)).filter(|files| !files.is_empty());
-    format!("{request}: {how}{words}{}", files.map_or(String::new(), |files| format!("; changed {files}")))
-}
-
-fn listed(names: &[String], room: usize) -> String {
-    some(names.iter().map(|name| format!("`{name}`")).collect(), room)
-}
-
 /// Returns as many items as fit on a line, and how many more there are.
-fn some(items: Vec<String>, mut room: usize) -> String {
+fn some(items: &[String], mut room: usize) -> String {
     let fits = |item: &&String| {
         let fits = units(item) + 14 <= room;
         room = room.saturating_sub(units(item) + 2);
@@ -296,15 +363,6 @@ fn some(items: Vec<String>, mut room: usize) -> String {
         _ if shown.is_empty() => String::new(),
         more => format!("{}, {more} more", shown.join(", ")),
     }
-}
-
-/// Returns old points and new ones within a budget: the new first, but not all of it, then the newest
-/// of the old that say something else.
-fn joined(mut old: Vec<String>, new: Vec<String>, room: usize) -> Vec<String> {
-    old.retain(|point| !new.iter().any(|new| folded(new) == folded(point)));
-    let new = newest(new, if old.is_empty() { room } else { room * 3 / 5 });
-    let old = newest(old, room.saturating_sub(size(&new)));
-    old.into_iter().chain(new).collect()
 }
 
 /// Returns the newest points that fit, in their order.

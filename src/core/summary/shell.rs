@@ -1,81 +1,100 @@
-//! Command lines, as far as they must be understood to know one command again.
+//! Command lines, as far as needed to recognize a command when it runs again.
 
-/// Programs that only look, and what moves about or prints between steps.
+/// Programs that only look, and those that move about or print between steps.
 const LOOKING: &str = "awk basename cat cd command date df diff dirname du echo env export fd file find grep \
                        head jq less ls nl popd printf ps pushd pwd readlink realpath rg sed set sleep sort \
                        source stat tail test tree true type uniq wc which whoami [";
 /// Subcommands of git that only look.
 const GIT_LOOKING: &str = "blame branch config diff fetch grep log ls-files remote show status";
-/// Words of the shell's own grammar: what they begin is no program.
-const GRAMMAR: &str = "for while until if case do then else done fi { (";
+/// Words of the shell's grammar: those that a command follows, and those that begin a part without one.
+const BEFORE_COMMAND: &str = "while until if do then else elif { ( !";
+const WITHOUT_COMMAND: &str = "for case esac done fi } )";
 
 /// One program of a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Step {
-    /// The program and its subcommand or first argument: what a later run is known by.
+    /// The program and its subcommand or first argument, by which a later run is recognized.
     pub name: String,
+    /// Whether it changes nothing.
     pub looks: bool,
-    /// Its output goes into another program, whose exit code hides its own.
-    pub piped: bool,
+    /// Whether its exit code is lost: in a pipe, before `||`, or because another step follows it.
+    pub hidden: bool,
 }
 
-/// Returns the steps of a command line without those that only look, unless all do. A line that is
-/// more than programs one after the other is one step, known by its whole text.
+/// Returns the steps of a command line without those that only look, unless all do. A loop or branch
+/// that does more than look is one step, known by its whole text.
 pub(super) fn steps(command: &str) -> Vec<Step> {
     let code = command.split_once("<<").map_or(command, |(before, _)| before);
-    let segments = segments(code);
-    let grammar = |segment: &String| segment.split_whitespace().next().is_some_and(|word| has(GRAMMAR, word));
-    if segments.iter().any(grammar) {
-        return vec![Step { name: command.trim().to_owned(), looks: false, piped: false }];
+    let parts = parts(code);
+    let has_grammar = parts.iter().any(|(part, _)| {
+        part.split_whitespace()
+            .next()
+            .is_some_and(|word| has(BEFORE_COMMAND, word) || has(WITHOUT_COMMAND, word))
+    });
+    let mut steps: Vec<Step> = parts.iter().filter_map(|(part, hidden)| step(part, *hidden)).collect();
+    if steps.iter().any(|step| !step.looks) {
+        if has_grammar {
+            return vec![Step { name: command.trim().to_owned(), looks: false, hidden: false }];
+        }
+        let folder = steps.iter().find_map(|step| step.name.strip_prefix("cd ").map(str::to_owned));
+        steps.retain(|step| !step.looks);
+        // The same command in another folder is a different one.
+        folder
+            .iter()
+            .for_each(|folder| steps.iter_mut().for_each(|step| step.name += &format!(" in {folder}")));
     }
-    let steps: Vec<Step> = segments.iter().filter_map(|segment| step(segment)).collect();
-    let acts = steps.iter().any(|step| !step.looks);
-    let folder = steps.iter().find(|step| step.name.starts_with("cd ")).map(|step| step.name[3..].to_owned());
-    let mut steps: Vec<Step> = steps.into_iter().filter(|step| !acts || !step.looks).collect();
-    // The same command in another folder is another one.
-    folder.iter().for_each(|folder| steps.iter_mut().for_each(|step| step.name += &format!(" in {folder}")));
     steps
 }
 
-/// Splits at what joins commands, outside quotations.
-fn segments(command: &str) -> Vec<String> {
-    let (mut segments, mut quote) = (vec![String::new()], None);
+/// Splits a command line at what joins commands, outside quotation marks. With each part, returns
+/// whether what follows it hides its exit code.
+fn parts(command: &str) -> Vec<(String, bool)> {
+    let (mut parts, mut part, mut quote) = (Vec::new(), String::new(), None);
     let mut chars = command.chars().peekable();
     while let Some(c) = chars.next() {
+        let joins =
+            quote.is_none() && (matches!(c, ';' | '\n' | '|') || c == '&' && chars.peek() == Some(&'&'));
         match (quote, c) {
             (Some(open), _) if open == c => quote = None,
             (None, '"' | '\'') => quote = Some(c),
-            (None, ';' | '\n') => segments.push(String::new()),
-            (None, '&' | '|') if chars.next_if_eq(&c).is_some() => segments.push(String::new()),
             _ => {}
         }
-        segments.last_mut().into_iter().for_each(|last| last.push(c));
+        if joins {
+            chars.next_if_eq(&c);
+            parts.push((std::mem::take(&mut part), c != '&'));
+        } else {
+            part.push(c);
+        }
     }
-    segments
+    // Trailing separators hide nothing.
+    if part.trim().is_empty() {
+        parts.last_mut().into_iter().for_each(|(_, hidden)| *hidden = false)
+    }
+    parts.push((part, false));
+    parts
 }
 
-fn step(segment: &str) -> Option<Step> {
-    let joints = [';', '&', '|', '\n', ' '];
-    let (code, piped) = segment.split_once(" | ").map_or((segment, false), |(code, _)| (code, true));
+fn step(part: &str, hidden: bool) -> Option<Step> {
     let is_setting = |word: &&str| word.contains('=') && !word.starts_with(['-', '=']);
-    let mut words = code.trim_start_matches(joints).split_whitespace().skip_while(is_setting);
-    let program = words.next()?.rsplit('/').next()?;
+    let mut words = part.split_whitespace().skip_while(|word| is_setting(word) || has(BEFORE_COMMAND, word));
+    let first = words.next().filter(|word| !has(WITHOUT_COMMAND, word))?;
+    let program = first.rsplit('/').next()?;
     let mut words = words.filter(|word| !word.starts_with(['-', '>', '<', '2', '&']));
     let argument = words.next();
     let script = words.next().filter(|_| argument == Some("run"));
     let looks = match program {
         "git" => argument.is_none_or(|argument| has(GIT_LOOKING, argument)),
-        "sed" => !code.contains(" -i"),
+        "sed" => !part.contains(" -i"),
         program => has(LOOKING, program),
     };
     let name: Vec<&str> = std::iter::once(program).chain(argument).chain(script).collect();
-    Some(Step { name: name.join(" "), looks: looks && !writes(segment), piped })
+    Some(Step { name: name.join(" "), looks: looks && !writes(part), hidden })
 }
 
-/// Returns whether the output goes to a file.
-fn writes(segment: &str) -> bool {
-    segment.match_indices('>').any(|(at, _)| {
-        let target = segment[at + 1..].trim_start_matches('>').trim_start();
+/// Whether the output goes to a file.
+fn writes(part: &str) -> bool {
+    part.match_indices('>').any(|(at, _)| {
+        let target = part[at + 1..].trim_start_matches('>').trim_start();
         !target.is_empty() && !target.starts_with(['&', '>']) && !target.starts_with("/dev/null")
     })
 }

@@ -52,12 +52,12 @@ fn bash(command: &str, error: Option<&str>) -> [String; 2] {
 }
 
 fn extract(previous: Option<&str>) -> Extract {
-    Extract::new(Material { kind: Kind::Compaction, previous_summary: previous, instructions: None })
+    Extract::new(Kind::Compaction, previous, None)
 }
 
 fn feed(extract: &mut Extract, messages: impl IntoIterator<Item = impl AsRef<str>>) {
     for message in messages {
-        extract.add(Raw::parse(message.as_ref().as_bytes()).unwrap());
+        extract.add("e1", Raw::parse(message.as_ref().as_bytes()).unwrap());
     }
 }
 
@@ -104,7 +104,7 @@ fn job() -> Vec<String> {
 #[test]
 fn a_job_keeps_its_request_word_for_word_and_the_evidence_of_its_progress() {
     let mut extract = extract(None);
-    extract.split_turn();
+    extract.is_split = true;
     feed(&mut extract, job());
     assert_snapshot!(extract.finish(), @r#"
     ## Goal
@@ -125,14 +125,19 @@ fn a_job_keeps_its_request_word_for_word_and_the_evidence_of_its_progress() {
 
     ## Progress
     ### Done
-    - Files changed: `b.py` ×2, `a.md`
-    - Commands whose last run ended without error, newest first: `date > r.txt`, `python -m pytest -q` ×2
+    - Files changed, newest first: `b.py`, `a.md`
+    - Commands whose last run ended without error, newest first: `date > r.txt`, `python -m pytest -q`
 
     ### In Progress
     - [ ] The request under Goal: its work goes on in the messages after this summary; 7 tool calls so far, 1 of them after the assistant's last words
     - Said on the way: "I'll look at them first."
     - Said on the way: "Now the code."
-    - Last tool calls, in order: `ls repos`; write `a.md`; write `b.py`; `python -m pytest -q` (exited with code 1); edit `b.py`; `python -m pytest -q`; `date > r.txt`
+    - Last tool calls, in order:
+      - write `b.py`: ok
+      - `python -m pytest -q`: exited with code 1
+      - edit `b.py`: ok
+      - `python -m pytest -q`: ok
+      - `date > r.txt`: ok
 
     ### Blocked
     - (none)
@@ -143,7 +148,7 @@ fn a_job_keeps_its_request_word_for_word_and_the_evidence_of_its_progress() {
     ## Next Steps
     1. Go on with the request under Goal: the messages after this summary are its continuation.
 
-    The assistant's last words:
+    The assistant's last words before this summary:
     > The test passes. Next is the report.
 
     ## Critical Context
@@ -159,11 +164,11 @@ fn a_request_survives_any_number_of_compactions() {
         messages.extend(tool(&format!("Round {round}."), "bash", r#"{"command":"make report"}"#, None));
         text = summary(Some(&text), messages);
         assert_eq!(quotation(&text, REQUEST), JOB);
-        assert_eq!(quotation(&text, previous::LAST_WORDS), format!("Round {round}."));
+        assert_eq!(quotation(&text, "The assistant's last words:"), format!("Round {round}."));
     }
     let done = below(&text, "### Done").join("\n");
     assert!(
-        done.contains("`b.py` ×2") && done.contains("`r0.md`") && done.contains("`make report` ×3"),
+        done.contains("`r0.md`") && done.contains("`r2.md`") && done.contains("- Earlier: Files changed"),
         "{done}"
     );
     assert!(text.contains("Said on the way: \"I'll look at them first.\""), "{text}");
@@ -196,7 +201,7 @@ fn requests_of_any_kind_stand_word_for_word() {
 }
 
 #[test]
-fn a_request_of_six_thousand_characters_keeps_head_and_tail_and_says_what_is_missing() {
+fn a_request_of_six_thousand_characters_keeps_whole_lines_and_names_the_steps_left_out() {
     let steps: String =
         (1..100).map(|at| format!("{at}. step number {at} of this long list of steps\n")).collect();
     let request = format!("Do this.\n{steps}Never push.");
@@ -207,10 +212,15 @@ fn a_request_of_six_thousand_characters_keeps_head_and_tail_and_says_what_is_mis
         quoted.starts_with("Do this.\n1. step")
             && quoted.ends_with("99. step number 99 of this long list of steps\nNever push.")
     );
-    let mark = quoted.lines().find(|line| line.starts_with("[…")).unwrap();
-    let missing: usize = mark.split(' ').nth(1).unwrap().parse().unwrap();
-    let shown = units(&quoted) - units(mark);
-    assert!((units(&request) - missing).abs_diff(shown) < 8, "{mark}");
+    let (mark, lines): (Vec<&str>, Vec<&str>) = quoted.lines().partition(|line| line.starts_with("[…"));
+    assert!(lines.iter().all(|line| request.lines().any(|known| known == *line)), "{quoted}");
+    let shown = lines.iter().filter_map(|line| line.split_once('.')?.0.parse().ok()).collect::<Vec<u32>>();
+    let first = shown.windows(2).find(|pair| pair[1] != pair[0] + 1).unwrap();
+    let steps = format!("[… steps {}–{} left out, ", first[0] + 1, first[1] - 1);
+    assert!(mark[0].starts_with(&steps), "{mark:?}, not {steps}");
+    let missing: usize = mark[0].split(' ').rev().nth(2).unwrap().parse().unwrap();
+    assert!((units(&request) - missing).abs_diff(units(&lines.join("\n"))) < 4, "{mark:?}");
+    assert!(text.contains("- The whole request is in the session's entry e1."), "{text}");
     // What is cut once is not cut again.
     assert_eq!(quotation(&summary(Some(&text), [stops("error", "x")]), REQUEST), quoted);
 }
@@ -283,7 +293,7 @@ fn an_example_of_use_is_no_question_to_the_user() {
             summary(None, [user("Write a command that asks our documentation a question."), says(answer)]);
         let steps = below(&text, "## Next Steps").join("\n");
         assert_eq!(steps.contains("question to the user"), asks, "{steps}");
-        assert_eq!(quotation(&text, previous::LAST_WORDS), answer);
+        assert_eq!(quotation(&text, "The assistant's last words:"), answer);
     }
 }
 
@@ -348,9 +358,14 @@ fn a_success_settles_a_failure_and_a_pipe_does_not() {
     };
     assert_eq!(failing("cd a && cargo test --lib"), "- (none)");
     let piped = failing("cd a && cargo test | tail -3");
-    assert!(piped.contains("no success seen since; run again, its exit code hidden by a pipe"), "{piped}");
+    let hidden =
+        "(then changed: `src/a.rs`; run again since, its exit code hidden by a pipe or a later step)";
+    assert!(piped.ends_with(hidden), "{piped}");
+    for unsure in ["cd a && cargo test || true", "cd a && cargo test; date"] {
+        assert!(failing(unsure).ends_with(hidden), "{unsure}");
+    }
     let other = failing("cd b && cargo test");
-    assert!(other.ends_with("(2 tool calls before the end, no success seen since)"), "{other}");
+    assert!(other.ends_with("(then changed: `src/a.rs`; not run again since, in 2 tool calls)"), "{other}");
 }
 
 #[test]
@@ -365,7 +380,7 @@ fn a_failure_is_taken_up_by_the_next_summary_until_it_is_settled() {
     assert!(
         below(&first, "### Blocked")[0].starts_with("- `npm run build && npm publish`: exited with code 1")
     );
-    assert!(below(&first, "## Next Steps")[0].ends_with("ends in a question to the user."));
+    assert!(below(&first, "## Next Steps")[0].contains("ends in a question to the user: "));
     let aside =
         [user("what is a token, in one sentence, and who makes it?"), says("A secret that stands for you.")];
     let second = summary(Some(&first), &aside);
@@ -390,12 +405,13 @@ fn open_points_of_a_models_summary_are_carried_once_more() {
     ## Progress
     ### Done
     - [x] The lexer
-    - Files changed: `src/number.rs`
+    - Files changed, newest first: `src/number.rs`
 
     ### In Progress
-    - [ ] Numbers
     - [ ] The request under Goal: no final answer yet; 1 tool call since the previous summary
-    - Last tool calls, in order: edit `src/number.rs`
+    - [ ] Numbers
+    - Last tool calls, in order:
+      - edit `src/number.rs`: ok
 
     ### Blocked
     - No benchmark machine
@@ -469,10 +485,12 @@ fn an_extension_can_ask_and_can_remark() {
     let text = summary(None, &messages);
     let lead = "The last request, sent by the extension monitor:";
     assert_eq!(quotation(&text, lead), "Import failed:\n- row 7");
-    assert_eq!(quotation(&text, "The request before it:"), "Whatever the monitor reports, fix it.");
+    let own = "- The user's own last request: \"Whatever the monitor reports, fix it.\"";
+    assert_eq!(below(&text, "## Constraints & Preferences"), [own]);
     assert_eq!(below(&text, "## Critical Context"), ["- Message of lint: \"import.py:4: E722\""]);
     let text = summary(Some(&text), edit("a.py"));
     assert_eq!(quotation(&text, lead), "Import failed:\n- row 7");
+    assert_eq!(below(&text, "## Constraints & Preferences"), [own]);
     // What nobody replied to is no request.
     messages.truncate(2);
     messages.push(hook("monitor", "All is well."));
@@ -497,10 +515,16 @@ fn binding_sentences_of_earlier_requests_are_constraints_without_list_marks() {
 #[test]
 fn earlier_requests_shorten_with_age() {
     let long = "and so on with many more words ".repeat(30);
-    let messages = (0..40)
-        .flat_map(|at| [user(&format!("Request {at}: {long}")), says(&format!("Answer {at}: {long}"))]);
+    let messages = (0..40).flat_map(|at| {
+        let mut turn = vec![user(&format!("Request {at}: {long}"))];
+        turn.extend(read("a"));
+        turn.push(says(&format!("Answer {at}: {long}.")));
+        turn
+    });
     let text = summary(None, messages);
     let done = below(&text, "### Done");
+    let done: Vec<&str> =
+        done.into_iter().filter(|line| line.starts_with("- ") && !line.contains("Last tool")).collect();
     let lengths: Vec<usize> = done.iter().skip(1).map(|line| units(line)).collect();
     assert!(done[0].starts_with("- Earlier requests left out here: "), "{}", done[0]);
     assert!(lengths.len() > 5 && lengths.is_sorted(), "{lengths:?}");
@@ -515,7 +539,7 @@ fn the_state_of_a_todo_list_is_quoted() {
     messages.push(r###"{"role":"toolResult","toolCallId":"t","toolName":"todo","content":[{"type":"text","text":"Remaining (1):\n  - ## Goal [pending]"}]}"###.to_owned());
     let text = summary(None, messages);
     assert_eq!(
-        quotation(&text, "Todo list, as its tool reported it last:"),
+        quotation(&text, "Todo list, as its tool reported it 0 tool calls before the end:"),
         "Remaining (1):\n  - ## Goal [pending]"
     );
 }
@@ -565,8 +589,12 @@ fn quoted_text_cannot_forge_a_section() {
             ]
         );
         let ours = ["The last request", "The request before", "The assistant's", "Added by"];
-        let fit =
-            |line: &str| line.is_empty() || line.starts_with(['#', '-', '>']) || line.starts_with("1. ");
+        let fit = |line: &str| {
+            line.is_empty()
+                || line.starts_with(['#', '-', '>'])
+                || line.starts_with("  - ")
+                || line.starts_with("1. ")
+        };
         assert!(
             summary.lines().all(|line| fit(line) || ours.iter().any(|ours| line.starts_with(ours))),
             "{summary}"
@@ -634,11 +662,136 @@ fn odd_messages_do_no_harm() {
 
 #[test]
 fn instructions_are_passed_on() {
-    let mut extract = Extract::new(Material {
-        kind: Kind::Branch,
-        previous_summary: None,
-        instructions: Some("focus on the tokenizer"),
-    });
+    let mut extract = Extract::new(Kind::Branch, None, Some("focus on the tokenizer"));
     feed(&mut extract, [user("what does the tokenizer do with tabs?"), says("It counts four columns.")]);
     assert!(extract.finish().contains("- Asked of this summary: \"focus on the tokenizer\""));
+}
+
+#[test]
+fn a_reply_is_called_an_answer_only_if_nothing_speaks_against_it() {
+    let state = |messages: &[String]| {
+        let text = summary(None, messages);
+        (below(&text, "## Next Steps").join("\n"), below(&text, "### In Progress").join("\n"), text)
+    };
+    let request = user("Publish the package, then tag the commit, and write the release notes.");
+    let (next, progress, _) = state(&[request.clone(), says("Published. The tag is v1.")]);
+    assert!(next.starts_with("1. The last request was answered."), "{next}");
+    assert_eq!(progress, "- (none)");
+    let (next, progress, text) =
+        state(&[request.clone(), says("Wait, that is wrong! Let me look. Did we revert")]);
+    assert!(next.starts_with("1. The last request was not finished: the reply breaks off"), "{next}");
+    assert!(
+        progress.starts_with("- [ ] The request under Goal: replied to, but not seen to be finished"),
+        "{progress}"
+    );
+    assert!(text.contains("The assistant's last words (the reply itself breaks off here):\n"), "{text}");
+    let mut failed = vec![request.clone()];
+    failed.extend(bash("npm publish", Some("npm error: E401\n\nCommand exited with code 1")));
+    failed.extend(bash("npm publish 2>&1 | tail -1", None));
+    failed.push(says("The registry is in a bad mood."));
+    let (next, progress, _) = state(&failed);
+    assert!(
+        next.starts_with("1. The last request was replied to, with a failure left open (see Blocked)."),
+        "{next}"
+    );
+    assert!(progress.contains("replied to, but not seen to be finished"), "{progress}");
+    for (reason, told) in [
+        ("aborted", "interrupted by the user"),
+        ("error", "the model's reply failed"),
+        ("length", "the model's reply reached its token limit"),
+    ] {
+        let (next, progress, _) = state(&[request.clone(), stops(reason, "x")]);
+        assert!(!next.contains("answered") && progress.contains(told), "{next}\n{progress}");
+    }
+    // The next summary knows it, too.
+    let first = summary(None, &failed);
+    assert!(summary(Some(&first), edit("a.js")).contains("`npm publish`: exited with code 1"));
+}
+
+#[test]
+fn last_words_are_whole_or_say_who_cut_them() {
+    let lead = |words: &str| {
+        let text = summary(None, [user("Report everything that you found, in full."), says(words)]);
+        text.lines().find(|line| line.starts_with(previous::LAST_WORDS)).unwrap().to_owned()
+    };
+    let long = "One more line of this report.\n".repeat(60);
+    assert_eq!(lead(&long), "The assistant's last words:");
+    assert_eq!(quotation(&summary(None, [says(&long)]), "The assistant's last words:"), long.trim_end());
+    assert_eq!(lead(&long.repeat(3)), "The assistant's last words (shortened here):");
+}
+
+#[test]
+fn a_failure_noted_where_the_request_wants_it_is_no_blocker() {
+    let request = "Check a1 to a9 with check.sh. If one fails, write its name to out/FAILED.txt and go on.";
+    let after = |note: [String; 2]| {
+        let mut messages = vec![user(request)];
+        messages.extend(bash("./check.sh a2x", Some("rows: 2 != 1\n\nCommand exited with code 3")));
+        messages.extend(note);
+        messages.extend(bash("./check.sh a3", None));
+        let text = summary(None, messages);
+        (below(&text, "### Blocked").join("\n"), text)
+    };
+    let written = r#"{"path":"out/FAILED.txt","content":"table a2x\\n"}"#;
+    for note in [bash("echo a2x >> out/FAILED.txt", None), tool("", "write", written, None)] {
+        let (blocked, text) = after(note);
+        assert_eq!(blocked, "- (none)");
+        assert!(text.contains("- Failed, and passed over: `./check.sh a2x`: exited with code 3"), "{text}");
+    }
+    for other in [bash("echo a1x >> out/FAILED.txt", None), bash("echo a2x >> other.txt", None)] {
+        assert!(after(other).0.starts_with("- `./check.sh a2x`"));
+    }
+}
+
+#[test]
+fn like_calls_are_one_item() {
+    let mut messages = vec![user("Port all packages, test and commit each, and read the parts.")];
+    for at in 0..12 {
+        messages.extend(edit(&format!("p{at}/src/a.ts")));
+        messages.extend(bash(&format!("cd p{at} && npm test"), None));
+        messages.extend(bash(&format!("git commit -am 'p{at}'"), None));
+    }
+    messages.extend(bash("cd p12 && npm test", Some("1 failed: x\n\nCommand exited with code 1")));
+    (0..40).for_each(|at| messages.extend(read(&format!("part{at}.ts"))));
+    let text = summary(None, &messages);
+    let done = below(&text, "### Done").join("\n");
+    for shown in [
+        "`p0/src/a.ts` … `p11/src/a.ts` (12 alike)",
+        "`cd p0 && npm test` … `cd p11 && npm test` (12 alike)",
+        "`git commit -am 'p0'` … `git commit -am 'p11'` (12 alike)",
+    ] {
+        assert!(done.contains(shown), "{shown}: {done}");
+    }
+    let progress = below(&text, "### In Progress");
+    assert_eq!(progress.last().unwrap(), &"  - read `part0.ts` … read `part39.ts` (40 alike): ok");
+    assert_eq!(progress.iter().filter(|line| line.starts_with("  - ")).count(), 5);
+}
+
+#[test]
+fn a_command_whose_exit_code_is_lost_is_not_listed_as_passed() {
+    let mut messages = vec![user("Build everything, please, and test it.")];
+    for command in ["make | tail -3", "make 2>&1 | grep -c error", "make a || true", "make b; ls"] {
+        messages.extend(bash(command, None));
+    }
+    let text = summary(None, &messages);
+    assert!(!below(&text, "### Done").join("\n").contains("make"), "{text}");
+    assert!(
+        text.contains("  - `make b; ls`: ended, its exit code hidden by a pipe or a later step"),
+        "{text}"
+    );
+    messages.extend(bash("make c && ls", None));
+    assert!(below(&summary(None, &messages), "### Done").join("\n").contains("`make c && ls`"));
+}
+
+#[test]
+fn a_talk_without_tools_is_decisions() {
+    let messages = [
+        user("Which framing would you use for this protocol?"),
+        says("Length-prefixed JSON."),
+        user("Fine. And how often should the server send a ping?"),
+        says("Each 30 seconds."),
+    ];
+    assert_eq!(
+        below(&summary(None, messages), "## Key Decisions"),
+        ["- \"Which framing would you use for this protocol?\": answered \"Length-prefixed JSON.\""]
+    );
 }

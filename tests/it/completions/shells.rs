@@ -1,5 +1,4 @@
-//! Completion in the shells themselves, on a terminal. `tests/shells/run` sees to the shells and starts
-//! these.
+//! Completion in the shells themselves, on a terminal. `tests/shells/run` installs the shells and runs these.
 
 use crate::names::{Desk, time};
 use serde_json::json;
@@ -9,12 +8,12 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// What is seen before something is typed.
+/// What appears before anything is typed.
 const PROMPT: &str = "READY>";
-/// What a slow machine is given for an answer.
+/// How long a slow machine may take to respond.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A shell, how it is started, and how it comes to its completions.
+/// A shell, how it is started, and how it loads its completions.
 struct Shell {
     name: &'static str,
     start: &'static str,
@@ -37,7 +36,7 @@ const FISH: Shell = Shell {
     load: "set -g fish_autosuggestion_enabled 0; function fish_prompt; echo -n RE''ADY'> '; end; pisess completions fish | source",
 };
 
-/// A desk with sessions that have names, questions and labels.
+/// A directory with sessions that have names, questions and labels.
 fn desk() -> Desk {
     let d = Desk::new();
     let entry = |kind: &str, id: &str, parent: &str, more: serde_json::Value| {
@@ -56,7 +55,7 @@ fn desk() -> Desk {
     d
 }
 
-/// A shell on a terminal of its own.
+/// A shell on its own terminal.
 struct Session {
     child: std::process::Child,
     seen: Receiver<Vec<u8>>,
@@ -69,7 +68,7 @@ impl Session {
         let pisess = Path::new(env!("CARGO_BIN_EXE_pisess")).parent().unwrap();
         let path = format!("{}:{}", pisess.display(), std::env::var("PATH").unwrap_or_default());
         let folder = d.s.path("");
-        // It gives the shell a terminal, and copies what is written to it and what it shows.
+        // It gives the shell a terminal, and copies input and output.
         let mut child = Command::new("script")
             .args(["--quiet", "--flush", "--command", shell.start, "/dev/null"])
             .current_dir(&folder)
@@ -101,7 +100,7 @@ impl Session {
         self.child.stdin.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
     }
 
-    /// What is shown from now on until this is.
+    /// Returns what is shown from now on until this appears.
     fn until(&mut self, text: &str) -> String {
         let start = Instant::now();
         loop {
@@ -117,10 +116,10 @@ impl Session {
         }
     }
 
-    /// The line that becomes of these keys, as the shell reads it.
+    /// Returns the command line after these keys, as the shell reads it.
     fn completed(&mut self, keys: &str) -> String {
-        // Once it is complete, the line is made the arguments of `echo`. The marks are quoted, so that they
-        // are told from what is typed.
+        // Once it is complete, the line becomes the arguments of `echo`. The marks are quoted, to distinguish
+        // them from what is typed.
         self.keys(&format!("{keys}\t\u{1}echo @'@' \u{5} +'+'\n"));
         self.until("@@ ");
         let line = self.until("++");
@@ -174,7 +173,7 @@ fn bash() {
     completes(&BASH);
     let d = desk();
     let mut session = Session::start(&BASH, &d);
-    // Bash cuts words at colons.
+    // Bash splits words at colons.
     assert_eq!(session.completed("pisess show last cause:"), "pisess show last cause: it's found");
 }
 

@@ -1,4 +1,4 @@
-//! As much of jq as the documents use, by jaq, so that their examples run on machines without it.
+//! The subset of jq that the documents use, built on jaq, so that their examples run on machines without jq.
 //!
 //! `.ci/run` runs them with jq itself.
 
@@ -8,8 +8,8 @@ use jaq_json::{Val, read, write};
 use std::error::Error;
 use std::io::{BufRead, Read, Write};
 
-/// The part of jq's library that is wanted. The whole would bring time zones along, and with them
-/// others for pisess itself in every test.
+/// The part of jq's library that is needed. All of it would add time zones, and with them different ones for
+/// pisess itself in every test.
 const DEFINITIONS: &str = "
     def null: [][0];
     def add: reduce .[] as $x (null; . + $x);

@@ -1,10 +1,10 @@
-//! A model behind HTTP, as a server on this machine: it says what it was asked.
+//! A model behind HTTP, as a server on this machine: it replies with what it received.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-/// Listens from now on; the URL.
+/// Starts listening, and returns the URL.
 pub fn listen() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,5 +1,5 @@
-//! What must hold for any bytes. The fuzz targets call these, and so do the tests, with what the
-//! fuzzer found and with the hazards.
+//! Properties that hold for any bytes. The fuzz targets call these, and so do the tests, with what the fuzzer
+//! found and with the hazards.
 
 use pisess::core::json::edit::Edit;
 use pisess::core::json::string::{decode, encoded};
@@ -14,7 +14,7 @@ use std::io::Cursor;
 
 const HEADER: &[u8] = b"{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
 
-/// The scanner accepts what another parser accepts, and its answers stay within the bytes.
+/// The scanner accepts what another parser accepts, and its results are within the bytes.
 pub fn lines(data: &[u8]) {
     let mut scanner = Scanner::new(data);
     let value = scanner.value();
@@ -37,7 +37,7 @@ pub fn lines(data: &[u8]) {
     }
 }
 
-/// Any lines behind a header load; each entry is one line, and each walk ends.
+/// Any lines after a header load; each entry is one line, and each walk ends.
 pub fn entries(data: &[u8]) {
     let rows = RowOptions { searchable: true, ..RowOptions::default() };
     let options = Options { rows: Some(rows), timestamps: true, ..Options::default() };
@@ -52,7 +52,7 @@ pub fn entries(data: &[u8]) {
     assert!(session.path(session.leaf).len() <= session.entries.len());
 }
 
-/// A reference names an entry of the session, or says why not.
+/// A reference names an entry of the session, or is an error.
 pub fn references(data: &[u8]) {
     let entries = concat!(
         r#"{"type":"message","id":"aaaa1111","parentId":null,"message":{"role":"user","content":"x"}}"#,
@@ -108,17 +108,17 @@ fn repaired(bytes: &[u8]) {
     assert!(load(&once, &Options::default()).is_ok());
 }
 
-/// Nothing in it acts on a terminal.
+/// It contains nothing that acts on a terminal.
 fn is_tame(said: &[u8]) -> bool {
     String::from_utf8_lossy(said)
         .chars()
         .all(|c| c == '\n' || !(c.is_control() || matches!(c, '\u{202a}'..='\u{202e}')))
 }
 
-/// A command over a session on standard input: its exit code, and what it said.
+/// Runs a command on a session on standard input; returns its exit code and output.
 fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    // Ids that are taken are asked for again, so no two may be the same.
+    // Ids that are taken are requested again, so no two may be the same.
     let count = Cell::new(0_u128);
     let args = std::iter::once("pisess").chain(line.split(' ')).map(Into::into);
     let world = World {

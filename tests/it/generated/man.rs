@@ -1,10 +1,10 @@
-//! Man pages: options from the clap definition, all else from [`pisess::guide`].
+//! Man pages: options from the clap definition, everything else from [`pisess::guide`].
 
 use clap::{Arg, Command};
 use pisess::guide::{self, Example, Guide, Row, Section};
 use std::fmt::Write as _;
 
-/// Name and text of each page.
+/// Returns the name and the text of each page.
 pub fn pages() -> Vec<(String, String)> {
     let mut command = pisess::command();
     command.build();
@@ -63,7 +63,7 @@ fn of_command(command: &Command, guide: &Guide) -> String {
     let synopsis: Vec<String> = words.map(synopsis_word).collect();
     page.line(&synopsis.join(" "));
     page.heading("DESCRIPTION");
-    // Its first paragraph is said by the name already.
+    // Its first paragraph is in the NAME section already.
     let about = command.get_long_about().map(ToString::to_string).unwrap_or_default();
     for paragraph in about.split("\n\n").skip(1) {
         page.paragraph(paragraph);
@@ -85,7 +85,7 @@ fn of_command(command: &Command, guide: &Guide) -> String {
     page.text
 }
 
-/// `pisess fork [OPTIONS] <SESSION> [REF]`: names bold, what is to be put in italic.
+/// Returns `pisess fork [OPTIONS] <SESSION> [REF]`: names bold, arguments in italic.
 fn synopsis_word(word: &str) -> String {
     let inner: &str = word.trim_matches(|c| "[]<>.".contains(c));
     let slanted = format!(r"\fI{}\fR", escaped(inner));
@@ -100,7 +100,7 @@ fn about(command: &Command) -> String {
     command.get_about().map(ToString::to_string).unwrap_or_default()
 }
 
-/// A page in the making, in the man macros.
+/// A page in progress, in the man macros.
 struct Page {
     text: String,
 }
@@ -114,7 +114,7 @@ impl Page {
             r#".TH {} 1 "" "pisess {version}" "pisess manual""#,
             escaped(&name.to_uppercase())
         ));
-        // No hyphens and no stretched blanks: names and options stay whole in a narrow terminal.
+        // No hyphenation and no justification: names and options stay whole in a narrow terminal.
         page.line(".nh\n.ad l");
         page.heading("NAME");
         page.line(&format!(r"{} \- {}", escaped(name), escaped(&lowercase(&about(command)))));
@@ -141,7 +141,7 @@ impl Page {
         }
     }
 
-    /// A term in roff, and what it means.
+    /// Adds a term in roff, and its meaning.
     fn item(&mut self, term: &str, meaning: &str) {
         self.line(&format!(".TP\n{term}\n{}", marked(meaning)));
     }
@@ -179,7 +179,7 @@ impl Page {
                 headings.push(arg.get_help_heading());
             }
         }
-        // What every command has comes last.
+        // Options of every command come last.
         headings.sort_by_key(|heading| *heading == Some("Common options"));
         for heading in headings {
             self.heading(&heading.unwrap_or("Options").to_uppercase());
@@ -255,7 +255,7 @@ fn lowercase(text: &str) -> String {
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// Prose: escaped, what stands in backticks bold.
+/// Returns prose, escaped, with text in backticks in bold.
 fn marked(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let parts = text.split('`').enumerate().map(|(index, part)| match index % 2 {
@@ -265,7 +265,7 @@ fn marked(text: &str) -> String {
     guarded(&parts.collect::<String>())
 }
 
-/// Characters that roff would take for its own, or would draw as something else.
+/// Returns text without characters that roff would interpret or draw differently.
 fn escaped(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len() + 8), |mut out, c| {
         match c {

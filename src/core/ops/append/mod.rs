@@ -1,7 +1,7 @@
-//! Entries from outside, chained under a place of the tree.
+//! Appends entries from outside, chained under a position of the tree.
 //!
-//! Each is looked at before any is written. What they leave out of id, parent and time is filled in,
-//! where the agents have it; what they bring along stays byte for byte.
+//! All are validated before any is written. Missing ids, parents and times are filled in where the agents put
+//! them; fields that are present stay byte for byte.
 
 mod shape;
 mod shorthand;
@@ -24,30 +24,30 @@ use crate::core::time::parse_js_date;
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 
-/// Why an entry is not one that may be appended, or a message not one that a model may see.
+/// Why an entry must not be appended, or a message not sent to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
     /// Its number among those given, from 0.
     pub number: usize,
     /// What is wrong.
     pub what: String,
-    /// What to do about it, where that is more than to look at another entry.
+    /// What to do about it, if there is more to do than compare with another entry.
     pub hint: Option<String>,
 }
 
-/// Entries that may be appended.
+/// Validated entries.
 #[derive(Debug)]
 pub struct Appended {
     /// The entries.
     pub change: Change,
-    /// Their types that neither agent writes: of a newer one perhaps, or misspelled.
+    /// Types that neither agent writes: of a newer version, or misspelled.
     pub unknown: BTreeSet<String>,
 }
 
-/// Chains the entries, as JSON, under `place`: each under the one before, unless it names a parent.
+/// Chains entries, given as JSON, under `place`: each under the one before, unless it specifies a parent.
 ///
 /// # Errors
-/// The first of them that is no proper entry.
+/// The first that is not valid.
 pub fn append<'a>(
     session: &Session,
     bodies: &dyn Bodies,
@@ -71,30 +71,30 @@ pub fn append<'a>(
     Ok(Appended { change: Change { entries: batch.entries }, unknown: batch.unknown })
 }
 
-/// Looks at an array of messages that a model is to see.
+/// Validates an array of messages for a model.
 ///
 /// # Errors
-/// The first of them that the agent would not know what to do with.
+/// The first that the agent could not handle.
 pub fn check_messages(dialect: Dialect, messages: Raw) -> Result<(), Invalid> {
     messages.items().enumerate().try_for_each(|(number, message)| {
         shape::in_context(dialect.agent(), message).map_err(|(what, hint)| Invalid { number, what, hint })
     })
 }
 
-/// What is known of the entries so far.
+/// The entries validated so far.
 struct Batch<'s> {
     session: &'s Session,
     bodies: &'s dyn Bodies,
-    /// Their numbers.
+    /// Their numbers, by id.
     ids: HashMap<Text<'static>, usize>,
     parents: Vec<Option<Text<'static>>>,
     entries: Vec<NewEntry>,
     unknown: BTreeSet<String>,
-    /// The parent of the next one that names none.
+    /// The parent of the next entry that specifies none.
     parent: Option<Text<'static>>,
 }
 
-/// An entry above another: one of the batch, or of the session.
+/// An ancestor: an entry of the batch, or of the session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Above {
     New(usize),
@@ -102,28 +102,28 @@ enum Above {
 }
 
 impl Batch<'_> {
-    /// Takes in the next entry.
+    /// Validates the next entry.
     fn take(&mut self, line: &[u8], fresh: &mut IdSource) -> Result<(), shape::Flaw> {
         let hint = "each line is one entry, such as {\"type\":\"custom\",\"customType\":\"seen\"}";
         let flaw = |what: &str| (what.to_owned(), Some(hint.to_owned()));
         let entry = Raw::parse(line).map_err(|error| flaw(&error.to_string()))?;
         if !entry.is_object() {
-            return Err(flaw("no JSON object"));
+            return Err(flaw("not a JSON object"));
         }
         if std::str::from_utf8(line).is_err() {
-            return Err(flaw("it holds bytes that are not UTF-8"));
+            return Err(flaw("it contains bytes that are not UTF-8"));
         }
-        let kind = entry.get_text("type").ok_or_else(|| flaw("`type` is missing or no text"))?;
+        let kind = entry.get_text("type").ok_or_else(|| flaw("`type` is missing or not a string"))?;
         match &*kind.to_string_lossy() {
             "session" | "title" => {
                 return Err((
-                    format!("{kind} is the beginning of a session, and no entry"),
-                    Some("give the lines behind it".to_owned()),
+                    format!("{kind} starts a session and is not an entry"),
+                    Some("give the lines after it".to_owned()),
                 ));
             }
             "leaf" => {
                 return Err((
-                    "a leaf record would move the leaf for no agent".to_owned(),
+                    "no agent would move the leaf to a leaf record".to_owned(),
                     Some("`pisess switch` moves it".to_owned()),
                 ));
             }
@@ -135,8 +135,8 @@ impl Batch<'_> {
             && timestamp.raw_string().and_then(|_| parse_js_date(timestamp.text()?.as_bytes())).is_none()
         {
             return Err((
-                "`timestamp` is no time".to_owned(),
-                Some("write it as 2026-01-31T12:00:00.000Z, or leave it out".to_owned()),
+                "`timestamp` is not a time".to_owned(),
+                Some("write it as 2026-01-31T12:00:00.000Z, or omit it".to_owned()),
             ));
         }
         self.names(entry, &id, parent.as_ref())?;
@@ -161,7 +161,7 @@ impl Batch<'_> {
         made.or_else(|| self.session.find(id?).map(Above::Stored))
     }
 
-    /// The entries from one upwards.
+    /// Iterates over an entry and its ancestors.
     fn way_up(&self, from: Option<&Text>) -> impl Iterator<Item = Above> + '_ {
         std::iter::successors(self.found(from), |&at| match at {
             Above::New(number) => self.found(self.parents[number].as_ref()),
@@ -174,9 +174,9 @@ impl Batch<'_> {
             let is_taken = |id: &str| self.ids.contains_key(&Text::from(id));
             return Ok(Text::from(fresh.free_id(self.session, is_taken)));
         };
-        let hint = Some("leave it out to be given one".to_owned());
+        let hint = Some("omit it to have one generated".to_owned());
         match given.text().filter(|id| !id.is_empty()) {
-            None => Err(("`id` is no text".to_owned(), hint)),
+            None => Err(("`id` is not a string".to_owned(), hint)),
             Some(id) if self.has(&id) => Err((format!("the id {:?} is taken", id.to_string()), hint)),
             Some(id) => Ok(id.into_owned()),
         }
@@ -187,9 +187,9 @@ impl Batch<'_> {
         if given.is_null() {
             return Ok(None);
         }
-        let hint = Some("leave it out to go on from the entry before".to_owned());
+        let hint = Some("omit it to continue from the entry before".to_owned());
         match given.text() {
-            None => Err(("`parentId` is neither text nor null".to_owned(), hint)),
+            None => Err(("`parentId` is neither a string nor null".to_owned(), hint)),
             Some(id) if !self.has(&id) => {
                 Err((format!("the parent {:?} is not in the session", id.to_string()), hint))
             }
@@ -197,7 +197,8 @@ impl Batch<'_> {
         }
     }
 
-    /// Entries that it names beside its parent must be there; what it keeps or edits, above it.
+    /// Entries it refers to, besides its parent, must exist; an entry that it keeps or edits must be an
+    /// ancestor.
     fn names(&self, entry: Raw, own: &Text, parent: Option<&Text>) -> Result<(), shape::Flaw> {
         let (key, free) = match kind_of(entry) {
             Kind::Label | Kind::ContextEdit => ("targetId", None),
@@ -208,7 +209,7 @@ impl Batch<'_> {
         match entry.get_text(key) {
             Some(id) if free.as_ref() != Some(&id) && !self.has(&id) => Err((
                 format!("`{key}`: the entry {:?} is not in the session", id.to_string()),
-                Some("`pisess path --ids` lists those that lead to an entry".to_owned()),
+                Some("`pisess path --ids` lists the entries on the path to an entry".to_owned()),
             )),
             Some(id)
                 if matches!(kind_of(entry), Kind::Compaction | Kind::ContextEdit)
@@ -217,7 +218,7 @@ impl Batch<'_> {
             {
                 Err((
                     format!("`{key}`: the entry {:?} is not on the path to it", id.to_string()),
-                    Some("name one that leads there, or append elsewhere with --at".to_owned()),
+                    Some("name an entry on that path, or append elsewhere with --at".to_owned()),
                 ))
             }
             _ => Ok(()),
@@ -236,7 +237,7 @@ impl Batch<'_> {
         }
         Err((
             format!("no entry on the path to it makes the tool call {:?}", call.to_string()),
-            Some("append it with its call, in one go, or where that stands with --at".to_owned()),
+            Some("append it together with its call, or below the call with --at".to_owned()),
         ))
     }
 
@@ -256,8 +257,8 @@ impl Batch<'_> {
     }
 }
 
-/// The line with what it leaves out, where the agents have it: behind `type`, or in notes and messages
-/// of extensions at the end; the time of a message at the message's end.
+/// Returns the line with missing members where the agents put them: after `type`, or in custom entries and
+/// messages at the end; the time of a message at the end of the message.
 fn filled(entry: Raw, id: &Text, parent: Option<&Text>, fresh: &IdSource) -> Vec<u8> {
     let mut edit = Edit::new(entry.bytes()).expect("it was parsed as an object");
     let at_end = matches!(kind_of(entry), Kind::Custom | Kind::CustomMessage);

@@ -1,4 +1,4 @@
-//! What an entry must hold to be one that the file's agent writes.
+//! Validates that an entry has what the file's agent needs.
 //!
 //! A table for both agents, and one for each ([`Agent::shapes`]), of the fields that an agent reads without
 //! looking whether they are there.
@@ -74,7 +74,7 @@ const ROLES: &[Shape] = &[
     ),
 ];
 
-/// Messages of both agents that stand in a context and in no entry.
+/// Messages of both agents that occur in a context but not in entries.
 const CONTEXT_ONLY: &[Shape] = &[
     ("branchSummary", &[need("summary", Want::Text)]),
     ("compactionSummary", &[need("summary", Want::Text)]),
@@ -124,7 +124,7 @@ fn owner(kind: &str) -> Option<&'static dyn Agent> {
     Dialect::ALL.map(Dialect::agent).into_iter().find(|agent| find(agent.shapes().entries, kind).is_some())
 }
 
-/// A flaw with whose it is, and with what belongs there.
+/// Returns a flaw that names the agent, with what is expected.
 fn told(agent: &dyn Agent, name: &str, fields: &[Field], (what, hint): Flaw) -> Flaw {
     let needed: Vec<_> = fields.iter().filter(|field| field.2).map(|field| field.0).collect();
     let hint = hint.unwrap_or_else(|| format!("{}'s {name} has {}", agent.name(), needed.join(", ")));
@@ -135,7 +135,7 @@ fn find(shapes: &[Shape], name: &str) -> Option<&'static [Field]> {
     shapes.iter().find(|(known, _)| *known == name).map(|(_, fields)| *fields)
 }
 
-/// Whether an object has what these fields say.
+/// Validates an object against these fields.
 fn filled(agent: &dyn Agent, object: Raw, fields: &[Field]) -> Result<(), Flaw> {
     for &(name, want, needed) in fields {
         match object.get(name) {
@@ -148,7 +148,7 @@ fn filled(agent: &dyn Agent, object: Raw, fields: &[Field]) -> Result<(), Flaw> 
     Ok(())
 }
 
-/// What is wrong inside stands behind a colon, what is wrong with the value itself does not.
+/// A flaw inside a value follows a colon, a flaw of the value itself does not.
 fn joint(what: &str) -> &'static str {
     if what.starts_with("is ") { " " } else { ": " }
 }
@@ -156,17 +156,17 @@ fn joint(what: &str) -> &'static str {
 fn fits(agent: &dyn Agent, value: Raw, want: Want) -> Result<(), Flaw> {
     let is = |fits: bool, what: &str| if fits { Ok(()) } else { Err((format!("is {what}"), None)) };
     match want {
-        Want::Text => is(value.is_string(), "no text"),
-        Want::TextOrNull => is(value.is_string() || value.is_null(), "neither text nor null"),
-        Want::Number => is(value.is_number(), "no number"),
+        Want::Text => is(value.is_string(), "not a string"),
+        Want::TextOrNull => is(value.is_string() || value.is_null(), "neither a string nor null"),
+        Want::Number => is(value.is_number(), "not a number"),
         Want::Bool => is(value.bool().is_some(), "neither true nor false"),
-        Want::Object => is(value.is_object(), "no object"),
-        Want::Array => is(value.is_array(), "no array"),
+        Want::Object => is(value.is_object(), "not an object"),
+        Want::Array => is(value.is_array(), "not an array"),
         Want::Blocks => blocks(agent, value),
         Want::Content if value.is_string() => Ok(()),
-        Want::Content if !value.is_array() => is(false, "neither text nor an array of blocks"),
+        Want::Content if !value.is_array() => is(false, "neither a string nor an array of blocks"),
         Want::Content => blocks(agent, value),
-        Want::Usage if !value.is_object() => is(false, "no object"),
+        Want::Usage if !value.is_object() => is(false, "not an object"),
         Want::Usage => {
             filled(agent, value, USAGE)?;
             let cost = value.get("cost").unwrap_or(Raw::NULL);
@@ -176,7 +176,7 @@ fn fits(agent: &dyn Agent, value: Raw, want: Want) -> Result<(), Flaw> {
         Want::StopReason => {
             let known = value.text().is_some_and(|text| STOP_REASONS.iter().any(|reason| text == *reason));
             let hint = Some(format!("one of {}", STOP_REASONS.join(", ")));
-            if known { Ok(()) } else { Err(("is none that the agents know".to_owned(), hint)) }
+            if known { Ok(()) } else { Err(("is not one that the agents know".to_owned(), hint)) }
         }
         Want::Replacement if value.is_null() => Ok(()),
         Want::Replacement if !value.is_object() => is(false, "neither null nor an object"),
@@ -184,8 +184,8 @@ fn fits(agent: &dyn Agent, value: Raw, want: Want) -> Result<(), Flaw> {
     }
 }
 
-/// Looks at a message of a context: it may lack what only the agent's files need, but not what a
-/// model reads.
+/// Validates a message of a context: it may lack what only the agent's files need, but not what a model
+/// reads.
 pub(super) fn in_context(agent: &dyn Agent, message: Raw) -> Result<(), Flaw> {
     let role = message.get_text("role").unwrap_or_default().to_string();
     let shapes = [ROLES, agent.shapes().messages, CONTEXT_ONLY, agent.shapes().context_only];
@@ -221,12 +221,12 @@ fn message(agent: &dyn Agent, message: Raw) -> Result<(), Flaw> {
 
 fn blocks(agent: &dyn Agent, content: Raw) -> Result<(), Flaw> {
     if !content.is_array() {
-        return Err(("is no array of blocks".to_owned(), None));
+        return Err(("is not an array of blocks".to_owned(), None));
     }
     for (at, block) in content.items().enumerate() {
         let in_block = |(what, hint)| (format!("block {}: {what}", at + 1), hint);
         if !block.is_object() {
-            return Err(in_block(("it is no object".to_owned(), None)));
+            return Err(in_block(("it is not an object".to_owned(), None)));
         }
         filled(agent, block, &[need("type", Want::Text)]).map_err(in_block)?;
         let kind = block.get_text("type").unwrap_or_default().to_string();

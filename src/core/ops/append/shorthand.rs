@@ -1,5 +1,4 @@
-//! Entries that are told in a few words, as the file's agent would write them, but for id, parent and
-//! time.
+//! Builds entries from a few values, as the file's agent would write them, except for id, parent and time.
 
 use crate::core::agent::Agent;
 use crate::core::content::text_content;
@@ -7,7 +6,7 @@ use crate::core::json::Raw;
 use crate::core::json::write::Object;
 use crate::core::text::Text;
 
-/// An entry in a few words.
+/// An entry described by a few values.
 #[derive(Clone, Debug)]
 pub enum Shorthand<'a> {
     /// The session's name; an empty one takes it off.
@@ -16,13 +15,13 @@ pub enum Shorthand<'a> {
     Model(Text<'a>, Text<'a>),
     /// Another thinking level.
     Thinking(Text<'a>),
-    /// A note of a type of its own, with data as JSON.
+    /// A custom entry with its type, and data as JSON.
     Custom(Text<'a>, Option<Raw<'a>>),
-    /// A message of a type of its own to the model, and whether the person is shown it.
+    /// A custom message to the model with its type, and whether the user sees it.
     CustomMessage(Text<'a>, Text<'a>, bool),
-    /// What the person says.
+    /// A user message.
     User(Text<'a>),
-    /// What the model says: the same as in this message, which is JSON.
+    /// An assistant message, attributed to the same model as this message, which is JSON.
     Assistant(Text<'a>, Vec<u8>),
 }
 
@@ -52,7 +51,7 @@ impl Shorthand<'_> {
     }
 }
 
-/// A turn of the model of another turn, that cost nothing.
+/// Returns a message that looks like another turn of the same model, without cost.
 fn assistant(text: &Text, like: Raw) -> Vec<u8> {
     let zeros = |names: &[&str]| names.iter().fold(Object::new(), |zeros, name| zeros.number(name, 0.0));
     let cost = zeros(&["input", "output", "cacheRead", "cacheWrite", "total"]).finish();

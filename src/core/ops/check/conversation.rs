@@ -1,4 +1,4 @@
-//! What the entries say: times, summaries, labels, tool calls.
+//! Checks the content of entries: times, summaries, labels, tool calls.
 
 use super::finding::{Draft, FindingKind as K};
 use crate::core::bodies::{Bodies, FileBodies};
@@ -10,7 +10,7 @@ use crate::core::tree::Ancestry;
 use std::collections::HashMap;
 use std::io;
 
-/// Looks at all entries of a file whose lines are mended. Gives those whose message a repair gives a content.
+/// Checks all entries of a file with repaired lines. Returns those whose message gets a content by a repair.
 pub(super) fn check(
     session: &Session,
     bodies: &FileBodies,
@@ -26,8 +26,8 @@ pub(super) fn check(
     Ok(session.all().filter(|&ix| stops_oh_my_pi(session.entry(ix))).collect())
 }
 
-/// An assistant's message without content: pi reads it as an empty one, oh-my-pi cannot build a context with
-/// it. It gets past all others.
+/// An assistant message without content: pi treats it as empty, oh-my-pi cannot build a context with it.
+/// Other messages without content fail in both.
 fn stops_oh_my_pi(entry: &Entry) -> bool {
     entry.kind == Kind::Message && entry.role == Role::Assistant && entry.flags.has(Flags::NO_CONTENT)
 }
@@ -42,7 +42,7 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
     if entry.kind == Kind::Message && entry.flags.has(Flags::NO_CONTENT) && needs_content(entry.role) {
         let draft = found(session, ix, K::NoContent, "the message has no content");
         findings.push(match stops_oh_my_pi(entry) {
-            true => draft.grave(is_active).fix("it gets an empty one, as pi reads it"),
+            true => draft.grave(is_active).fix("it gets an empty one, which is how pi reads it"),
             false => draft,
         });
     }
@@ -50,16 +50,16 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
         findings.push(found(session, ix, kind, message).grave(grave));
     };
     match entry.kind {
-        // Without an id it is nobody's leaf: that it has none is the finding.
+        // An entry without an id cannot be a leaf: the missing id is the finding.
         Kind::Leaf if entry.id.is_empty() => {}
         Kind::Leaf => {
             let is_last = ix.at() + 1 == session.entries.len();
-            note(K::LeafRecord, is_last, "the record says where the conversation stands");
+            note(K::LeafRecord, is_last, "the record marks the leaf");
         }
         Kind::Missing => note(K::UnknownType, is_active, "the entry has no type"),
         Kind::Other => {
             let name = session.kind_name(ix).to_string();
-            note(K::UnknownType, is_active, &format!("the type {name:?} is not known"));
+            note(K::UnknownType, is_active, &format!("unknown type {name:?}"));
         }
         Kind::Message => match session.role_name(ix) {
             None => note(K::UnknownRole, is_active, "the message has no role"),
@@ -72,7 +72,7 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
     }
     let is_dated = session.format != Format::Draft;
     if is_dated && entry.time_ms == Entry::NO_TIME {
-        note(K::BadTimestamp, is_active, "its timestamp is missing or no date");
+        note(K::BadTimestamp, is_active, "its timestamp is missing or invalid");
     }
     let parent = entry.parent.map(|parent| session.entry(parent).time_ms);
     let may_be_older = session.agent().backdates(entry.kind);
@@ -90,7 +90,7 @@ fn labels(session: &Session, findings: &mut Vec<Draft>) {
     for change in &session.labels {
         let target = session.text(change.target);
         if session.find(&target).is_none() && !change.name.is_empty() {
-            let message = format!("the label names {:?}, which is not in the file", target.to_string());
+            let message = format!("the labelled entry {:?} is not in the file", target.to_string());
             findings.push(found(session, change.entry, K::LabelOnNothing, message));
         }
     }
@@ -123,12 +123,12 @@ fn summaries(
     Ok(())
 }
 
-/// oh-my-pi stores what a provider made of the context beside the summary.
+/// oh-my-pi stores the provider's version of the context beside the summary.
 fn has_other_form(body: Raw) -> bool {
     body.get_some("preserveData").is_some_and(|data| data.members().next().is_some())
 }
 
-/// oh-my-pi's mark for an entry that was discarded has no text on purpose.
+/// oh-my-pi's mark for a discarded entry has no text on purpose.
 fn is_discarding(body: Raw) -> bool {
     let kind = body.get("details").and_then(|details| details.get("kind"));
     kind.is_some_and(|kind| kind.is("discarded-entry-branch"))
@@ -136,9 +136,9 @@ fn is_discarding(body: Raw) -> bool {
 
 fn kept(session: &Session, ix: EntryIx, body: Raw, ancestry: &Ancestry, findings: &mut Vec<Draft>) {
     let message = match body.get_text("firstKeptEntryId") {
-        None => "it does not say which entry is the first kept".to_owned(),
+        None => "it has no first kept entry".to_owned(),
         Some(id) => match session.find(&id) {
-            // Its own id: nothing is to be kept.
+            // Its own id: nothing is kept.
             Some(kept) if kept == ix || ancestry.is_above(kept, ix) => return,
             Some(kept) => {
                 format!("its first kept entry, on line {}, is not on its path", session.entry(kept).line.0)
@@ -149,9 +149,9 @@ fn kept(session: &Session, ix: EntryIx, body: Raw, ancestry: &Ancestry, findings
     findings.push(found(session, ix, K::KeptEntryUnknown, message));
 }
 
-/// Calls and results on the active path.
+/// Checks calls and results on the active path.
 fn tools(session: &Session, bodies: &FileBodies, findings: &mut Vec<Draft>) -> io::Result<()> {
-    // What was called and not answered yet, and whether it matters.
+    // The calls not answered yet, and whether they matter.
     let mut open: HashMap<Text<'static>, (EntryIx, bool)> = HashMap::new();
     let mut called: std::collections::HashSet<Text<'static>> = std::collections::HashSet::new();
     for ix in session.path(session.leaf) {
@@ -169,7 +169,7 @@ fn tools(session: &Session, bodies: &FileBodies, findings: &mut Vec<Draft>) -> i
             }
             continue;
         }
-        // The agents leave out a message that ended so.
+        // The agents omit a message that ended so.
         let stopped = message.get("stopReason");
         let is_left_out = stopped.is_some_and(|reason| reason.is("error") || reason.is("aborted"));
         let blocks = message.get("content").into_iter().flat_map(Raw::items);

@@ -1,4 +1,4 @@
-//! What can be wrong with a session file, and what that means for the agent that opens it.
+//! What can be wrong with a session file, and the consequence for the agent that opens it.
 
 use crate::core::dialect::Dialect;
 use crate::core::entry::LineNo;
@@ -8,16 +8,16 @@ use crate::core::text::Text;
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing.
+    /// Informational.
     Note,
-    /// An agent opens the session short, or shows something wrong.
+    /// An agent opens the session incomplete, or displays something wrong.
     Warning,
     /// An agent loses data, hangs, or does not open the session.
     Error,
 }
 
 impl Severity {
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Severity::Note => "note",
@@ -27,39 +27,39 @@ impl Severity {
     }
 }
 
-/// What was found.
+/// A finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The physical line.
     pub line: LineNo,
-    /// The id of the entry, where it has one.
+    /// The id of the entry, if it has one.
     pub entry: Option<Text<'static>>,
-    /// What it is.
+    /// Its kind.
     pub kind: FindingKind,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What it means for the agent that opens the session; empty where it means nothing.
+    /// The consequence for the agent that opens the session; empty if there is none.
     pub consequence: &'static str,
-    /// What a repair does about it, where it can.
+    /// How a repair fixes it, if it can.
     pub fix: Option<String>,
 }
 
 impl Finding {
-    /// Whether a repair takes care of it.
+    /// Whether a repair fixes it.
     pub fn is_repairable(&self) -> bool {
         self.fix.is_some()
     }
 }
 
-/// A finding before it is known whose file it is in.
+/// A finding before the dialect of the file is known.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub line: LineNo,
     pub entry: Option<Text<'static>>,
     pub kind: FindingKind,
-    /// It is where it does most harm: on the active path, at the leaf, in a cycle.
+    /// Whether it is where it does most harm: on the active path, at the leaf, in a cycle.
     pub grave: bool,
     pub message: String,
     pub fix: Option<String>,
@@ -101,10 +101,10 @@ macro_rules! kinds {
         }
 
         impl FindingKind {
-            /// All of them.
+            /// All kinds.
             pub const ALL: &'static [FindingKind] = &[$(FindingKind::$kind),*];
 
-            /// Its name, as `--json` tells it.
+            /// Returns its name in `--json`.
             pub fn name(self) -> &'static str {
                 match self {
                     $(FindingKind::$kind => $name,)*
@@ -119,31 +119,31 @@ kinds! {
     ByteOrderMark = "byte-order-mark",
     /// oh-my-pi's title line is not 256 bytes wide.
     TitleWidth = "title-width",
-    /// The header's version is no number.
+    /// The header's version is not a number.
     OddVersion = "odd-version",
     /// The file is of version 1, version 2 or the draft tree.
     OldVersion = "old-version",
-    /// A header behind the first.
+    /// Another header after the first.
     SecondHeader = "second-header",
     /// A line that is not JSON.
     MalformedLine = "malformed-line",
-    /// A line of NUL bytes, or with some in it, that is not JSON.
+    /// A line of NUL bytes, or containing some, that is not JSON.
     NulBytes = "nul-bytes",
     /// Several values, or a value and something else, on one line.
     FusedLine = "fused-line",
-    /// The last line is cut.
+    /// The last line is incomplete.
     TornTail = "torn-tail",
-    /// The last line is whole, and has no newline.
+    /// The last line is complete, but has no newline.
     NoFinalNewline = "no-final-newline",
     /// The line is `null`.
     NullLine = "null-line",
-    /// The line is a value that is no entry.
+    /// The line is a value, but not an entry.
     NotAnEntry = "not-an-entry",
     /// Bytes that are not UTF-8.
     InvalidUtf8 = "invalid-utf8",
     /// Some lines end with a carriage return, others do not.
     MixedLineEnds = "mixed-line-ends",
-    /// A value is nested so deep that an agent cannot write it.
+    /// A value is nested so deeply that an agent cannot write it.
     DeepNesting = "deep-nesting",
     /// The entry has no id.
     MissingId = "missing-id",
@@ -155,31 +155,31 @@ kinds! {
     MissingParent = "missing-parent",
     /// `parentId` is neither a string nor `null`.
     OddParent = "odd-parent",
-    /// The parent stands behind its child.
+    /// The parent is after its child in the file.
     ForwardParent = "forward-parent",
     /// The entry is its own parent.
     SelfParent = "self-parent",
     /// The entry is its own ancestor.
     ParentCycle = "parent-cycle",
-    /// The conversation has more than one beginning.
+    /// The conversation has more than one root.
     SeveralRoots = "several-roots",
-    /// The entry has a type that is not known here, or none.
+    /// The entry has an unknown type, or none.
     UnknownType = "unknown-type",
-    /// A record of where the conversation stands, as an older harness wrote.
+    /// A record of the leaf, as an older harness wrote.
     LeafRecord = "leaf-record",
-    /// The message has a role that is not known here, or none.
+    /// The message has an unknown role, or none.
     UnknownRole = "unknown-role",
-    /// The message entry holds no message.
+    /// The message entry contains no message.
     NoMessage = "no-message",
     /// The message has no content.
     NoContent = "no-content",
-    /// The timestamp is missing or no date.
+    /// The timestamp is missing or invalid.
     BadTimestamp = "bad-timestamp",
     /// The entry is older than its parent.
     TimeRunsBackwards = "time-runs-backwards",
     /// A label on an entry that is not in the file.
     LabelOnNothing = "label-on-nothing",
-    /// `firstKeptEntryId` names no entry on the path to the compaction.
+    /// `firstKeptEntryId` refers to no entry on the path to the compaction.
     KeptEntryUnknown = "kept-entry-unknown",
     /// A summary without text.
     EmptySummary = "empty-summary",
@@ -195,8 +195,8 @@ use FindingKind as K;
 use Severity::{Error, Note, Warning};
 
 impl FindingKind {
-    /// How bad it is in a file of this agent, and what happens there. `grave`: it stands where it does
-    /// most harm. What the agents do was observed; see `docs/format.md`.
+    /// Returns its severity in a file of this agent, and the consequence. `grave`: it is where it does most
+    /// harm. The behaviour of the agents was observed; see `docs/format.md`.
     pub fn weight(self, dialect: Dialect, format: Format, grave: bool) -> (Severity, &'static str) {
         match dialect {
             Dialect::Pi => self.to_pi(format, grave),
@@ -212,111 +212,114 @@ impl FindingKind {
                 (Error, "renaming the session overwrites its header, and oh-my-pi never opens it again")
             }
             K::OddVersion if grave => (Note, "both agents read and migrate the file as an older version"),
-            K::OddVersion => (Note, "both agents take the file for current"),
+            K::OddVersion => (Note, "both agents treat the file as current"),
             K::OldVersion => {
-                (Note, "pi writes the whole file anew in place when it opens it; a crash then loses it")
+                (Note, "pi rewrites the whole file in place when it opens it; a crash then loses it")
             }
             K::SecondHeader if grave => {
-                (Warning, "pi ignores it; oh-my-pi takes it for the leaf and opens the session empty")
+                (Warning, "pi ignores it; oh-my-pi treats it as the leaf and opens the session empty")
             }
-            K::SecondHeader => (Warning, "pi ignores it; oh-my-pi takes it for an entry"),
+            K::SecondHeader => (Warning, "pi ignores it; oh-my-pi treats it as an entry"),
             K::MalformedLine | K::NulBytes if old => {
-                (Error, "what it held is lost to pi, which deletes the line when it opens the session")
+                (Error, "its content is lost: pi deletes the line when it opens the session")
             }
             K::MalformedLine | K::NulBytes => {
-                (Error, "what it held is lost to pi, and the session opens short where entries hang below it")
+                (Error, "its content is lost to pi, and the session opens incomplete if it has children")
             }
-            K::TornTail => {
-                (Error, "what it held is lost; an older pi also loses the next message, glued to it")
-            }
+            K::TornTail => (
+                Error,
+                "its content is lost; an older pi also loses the next message, which it appends to this line",
+            ),
             K::FusedLine => (Error, "everything on the line is lost to pi"),
             K::NoFinalNewline => (
                 Warning,
-                "pi adds the newline; pi before 0.87 glues the next entry to this line and loses both",
+                "pi adds the newline; pi before 0.87 appends the next entry to this line and loses both",
             ),
             K::NullLine => (Warning, "pi skips it; pi before 0.87 and oh-my-pi do not open the session"),
-            K::NotAnEntry if grave => (Error, "the agent takes it for the leaf and opens the session empty"),
-            K::NotAnEntry => (Warning, "the agent shows it as an empty entry beside the conversation"),
-            K::InvalidUtf8 => (Warning, "pi shows U+FFFD, and writes that when it writes the file anew"),
+            K::NotAnEntry if grave => (Error, "the agent treats it as the leaf and opens the session empty"),
+            K::NotAnEntry => (Warning, "the agent shows it as an empty entry outside of the conversation"),
+            K::InvalidUtf8 => (Warning, "pi shows U+FFFD, and writes that when it rewrites the file"),
             K::MixedLineEnds => (Note, "the agents read both"),
             K::DeepNesting if old => {
-                (Error, "pi fails to write the file anew when it opens it and leaves it cut")
+                (Error, "pi fails to rewrite the file when it opens it and leaves it truncated")
             }
             K::DeepNesting => (Note, "pi cannot write the value again"),
             K::MissingId | K::OddId if grave => {
-                (Error, "the agent has no leaf to go on from: the session opens short")
+                (Error, "the agent has no leaf to continue from: the session opens incomplete")
             }
             K::MissingId | K::OddId => (Warning, "the agent cannot reach the entry"),
             K::DuplicateId if grave => (Error, "drawing the tree never ends"),
             K::DuplicateId => {
-                (Warning, "the later one counts; the tree shows it twice, and this one not at all")
+                (Warning, "the later one takes precedence; the tree shows it twice, and this one not at all")
             }
-            K::MissingParent if grave => {
-                (Warning, "the session opens short: the path ends here, and what came before is not seen")
-            }
-            K::MissingParent => (Warning, "the tree shows the entry as another beginning"),
+            K::MissingParent if grave => (
+                Warning,
+                "the session opens incomplete: the path ends here, and earlier entries are not seen",
+            ),
+            K::MissingParent => (Warning, "the tree shows the entry as another root"),
             K::OddParent => (Warning, "the agent finds no parent, and the path ends here"),
             K::ForwardParent => (Note, "the agents read it"),
             K::SelfParent | K::ParentCycle if grave => {
-                (Error, "pi walks round until its memory is full, and does not open the session")
+                (Error, "pi loops until its memory is full, and does not open the session")
             }
-            K::SelfParent => (Warning, "the agent hangs when it goes there"),
+            K::SelfParent => (Warning, "the agent hangs when it moves there"),
             K::ParentCycle => {
-                (Warning, "the tree does not show the entry, and the agent hangs when it goes there")
+                (Warning, "the tree does not show the entry, and the agent hangs when it moves there")
             }
-            K::SeveralRoots if grave => {
-                (Warning, "the model sees only what the last entry's parents lead to")
-            }
+            K::SeveralRoots if grave => (Warning, "the model sees only the ancestors of the last entry"),
             K::SeveralRoots => (Note, "the agents draw them side by side"),
-            K::UnknownType => (Note, "the agents carry it along and show an empty row"),
+            K::UnknownType => (Note, "the agents keep it and show an empty row"),
             K::LeafRecord if grave => {
-                (Note, "the agents take the record itself for the leaf, and go on from it")
+                (Note, "the agents treat the record itself as the leaf, and continue from it")
             }
-            K::LeafRecord => (Note, "the agents take it for an entry and show an empty row"),
-            K::UnknownRole => (Note, "no model is sent the message"),
+            K::LeafRecord => (Note, "the agents treat it as an entry and show an empty row"),
+            K::UnknownRole => (Note, "the message is not sent to the model"),
             K::NoMessage => (Error, "the agent opens the session and fails when it builds the context"),
             K::NoContent if grave => (
                 Note,
-                "pi takes it for empty; oh-my-pi opens the session and fails when it builds the context",
+                "pi treats it as empty; oh-my-pi opens the session and fails when it builds the context",
             ),
-            K::NoContent => (Note, "pi takes it for empty; older ones pass it on without content"),
+            K::NoContent => (Note, "pi treats it as empty; older versions send it without content"),
             K::BadTimestamp => (Warning, "the tree may show it out of order"),
-            K::TimeRunsBackwards => (Note, "the agents go by the parents, not by the time"),
-            K::LabelOnNothing => (Note, "the label shows nowhere"),
-            K::KeptEntryUnknown => (Warning, "nothing before the compaction is kept: the context is short"),
-            K::EmptySummary => (Warning, "the model is told nothing of what was summarised"),
-            K::ResultWithoutCall => (Warning, "a model provider may refuse the conversation"),
-            K::CallWithoutResult => (Note, "the agent tells the model that there was no result"),
-            K::BlobReference => {
-                (Note, "the content is in oh-my-pi's blob store; without that the model gets the reference")
+            K::TimeRunsBackwards => (Note, "the agents follow the parents, not the time"),
+            K::LabelOnNothing => (Note, "the label is not shown"),
+            K::KeptEntryUnknown => {
+                (Warning, "nothing before the compaction is kept: the context is incomplete")
             }
+            K::EmptySummary => (Warning, "the model does not see what was summarized"),
+            K::ResultWithoutCall => (Warning, "a model provider may refuse the conversation"),
+            K::CallWithoutResult => (Note, "the agent reports to the model that there was no result"),
+            K::BlobReference => (
+                Note,
+                "the content is in oh-my-pi's blob store; without it, the model gets only the reference",
+            ),
         }
     }
 
-    /// Where oh-my-pi does otherwise.
+    /// Where oh-my-pi differs.
     fn to_omp(self, grave: bool) -> Option<(Severity, &'static str)> {
         Some(match self {
             K::ByteOrderMark => (Error, "oh-my-pi opens it, but every later rewrite fails"),
-            K::OldVersion => (Note, "oh-my-pi writes the whole file anew at the first change"),
-            K::SecondHeader if grave => (Error, "oh-my-pi takes it for the leaf and opens the session empty"),
-            K::SecondHeader => (Warning, "oh-my-pi takes it for an entry"),
+            K::OldVersion => (Note, "oh-my-pi rewrites the whole file at the first change"),
+            K::SecondHeader if grave => (Error, "oh-my-pi treats it as the leaf and opens the session empty"),
+            K::SecondHeader => (Warning, "oh-my-pi treats it as an entry"),
             K::MalformedLine | K::NulBytes | K::TornTail => {
-                (Error, "what it held is lost to oh-my-pi, which deletes the line at its next write")
+                (Error, "its content is lost: oh-my-pi deletes the line at its next write")
             }
             K::FusedLine => (Error, "oh-my-pi reads the first value and deletes the rest at its next write"),
-            K::NoFinalNewline => (Error, "oh-my-pi glues the next entry to this line and loses it"),
+            K::NoFinalNewline => (Error, "oh-my-pi appends the next entry to this line and loses it"),
             K::NullLine => (Error, "oh-my-pi does not open the session"),
             K::InvalidUtf8 => {
                 (Error, "oh-my-pi shows U+FFFD, and every rewrite fails: later entries stay in memory only")
             }
             K::SelfParent if grave => (Error, "the tree selector of oh-my-pi hangs"),
             K::ParentCycle if grave => {
-                (Error, "oh-my-pi stops where the cycle closes; what came before is not seen")
+                (Error, "oh-my-pi stops where the cycle closes; earlier entries are not seen")
             }
             K::NoContent if grave => {
                 (Error, "oh-my-pi opens the session and fails when it builds the context")
             }
-            K::NoContent => (Warning, "oh-my-pi passes it on without content"),
+            K::NoContent => (Warning, "oh-my-pi sends it without content"),
             _ => return None,
         })
     }

@@ -1,10 +1,10 @@
-//! Ids and parents: what is wrong with them, and how a repair makes one tree of them again.
+//! Checks ids and parents, and how a repair makes one tree of them again.
 //!
-//! What is certain is what the file itself tells: an earlier twin gets an id of its own, since the
-//! agents resolve to the last; a cycle is cut where loading cuts it, at its first entry in the file;
-//! what hung on an unreadable line hangs on that line's parent, or on the entry before it. An entry
-//! that loses its parent by this goes on from the entry before it in the file, as it was written:
-//! then the conversation stays whole.
+//! Only what the file shows is repaired: of entries with the same id, all but the last get new ids, since the
+//! agents resolve to the last. A cycle is cut where loading cuts it, at its first entry in the file. Children
+//! of an unreadable line become children of that line's parent, or of the entry before it. An entry that
+//! loses its parent this way follows the entry before it in the file, in the order of writing, so that the
+//! conversation stays in one piece.
 
 use super::finding::{Draft, FindingKind as K};
 use super::lines::{Mending, OddIds};
@@ -13,29 +13,29 @@ use crate::core::session::{Format, Session};
 use crate::core::text::Text;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Changes of ids and parents.
+/// Changes to ids and parents.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     /// New ids.
     pub ids: HashMap<EntryIx, String>,
-    /// New parents; `None` inside makes a root.
+    /// New parents; with `None` inside, the entry becomes a root.
     pub parents: BTreeMap<EntryIx, Option<EntryIx>>,
     taken: HashSet<String>,
 }
 
 impl Links {
-    /// The id an entry has after the repair.
+    /// Returns the id of an entry after the repair.
     pub fn id<'a>(&'a self, session: &'a Session, ix: EntryIx) -> Text<'a> {
         self.ids.get(&ix).map_or_else(|| session.id(ix), |id| Text::from(id.as_str()))
     }
 
-    /// The entries whose lines change.
+    /// Returns the entries whose lines change.
     pub fn entries(&self) -> impl Iterator<Item = EntryIx> {
         self.ids.keys().chain(self.parents.keys()).copied()
     }
 }
 
-/// Looks at all ids and parents of a file whose lines are mended.
+/// Checks all ids and parents of a file with repaired lines.
 pub(super) fn check(
     session: &Session,
     mending: &Mending,
@@ -60,7 +60,7 @@ pub(super) fn check(
     graph.links
 }
 
-/// Parents that entries name and the file does not have: no new id may be one of these.
+/// Returns parent ids that no entry in the file has: no new id may equal one of these.
 fn wanted(session: &Session) -> HashSet<&[u8]> {
     let missing = |&ix: &EntryIx| session.entry(ix).parent.is_none();
     session.all().filter(missing).map(|ix| session.bytes(session.entry(ix).parent_id)).collect()
@@ -77,7 +77,7 @@ struct Graph<'s, 'f> {
 }
 
 impl<'s> Graph<'s, '_> {
-    /// Entries without an id, and earlier twins, get ids of their own.
+    /// Gives entries without an id, and earlier duplicates, new ids.
     fn ids(&mut self) {
         let session = self.session;
         for ix in session.all() {
@@ -128,8 +128,7 @@ impl<'s> Graph<'s, '_> {
                 self.cycle(ix, resolved);
             } else if let Some(parent) = entry.parent {
                 if parent > ix {
-                    let message =
-                        format!("its parent stands behind it, on line {}", session.entry(parent).line.0);
+                    let message = format!("its parent is after it, on line {}", session.entry(parent).line.0);
                     self.note(ix, K::ForwardParent, message);
                 }
             } else if !entry.parent_id.is_empty() {
@@ -171,7 +170,7 @@ impl<'s> Graph<'s, '_> {
         let parent = session.text(entry.parent_id).to_string();
         let message = match replaced {
             None => format!("its parent {parent:?} is not in the file"),
-            Some(_) => format!("its parent {parent:?} is on a line that is no entry"),
+            Some(_) => format!("its parent {parent:?} is on a line that is not an entry"),
         };
         let mut draft = Draft::new(entry.line, K::MissingParent, message)
             .entry(session.id(ix))
@@ -193,7 +192,7 @@ impl<'s> Graph<'s, '_> {
         self.findings.push(draft);
     }
 
-    /// Entries whose id is no string, by what stands there; of several the last, as in the agents.
+    /// Returns the entries whose id is not a string, by its value; of several the last, as in the agents.
     fn odd_ids(&self) -> HashMap<&'s [u8], EntryIx> {
         let id = |ix| self.odd(ix).and_then(|odd| odd.id.as_deref()).map(|id| (id, ix));
         self.session.all().filter_map(id).collect()
@@ -203,7 +202,7 @@ impl<'s> Graph<'s, '_> {
         self.odd.get(&self.session.entry(ix).line).copied()
     }
 
-    /// Hangs a root of the cut tree under `parent`, unless it is above that.
+    /// Makes a root of the cut tree a child of `parent`, unless it is an ancestor of that.
     fn attach(&mut self, ix: EntryIx, parent: Option<EntryIx>) -> bool {
         let fits = parent.is_none_or(|parent| self.trees.join(ix, parent));
         if fits {
@@ -214,7 +213,7 @@ impl<'s> Graph<'s, '_> {
 
     fn under(&self, parent: Option<EntryIx>) -> String {
         match parent {
-            Some(parent) => format!("it hangs under {} now", self.links.id(self.session, parent)),
+            Some(parent) => format!("it becomes a child of {}", self.links.id(self.session, parent)),
             None => "it becomes a root".to_owned(),
         }
     }
@@ -227,14 +226,14 @@ impl<'s> Graph<'s, '_> {
         };
         let roots: Vec<_> = session.all().filter(is_root).filter(|&ix| self.odd(ix).is_none()).collect();
         let [_, second, ..] = roots[..] else { return };
-        let message = format!("the conversation has {} beginnings", roots.len());
+        let message = format!("the conversation has {} roots", roots.len());
         let draft = Draft::new(session.entry(second).line, K::SeveralRoots, message);
         let draft = draft.entry(session.id(second)).grave(self.is_unlinked(&roots));
         self.findings.push(draft);
     }
 
-    /// Whether entries have no parents because what wrote them gives none: a new beginning now and then is
-    /// how a user starts over, and an agent spells `null` then.
+    /// Whether entries have no parents because their writer sets none: a new root now and then is how a user
+    /// starts over, and an agent writes `null` then.
     fn is_unlinked(&self, roots: &[EntryIx]) -> bool {
         let without_key = |&&ix: &&EntryIx| self.session.entry(ix).flags.has(Flags::NO_PARENT_KEY);
         let most = roots.len() > 2 && 2 * roots.len() > self.session.entries.len();
@@ -247,12 +246,12 @@ impl<'s> Graph<'s, '_> {
     }
 }
 
-/// The entry before in the file.
+/// Returns the entry before in the file.
 fn before(ix: EntryIx) -> Option<EntryIx> {
     ix.0.checked_sub(1).map(EntryIx)
 }
 
-/// Where the children of entries that are no longer there belong now, by the ids they name.
+/// Returns the new parents for children of missing entries, by the ids they refer to.
 fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<EntryIx>> {
     let mut replaced: HashMap<Vec<u8>, Option<EntryIx>> = HashMap::new();
     let known: HashSet<&[u8]> =
@@ -262,7 +261,7 @@ fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<Ent
         let nearest = behind.checked_sub(1).map(|at| EntryIx(at as u32));
         let id = match &gone.id {
             Some(id) => Some(id.as_bytes().to_vec()),
-            // The first entry behind an unreadable line hung on it, if its parent is nowhere else.
+            // The first entry after an unreadable line was its child, unless its parent is elsewhere.
             None => session
                 .entries
                 .get(behind)
@@ -285,10 +284,10 @@ fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<Ent
     replaced
 }
 
-/// Which tree of the forest an entry is in, while trees are joined: union-find over the parents.
+/// The tree of the forest that each entry is in, while trees are joined: union-find over the parents.
 struct Trees {
     above: Vec<u32>,
-    /// The root of each entry before anything was joined.
+    /// Returns the root of each entry before anything was joined.
     started: Vec<u32>,
 }
 
@@ -319,7 +318,7 @@ impl Trees {
         self.started[ix.at()]
     }
 
-    /// Joins the tree of a root under `parent`; false where `parent` is in that tree.
+    /// Joins the tree of a root under `parent`; returns false if `parent` is in that tree.
     fn join(&mut self, root: EntryIx, parent: EntryIx) -> bool {
         let parent = self.root(parent.0);
         if parent == root.0 {

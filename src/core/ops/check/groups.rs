@@ -1,17 +1,17 @@
-//! The same finding on many entries, for people: one line instead of many.
+//! Groups the same finding on many entries into one line, for people.
 
 use super::Finding;
 use crate::core::entry::LineNo;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-/// Findings from which on they are one line.
+/// The number of equal findings from which they are grouped.
 const MANY: usize = 3;
 
-/// Stretches of lines that a line names.
+/// The number of ranges of lines to name.
 const STRETCHES: usize = 8;
 
-/// Findings that say the same.
+/// Equal findings.
 #[derive(Debug)]
 pub struct Group<'a> {
     /// The findings, by line; never empty.
@@ -19,17 +19,17 @@ pub struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// One finding by itself.
+    /// Returns a group of one finding.
     pub fn of(finding: &'a Finding) -> Self {
         Group { findings: vec![finding] }
     }
 
-    /// The first of them, which speaks for all.
+    /// Returns the first of them, which represents all.
     pub fn first(&self) -> &Finding {
         self.findings[0]
     }
 
-    /// Where the others are, as in `12 entries, lines 2-13`; `None` where there is one finding.
+    /// Returns where the others are, as in `12 entries, lines 2-13`; `None` if there is one finding.
     pub fn lines(&self) -> Option<String> {
         if self.findings.len() < MANY {
             return None;
@@ -49,7 +49,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Puts findings together that say the same, at the place of the first; a few stay by themselves.
+/// Groups equal findings, at the position of the first; small groups are left apart.
 pub fn grouped(findings: &[Finding]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
     let mut known = HashMap::new();
@@ -70,7 +70,7 @@ pub fn grouped(findings: &[Finding]) -> Vec<Group<'_>> {
     groups
 }
 
-/// Lines in a row as their first and last; `lines` are in order.
+/// Returns consecutive lines as their first and last; `lines` are in order.
 fn stretches(lines: impl Iterator<Item = LineNo>) -> Vec<(LineNo, LineNo)> {
     let mut stretches: Vec<(LineNo, LineNo)> = Vec::new();
     for line in lines {

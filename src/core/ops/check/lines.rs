@@ -1,8 +1,7 @@
-//! The lines as they stand: what is wrong with each, and the file as it would be with that mended.
+//! Checks each line, and derives the file with its lines repaired.
 //!
-//! A line goes back as it is, or its values are split onto lines of their own, or it is taken out. A
-//! value is only found again on a broken line where it is an entry beyond doubt; see
-//! [`resync::values`].
+//! A line is kept, or its values are split onto separate lines, or it is removed. From a broken line, a value
+//! is recovered only if it is an entry beyond doubt; see [`resync::values`].
 
 use super::finding::{Draft, FindingKind as K};
 use super::mended::Mended;
@@ -20,27 +19,27 @@ use crate::core::text::Text;
 use std::borrow::Cow;
 use std::io;
 
-/// Bytes of oh-my-pi's title line, its newline among them.
+/// The length of oh-my-pi's title line in bytes, including its newline.
 const TITLE_LINE: usize = 256;
 
-/// Nesting from which pi's `JSON.stringify` runs out of stack.
+/// The nesting at which pi's `JSON.stringify` runs out of stack.
 const DEEP: usize = 3000;
 
-/// What the lines gave.
+/// The result of checking the lines.
 pub(super) struct Mending<'a> {
-    /// The file with its lines mended.
+    /// The file with its lines repaired.
     pub file: Mended<'a>,
     pub findings: Vec<Draft>,
-    /// What was taken out, in the order of the source.
+    /// The pieces removed, in the order of the source.
     pub rejected: Vec<Span>,
-    /// Entries that were taken out, or cannot be read.
+    /// Entries that were removed, or cannot be read.
     pub gone: Vec<Gone>,
     pub odd_ids: Vec<OddIds>,
-    /// A line of the mended file and the line of the source it comes from, where the two part.
+    /// Lines of the repaired file with their lines in the source, where the numbering diverges.
     lines: Vec<(u32, u32)>,
-    /// Lines of the mended file so far.
+    /// The number of lines of the repaired file so far.
     made: u32,
-    /// Entries of the older formats name each other by their number: nothing that counts may come or go.
+    /// Entries of older formats refer to each other by number: no record that counts may be added or removed.
     by_number: bool,
     has_header: bool,
     old: bool,
@@ -49,35 +48,35 @@ pub(super) struct Mending<'a> {
     last: LineNo,
 }
 
-/// An entry that is no longer there.
+/// An entry that no longer exists.
 #[derive(Clone, Debug)]
 pub(super) struct Gone {
-    /// Lines of the mended file before it.
+    /// The number of lines of the repaired file before it.
     pub after: u32,
-    /// Its id, where that could still be read.
+    /// Its id, if that could still be read.
     pub id: Option<Text<'static>>,
-    /// Its parent's; `Some(None)` where it was a root.
+    /// Its parent's id; `Some(None)` if it was a root.
     pub parent: Option<Option<Text<'static>>>,
 }
 
-/// The ids of an entry as they stand, where one is not as it should be.
+/// The ids of an entry as stored, if one is invalid.
 #[derive(Clone, Debug)]
 pub(super) struct OddIds {
-    /// The line of the mended file.
+    /// The line of the repaired file.
     pub line: LineNo,
-    /// `id`, where it is there and no string.
+    /// `id`, if it exists and is not a string.
     pub id: Option<Vec<u8>>,
-    /// `parentId`, where it is there and neither a string nor `null`.
+    /// `parentId`, if it exists and is neither a string nor `null`.
     pub parent: Option<Vec<u8>>,
 }
 
 impl Mending<'_> {
-    /// Whether entries name each other by their number.
+    /// Whether entries refer to each other by number.
     pub fn is_by_number(&self) -> bool {
         self.by_number
     }
 
-    /// The line of the source that a line of the mended file comes from.
+    /// Returns the line of the source for a line of the repaired file.
     pub fn source_line(&self, line: LineNo) -> LineNo {
         let at = self.lines.partition_point(|&(made, _)| made <= line.0);
         let (made, source) = at.checked_sub(1).map_or((1, 1), |at| self.lines[at]);
@@ -108,7 +107,7 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt) -> io::Result<Mending<'a>> {
         number.0 += 1;
         mending.line(number, &line);
     }
-    // Which value stands last decides the leaf.
+    // The last value decides the leaf.
     let last = mending.last;
     let ends_with =
         |draft: &&mut Draft| draft.line == last && matches!(draft.kind, K::NotAnEntry | K::SecondHeader);
@@ -123,16 +122,16 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt) -> io::Result<Mending<'a>> {
     Ok(mending)
 }
 
-/// A value, and whether it has its line to itself.
+/// A value, and whether it is the only one on its line.
 #[derive(Clone, Copy)]
 struct Located<'l> {
     number: LineNo,
-    /// The value's bytes (with the white space around it where it is alone), and where they start.
+    /// The value's bytes (including the white space around it if it is alone), and their offset.
     bytes: &'l [u8],
     start: u64,
     alone: bool,
     newline: bool,
-    /// Whether bytes that are not UTF-8 may be among them.
+    /// Whether they may contain bytes that are not UTF-8.
     non_ascii: bool,
 }
 
@@ -147,8 +146,8 @@ impl Mending<'_> {
         let (mut bytes, mut start) = (line.bytes, line.span.start);
         if let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf").filter(|_| number.0 == 1) {
             let draft =
-                Draft::new(number, K::ByteOrderMark, "a byte order mark stands before the first line");
-            self.findings.push(draft.fix("it is taken out"));
+                Draft::new(number, K::ByteOrderMark, "there is a byte order mark before the first line");
+            self.findings.push(draft.fix("it is removed"));
             self.rejected.push(Span { start, len: 3 });
             (bytes, start) = (rest, start + 3);
         }
@@ -170,7 +169,7 @@ impl Mending<'_> {
         }
     }
 
-    /// A line that is not one value.
+    /// Checks a line that is not one value.
     fn broken(&mut self, located: &Located) {
         let values = resync::values(located.bytes, located.number.0 == 1);
         if values.is_empty() {
@@ -179,12 +178,12 @@ impl Mending<'_> {
         let between = resync::gaps(located.bytes, &values);
         let junk: usize = between.iter().map(|gap| gap.len()).sum();
         let message = match (values.len(), junk) {
-            (1, _) => format!("an entry and {junk} bytes that are none stand on one line"),
+            (1, _) => format!("an entry and {junk} other bytes are on one line"),
             (n, 0) if located.bytes.contains(&b'\r') && located.number.0 == 1 => {
-                format!("lines end with carriage returns alone: {n} values stand on one line")
+                format!("lines end with carriage returns only: {n} values are on one line")
             }
-            (n, 0) => format!("{n} values stand on one line"),
-            (n, _) => format!("{n} values and {junk} bytes that are none stand on one line"),
+            (n, 0) => format!("{n} values are on one line"),
+            (n, _) => format!("{n} values and {junk} other bytes are on one line"),
         };
         let draft = Draft::new(located.number, K::FusedLine, message);
         if self.by_number {
@@ -192,11 +191,11 @@ impl Mending<'_> {
             return self.keep(located);
         }
         self.findings.push(draft.fix(if junk == 0 {
-            "each gets a line of its own"
+            "each is put on a separate line"
         } else {
-            "what is an entry gets a line of its own, the rest is taken out"
+            "entries are put on separate lines, the rest is removed"
         }));
-        // Gaps and values in the order they stand in.
+        // Gaps and values in order.
         let mut at = 0;
         let mut gaps = between.into_iter().peekable();
         for value in values {
@@ -220,24 +219,24 @@ impl Mending<'_> {
         gaps.for_each(|gap| self.take_out(located, gap, true));
     }
 
-    /// A line without anything that can be told to be an entry.
+    /// Checks a line without anything recognizable as an entry.
     fn unreadable(&mut self, located: &Located) {
         let (kind, what) = if located.bytes.contains(&0) {
-            (K::NulBytes, "the line is not JSON: it holds NUL bytes, as a crash of the machine leaves them")
+            (K::NulBytes, "the line is not JSON: it contains NUL bytes, as after a crash of the machine")
         } else if located.newline {
             (K::MalformedLine, "the line is not JSON")
         } else {
-            (K::TornTail, "the last line is cut: its write was not finished")
+            (K::TornTail, "the last line is incomplete: its write was interrupted")
         };
         self.take_out(located, 0..located.bytes.len(), true);
-        let mut draft = Draft::new(located.number, kind, what).fix("it is taken out");
+        let mut draft = Draft::new(located.number, kind, what).fix("it is removed");
         if let Some(id) = self.gone.last().and_then(|gone| gone.id.clone()) {
             draft = draft.entry(id);
         }
         self.findings.push(draft);
     }
 
-    /// One value.
+    /// Checks one value.
     fn value(&mut self, located: &Located, record: &Record) {
         let value = Raw::checked(record.bytes);
         if self.made == 0 && is_title_slot(value) {
@@ -262,25 +261,25 @@ impl Mending<'_> {
     fn no_entry(&mut self, located: &Located, value: Raw) {
         let draft = match value.is_null() {
             true => Draft::new(located.number, K::NullLine, "the line is null"),
-            false => Draft::new(located.number, K::NotAnEntry, "the line is a value that is no entry"),
+            false => Draft::new(located.number, K::NotAnEntry, "the line is a value that is not an entry"),
         };
         if self.by_number && value.is_truthy() {
             self.findings.push(draft);
             return self.keep(located);
         }
-        self.findings.push(draft.fix("it is taken out"));
+        self.findings.push(draft.fix("it is removed"));
         self.take_out(located, 0..located.bytes.len(), false);
     }
 
-    /// A message entry that says nothing, and that no agent gets past.
+    /// Whether a message entry without content makes every agent fail.
     fn no_message(&mut self, located: &Located, record: &Record) {
         let draft =
-            named(Draft::new(located.number, K::NoMessage, "the message entry holds no message"), record);
+            named(Draft::new(located.number, K::NoMessage, "the message entry has no message"), record);
         if self.by_number {
             self.findings.push(draft);
             return self.keep(located);
         }
-        self.findings.push(draft.fix("it is taken out, and what hung on it hangs on its parent"));
+        self.findings.push(draft.fix("it is removed, and its children become children of its parent"));
         self.take_out(located, 0..located.bytes.len(), true);
     }
 
@@ -291,7 +290,7 @@ impl Mending<'_> {
                 self.findings.push(draft);
                 return self.keep(located);
             }
-            self.findings.push(draft.fix("it is taken out"));
+            self.findings.push(draft.fix("it is removed"));
             return self.take_out(located, 0..located.bytes.len(), true);
         }
         self.has_header = true;
@@ -318,7 +317,7 @@ impl Mending<'_> {
         }
     }
 
-    /// oh-my-pi's title line: 256 bytes with its newline, neither more nor less.
+    /// Checks oh-my-pi's title line: exactly 256 bytes with its newline.
     fn title(&mut self, located: &Located, record: &Record) {
         let line = self.valid(located, record);
         let width = line.len() + 1;
@@ -340,23 +339,23 @@ impl Mending<'_> {
         }
     }
 
-    /// What the bytes of a whole entry tell.
+    /// Checks the bytes of a whole entry.
     fn note_body(&mut self, located: &Located, record: &Record) {
         let blobs = resync::count_blobs(record.bytes);
         if blobs > 0 {
             let message = match blobs {
-                1 => "a blob outside the file is referred to".to_owned(),
-                n => format!("{n} blobs outside the file are referred to"),
+                1 => "it refers to a blob outside of the file".to_owned(),
+                n => format!("{n} references to blobs outside of the file"),
             };
             self.findings.push(named(Draft::new(located.number, K::BlobReference, message), record));
         }
         if self.old && resync::depth(record.bytes) > DEEP {
-            let message = format!("a value is nested more than {DEEP} deep");
+            let message = format!("a value is nested more than {DEEP} levels deep");
             self.findings.push(named(Draft::new(located.number, K::DeepNesting, message), record));
         }
     }
 
-    /// Ids that are no strings; the line is about to be kept.
+    /// Records ids that are not strings; the line is about to be kept.
     fn note_ids(&mut self, record: &Record) {
         let parent = record.parent_id.filter(|parent| !parent.is_string() && !parent.is_null());
         let id = match record.id {
@@ -375,13 +374,14 @@ impl Mending<'_> {
         self.put(located, line);
     }
 
-    /// The value in UTF-8. Where it is not, that is noted, and the value as it was is kept aside.
+    /// Returns the value in UTF-8. If it was not, that is recorded, and the original is kept aside.
     fn valid<'l>(&mut self, located: &Located<'l>, record: &Record) -> Cow<'l, [u8]> {
         if !located.non_ascii || std::str::from_utf8(located.bytes).is_ok() {
             return Cow::Borrowed(located.bytes);
         }
-        let draft = Draft::new(located.number, K::InvalidUtf8, "the line holds bytes that are not UTF-8");
-        let draft = named(draft, record).fix("they become U+FFFD, and the line as it was is kept aside");
+        let draft = Draft::new(located.number, K::InvalidUtf8, "the line contains bytes that are not UTF-8");
+        let draft =
+            named(draft, record).fix("they become U+FFFD, and the original line is kept in FILE.rejected");
         self.findings.push(draft);
         self.rejected.push(located.span());
         Cow::Owned(String::from_utf8_lossy(located.bytes).into_owned().into_bytes())
@@ -410,7 +410,7 @@ impl Mending<'_> {
         self.file.make(line);
     }
 
-    /// A line of the mended file comes from here.
+    /// Records that a line of the repaired file comes from here.
     fn start_line(&mut self, located: &Located) {
         self.made += 1;
         let (made, line) = self.lines.last().copied().unwrap_or((1, 1));
@@ -433,13 +433,13 @@ impl Mending<'_> {
     }
 }
 
-/// With the record's id.
+/// Adds the record's id.
 fn named(draft: Draft, record: &Record) -> Draft {
     let id = record.id.map(|id: RawString| decode(id.bytes));
     id.into_iter().fold(draft, Draft::entry)
 }
 
-/// The title line with as much padding as it takes; `None` where it is too long without.
+/// Returns the title line padded to its width; `None` if it is too long.
 fn padded(line: &[u8]) -> Option<Vec<u8>> {
     let mut edit = Edit::new(line).ok()?;
     let pad = edit.get("pad")?.raw_string()?;

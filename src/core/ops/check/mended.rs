@@ -1,10 +1,10 @@
-//! A file that is another with some bytes replaced: read by position like any other, never built.
+//! A file with some bytes replaced: read by position like any other, never built.
 
 use crate::core::entry::Span;
 use crate::core::store::ReadAt;
 use std::io;
 
-/// Stretches of a source and bytes made anew, in a row.
+/// Ranges of a source and new bytes, in order.
 pub struct Mended<'a> {
     source: &'a dyn ReadAt,
     pieces: Vec<(u64, Piece)>,
@@ -17,12 +17,12 @@ enum Piece {
 }
 
 impl<'a> Mended<'a> {
-    /// Nothing yet.
+    /// Returns an empty one.
     pub fn new(source: &'a dyn ReadAt) -> Self {
         Mended { source, pieces: Vec::new(), len: 0 }
     }
 
-    /// Goes on with bytes of the source.
+    /// Appends bytes of the source.
     pub fn keep(&mut self, span: Span) {
         if span.len == 0 {
             return;
@@ -37,7 +37,7 @@ impl<'a> Mended<'a> {
         self.pieces.push((self.len - span.len, Piece::Kept(span)));
     }
 
-    /// Goes on with bytes that the source does not have.
+    /// Appends new bytes.
     pub fn make(&mut self, bytes: impl Into<Vec<u8>>) {
         let bytes = bytes.into();
         if bytes.is_empty() {

@@ -1,14 +1,14 @@
-//! The doctor: what is wrong with a session file, what that means, and what can be repaired.
+//! Checks a session file: what is wrong, the consequence, and what can be repaired.
 //!
-//! A file is looked at in two steps. `lines` reads it line by line and gives the file as it would
-//! be with its lines mended, without building it (`mended`); that file is loaded like any other,
-//! and `graph` and `conversation` look at its entries. What a finding calls repairable is what
-//! the plan of the repair does, since both are made in the same walk.
+//! There are two steps. `lines` reads a file line by line and describes it with its lines repaired, without
+//! building it (`mended`). That file is loaded like any other, and `graph` and `conversation` check its
+//! entries. A finding is called repairable exactly if the plan of the repair fixes it, since both are made in
+//! the same walk.
 //!
 //! ```text
 //!   source ── lines ──> mended file ── load ──> session ── graph, conversation ──> findings
 //!                │                                 │                                  │
-//!                └── taken out ──────────────── new ids, new parents ──> Repair <─────┘
+//!                └── removed ────────────────── new ids, new parents ──> Repair <─────┘
 //! ```
 
 mod conversation;
@@ -39,7 +39,7 @@ use crate::core::tree::active;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-/// What the doctor found in a file, and what a repair would do.
+/// The findings in a file, and what a repair would do.
 pub struct Checkup<'a> {
     source: &'a dyn ReadAt,
     mending: Mending<'a>,
@@ -50,19 +50,19 @@ pub struct Checkup<'a> {
     findings: Vec<Finding>,
 }
 
-/// Looks at a session file.
+/// Checks a session file.
 ///
 /// # Errors
-/// Where it cannot be read, or is no session even with its lines mended.
+/// If it cannot be read, or is not a session even with its lines repaired.
 pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a>, LoadError> {
     let mut mending = mend(source)?;
     let session = match load(&mending.file, options) {
         Ok(session) => session,
-        // The file as it is tells better what it is instead.
+        // The original file shows better what it is instead.
         Err(error) => return Err(load(source, options).err().unwrap_or(error)),
     };
     if matches!(session.format, Format::V1 | Format::Draft) && !mending.is_by_number() {
-        // Its header was only found by mending; entries that are named by their number forbid that.
+        // Its header was found only by the repair, which entries that refer to each other by number forbid.
         return Err(load(source, options).err().unwrap_or(LoadError::Io(io::ErrorKind::InvalidData.into())));
     }
     let is_active = active(&session, session.leaf);
@@ -93,27 +93,27 @@ fn old_version(session: &Session, drafts: &mut Vec<Draft>) {
     drafts.push(Draft::new(
         session.header.line,
         FindingKind::OldVersion,
-        format!("{what}; see pisess migrate"),
+        format!("{what}; see `pisess migrate`"),
     ));
 }
 
 impl Checkup<'_> {
-    /// What was found, by line.
+    /// Returns the findings, by line.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// What was found, by line, without the rest.
+    /// Returns the findings, by line, and drops the rest.
     pub fn into_findings(self) -> Vec<Finding> {
         self.findings
     }
 
-    /// Whose file it is.
+    /// Returns the agent of the file.
     pub fn dialect(&self) -> Dialect {
         self.session.dialect
     }
 
-    /// The session as it loads with its lines mended.
+    /// Returns the session as it loads with its lines repaired.
     pub fn session(&self) -> &Session {
         &self.session
     }
@@ -123,7 +123,7 @@ impl Checkup<'_> {
         self.findings.iter().any(Finding::is_repairable)
     }
 
-    /// What a repair takes out, in the order of the file.
+    /// Returns the pieces that a repair removes, in file order.
     pub fn rejected(&self) -> &[Span] {
         &self.mending.rejected
     }
@@ -131,7 +131,7 @@ impl Checkup<'_> {
     /// Writes the repaired file.
     ///
     /// # Errors
-    /// Where reading or writing fails.
+    /// If reading or writing fails.
     pub fn write_repaired(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.is_repairable() {
             return copy_all(self.source, out);
@@ -150,7 +150,7 @@ impl Checkup<'_> {
         copy_all(&repaired, out)
     }
 
-    /// The line of an entry as the repair has it.
+    /// Returns the line of an entry after the repair.
     fn edited(&self, ix: EntryIx) -> io::Result<Vec<u8>> {
         let session = &self.session;
         let span = session.entry(ix).span;
@@ -176,10 +176,10 @@ impl Checkup<'_> {
         Ok(edit.finish())
     }
 
-    /// Writes what a repair takes out, byte for byte, a newline behind each piece.
+    /// Writes the pieces that a repair removes, byte for byte, with a newline after each.
     ///
     /// # Errors
-    /// Where reading or writing fails.
+    /// If reading or writing fails.
     pub fn write_rejected(&self, out: &mut dyn Write) -> io::Result<()> {
         for &span in self.rejected() {
             crate::core::plan::copy(self.source, span, out)?;
@@ -188,7 +188,7 @@ impl Checkup<'_> {
         Ok(())
     }
 
-    /// The line of the source that an entry stands on.
+    /// Returns the line of the source that an entry is on.
     pub fn source_line(&self, line: LineNo) -> LineNo {
         self.mending.source_line(line)
     }

@@ -1,4 +1,4 @@
-//! Finding values again on a line that is not one value.
+//! Recovers values from a line that is not one value.
 
 use crate::core::json::scan::RawString;
 use crate::core::json::string::decode;
@@ -9,15 +9,15 @@ use crate::core::text::Text;
 use memchr::memmem;
 use std::ops::Range;
 
-/// How each agent's entries and headers start.
+/// How entries and headers of each agent start.
 const START: &[u8] = b"{\"type\":\"";
 
-/// The values of a broken line that are entries or headers beyond doubt, in order.
+/// Returns the values of a broken line that are entries or headers beyond doubt, in order.
 ///
-/// A value counts where it has a type, an id and a parent as entries have them (a block of a
-/// message has no parent) and is followed by nothing, by white space or by what is not the rest of a
-/// value it stands in. Bytes walked are bounded by a multiple of the line's length, whatever it
-/// holds: then the rest counts as unreadable.
+/// A value counts if it has a type, an id and a parent as entries do (a block of a message has no parent),
+/// and is followed by nothing, by white space, or by something that cannot continue an enclosing value. The
+/// number of bytes walked is bounded by a multiple of the line's length, whatever its content; beyond that,
+/// the rest counts as unreadable.
 pub(super) fn values(line: &[u8], first_line: bool) -> Vec<Range<usize>> {
     let mut values = Vec::new();
     let mut budget = line.len().saturating_mul(8).saturating_add(1 << 16);
@@ -69,7 +69,7 @@ fn entry_at(line: &[u8], start: usize, may_be_title: bool, budget: &mut usize) -
     ((is_entry || is_title) && follows).then_some(start..end)
 }
 
-/// What stands between the values and is more than white space.
+/// Returns what is between the values, apart from white space.
 pub(super) fn gaps(line: &[u8], values: &[Range<usize>]) -> Vec<Range<usize>> {
     let starts = std::iter::once(0).chain(values.iter().map(|value| value.end));
     let ends = values.iter().map(|value| value.start).chain([line.len()]);
@@ -80,12 +80,12 @@ pub(super) fn gaps(line: &[u8], values: &[Range<usize>]) -> Vec<Range<usize>> {
 /// What can still be read of an entry: its id, and its parent's (`Some(None)` for a root).
 pub(super) type Salvaged = (Option<Text<'static>>, Option<Option<Text<'static>>>);
 
-/// The id and the parent of an entry that cannot be read as a whole: from the members that can be
-/// read, or from where the agents write both side by side.
+/// Returns the id and the parent of an entry that cannot be read as a whole: from the readable members, or
+/// from where the agents write both side by side.
 pub(super) fn salvaged(bytes: &[u8]) -> Salvaged {
     let (mut id, mut parent, mut is_header) = (None, None, false);
     let mut scanner = Scanner::new(bytes);
-    // The error is where the entry breaks; what was read before it is good.
+    // The error is where the entry breaks; what was read before it is valid.
     let _ = scanner.object(|scanner, key: RawString| {
         let value = Raw::checked(scanner.value()?);
         match key {
@@ -124,7 +124,7 @@ fn side_by_side(bytes: &[u8]) -> Option<Salvaged> {
     is_id.then(|| (Some(decode(id).into_owned()), parent))
 }
 
-/// References to blobs: `blob:sha256:` and 64 hex digits as a whole string.
+/// Returns the references to blobs: `blob:sha256:` and 64 hex digits as a whole string.
 pub(super) fn count_blobs(bytes: &[u8]) -> usize {
     const MARK: &[u8] = b"\"blob:sha256:";
     let is_hash = |at: usize| {
@@ -134,7 +134,7 @@ pub(super) fn count_blobs(bytes: &[u8]) -> usize {
     memmem::find_iter(bytes, MARK).filter(|&at| is_hash(at)).count()
 }
 
-/// How deep a value that has been checked is nested.
+/// Returns the nesting depth of a value that has been validated.
 pub(super) fn depth(bytes: &[u8]) -> usize {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for &byte in bytes {

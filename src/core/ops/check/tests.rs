@@ -11,7 +11,7 @@ fn message(id: &str, parent: &str) -> String {
     )
 }
 
-/// A file of a header and these lines; `\n` ends each.
+/// Returns a file of a header and these lines, each ended by `\n`.
 fn file(lines: &[&str]) -> Vec<u8> {
     let mut text = format!("{HEADER}\n");
     for line in lines {
@@ -21,7 +21,7 @@ fn file(lines: &[&str]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Severity, kind and line of each finding, with a star where it can be repaired.
+/// Returns severity, kind and line of each finding, with a star if it is repairable.
 fn found(bytes: &[u8]) -> String {
     let bytes = bytes.to_vec();
     let checkup = check(&bytes, &Options::default()).unwrap();
@@ -32,7 +32,7 @@ fn found(bytes: &[u8]) -> String {
     checkup.findings().iter().map(finding).collect::<Vec<_>>().join(" ")
 }
 
-/// The repaired file and what was taken out, after the promises of a repair are kept.
+/// Returns the repaired file and what was removed, after checking what a repair promises.
 fn repaired(bytes: &[u8]) -> (String, String) {
     let (file, rejected) = repaired_bytes(bytes);
     (String::from_utf8(file).unwrap(), String::from_utf8_lossy(&rejected).into_owned())
@@ -57,7 +57,7 @@ fn repaired_once(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     (file, rejected)
 }
 
-/// `id<parent` of each entry of the repaired file.
+/// Returns `id<parent` of each entry of the repaired file.
 fn tree(bytes: &[u8]) -> String {
     let (file, _) = repaired_bytes(bytes);
     let session = load(&file, &Options::default()).unwrap();
@@ -127,7 +127,7 @@ fn fused_lines_come_apart() {
     let (a, b, c) = (message("a", ""), message("b", "a"), message("c", "b"));
     assert_eq!(found(&file(&[&format!("{a}{b}"), &c])), "2:error:fused-line*");
     assert_eq!(repaired_bytes(&file(&[&format!("{a}{b}"), &c])), (file(&[&a, &b, &c]), Vec::new()));
-    // A write that was cut, and the next one behind it.
+    // An interrupted write, followed by the next one.
     let torn = &b[..60];
     let (mended, rejected) = repaired(&file(&[&a, &format!("{torn}{c}")]));
     assert_eq!(mended.as_bytes(), file(&[&a, &message("c", "a")]));
@@ -159,7 +159,7 @@ fn children_of_an_unreadable_line_hang_where_it_hung() {
     // Several in a row.
     let next = &message("y", "x")[..70];
     assert_eq!(tree(&file(&[&a, torn, next, &message("c", "y")])), "a< c<a");
-    // Nobody can tell what this one hung on.
+    // The parent of this one cannot be known.
     let orphan = file(&[&a, &message("c", "x")]);
     assert_eq!(found(&orphan), "3:warning:missing-parent");
     assert_eq!(repaired_bytes(&orphan).0, orphan);
@@ -189,7 +189,7 @@ fn second_headers_go_and_what_hung_on_them_stays() {
     let bytes = file(&[&a, HEADER, &b]);
     assert_eq!(found(&bytes), "3:warning:second-header*");
     assert_eq!(repaired(&bytes).1, format!("{HEADER}\n"));
-    // oh-my-pi hangs the next entry on a header that it took for the leaf.
+    // oh-my-pi writes an entry below a header that it mistook for the leaf.
     assert_eq!(tree(&file(&[&a, HEADER, &message("b", "s")])), "a< b<a");
 }
 
@@ -220,10 +220,10 @@ fn cycles_are_cut_and_the_conversation_stays_whole() {
     let off = file(&[&message("x", "y"), &message("y", "x"), &message("a", "")]);
     assert_eq!(found(&off), "2:warning:parent-cycle* 3:warning:parent-cycle*");
     assert_eq!(tree(&off), "x< y<x a<");
-    // A twin that closes a cycle: the child goes on from the earlier one.
+    // A duplicate that closes a cycle: the child follows the earlier one.
     let twins = file(&[&message("a", ""), &message("b", "a"), &message("a", "b")]);
     assert_eq!(tree(&twins), "53be4503< b<53be4503 a<b");
-    // The entry before hangs below the cut one by a parent that stands behind it.
+    // The entry before descends from the cut one through a parent that is after it in the file.
     let forward = file(&[&message("f", "b"), &message("b", "c"), &message("c", "b")]);
     assert_eq!(tree(&forward), "f<b b< c<b");
 }
@@ -371,7 +371,7 @@ fn a_long_chain_of_defects_takes_no_longer_than_it_is() {
     assert_eq!(session.path(session.leaf).len(), 20_000);
 }
 
-/// Pieces of lines as crashes and careless hands leave them.
+/// Pieces of lines, as left by crashes and careless edits.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let id = "[a-e]";
     let whole = (id, "[a-f]?").prop_map(|(id, parent)| message(&id, &parent).into_bytes());
@@ -414,7 +414,7 @@ proptest! {
         let header = format!("{{\"type\":\"session\",{version}\"id\":\"s\"}}\n");
         let bytes = [header.as_bytes(), &tail].concat();
         let (file, rejected) = repaired_bytes(&bytes);
-        // Every line is there still: as it is, taken out, changed in ids and parents, or come apart.
+        // Every line still exists: unchanged, removed, with new ids and parents, or split.
         let (kept, out) = (String::from_utf8_lossy(&file), String::from_utf8_lossy(&rejected));
         for line in String::from_utf8_lossy(&bytes).lines().map(str::trim) {
             let is_spliced = Raw::parse(line.as_bytes()).is_ok_and(|value| value.is_object());

@@ -1,4 +1,4 @@
-//! The differences between systems, behind the same few functions.
+//! Differences between operating systems, behind a few functions.
 
 use super::{FileType, Stat};
 use std::fs::{File, Metadata, OpenOptions};
@@ -54,12 +54,12 @@ pub(in super::super) fn stat(metadata: &Metadata) -> Stat {
     }
 }
 
-/// Of the file systems in user space, one (fuse-overlayfs) does, and which one it is cannot be known.
+/// Of the file systems in user space, one does (fuse-overlayfs), and they cannot be told apart.
 #[cfg(target_os = "linux")]
 pub(super) fn copies_up(file: &File) -> bool {
     const OVERLAYFS: u32 = 0x794c_7630;
     const FUSE: u32 = 0x6573_5546;
-    // Its type differs between processors.
+    // The type differs between processors.
     let kind = rustix::fs::fstatfs(file).map(|found| u32::try_from(found.f_type));
     matches!(kind, Ok(Ok(OVERLAYFS | FUSE)))
 }
@@ -69,7 +69,7 @@ pub(super) fn copies_up(_: &File) -> bool {
     false
 }
 
-/// A FIFO is opened at once, and a terminal does not become that of the process.
+/// Opens a FIFO without blocking, and a terminal without making it the controlling one.
 #[cfg(unix)]
 pub(super) fn without_waiting(options: &mut OpenOptions) -> &OpenOptions {
     use rustix::fs::OFlags;
@@ -103,8 +103,8 @@ pub(super) fn set_mode(_: &File, _: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// A rename that two creators cannot both win. Where the system or the file system has no such rename, a
-/// link and an unlink do the same (between the two, a crash leaves the file whole, under both names).
+/// Renames such that two creators cannot both succeed. If the system or the file system has no such rename, a
+/// link and an unlink do the same (after a crash in between, the file exists under both names).
 pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match rename_noreplace(from, to) {
         Err(error) if is_unsupported(&error) => {

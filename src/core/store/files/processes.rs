@@ -1,9 +1,9 @@
-//! Other processes: is one alive, and which one holds a file open for writing (rule 5).
+//! Other processes: whether one is alive, and which one has a file open for writing (rule 5).
 
 use super::Stat;
 use std::path::Path;
 
-/// Without a way to ask, every process counts as alive: a lock is then waited for, never stolen.
+/// If processes cannot be inspected, each counts as alive: its lock is waited for, never stolen.
 #[cfg(not(unix))]
 pub(super) fn is_alive(_: u32) -> bool {
     true
@@ -23,7 +23,7 @@ pub(super) fn writer_of(_: &Path, _: &Stat) -> Option<u32> {
     None
 }
 
-/// Looks through `/proc`. What belongs to another user cannot be seen and is passed over.
+/// Searches `/proc`. Processes of other users cannot be inspected and are skipped.
 #[cfg(target_os = "linux")]
 pub(super) fn writer_of(path: &Path, stat: &Stat) -> Option<u32> {
     let processes = std::fs::read_dir("/proc").ok()?;
@@ -59,7 +59,8 @@ pub(super) fn agent_in(folders: &[std::path::PathBuf]) -> Option<u32> {
         .find(|pid| is_agent(*pid))
 }
 
-/// No pisess is an oh-my-pi, and neither is its child between fork and exec, which has open what it has.
+/// pisess is not oh-my-pi, and neither is a child of pisess between fork and exec, which has the same files
+/// open.
 #[cfg(target_os = "linux")]
 fn runs_this_program(pid: u32) -> bool {
     let program =
@@ -70,7 +71,8 @@ fn runs_this_program(pid: u32) -> bool {
     }
 }
 
-/// The name is compared before the inode, because `stat` on a stranger's descriptor may touch a network.
+/// The name is compared before the inode, because `stat` on another process's descriptor may access a
+/// network.
 #[cfg(target_os = "linux")]
 fn writes(pid: u32, path: &Path, stat: &Stat) -> bool {
     let Ok(descriptors) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {

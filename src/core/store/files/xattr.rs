@@ -27,7 +27,7 @@ mod real {
         Ok(found)
     }
 
-    /// Lists are nearly always short; the kernel caps both lists and values at 64 KB.
+    /// Lists are nearly always short; the kernel limits both lists and values to 64 KB.
     fn read(mut call: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
         let mut buf = vec![0; 1024];
         let size = match call(&mut buf) {

@@ -1,5 +1,5 @@
-//! Tests of the seven rules, on real files, with the seam where a disk has to fail at a given call. The
-//! strangers in them are shell tools, so they are for Unix.
+//! Tests of the seven rules, on real files, with the seam where a disk has to fail at a given call. The other
+//! programs in them are shell tools, so they run on Unix.
 
 #![cfg(unix)]
 
@@ -31,7 +31,7 @@ const OLD: &str = "{\"type\":\"session\"}\n{\"type\":\"message\",\"id\":\"a\"}\n
 const LINE: &str = "{\"type\":\"label\",\"id\":\"b\"}\n";
 const NEW: &str = "{\"type\":\"session\",\"version\":3}\n{\"type\":\"message\",\"id\":\"c\"}\n";
 
-/// A folder with one session in it.
+/// A directory with one session.
 struct Bench {
     folder: tempfile::TempDir,
     path: PathBuf,
@@ -57,7 +57,7 @@ impl Bench {
         fs::read_to_string(&self.path).unwrap()
     }
 
-    /// The names in the folder, sorted.
+    /// Returns the names in the directory, sorted.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).unwrap();
         let mut names: Vec<_> =
@@ -71,7 +71,7 @@ impl Bench {
     }
 }
 
-/// Without waiting for locks.
+/// Options that do not wait for locks.
 fn now(dialect: Dialect) -> WriteOptions {
     WriteOptions { wait: Duration::ZERO, dialect, force: false }
 }

@@ -35,8 +35,8 @@ fn what_cannot_be_opened_says_why() {
     let bench = Bench::new(OLD);
     let message = |path: &Path| SessionFile::open(path).unwrap_err().to_string();
     let missing = bench.at("missing");
-    assert_eq!(message(&missing), format!("cannot read {}: no such file or folder", missing.display()));
-    assert!(message(bench.folder.path()).ends_with("it is a folder"));
+    assert_eq!(message(&missing), format!("cannot read {}: no such file or directory", missing.display()));
+    assert!(message(bench.folder.path()).ends_with("it is a directory"));
     assert!(message(Path::new("/dev/null")).ends_with("not a regular file"));
     assert!(matches!(open(bench.folder.path(), up_to(9)), Err(StoreError::IsFolder { .. })));
 }
@@ -59,7 +59,7 @@ fn a_stream_is_spooled_to_memory_or_to_a_file() {
     assert!(matches!(open(&bench.path, up_to(10)), Ok(Opened::File(_))));
 }
 
-/// A device has no end. As long as it may be a session it is read on, as a pipe is.
+/// A device has no end. As long as it may be a session, it is read on, as a pipe is.
 #[test]
 fn an_endless_stream_is_left_where_no_session_starts() {
     let options = SpoolOptions { memory: 1 << 20, is_promising: |start| start.starts_with(b"{") };
@@ -67,14 +67,14 @@ fn an_endless_stream_is_left_where_no_session_starts() {
     assert_eq!(stream.len(), (1 << 20) + 1);
     let mut long = std::io::Read::take(std::io::repeat(b'{'), 3 << 20);
     assert_eq!(spool(&mut long, options).unwrap().len(), 3 << 20);
-    // What fits in memory is not asked for.
+    // For a stream that fits in memory, the predicate is not called.
     assert_eq!(all(&spool(&mut &b"x"[..], options).unwrap()), "x");
 }
 
 #[test]
 fn a_folder_means_its_own_sessions() {
     let bench = Bench::new(OLD);
-    for name in ["deep/er", ".hidden", "folder.jsonl"] {
+    for name in ["deep/er", ".hidden", "directory.jsonl"] {
         fs::create_dir_all(bench.at(name)).unwrap();
     }
     for name in ["a.jsonl", ".h.jsonl", "b.txt", "deep/c.jsonl", "deep/er/d.jsonl", ".hidden/e.jsonl"] {

@@ -1,4 +1,4 @@
-//! Rule 1: whole lines in one write, behind a newline if one is missing, taken back when cut short.
+//! Rule 1: whole lines in one write, after a newline if one is missing, undone when cut short.
 
 use super::seam::{EIO, Fault};
 use super::*;
@@ -28,7 +28,7 @@ fn nothing_is_nothing_and_half_a_line_is_refused() {
     assert_eq!(bench.content(), "{\"torn");
 }
 
-/// All lines and the newline before them are one write, so that no other writer comes in between.
+/// The lines and the newline before them are one write, so that no other writer comes in between.
 #[test]
 fn it_is_one_write_and_one_fsync() {
     let bench = Bench::new("{\"torn");
@@ -39,7 +39,7 @@ fn it_is_one_write_and_one_fsync() {
     assert_eq!(seam.log().last(), Some(&"sync"));
 }
 
-/// Behind a short write that someone else already built on, nothing may be cut off.
+/// If another process appended after a short write, nothing may be truncated.
 #[test]
 fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
     for stranger in [false, true] {
@@ -81,6 +81,6 @@ fn a_short_write_that_cannot_be_taken_back_says_so() {
     let seam = Seam::new().leak().with_broken(&[("sync", EIO), ("truncate", EIO)]);
     let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
     let error = locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err();
-    assert!(error.to_string().ends_with("26 bytes of it stay at the end"), "{error}");
+    assert!(error.to_string().ends_with("26 bytes of it remain at the end"), "{error}");
     assert!(error.hint().is_some());
 }

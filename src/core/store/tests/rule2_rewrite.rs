@@ -1,4 +1,4 @@
-//! Rule 2: a rewrite keeps what a file is, and is one rename.
+//! Rule 2: a rewrite keeps the attributes of a file, and is one rename.
 
 use super::seam::{EOPNOTSUPP, EPERM};
 use super::*;
@@ -13,7 +13,7 @@ fn the_new_content_takes_the_place_of_the_old() {
     assert_eq!(bench.names(), ["s.jsonl"]);
 }
 
-/// The file is on disk before it has the name, and the folder after.
+/// The file is synced before it gets its name, and the directory after.
 #[test]
 fn the_order_is_write_sync_rename_sync() {
     let bench = Bench::new(OLD);
@@ -27,7 +27,7 @@ fn the_order_is_write_sync_rename_sync() {
     assert_eq!(order, ["write", "set_mode", "sync", "rename", "sync_folder"]);
 }
 
-/// While it is written it is hidden, private, and no name that an agent lists or promotes.
+/// While it is written, it is hidden, private, and has a name that no agent lists or promotes.
 #[test]
 fn the_temporary_file_is_none_of_the_agents() {
     let bench = Bench::new(OLD);
@@ -50,7 +50,7 @@ fn the_temporary_file_is_none_of_the_agents() {
     assert_eq!(*mode, 0o600);
 }
 
-/// A part that nobody locks was left by a process that is gone; one that is locked belongs to another.
+/// A temporary file without a lock was left by a process that ended; a locked one belongs to another process.
 #[test]
 fn what_a_dead_process_left_is_removed_and_what_a_live_one_writes_is_not() {
     let bench = Bench::new(OLD);
@@ -66,7 +66,7 @@ fn what_a_dead_process_left_is_removed_and_what_a_live_one_writes_is_not() {
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 2));
     assert_eq!(fs::read_to_string(&part).unwrap(), "of another");
 
-    // Another file's are left alone.
+    // Those of another file are left alone.
     fs::rename(&part, bench.at(".pisess-00000000.part")).unwrap();
     drop(live);
     rewrite(bench.lock().unwrap(), NEW).unwrap();
@@ -84,7 +84,7 @@ fn temp_of(bench: &Bench) -> PathBuf {
     bench.at(&path.unwrap())
 }
 
-/// Between the making of the temporary file and its lock another took it for dead: a new one is made.
+/// Another process removes the temporary file between its creation and its lock: a new one is created.
 #[test]
 fn a_part_that_was_taken_for_dead_is_made_again() {
     let bench = Bench::new(OLD);
@@ -106,7 +106,7 @@ fn a_part_that_was_taken_for_dead_is_made_again() {
     });
     rewrite(locked, OLD).unwrap();
     assert_eq!(bench.content(), OLD);
-    // The other removes it, since it holds its lock.
+    // The other process removes it, since it holds the lock.
     assert!(part.exists() && holder.lock().unwrap().is_some());
 }
 
@@ -126,7 +126,7 @@ fn mode_and_owner_are_kept() {
     }
 }
 
-/// The agents open the session with the newest one: a rewrite does not make it that.
+/// The agents open the most recently modified session: a rewrite does not change which one that is.
 #[test]
 fn the_modification_time_is_kept() {
     let bench = Bench::new(OLD);
@@ -143,7 +143,8 @@ fn the_modification_time_is_kept() {
     assert_eq!(bench.content(), OLD);
 }
 
-/// An owner that cannot be given back is a refusal; with force it is gone, and its group's rights too.
+/// An owner that cannot be restored is a refusal; with force, the owner is lost, and so are the group's
+/// permissions.
 #[test]
 fn a_lost_owner_is_refused_without_force() {
     let bench = Bench::new(OLD);
@@ -174,7 +175,7 @@ fn extended_attributes_are_kept_or_refused() {
     assert_eq!(bench.content(), OLD);
 }
 
-/// The ACL of the file is kept; one that the folder would give to new files is not.
+/// The ACL of the file is kept; the default ACL of the directory is not applied.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_acl_is_kept() {
@@ -194,7 +195,7 @@ fn the_acl_is_kept() {
     assert_eq!(acl(&bench.path), Some(acl_for(65_534)));
 }
 
-/// `u::rw-,u:USER:rw-,g::---,m::rw-,o::---` as the kernel has it.
+/// Returns `u::rw-,u:USER:rw-,g::---,m::rw-,o::---` as the kernel encodes it.
 #[cfg(target_os = "linux")]
 pub(super) fn acl_for(user: u32) -> Vec<u8> {
     let entries =
@@ -236,7 +237,7 @@ fn a_hard_link_is_refused_for_a_rewrite_and_fine_for_an_append() {
     assert_eq!(fs::read_to_string(bench.at("other.jsonl")).unwrap(), format!("{OLD}{LINE}"));
 }
 
-/// Root may do anything, so the test becomes somebody else, for this thread only.
+/// Root may do anything, so the test changes its user, for this thread only.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_read_only_file_and_a_read_only_folder_are_refused() {
@@ -262,7 +263,7 @@ fn a_read_only_file_and_a_read_only_folder_are_refused() {
 
     set(&bench.path, 0o600);
     let denied = as_nobody(|| SessionFile::open(&bench.path).map(drop));
-    // Whoever is not root owns the file and may read it.
+    // Any user but root owns the file and may read it.
     assert_eq!(denied.is_err(), rustix::process::geteuid().is_root());
     set(bench.folder.path(), 0o700);
 }
@@ -290,7 +291,7 @@ fn a_closure_that_fails_changes_nothing() {
         out.write_all(NEW.as_bytes())?;
         Err(std::io::Error::other(changed()))
     });
-    // An error of the store comes back as itself, so that its exit code does.
+    // An error of the store is returned unchanged, so that its exit code is.
     assert!(error.unwrap_err().is_busy());
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
 }

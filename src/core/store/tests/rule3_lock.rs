@@ -1,4 +1,4 @@
-//! Rule 3: one writer at a time, and the path is still what was read.
+//! Rule 3: one writer at a time, and the path is still the file that was read.
 
 use super::super::{Change, Freshness};
 use super::*;
@@ -12,7 +12,7 @@ fn a_held_lock_is_waited_for_and_then_busy() {
     let error = lock_on(seam, &bench.open(), &options).unwrap_err();
     assert!(matches!(error, StoreError::Busy { .. }) && error.is_busy(), "{error:?}");
     assert_eq!(seam.slept(), options.wait);
-    // Force does not go through another's lock.
+    // Force does not override another process's lock.
     assert!(lock_on(&DISK, &bench.open(), &forced(Dialect::Pi)).unwrap_err().is_busy());
     drop(held);
     assert_eq!(bench.lock().unwrap().freshness(), Freshness::Current);
@@ -30,7 +30,7 @@ fn it_goes_on_as_soon_as_the_lock_is_given_back() {
     assert_eq!(locked.freshness(), Freshness::Stale);
 }
 
-/// The lock was waited for on a file that has lost its name to another one.
+/// While we waited for the lock, the file was replaced by another.
 #[test]
 fn after_another_rewrite_the_waiter_finds_the_file_replaced() {
     let bench = Bench::new(OLD);
@@ -47,7 +47,7 @@ fn after_another_rewrite_the_waiter_finds_the_file_replaced() {
     assert!(is_changed(lock_on(&DISK, &removed, &now(Dialect::Pi)), Change::Removed));
 }
 
-/// The lock was taken on a file that had the name only for a moment: it keeps nobody from the real one.
+/// The file had the name only for a moment: its lock does not block the real one.
 #[test]
 fn a_lock_on_another_file_is_none() {
     let bench = Bench::new(OLD);
@@ -77,7 +77,7 @@ fn without_lock_support_it_wants_force() {
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
 }
 
-/// A dropped guard leaves no trace.
+/// A dropped guard changes nothing.
 #[test]
 fn a_lock_without_a_commit_changes_nothing() {
     let bench = Bench::new(OLD);
@@ -87,8 +87,8 @@ fn a_lock_without_a_commit_changes_nothing() {
     assert_eq!(super::super::files::stat_of(&before), super::super::files::stat_of(&after));
 }
 
-/// Each thread opens, locks, reads again when the file has grown, and appends: none is lost, and each saw
-/// all that came before it.
+/// Each thread opens, locks, reads again if the file has grown, and appends: no line is lost, and each thread
+/// saw all lines before its own.
 #[test]
 fn eight_writers_lose_nothing() {
     const WRITERS: usize = 8;
@@ -122,8 +122,8 @@ fn append_one(path: &Path, writer: usize, turn: usize) {
     locked.append(format!("{writer}.{turn}@{above}\n").as_bytes()).unwrap().done().unwrap();
 }
 
-/// What took the session's place after it was read is opened without waiting, and then looked at: a FIFO
-/// would block for ever, at each of the places where the path is opened.
+/// Whatever took the session's place after it was read is opened without blocking, then checked: a FIFO would
+/// block forever, at each point where the path is opened.
 #[test]
 fn what_is_no_file_in_the_session_s_place_does_not_block() {
     type Put = fn(&Path);
@@ -154,7 +154,7 @@ fn what_is_no_file_in_the_session_s_place_does_not_block() {
     }
 }
 
-/// The same between the look at a path and its opening for reading.
+/// The same between the check of a path and its opening for reading.
 #[test]
 fn a_fifo_between_the_look_and_the_opening_does_not_block() {
     let bench = Bench::new(OLD);
@@ -168,8 +168,8 @@ fn a_fifo_between_the_look_and_the_opening_does_not_block() {
     assert!(matches!(error, StoreError::NotRegular { .. }), "{error:?}");
 }
 
-/// A lock belongs to what was opened, not to a handle: a process that is just being started has it, too. It
-/// is given back when we are done, not when the last handle is closed.
+/// A lock belongs to the open file, not to a handle: a process that is just being started has it, too. It is
+/// released when we are done, not when the last handle is closed.
 #[test]
 fn the_lock_is_given_back_although_another_handle_is_open() {
     for is_append in [true, false] {

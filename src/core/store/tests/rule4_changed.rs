@@ -1,4 +1,4 @@
-//! Rule 4: what another process did between our read and our write is never lost and never overwritten.
+//! Rule 4: what another process wrote between our read and our write is never lost and never overwritten.
 
 use super::super::{Change, Freshness, ReadAt};
 use super::*;
@@ -34,8 +34,8 @@ fn growth_that_was_not_read_is_not_built_upon() {
     }
 }
 
-/// A title rewritten in place, an append taken back and made anew, an edit in the middle, a touch, a
-/// truncation, another file.
+/// A title rewritten in place, an append undone and replaced, an edit in the middle, a touch, a truncation,
+/// another file.
 #[test]
 fn any_other_change_is_refused() {
     let long = format!("{OLD}{}\n", "x".repeat(20_000));
@@ -73,13 +73,13 @@ fn any_other_change_is_refused() {
         act(&bench.path);
         let after = bench.content();
         assert!(is_changed(lock_on(&DISK, &file, &now(Dialect::Pi)), change), "{number}");
-        // What was replaced by a rename can still be read as it was.
+        // A file replaced by a rename can still be read as it was.
         assert_eq!(file.still_same().unwrap(), change == Change::Replaced && number == 6, "{number}");
         assert_eq!(bench.content(), after);
     }
 }
 
-/// The same between the lock and the commit, by someone who knows nothing of locks.
+/// The same between the lock and the commit, by a process that ignores locks.
 #[test]
 fn the_last_look_is_right_before_the_commit() {
     type Act = fn(&Path);
@@ -115,13 +115,13 @@ fn the_last_look_is_right_before_the_commit() {
     }
 }
 
-/// A writer that holds the old file open across the rename, and writes at that moment.
+/// Another process has the old file open across the rename, and writes at that moment.
 #[test]
 fn growth_of_the_old_file_across_the_rename_is_carried_over() {
     for (old, new, grown, wanted) in [
         (OLD, NEW, "other\n", format!("{NEW}other\n")),
         (OLD, NEW.trim_end(), "other\n", format!("{NEW}other\n")),
-        // The rest of a line that was only half there when we read it stays joined to that half.
+        // The rest of a line that was half written when we read it stays joined to that half.
         ("{\"a\":", "{\"a\":", "1}\n", "{\"a\":1}\n".to_owned()),
     ] {
         let bench = Bench::new(old);
@@ -151,7 +151,7 @@ fn growth_that_cannot_be_carried_over_is_told() {
     assert_eq!(bench.content(), NEW);
 }
 
-/// Whoever opens the new file at once waits until the old one's growth is in it.
+/// A process that opens the new file at once waits until the growth of the old file is in it.
 #[test]
 fn the_new_file_is_locked_until_the_commit_is_over() {
     let bench = Bench::new(OLD);
@@ -170,8 +170,9 @@ fn the_new_file_is_locked_until_the_commit_is_over() {
     assert_eq!(bench.content(), format!("{NEW}{LINE}"));
 }
 
-/// A fast agent appends between each look and the commit behind it: the file comes back, still locked, to
-/// be read and decided on again, until the time to wait is over. Nothing of the agent's is lost either way.
+/// A fast agent appends between each comparison and the commit: the file is returned, still locked, to be
+/// read and decided on again, until the time to wait is over. Nothing that the agent wrote is lost either
+/// way.
 #[test]
 fn growth_between_two_looks_is_read_until_the_wait_is_over() {
     for is_append in [true, false] {
@@ -180,7 +181,7 @@ fn growth_between_two_looks_is_read_until_the_wait_is_over() {
         let others = "other\n".repeat(3);
         let wanted = if is_append { format!("{OLD}{others}{LINE}") } else { format!("{OLD}{others}new\n") };
         assert_eq!(bench.content(), wanted);
-        // It grows once in a second, and ten are given.
+        // It grows once per second, and ten seconds are allowed.
         let (bench, result) = decided_again(20, is_append);
         assert!(is_changed(result, Change::Grown));
         assert_eq!(bench.content(), format!("{OLD}{}", "other\n".repeat(10)));
@@ -188,7 +189,7 @@ fn growth_between_two_looks_is_read_until_the_wait_is_over() {
     }
 }
 
-/// Appends a line, or rewrites the content with one more, while another appends so many times.
+/// Appends a line, or rewrites the content with one more, while another process appends this many times.
 fn decided_again(growths: usize, is_append: bool) -> (Bench, Result<Committed, StoreError>) {
     let bench = Bench::new(OLD);
     let seam = Seam::new().leak();
@@ -225,8 +226,8 @@ fn decided_again(growths: usize, is_append: bool) -> (Bench, Result<Committed, S
     unreachable!("the loop has no end")
 }
 
-/// On overlayfs the first open for writing copies the file up, which changes what `stat` reports: the file
-/// is read again. Any other change of that size is one, there as elsewhere.
+/// On overlayfs, the first open for writing copies the file up, which changes what `stat` reports: the file
+/// is read again. Any other change that keeps the size is a change, there as elsewhere.
 #[test]
 fn a_copy_up_is_no_change_but_an_edit_is() {
     fn of_ctime(path: &Path) {

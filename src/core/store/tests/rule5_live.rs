@@ -1,4 +1,4 @@
-//! Rule 5: oh-my-pi's lock is honoured, a dead one stolen, a live oh-my-pi refused.
+//! Rule 5: oh-my-pi's lock is respected, a stale one is stolen, a live oh-my-pi is refused.
 
 use super::super::LiveSign;
 use super::seam::Fault;
@@ -14,7 +14,7 @@ fn append(bench: &Bench, options: &WriteOptions) -> Result<Committed, StoreError
     lock_on(&DISK, &bench.open(), options)?.append(LINE.as_bytes()).and_then(Attempt::done)
 }
 
-/// A process that does nothing, and its end.
+/// A process that does nothing, killed when dropped.
 struct Stranger(Child);
 
 impl Stranger {
@@ -49,7 +49,7 @@ fn the_lock_file_is_there_around_the_commit_only() {
         let locked = lock_on(seam, &bench.open(), &now(Dialect::OhMyPi)).unwrap();
         assert_eq!(bench.names(), ["s.jsonl"]);
         let path = lock_file(&bench);
-        // The first write of an append is that of the lock file itself.
+        // The first write of an append is that to the lock file.
         let look = move || {
             let content = fs::read_to_string(&path).unwrap();
             let (pid, since) = content.strip_suffix('\n').unwrap().split_once(':').unwrap();
@@ -103,7 +103,7 @@ fn a_live_holder_is_waited_for_and_never_robbed() {
 #[test]
 fn a_dead_holder_is_robbed() {
     let dead = Stranger::sleeping().end();
-    // Our own number, too: an earlier process that had it, as in containers.
+    // Our own process id, too: an earlier process may have had it, as in containers.
     for pid in [dead, std::process::id()] {
         let bench = Bench::new(OLD);
         fs::write(lock_file(&bench), format!("{pid}:1700000000000\n")).unwrap();
@@ -131,7 +131,7 @@ fn a_malformed_lock_is_robbed_when_it_is_old() {
     }
 }
 
-/// A clock that was set back since must not keep it for ever.
+/// A clock that was set back since must not keep the lock forever.
 #[test]
 fn a_lock_from_the_future_is_robbed_too() {
     let dead = Stranger::sleeping().end();
@@ -149,7 +149,7 @@ fn a_lock_from_the_future_is_robbed_too() {
     }
 }
 
-/// What is no file is nobody's lock. It is opened without waiting, and it is not ours to remove.
+/// Anything but a file is not a lock. It is opened without blocking, and not removed.
 #[test]
 fn a_lock_that_is_no_file_is_refused() {
     type Put = fn(&Path);
@@ -172,7 +172,7 @@ fn a_lock_that_is_no_file_is_refused() {
     assert!(append(&bench, &now(Dialect::OhMyPi)).unwrap_err().is_busy());
 }
 
-/// Between our look at a dead lock and the theft, oh-my-pi stole it first.
+/// Between our check of a stale lock and the theft, oh-my-pi steals it first.
 #[test]
 fn a_lock_that_changed_hands_is_given_back() {
     let bench = Bench::new(OLD);
@@ -190,7 +190,7 @@ fn a_lock_that_changed_hands_is_given_back() {
     assert_eq!(bench.names(), [".s.jsonl.lock", "s.jsonl"]);
 }
 
-/// If ours was stolen while we held it, what is there now is not ours to remove.
+/// If our lock was stolen while we held it, the new one is not ours to remove.
 #[test]
 fn only_our_own_lock_is_unlinked() {
     let bench = Bench::new(OLD);
@@ -202,7 +202,7 @@ fn only_our_own_lock_is_unlinked() {
     assert_eq!(fs::read_to_string(lock_file(&bench)).unwrap(), "1:1\n");
 }
 
-/// What it cannot take back it leaves, and its failing leaves the session alone.
+/// A lock that cannot be taken is left, and the session is not changed.
 #[test]
 fn a_full_disk_leaves_no_lock_behind() {
     let bench = Bench::new(OLD);
@@ -220,13 +220,13 @@ fn a_full_disk_leaves_no_lock_behind() {
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
 }
 
-/// A process that runs this program has open what this one has until its own program runs, and is no
+/// A process that runs pisess has the files of its parent open until its own program runs, and is not
 /// oh-my-pi. Tests that start processes beside those that lock would meet one now and then.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_process_that_runs_the_same_program_is_no_oh_my_pi() {
     let bench = Bench::new(OLD);
-    // What runs in the other process prints, so the session is its standard input.
+    // The test binary prints in the other process, so the session is its standard input.
     let holding = fs::OpenOptions::new().read(true).append(true).open(&bench.path).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "core::store::tests::rule5_live::sleeps", "--ignored"]).env(SLEEPER, "1");
@@ -238,7 +238,7 @@ fn a_process_that_runs_the_same_program_is_no_oh_my_pi() {
 #[cfg(target_os = "linux")]
 const SLEEPER: &str = "PISESS_TEST_SLEEPER";
 
-/// Until it is ended. By itself this is no test.
+/// Sleeps until killed; started by the test above.
 #[test]
 #[cfg(target_os = "linux")]
 #[ignore = "called by another test in a process of its own"]
@@ -248,7 +248,7 @@ fn sleeps() {
     }
 }
 
-/// A process that is just being started has open what its parent had, until its own program runs.
+/// A process that is just being started has the files of its parent open until its own program runs.
 #[test]
 #[cfg(target_os = "linux")]
 fn who_is_gone_at_the_second_look_does_not_stop_it() {
@@ -268,7 +268,7 @@ fn who_is_gone_at_the_second_look_does_not_stop_it() {
     assert!(!seam.slept().is_zero());
 }
 
-/// A real process that holds the file open for appending, as oh-my-pi does.
+/// A real process that has the file open for appending, as oh-my-pi does.
 #[test]
 #[cfg(target_os = "linux")]
 fn an_open_writer_is_refused_at_once() {
@@ -301,7 +301,7 @@ fn stamp(time: SystemTime) -> String {
     jiff::Timestamp::try_from(time).unwrap().to_string()
 }
 
-/// A session whose last entry was written so long ago by the clock of the seam, which stands still.
+/// A session whose last entry was written this long ago by the clock of the seam, which does not move.
 fn session_ending_in(last: &str, ago: Duration) -> (Bench, &'static Seam) {
     let bench = Bench::new("");
     let born = fs::metadata(&bench.path).unwrap().modified().unwrap();
@@ -360,15 +360,15 @@ fn a_closed_session_is_not_live_and_neither_is_what_pisess_wrote() {
     }
 }
 
-/// A copy made a moment ago of a session that ended long ago.
+/// A copy, made a moment ago, of a session that ended long ago.
 #[test]
 fn a_fresh_copy_of_an_old_session_is_not_live() {
     let bench = Bench::new(&format!("{}\n", MESSAGE.replace("NOW", "2025-01-02T03:04:05.678Z")));
     append(&bench, &now(Dialect::OhMyPi)).unwrap();
 }
 
-/// Where processes can be looked at, an append by a process that is gone was none by oh-my-pi: a script that
-/// adds messages one by one is not slowed down. Where they cannot, it is.
+/// If processes can be inspected, an append by a process that has ended was not by oh-my-pi: a script that
+/// adds messages one by one is not slowed down. Otherwise it is.
 #[test]
 fn an_old_file_that_nobody_holds_is_not_live() {
     let bench = Bench::new(OLD);
@@ -389,7 +389,7 @@ fn a_long_last_line_is_read_whole() {
     assert!(lock_on(seam, &bench.open(), &now(Dialect::OhMyPi)).unwrap_err().is_busy());
 }
 
-/// Many at once on one oh-my-pi file: none takes another for a live agent, and none is lost.
+/// Many at once on one oh-my-pi file: none mistakes another for a live agent, and no line is lost.
 #[test]
 fn eight_writers_on_one_oh_my_pi_file() {
     let bench = Bench::new(OLD);

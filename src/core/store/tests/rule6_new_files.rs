@@ -1,4 +1,4 @@
-//! Rule 6: new files and backups never overwrite, and nobody reads more than before.
+//! Rule 6: new files and backups never overwrite, and nobody gains read access.
 
 use super::super::create::create_on;
 use super::super::{create, same_file};
@@ -28,7 +28,7 @@ fn a_new_file_is_private_or_as_its_source() {
     }
 }
 
-/// Group bits of a file with an ACL are its mask, not what the group may do.
+/// The group bits of a file with an ACL are its mask, not the permissions of the group.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_acl_of_the_source_comes_along_or_the_group_stays_out() {
@@ -58,7 +58,7 @@ fn an_existing_file_is_refused_without_force() {
     assert_eq!(bench.names(), ["other.jsonl", "s.jsonl"]);
 }
 
-/// Two creators cannot both win: the name is taken between the look and the rename.
+/// Two creators cannot both succeed: the name is taken between the check and the rename.
 #[test]
 fn a_name_taken_meanwhile_is_refused() {
     let bench = Bench::new(OLD);
@@ -107,7 +107,7 @@ fn other_places_are_refused_or_followed() {
     assert!(matches!(make(&bench.at("two"), None, true), Err(StoreError::HardLinked { .. })));
 }
 
-/// A FIFO and a device stay what they are; a full device is a full disk.
+/// FIFOs and devices are kept; a full device is a full disk.
 #[test]
 fn what_is_no_file_is_written_through() {
     let bench = Bench::new(OLD);
@@ -139,8 +139,8 @@ fn a_backup_is_the_old_file_and_never_overwrites() {
     assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), bench.names().len()), (OLD, 2));
 }
 
-/// It has the attributes of the old file, and shares nothing with the new one: what is appended to the one
-/// is not in the other, and both can be rewritten.
+/// It has the attributes of the old file, and shares nothing with the new one: an append to one does not
+/// appear in the other, and both can be rewritten.
 #[test]
 fn a_backup_is_a_file_of_its_own() {
     let bench = Bench::new(OLD);
@@ -159,7 +159,7 @@ fn a_backup_is_a_file_of_its_own() {
     }
 }
 
-/// Where the commit is not done, neither is the backup.
+/// If the commit fails, no backup remains.
 #[test]
 fn a_backup_goes_with_a_commit_that_failed() {
     for broken in ["rename", "set_modified", "rename_new"] {

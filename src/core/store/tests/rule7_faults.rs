@@ -1,4 +1,4 @@
-//! Rule 7: every call that writing makes is let fail once, in every way, and what is then on disk is looked at.
+//! Rule 7: every call needed for writing fails once, in every way, and the result on disk is checked.
 
 use super::super::create::create_on;
 use super::seam::Fault;
@@ -10,7 +10,8 @@ fn is_crash(fault: Fault) -> bool {
     matches!(fault, Fault::Crash | Fault::CrashAfter)
 }
 
-/// Runs an operation with the fault at its first call, its second, and so on until it ends before the fault.
+/// Runs an operation with the fault at its first call, its second, and so on, until it completes before the
+/// fault.
 fn at_every_call(
     run: impl Fn(&Bench, &'static Seam) -> Result<Committed, StoreError>,
     check: impl Fn(&Bench, Fault, Result<Committed, StoreError>, &str),
@@ -44,7 +45,7 @@ fn an_append_happens_whole_or_not_at_all() {
                 let content = bench.content();
                 if is_crash(fault) {
                     assert!(content.starts_with(OLD) && new.starts_with(&content), "{at}: {content}");
-                    // The next append closes the torn line, and takes the lock of the dead.
+                    // The next append completes the torn line, and steals the stale lock.
                     bench_append(bench, dialect);
                     let after = bench.content();
                     let closed = if content.ends_with('\n') { "" } else { "\n" };
@@ -87,7 +88,7 @@ fn a_rewrite_leaves_the_old_file_or_the_new_one() {
                     assert_eq!(bench.names(), ["s.jsonl"], "{at}");
                 }
                 bench_append(bench, dialect);
-                // What a crash left beside the file goes with the next rewrite.
+                // Files left by a crash are removed by the next rewrite.
                 lock_on(&DISK, &bench.open(), &patient(dialect))
                     .and_then(|locked| rewrite(locked, NEW))
                     .unwrap();
@@ -97,13 +98,13 @@ fn a_rewrite_leaves_the_old_file_or_the_new_one() {
     }
 }
 
-/// A lock file that could not be read or removed when we were done stays, and is stolen when we are dead.
+/// A lock file that could not be read or removed at the end stays, and is stolen once our process has ended.
 fn remove_lock(bench: &Bench) {
     let _ = fs::remove_file(bench.at(".s.jsonl.lock"));
 }
 
-/// Wherever it ends, the backup is whole or absent, there when the new file is, and never another name of
-/// the session: what is written to the one does not reach the other, and the next rewrite is not refused.
+/// Wherever it fails, the backup is complete or absent, exists if the new file does, and is never a hard link
+/// to the session: a write to one does not reach the other, and the next rewrite is not refused.
 #[test]
 fn a_backup_is_there_when_the_new_file_is() {
     let rewrite_with_backup = |locked: Locked, backup: &Path| {
@@ -120,7 +121,7 @@ fn a_backup_is_there_when_the_new_file_is() {
             if !is_crash(fault) {
                 assert_eq!(content == NEW, result.is_ok(), "{at}: {result:?}");
                 let names: &[&str] = if result.is_ok() { &["bak", "s.jsonl"] } else { &["s.jsonl"] };
-                // A backup that cannot be removed again stays, whole.
+                // A backup that cannot be removed stays, complete.
                 let is_left = at.ends_with("unlink") || bench.names() == names;
                 assert!(is_left, "{at}: {:?}", bench.names());
             }

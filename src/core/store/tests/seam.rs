@@ -1,4 +1,5 @@
-//! Files that fail on demand, a clock that moves when someone sleeps, and strangers who act in between.
+//! Files that fail on demand, a clock that advances only by sleeping, and other processes that act in
+//! between.
 
 use super::super::files::{DISK, Files, Stat};
 use std::collections::HashMap;
@@ -13,11 +14,11 @@ use std::time::{Duration, Instant, SystemTime};
 /// What happens at call N.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The call fails, as on a bad disk; later ones work.
+    /// The call fails, as on a bad disk; later ones succeed.
     Eio,
-    /// From here on nothing more fits: a write is short, the next ones fail.
+    /// From here on the disk is full: a write is short, the next ones fail.
     Full,
-    /// The machine stops before the call, a write half-way; nothing works from here on.
+    /// The machine stops before the call, or in the middle of a write; nothing works from here on.
     Crash,
     /// The machine stops after the call.
     CrashAfter,
@@ -29,19 +30,19 @@ type Stranger = Box<dyn FnMut() + Send>;
 struct State {
     calls: usize,
     log: Vec<&'static str>,
-    /// Calls of these names fail, each time, with this.
+    /// All calls of these names fail with this error.
     broken: Vec<(&'static str, i32)>,
-    /// The inode that seems to belong to a group that we are not in.
+    /// The inode that appears to belong to a group we are not in.
     foreign: Option<u64>,
     is_full: bool,
     is_dead: bool,
-    /// The time at which the clock stands, but for what was slept.
+    /// The fixed time, to which only sleeping adds.
     frozen: Option<SystemTime>,
     slept: Duration,
     strangers: HashMap<&'static str, Vec<Stranger>>,
 }
 
-/// A seam. It is leaked by its tests, because the store wants one that lives for ever.
+/// A seam. Tests leak it, because the store needs a `'static` one.
 #[derive(Default)]
 pub struct Seam {
     fault: Option<(usize, Fault)>,
@@ -66,7 +67,7 @@ fn os(code: i32) -> io::Error {
     io::Error::from_raw_os_error(code)
 }
 
-/// What a write or another call does at this moment.
+/// Returns what a write or another call does now.
 enum Now {
     Works,
     FailsHalfWay(i32),
@@ -82,17 +83,17 @@ impl Seam {
         Seam { fault: Some((call, fault)), ..Seam::default() }
     }
 
-    /// On a file system without locks.
+    /// Returns a file system without locks.
     pub fn without_locks() -> Seam {
         Seam { has_no_locks: true, ..Seam::default() }
     }
 
-    /// On overlayfs, as far as `statfs` reports.
+    /// Returns a file system that `statfs` reports as overlayfs.
     pub fn overlay() -> Seam {
         Seam { is_overlay: true, ..Seam::default() }
     }
 
-    /// Where other processes cannot be looked at.
+    /// Returns a system on which other processes cannot be inspected.
     pub fn blind() -> Seam {
         Seam { is_blind: true, ..Seam::default() }
     }
@@ -101,7 +102,7 @@ impl Seam {
         Box::leak(Box::new(self))
     }
 
-    /// Someone else acts once, right before the next call of that name.
+    /// Another process acts once, before the next call of that name.
     pub fn before(&self, call: &'static str, act: impl FnMut() + Send + 'static) {
         self.state.lock().unwrap().strangers.entry(call).or_default().push(Box::new(act));
     }
@@ -110,7 +111,7 @@ impl Seam {
         self.state.lock().unwrap().calls
     }
 
-    /// How often a call of that name was made.
+    /// Returns how often a call of that name was made.
     pub fn count(&self, name: &str) -> usize {
         self.state.lock().unwrap().log.iter().filter(|call| **call == name).count()
     }
@@ -119,30 +120,30 @@ impl Seam {
         self.state.lock().unwrap().log.clone()
     }
 
-    /// Lets calls of these names fail, each time.
+    /// Makes all calls of these names fail.
     pub fn with_broken(&'static self, broken: &[(&'static str, i32)]) -> &'static Seam {
         self.state.lock().unwrap().broken = broken.to_vec();
         self
     }
 
-    /// Lets a file seem to belong to a group that nobody here may give to another.
+    /// Makes a file appear to belong to a group that cannot be given to another file.
     pub fn estrange(&self, inode: u64) {
         self.state.lock().unwrap().foreign = Some(inode);
     }
 
-    /// The clock stands at this time and moves only when someone sleeps, however slow the machine is.
+    /// Fixes the clock at this time: it advances only by sleeping, however slow the machine is.
     pub fn frozen_at(time: SystemTime) -> &'static Seam {
         let seam = Seam::new();
         seam.freeze(time);
         seam.leak()
     }
 
-    /// As [`Seam::frozen_at`].
+    /// Does the same as [`Seam::frozen_at`].
     pub fn freeze(&self, time: SystemTime) {
         self.state.lock().unwrap().frozen = Some(time);
     }
 
-    /// From now on nothing more fits.
+    /// Fills the disk from now on.
     pub fn fill_up(&self) {
         self.state.lock().unwrap().is_full = true;
     }
@@ -151,7 +152,7 @@ impl Seam {
         self.state.lock().unwrap().slept
     }
 
-    /// What others do right before this call.
+    /// Runs what other processes do before this call.
     fn let_strangers_act(&self, name: &'static str) {
         let strangers = self.state.lock().unwrap().strangers.remove(name);
         strangers.into_iter().flatten().for_each(|mut act| act());
@@ -292,12 +293,12 @@ impl Files for Seam {
         frozen.unwrap_or_else(|| DISK.now()) + self.slept()
     }
     fn instant(&self) -> Instant {
-        // It moves only when someone sleeps, however slow the machine is.
+        // It advances only by sleeping, however slow the machine is.
         static START: LazyLock<Instant> = LazyLock::new(Instant::now);
         *START + self.slept()
     }
     fn sleep(&self, time: Duration) {
-        // Not counted: it cannot fail, and how often one waits depends on what other tests start.
+        // Not counted: it cannot fail, and how often it waits depends on what other tests start.
         self.let_strangers_act("sleep");
         self.state.lock().unwrap().slept += time;
     }
