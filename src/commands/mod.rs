@@ -57,6 +57,7 @@ pub mod pick;
 pub mod pop;
 pub mod prune;
 pub mod redact;
+pub mod relocate;
 pub mod show;
 pub mod stats;
 pub mod summarize;
@@ -118,13 +119,14 @@ enum Verb {
     Redact(redact::Args),
     Diff(diff::Args),
     Prune(prune::Args),
+    Relocate(relocate::Args),
     /// A program `pisess-NAME`: the name followed by its arguments.
     #[command(external_subcommand)]
     External(Vec<OsString>),
 }
 
 /// The guides of all commands, in the order of `--help`.
-pub const GUIDES: [Guide; 25] = [
+pub const GUIDES: [Guide; 26] = [
     migrate::GUIDE,
     tree::GUIDE,
     path::GUIDE,
@@ -150,6 +152,7 @@ pub const GUIDES: [Guide; 25] = [
     redact::GUIDE,
     diff::GUIDE,
     prune::GUIDE,
+    relocate::GUIDE,
 ];
 
 /// Returns the command line as clap knows it, for man pages and completions.
@@ -215,6 +218,7 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
         Verb::Redact(args) => redact::run(&args, ui),
         Verb::Diff(args) => diff::run(&args, ui),
         Verb::Prune(args) => prune::run(&args, ui),
+        Verb::Relocate(args) => relocate::run(&args, ui),
         Verb::External(words) => return external::run(&words, command(), ui),
     }?;
     ui.flush().map(|()| exit.code())

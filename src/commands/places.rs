@@ -3,7 +3,7 @@
 use crate::core::names::{NameError, Names, is_of};
 use crate::core::peek::Head;
 use crate::core::store::{self, Finding, FoundFile, Glance, OnDisk, Trouble};
-use crate::core::stores::{Here, Store, Surroundings, stores};
+use crate::core::stores::{Here, Layout, Look, Store, Surroundings, stores};
 use crate::ui::{Failure, Ui};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -68,6 +68,11 @@ impl Places {
         Found { files: finding.files, failed }
     }
 
+    /// Returns the sessions of all projects. What cannot be searched is left out.
+    pub fn everywhere(&self) -> Vec<FoundFile> {
+        self.find(Scope::All).files
+    }
+
     fn find(&self, scope: Scope) -> Finding {
         match scope {
             Scope::Paths(paths) => store::find(paths),
@@ -97,6 +102,24 @@ impl Places {
         let head = Glance::open(path).ok().and_then(|file| Head::read(&file).ok());
         head.is_some_and(|head| is_of(&head, self.here()))
     }
+}
+
+/// Returns the stores of both agents as they are for a project, by their real paths.
+pub fn stores_seen_from(project: &Path, ui: &Ui) -> Vec<Store> {
+    let home = ui.home().map(PathBuf::from);
+    let env = |name: &str| ui.env(name);
+    let mut stores = stores(Surroundings { env: &env, home: home.as_deref(), folder: project }, &OnDisk);
+    for store in &mut stores {
+        let root = OnDisk.real(&store.root);
+        if let Layout::Nested(folders) = &mut store.layout {
+            for folder in folders {
+                *folder =
+                    folder.strip_prefix(&store.root).map_or_else(|_| folder.clone(), |name| root.join(name));
+            }
+        }
+        store.root = root;
+    }
+    stores
 }
 
 /// Returns the files below directories that were not given; missing directories are skipped.

@@ -268,7 +268,7 @@ fn variable(surroundings: Surroundings, name: &str) -> Option<String> {
 
 /// Resolves a path as pi does for paths from the user: `~` is the home directory, `file://` is removed,
 /// relative paths start from the current directory.
-fn absolute(path: &str, here: Here) -> PathBuf {
+pub fn absolute(path: &str, here: Here) -> PathBuf {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let below_home = match path.strip_prefix('~') {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => here.home.map(|home| {

@@ -22,6 +22,7 @@ mod pick;
 mod pop;
 mod prune;
 mod redact;
+mod relocate;
 mod show;
 mod summarize;
 mod switch;

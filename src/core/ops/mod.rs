@@ -14,6 +14,7 @@ pub mod navigate;
 pub mod pick;
 pub mod prune;
 pub mod redact;
+pub mod relocate;
 pub mod rows;
 pub mod show;
 pub mod stats;

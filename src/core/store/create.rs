@@ -83,6 +83,15 @@ pub fn remove(path: &Path) -> Result<(), StoreError> {
     sync_folder(&DISK, folder_of(path)).map_or(Ok(()), Err)
 }
 
+/// Moves a file or a folder to a name that must be free, in one rename; makes the folder above it.
+pub fn move_new(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let failed = |error| StoreError::io("move to", to, error);
+    std::fs::create_dir_all(folder_of(to)).map_err(failed)?;
+    DISK.rename_new(from, to).map_err(failed)?;
+    let unsynced = [to, from].into_iter().find_map(|path| sync_folder(&DISK, folder_of(path)));
+    unsynced.map_or(Ok(()), Err)
+}
+
 fn refuse_existing(
     files: &dyn Files,
     path: &Path,

@@ -217,6 +217,13 @@ impl Files for Disk {
     }
 }
 
+/// Returns a process that is one of the agents and runs in one of these folders, where processes can be
+/// looked at. A pi that waits for its user has nothing open, so this is the only sign of it.
+pub fn agent_in(folders: &[&Path]) -> Option<u32> {
+    let folders: Vec<_> = folders.iter().filter_map(|folder| std::fs::canonicalize(folder).ok()).collect();
+    processes::agent_in(&folders)
+}
+
 /// Reads at a position without moving the file's cursor, so that workers can share the handle.
 pub(super) fn read_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
     #[cfg(unix)]

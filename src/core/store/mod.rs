@@ -86,8 +86,9 @@ mod walk;
 
 pub use append::{Attempt, Committed};
 pub use batch::Batch;
-pub use create::{create, remove, same_file, take_back};
+pub use create::{create, move_new, remove, same_file, take_back};
 pub use error::{Change, LiveSign, Plain, StoreError};
+pub use files::agent_in;
 pub use find::{Finding, FoundFile, Trouble, find, modified};
 pub use glance::{Glance, in_folder};
 pub use lock::{Freshness, Locked, WriteOptions, lock};

@@ -50,6 +50,21 @@ export async function compareListed({ pisess, peers, folder }, sessions, tell) {
       }
     }
   }
+  await compareRelocated({ pisess, peers, folder }, { agent, project }, tell);
+}
+
+/** The session that pi would go on with, moved: pi goes on with it in the new project. */
+async function compareRelocated({ pisess, peers, folder }, { agent, project }, tell) {
+  const moved = join(folder, "listed", "moved");
+  mkdirSync(moved, { recursive: true });
+  const last = await peers.pi.request({ op: "list", agent, cwd: project, newest: true });
+  const args = ["relocate", "-q", last, moved];
+  const { code, stdout, stderr } = await pisess.run(args, "", { env: { PI_CODING_AGENT_DIR: agent } });
+  for (const peer of [peers.pi, peers["pi 0.87.1"]]) {
+    const theirs = await peer.request({ op: "list", agent, cwd: moved, newest: true });
+    const found = code === 0 ? difference({ path: theirs }, { path: stdout.trim() }, { order: true }) : { pointer: "(exit code)", expected: 0, actual: `${code}: ${stderr}` };
+    tell(`relocate, then the newest of ${peer.name}`, found, [args]);
+  }
 }
 
 function compareRows(name, theirs, rows, files, args, tell) {

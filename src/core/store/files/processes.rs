@@ -34,6 +34,31 @@ pub(super) fn writer_of(path: &Path, stat: &Stat) -> Option<u32> {
         .find(|pid| writes(*pid, path, stat) && !runs_this_program(*pid))
 }
 
+#[cfg(not(target_os = "linux"))]
+pub(super) fn agent_in(_: &[std::path::PathBuf]) -> Option<u32> {
+    None
+}
+
+/// Agents are known by the name of their process, or by the script that an interpreter runs.
+#[cfg(target_os = "linux")]
+pub(super) fn agent_in(folders: &[std::path::PathBuf]) -> Option<u32> {
+    let is_agent = |pid: u32| {
+        let is_name = |name: &str| matches!(name.rsplit('/').next(), Some("pi" | "omp"));
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words = String::from_utf8_lossy(&words).into_owned();
+        let is_script = |word: &str| is_name(word) || word.contains("/pi-coding-agent/");
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        is_name(name.trim_end()) || words.split('\0').take(3).any(is_script)
+    };
+    let processes = std::fs::read_dir("/proc").ok()?;
+    processes
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|pid| *pid != std::process::id())
+        .filter(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| folders.contains(&cwd)))
+        .find(|pid| is_agent(*pid))
+}
+
 /// pisess is not oh-my-pi, and neither is a child of pisess between fork and exec, which has the same files
 /// open.
 #[cfg(target_os = "linux")]

@@ -1,0 +1,287 @@
+//! `pisess relocate`: moves sessions to another project folder.
+
+use super::amounts::counted;
+use super::input::{Input, OpenSession};
+use super::places::{Places, stores_seen_from};
+use super::transaction::{Attempted, under_lock};
+use crate::core::dialect::Dialect;
+use crate::core::json::Raw;
+use crate::core::json::write::Object;
+use crate::core::load::Options;
+use crate::core::ops::relocate::{Changes, cwd_after, folder_for, follows, moved, write_with};
+use crate::core::peek::Head;
+use crate::core::session::Header;
+use crate::core::store::{self, Glance, Locked, WriteOptions};
+use crate::core::stores::{Here, absolute};
+use crate::guide::{Example, Guide};
+use crate::options::seconds;
+use crate::ui::{Exit, Failure, Ui, visible};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Usage notes, printed after the options in the help and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "relocate",
+    examples: &[
+        Example::new("Move a session to the current directory", "pisess relocate session.jsonl ."),
+        Example::new(
+            "Move all sessions of a directory that has been renamed to the current one",
+            "pisess relocate --moved-from ~/code/ferry .",
+        ),
+    ],
+    found: None,
+    writes: true,
+    refers: false,
+};
+
+/// Move sessions to another project folder.
+///
+/// Sets the working directory in the header of each session to DIR. A session in its agent's store is
+/// moved to where the agent keeps the sessions of DIR, never onto another file; a session elsewhere stays
+/// where it is. What belongs to it comes along: the files and sub-agents that oh-my-pi keeps beside it, and
+/// what `prune` took out. Forks in the stores that name it as their source are updated.
+///
+/// With --moved-from, moves all sessions of OLD and of folders below it, after that folder was moved or
+/// renamed to DIR.
+///
+/// A session is refused while an agent may have it open (exit 3): one that runs in the old or the new folder, or
+/// just wrote to it. It would go on writing at the old place.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = GUIDE.help())]
+pub struct Args {
+    /// The sessions, paths or names, and then the folder they belong to now
+    #[arg(value_name = "SESSION... DIR", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Move all sessions of this folder and of those below it
+    #[arg(long, value_name = "OLD")]
+    pub moved_from: Option<PathBuf>,
+    /// Print what would be moved, and write nothing
+    #[arg(short = 'n', long, help_heading = "Writing")]
+    pub dry_run: bool,
+    /// Override refusals, such as that an agent may have the session open
+    #[arg(long, help_heading = "Writing")]
+    pub force: bool,
+    /// Seconds to wait for the session's lock
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds, help_heading = "Writing")]
+    pub wait: f64,
+    /// Print the result as JSON lines (with -n, the plan)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let (dir, sessions) = args.paths.split_last().ok_or_else(|| Failure::usage("no folder is given"))?;
+    let dir = folder(dir, ui);
+    if !dir.is_dir() && !args.force {
+        let dir = visible(&dir.to_string_lossy());
+        return Err(Failure::cannot(format_args!("{dir} is not a folder"))
+            .hint("the folder comes last; --force goes on with one that does not exist"));
+    }
+    let planned: Vec<(PathBuf, PathBuf)> = match (&args.moved_from, sessions) {
+        (Some(_), [_, ..]) => {
+            return Err(Failure::usage("--moved-from takes no session").hint("give only the new folder"));
+        }
+        (Some(old), []) => moved_with(&folder(old, ui), &dir, ui),
+        (None, []) => {
+            return Err(Failure::usage("no session is given").hint("give the session, then the folder"));
+        }
+        (None, sessions) => sessions.iter().map(|session| (session.clone(), dir.clone())).collect(),
+    };
+    let mut batch = Batch { args, worst: Exit::Done, moved: HashMap::new() };
+    for (session, cwd) in &planned {
+        let done = batch.relocate(session, cwd, ui);
+        batch.note(session, done, ui)?;
+    }
+    batch.update_forks(ui)?;
+    if args.moved_from.is_some() && planned.is_empty() {
+        ui.status("no session of that folder in the stores");
+    }
+    Ok(batch.worst)
+}
+
+fn folder(path: &Path, ui: &Ui) -> PathBuf {
+    absolute(&path.to_string_lossy(), Here { home: ui.home().as_deref().map(Path::new), folder: ui.folder() })
+}
+
+/// The sessions of a folder that moved and of those below it, with the folder each belongs to now.
+fn moved_with(old: &Path, new: &Path, ui: &Ui) -> Vec<(PathBuf, PathBuf)> {
+    let home = ui.home();
+    let here = Here { home: home.as_deref().map(Path::new), folder: ui.folder() };
+    let files = Places::of(ui).everywhere().into_iter().filter(|file| file.owner.is_none());
+    let of_folder = |path: PathBuf| {
+        let head = Glance::open(&path).ok().and_then(|file| Head::read(&file).ok())?;
+        let cwd = cwd_after(&head.header.cwd?.to_string_lossy(), old, new, here)?;
+        Some((path, cwd))
+    };
+    files.filter_map(|file| of_folder(file.path)).collect()
+}
+
+/// What became of a session.
+struct Outcome {
+    path: PathBuf,
+    to: PathBuf,
+    status: &'static str,
+}
+
+struct Batch<'a> {
+    args: &'a Args,
+    worst: Exit,
+    /// Where sessions were, and where they are.
+    moved: HashMap<PathBuf, PathBuf>,
+}
+
+impl Batch<'_> {
+    /// Prints what became of a session. One that failed does not stop the others.
+    fn note(&mut self, session: &Path, done: Result<Outcome, Failure>, ui: &mut Ui) -> Result<(), Failure> {
+        let outcome = match done {
+            Ok(outcome) => outcome,
+            Err(failure) => {
+                self.worst = self.worst.max(ui.report(&failure));
+                let (path, to) = (session.to_owned(), session.to_owned());
+                if !self.args.json {
+                    return Ok(());
+                }
+                Outcome { path, to, status: "failed" }
+            }
+        };
+        let [path, to] = [&outcome.path, &outcome.to].map(|path| path.to_string_lossy());
+        if self.args.json {
+            return ui.print_json(
+                &Object::new().str("path", &path).str("to", &to).str("status", outcome.status).finish(),
+            );
+        }
+        match outcome.status {
+            "planned" => ui.print(&format!("{} -> {}\n", visible(&path), visible(&to))),
+            "current" => Ok(()),
+            _ => ui.print(&format!("{}\n", visible(&to))),
+        }
+    }
+
+    fn relocate(&mut self, session: &Path, cwd: &Path, ui: &mut Ui) -> Result<Outcome, Failure> {
+        let open = OpenSession::open(session, Options::default(), ui)?;
+        let Some(file) = open.input.file() else {
+            return Err(open.input.cannot("a stream cannot be moved").hint("give the path of a file"));
+        };
+        let (header, dialect) = (&open.session.header, open.session.dialect);
+        let old_cwd = header.cwd.as_ref().map(|cwd| PathBuf::from(&*cwd.to_string_lossy()));
+        let old = file.resolved().to_owned();
+        let to = destination(&old, dialect, old_cwd.as_deref(), cwd, ui);
+        let is_current = old == to && old_cwd.as_deref() == Some(cwd);
+        let status = match (is_current, self.args.dry_run) {
+            (true, _) => "current",
+            (false, true) => "planned",
+            (false, false) => "moved",
+        };
+        let moves = moves(&old, &to);
+        for (_, to) in moves.iter().filter(|_| status != "current") {
+            if to.symlink_metadata().is_ok() {
+                let to = visible(&to.to_string_lossy());
+                return Err(open
+                    .input
+                    .cannot(format_args!("{to} exists already"))
+                    .hint("move that away first"));
+            }
+        }
+        if status == "moved" {
+            self.refuse_running(&open.input, old_cwd.as_deref(), cwd)?;
+            let changes = moved(header, dialect, cwd, Some(&old).filter(|_| old != to).map(|old| &**old));
+            self.rewrite(&open.input, &changes, ui)?;
+            for (from, to) in &moves {
+                store::move_new(from, to)
+                    .map_err(|error| Failure::from(error).after_writing("the header"))?;
+            }
+            self.moved.insert(old.clone(), to.clone());
+        }
+        Ok(Outcome { path: old, to, status })
+    }
+
+    /// Refuses a session that an agent may have open.
+    fn refuse_running(&self, input: &Input, old: Option<&Path>, new: &Path) -> Result<(), Failure> {
+        let folders: Vec<_> = old.into_iter().chain([new]).collect();
+        match store::agent_in(&folders).filter(|_| !self.args.force) {
+            None => Ok(()),
+            Some(pid) => Err(input
+                .busy(format_args!("an agent runs in its folder (process {pid}) and may have it open"))
+                .hint("end that agent first; --force moves the session in spite of it")),
+        }
+    }
+
+    /// Changes the header of a session.
+    fn rewrite(&self, input: &Input, changes: &Changes, ui: &mut Ui) -> Result<(), Failure> {
+        // As for oh-my-pi: who has the file open for writing, or just wrote to it, owns it.
+        let options = WriteOptions {
+            force: self.args.force,
+            wait: Duration::from_secs_f64(self.args.wait),
+            dialect: Dialect::OhMyPi,
+        };
+        let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<()> {
+            let now = grown.as_ref().unwrap_or(input);
+            let header: Header = now.header()?;
+            let attempt = locked.rewrite(None, &mut |out| write_with(&header, changes, now.source(), out))?;
+            Ok((Some(attempt), ()))
+        };
+        let (committed, ()) = under_lock(input, &options, &mut attempt)?;
+        committed.iter().for_each(|committed| ui.warn_of(committed));
+        Ok(())
+    }
+
+    /// Lets forks name the new place of their source.
+    fn update_forks(&mut self, ui: &mut Ui) -> Result<(), Failure> {
+        if self.moved.values().zip(self.moved.keys()).all(|(to, from)| to == from) {
+            return Ok(());
+        }
+        let mut updated = 0;
+        for file in Places::of(ui).everywhere() {
+            let head = Glance::open(&file.path).ok().and_then(|file| Head::read(&file).ok());
+            let parent = head.and_then(|head| {
+                Some(Raw::checked(&head.header.bytes).get_text("parentSession")?.into_owned())
+            });
+            let source = parent.and_then(|parent| self.moved.get(Path::new(&*parent.to_string_lossy())));
+            let Some(source) = source.cloned() else { continue };
+            let followed = Input::open_path(&file.path, ui.stdout_is())
+                .and_then(|input| self.rewrite(&input, &follows(&source), ui));
+            match followed {
+                Ok(()) => updated += 1,
+                Err(failure) => {
+                    self.worst =
+                        self.worst.max(ui.report(&failure.after_writing("the session it was forked from")));
+                }
+            }
+        }
+        if updated > 0 {
+            ui.status(&format!("{} updated", counted(updated, "fork", "forks")));
+        }
+        Ok(())
+    }
+}
+
+/// Where a session goes.
+fn destination(old: &Path, dialect: Dialect, old_cwd: Option<&Path>, cwd: &Path, ui: &Ui) -> PathBuf {
+    let folder = old.parent().unwrap_or(Path::new("/"));
+    let before = stores_seen_from(old_cwd.unwrap_or(ui.folder()), ui);
+    let after = stores_seen_from(cwd, ui);
+    match (folder_for(folder, dialect, &before, &after), old.file_name()) {
+        (Some(folder), Some(name)) => folder.join(name),
+        _ => old.to_owned(),
+    }
+}
+
+/// What is moved, in the order in which it is: the session last, so that a run that was cut short can be
+/// repeated.
+fn moves(old: &Path, to: &Path) -> Vec<(PathBuf, PathBuf)> {
+    if old == to {
+        return Vec::new();
+    }
+    let with = |path: &Path, end: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        PathBuf::from(name)
+    };
+    let artifacts = [old, to].map(|path| path.with_extension(""));
+    let pruned = [old, to].map(|path| with(path, ".pruned"));
+    let beside =
+        [artifacts, pruned].into_iter().filter(|[from, _]| from.symlink_metadata().is_ok() && from != old);
+    beside.chain([[old.to_owned(), to.to_owned()]]).map(|[from, to]| (from, to)).collect()
+}

@@ -1,0 +1,82 @@
+//! A session that belongs to another project folder now: its header, and its place in the agents' stores.
+
+use crate::core::dialect::Dialect;
+use crate::core::entry::Span;
+use crate::core::json::edit::Edit;
+use crate::core::json::string::encoded;
+use crate::core::json::write::texts;
+use crate::core::plan::copy;
+use crate::core::session::Header;
+use crate::core::store::ReadAt;
+use crate::core::stores::{Here, Store, absolute};
+use crate::core::text::Text;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Members of a header and their new values.
+pub type Changes = Vec<(&'static str, Vec<u8>)>;
+
+/// Returns what changes in the header of a session that moves: its folder, and in oh-my-pi's files the
+/// places where the session was, as that agent notes them.
+pub fn moved(header: &Header, dialect: Dialect, cwd: &Path, old: Option<&Path>) -> Changes {
+    let mut changes = vec![("cwd", encoded(&Text::from(&*cwd.to_string_lossy())))];
+    if let Some(old) = old.filter(|_| dialect == Dialect::OhMyPi) {
+        let json = crate::core::json::Raw::checked(&header.bytes);
+        let before = json.get("previousSessionFiles").into_iter().flat_map(|files| files.items());
+        let mut files: Vec<_> = before.filter_map(|file| file.text()).collect();
+        files.push(Text::from(old.to_string_lossy().into_owned()));
+        changes.push(("previousSessionFiles", texts(&files)));
+    }
+    changes
+}
+
+/// Returns what changes in the header of a fork whose source moved.
+pub fn follows(source: &Path) -> Changes {
+    vec![("parentSession", encoded(&Text::from(&*source.to_string_lossy())))]
+}
+
+/// Writes a session with another header; all other bytes as they are.
+///
+/// # Errors
+/// Where reading or writing fails.
+pub fn write_with(
+    header: &Header,
+    changes: &Changes,
+    source: &dyn ReadAt,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut edit =
+        Edit::new(&header.bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    changes.iter().for_each(|(key, value)| edit.set(key, value));
+    copy(source, Span { start: 0, len: header.span.start }, out)?;
+    out.write_all(&edit.finish())?;
+    copy(source, Span { start: header.span.end(), len: source.len() - header.span.end() }, out)
+}
+
+/// Returns the folder in which the agent looks for the session once it belongs to another project; `None`
+/// where the session is in no store and stays where it is. `old` and `new` are the stores as seen from the
+/// folder of either project.
+pub fn folder_for<'a>(folder: &Path, dialect: Dialect, old: &[Store], new: &'a [Store]) -> Option<&'a Path> {
+    let holds = |store: &&Store| {
+        let is_below = !store.is_flat() && folder.parent() == Some(&*store.root);
+        is_below || store.project_folders().iter().any(|own| own == folder)
+    };
+    // Both agents may use the same folder.
+    let store = old.iter().filter(holds).find(|store| store.agent == dialect);
+    let agent = store.or_else(|| old.iter().find(holds))?.agent;
+    let target = new.iter().find(|store| store.agent == agent)?;
+    // A flat store holds all projects.
+    if target.is_flat() && folder == target.root {
+        None
+    } else {
+        target.project_folders().first().map(|folder| &**folder)
+    }
+}
+
+/// Returns the folder of a session after `old` became `new`; `None` where the session is not of that
+/// folder or of one below it.
+pub fn cwd_after(cwd: &str, old: &Path, new: &Path, here: Here) -> Option<PathBuf> {
+    let rest = absolute(cwd, here);
+    let rest = rest.strip_prefix(old).ok().filter(|_| !cwd.is_empty())?;
+    Some(if rest.as_os_str().is_empty() { new.to_owned() } else { new.join(rest) })
+}

@@ -1,0 +1,222 @@
+//! `pisess relocate`: sessions that belong to another project folder.
+
+use crate::sandbox::{Sandbox, fixture};
+use insta::assert_snapshot;
+
+/// The names of store folders hold the sandbox's own path.
+fn folder_name(s: &Sandbox, project: &str) -> String {
+    s.path(project).to_str().unwrap().trim_start_matches('/').replace('/', "-")
+}
+
+fn header(s: &Sandbox, id: &str, project: &str, more: &str) -> String {
+    let cwd = s.path(project);
+    let cwd = cwd.to_str().unwrap();
+    format!(
+        r#"{{ "type":"session","version":3,"id":"{id}","timestamp":"2026-01-01T00:00:00.000Z","cwd":"{cwd}"{more}}}"#
+    )
+}
+
+const BODY: &str = "\n{\"type\":\"message\",\"id\":\"aaaa0001\",\"parentId\":null,\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"message\":{\"role\":\"user\",\"content\":\"hi\",\"n\":1e400}}\nnot JSON";
+
+/// A home with two projects and sessions of the first in the stores of both agents.
+struct Home {
+    s: Sandbox,
+    pi: [String; 2],
+    omp: [String; 2],
+}
+
+impl Home {
+    fn new() -> Home {
+        let s = Sandbox::new();
+        std::fs::create_dir_all(s.path("old/sub")).unwrap();
+        std::fs::create_dir_all(s.path("new/sub")).unwrap();
+        let pi = ["old", "new"].map(|name| format!(".pi/agent/sessions/--{}--", folder_name(&s, name)));
+        let omp = ["old", "new"].map(|name| format!(".omp/agent/sessions/-{name}"));
+        s.put(&format!("{}/2026_p1.jsonl", pi[0]), header(&s, "p1", "old", "") + BODY);
+        s.put(&format!("{}/2026_p2.jsonl", pi[0]), header(&s, "p2", "old", "") + BODY);
+        let sub = format!(".pi/agent/sessions/--{}--", folder_name(&s, "old/sub"));
+        s.put(&format!("{sub}/2026_p3.jsonl"), header(&s, "p3", "old/sub", "") + BODY);
+        let other = format!(".pi/agent/sessions/--{}--", folder_name(&s, "older"));
+        let parent = s.path(&format!("{}/2026_p1.jsonl", pi[0]));
+        let parent = format!(r#","parentSession":"{}""#, parent.display());
+        s.put(&format!("{other}/2026_fork.jsonl"), header(&s, "fork", "older", &parent) + BODY);
+        let omp_lines = "{\"type\":\"title\",\"v\":1,\"title\":\"\",\"updatedAt\":\"2026-01-01T00:00:00.000Z\",\"pad\":\"";
+        let slot = format!("{omp_lines}{}\"}}\n", " ".repeat(256 - omp_lines.len() - 3));
+        s.put(&format!("{}/2026_o1.jsonl", omp[0]), slot + &header(&s, "o1", "old", "") + BODY);
+        s.put(&format!("{}/2026_o1/scout.jsonl", omp[0]), header(&s, "scout", "old", "") + BODY);
+        s.put(&format!("{}/2026_o1/0.bash.log", omp[0]), "output");
+        Home { s, pi, omp }
+    }
+
+    fn run(&self, line: &str) -> crate::sandbox::Done {
+        self.s.pisess(line).env("HOME", self.s.path("").to_str().unwrap().trim_end_matches('/')).done()
+    }
+
+    fn exists(&self, name: &str) -> bool {
+        self.s.path(name).exists()
+    }
+}
+
+#[test]
+fn a_session_goes_to_the_new_project() {
+    let h = Home::new();
+    let old = format!("{}/2026_p1.jsonl", h.pi[0]);
+    let new = format!("{}/2026_p1.jsonl", h.pi[1]);
+    let planned = h.run(&format!("relocate -q -n ./{old} ./new"));
+    assert_eq!(planned.text(), format!("./{old} -> ./{new}\n"));
+    assert!(h.exists(&old));
+    let before = h.s.path(&old).metadata().unwrap().modified().unwrap();
+    let done = h.run(&format!("relocate -q ./{old} ./new"));
+    assert_eq!((done.code, done.text()), (0, format!("./{new}\n")), "{done}");
+    // Only the value of `cwd` is another; the time stays, so that `pi -c` opens the same one.
+    assert!(!h.exists(&old));
+    assert_eq!(h.s.bytes(&new), (header(&h.s, "p1", "new", "") + BODY).into_bytes());
+    assert_eq!(h.s.path(&new).metadata().unwrap().modified().unwrap(), before);
+    // The fork follows.
+    let fork = format!(".pi/agent/sessions/--{}--/2026_fork.jsonl", folder_name(&h.s, "older"));
+    assert!(h.s.text(&fork).contains(&format!(r#""parentSession":"./{new}""#)), "{}", h.s.text(&fork));
+    // Once more, there is nothing to do.
+    let before = h.s.files();
+    let again = h.run(&format!("relocate -q ./{new} ./new"));
+    assert_eq!((again.code, again.text().as_str()), (0, ""));
+    assert!(h.s.files() == before);
+}
+
+#[test]
+fn what_is_beside_a_session_comes_along() {
+    let h = Home::new();
+    let old = format!("{}/2026_o1", h.omp[0]);
+    let new = format!("{}/2026_o1", h.omp[1]);
+    h.s.put(&format!("{old}.jsonl.pruned"), "");
+    let done = h.run(&format!("relocate -q ./{old}.jsonl ./new"));
+    assert_eq!((done.code, done.text()), (0, format!("./{new}.jsonl\n")), "{done}");
+    for name in ["/scout.jsonl", "/0.bash.log", ".jsonl.pruned", ".jsonl"] {
+        assert!(h.exists(&format!("{new}{name}")) && !h.exists(&format!("{old}{name}")), "{name}");
+    }
+    // As oh-my-pi notes it.
+    let moved = h.s.text(&format!("{new}.jsonl"));
+    assert!(moved.contains(&format!(r#""previousSessionFiles":["./{old}.jsonl"]"#)), "{moved}");
+    assert_eq!(moved.find('\n').map(|at| at + 1), Some(256));
+}
+
+#[test]
+fn all_sessions_of_a_folder_that_moved() {
+    let h = Home::new();
+    let done = h.run("relocate -q --json --moved-from ./old ./new");
+    assert_eq!(done.code, 0, "{done}");
+    let mut rows: Vec<_> = done.text().lines().map(str::to_owned).collect();
+    rows.sort();
+    assert_eq!(rows.len(), 4, "{rows:?}");
+    assert!(rows.iter().all(|row| row.ends_with(r#","status":"moved"}"#)), "{rows:?}");
+    let sub = format!(".pi/agent/sessions/--{}--/2026_p3.jsonl", folder_name(&h.s, "new/sub"));
+    assert!(h.s.text(&sub).contains(r#""cwd":"./new/sub""#));
+    for name in [format!("{}/2026_p2.jsonl", h.pi[1]), format!("{}/2026_o1/scout.jsonl", h.omp[1])] {
+        assert!(h.exists(&name), "{name}");
+    }
+    // Another project whose name begins alike stays.
+    assert!(
+        h.s.text(&format!(".pi/agent/sessions/--{}--/2026_fork.jsonl", folder_name(&h.s, "older")))
+            .contains(r#""cwd":"./older""#)
+    );
+    let again = h.run("relocate --moved-from ./old ./new");
+    assert_snapshot!(again, @"2> pisess: no session of that folder in the stores");
+}
+
+#[test]
+fn never_onto_another_file() {
+    let h = Home::new();
+    h.s.put(&format!("{}/2026_p1.jsonl", h.pi[1]), "somebody else's");
+    h.s.put(&format!("{}/2026_o1/x", h.omp[1]), "somebody else's");
+    let before = h.s.files();
+    for old in [format!("{}/2026_p1.jsonl", h.pi[0]), format!("{}/2026_o1.jsonl", h.omp[0])] {
+        let done = h.run(&format!("relocate -q --force ./{old} ./new"));
+        assert!(done.code == 2 && done.stderr.contains("exists already"), "{done}");
+    }
+    assert!(h.s.files() == before);
+    // The others of a batch are moved all the same.
+    let done = h.run("relocate -q --moved-from ./old ./new");
+    assert_eq!(done.code, 2);
+    assert_eq!(done.text().lines().count(), 2, "{done}");
+}
+
+#[test]
+fn outside_the_stores_and_in_a_flat_one_only_the_header_changes() {
+    let h = Home::new();
+    h.s.put("s.jsonl", header(&h.s, "s", "old", "") + BODY);
+    let done = h.run("relocate -q ./s.jsonl ./new");
+    assert_eq!((done.code, done.text().as_str()), (0, "./s.jsonl\n"), "{done}");
+    assert_eq!(h.s.bytes("s.jsonl"), (header(&h.s, "s", "new", "") + BODY).into_bytes());
+    h.s.put("flat/s.jsonl", header(&h.s, "s", "old", "") + BODY);
+    let home = h.s.path("");
+    let flat = h.s.path("flat");
+    let call = h.s.pisess("relocate -q ./flat/s.jsonl ./new").env("HOME", home.to_str().unwrap());
+    let done = call.env("PI_CODING_AGENT_SESSION_DIR", flat.to_str().unwrap()).done();
+    assert_eq!((done.code, done.text().as_str()), (0, "./flat/s.jsonl\n"), "{done}");
+    assert_eq!(h.s.bytes("flat/s.jsonl"), (header(&h.s, "s", "new", "") + BODY).into_bytes());
+}
+
+#[test]
+fn every_kind_of_session_keeps_its_other_bytes() {
+    for name in ["v1.jsonl", "v2.jsonl", "draft-tree.jsonl", "tour.jsonl", "omp.jsonl"] {
+        let s = Sandbox::with(&[name]);
+        std::fs::create_dir(s.path("new")).unwrap();
+        assert_eq!(s.pisess(&format!("relocate -q --force ./{name} ./new")).done().code, 0, "{name}");
+        let (old, new) = (String::from_utf8(fixture(name)).unwrap(), s.text(name));
+        let changed: Vec<_> = old.lines().zip(new.lines()).filter(|(old, new)| old != new).collect();
+        assert_eq!(changed.len(), 1, "{name}");
+        assert!(changed[0].1.contains(r#""cwd":"./new""#), "{name}: {}", changed[0].1);
+    }
+}
+
+#[test]
+fn damaged_sessions_are_moved_or_refused() {
+    for name in crate::sandbox::hazards() {
+        let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
+        let before = s.bytes(&format!("{name}.jsonl"));
+        let done = s.pisess(&format!("relocate -q --force ./{name}.jsonl .")).done();
+        let after = s.bytes(&format!("{name}.jsonl"));
+        let is_session = s.pisess(&format!("tree -q ./{name}.jsonl")).done().code == 0;
+        assert_eq!(done.code, if is_session { 0 } else { 2 }, "{name}: {done}");
+        assert!(is_session || before == after, "{name}");
+        let lines = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'\n').count();
+        assert_eq!(lines(&before), lines(&after), "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_be_moved_is_refused() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_snapshot!(s.unchanged("relocate ./two-branches.jsonl ./none").fails(2), @"./none is not a folder (hint: the folder comes last; --force goes on with one that does not exist)");
+    assert_snapshot!(s.unchanged("relocate .").fails(2), @"no session is given (hint: give the session, then the folder)");
+    assert_snapshot!(s.unchanged("relocate --moved-from ./a ./two-branches.jsonl .").fails(2), @"--moved-from takes no session (hint: give only the new folder)");
+    let piped = s.pisess("relocate - .").stdin(fixture("two-branches.jsonl")).done();
+    assert!(piped.code == 2 && piped.stderr.contains("a stream cannot be moved"), "{piped}");
+}
+
+/// A running pi has nothing open; it is known by its name and the folder it runs in.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_of_a_running_agent_is_refused() {
+    let h = Home::new();
+    let old = format!("{}/2026_p1.jsonl", h.pi[0]);
+    std::fs::copy("/bin/sleep", h.s.path("pi")).unwrap();
+    let mut agent =
+        std::process::Command::new(h.s.path("pi")).arg("600").current_dir(h.s.path("old")).spawn().unwrap();
+    let before = h.s.files();
+    let done = h.run(&format!("relocate -q ./{old} ./new"));
+    assert!(h.s.files() == before);
+    assert_eq!(done.code, 3, "{done}");
+    assert!(done.stderr.contains("an agent runs in its folder"), "{done}");
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    assert_eq!(h.run(&format!("relocate -q ./{old} ./new")).code, 0);
+    // Nor one that somebody has open for writing.
+    let other = format!("{}/2026_p2.jsonl", h.pi[0]);
+    let open = std::fs::OpenOptions::new().append(true).open(h.s.path(&other)).unwrap();
+    let mut holder = std::process::Command::new("sleep").arg("600").stdout(open).spawn().unwrap();
+    let done = h.run(&format!("relocate -q ./{other} ./new"));
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    assert!(done.code == 3 && done.stderr.contains("has it open for writing"), "{done}");
+    assert!(h.exists(&other));
+}
