@@ -3,7 +3,7 @@
 //! `comfy-table` lays them out and cuts what does not fit. It would count colours as columns, so they are
 //! added afterwards.
 
-use crate::ui::{Failure, Ui, styled};
+use crate::ui::{Failure, Ui, fitted, styled};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, TableStyle};
 use owo_colors::Style;
 
@@ -73,6 +73,11 @@ impl SmallTable {
             let line = line
                 .strip_suffix(ELLIPSIS)
                 .map_or(line.to_owned(), |cut| cut.trim_end().to_owned() + ELLIPSIS);
+            // Where even the columns that are not cut have no room.
+            let line = match ui.width() {
+                Some(width) => fitted(&line, width, ELLIPSIS),
+                None => line,
+            };
             ui.print(&format!("{}\n", coloured(&line, cells)))?;
         }
         Ok(())

@@ -224,10 +224,10 @@ fn what_cannot_be_compared_is_refused() {
     @^: no such file, and no session with that id or name (hint: two arguments are sessions; two entries take three: SESSION REF REF)
     ");
     assert_snapshot!(s.unchanged("diff ./two-branches.jsonl 1a2b3c05 nothing").fails(2), @r#"
-    ./two-branches.jsonl: no entry or label "nothing" (hint: list the ids with `pisess tree --filter all`)
+    ./two-branches.jsonl: no entry or label "nothing" (hint: `pisess tree --filter all` lists the ids)
     "#);
     assert_snapshot!(s.unchanged("diff ./two-branches.jsonl ./none.jsonl").fails(2), @"
-    cannot read ./none.jsonl: no such file or folder (hint: two arguments are sessions; two entries take three: SESSION REF REF)
+    cannot read ./none.jsonl: no such file or directory (hint: two arguments are sessions; two entries take three: SESSION REF REF)
     ");
     assert_snapshot!(s.unchanged("diff --json --context ./two-branches.jsonl @ @^").fails(2), @"
     the argument '--json' cannot be used with '--context' (hint: see `pisess diff --help`)

@@ -34,7 +34,7 @@ fn payloads_go_beside_the_session_and_notes_in_their_place() {
     let done = s.pisess("prune ./s.jsonl --over 1k").done();
     assert_snapshot!(done, @"
     ./s.jsonl.pruned
-    2> pisess: note: ./s.jsonl: malformed line on line 3; read past (hint: pisess check ./s.jsonl)
+    2> pisess: note: ./s.jsonl: malformed line on line 3; skipped or read as far as possible (hint: pisess check ./s.jsonl)
     2> pisess: ./s.jsonl: 5 payloads pruned, 9.3 kB
     ");
     assert_snapshot!(s.text("s.jsonl"), @r#"
@@ -152,7 +152,7 @@ fn a_pruned_copy_has_payloads_of_its_own() {
     assert_eq!(s.text("whole.jsonl"), large());
     assert!(before.iter().all(|(name, bytes)| s.bytes(name) == *bytes));
     let said = s.unchanged("prune -q ./s.jsonl --over 1k -o ./copy.jsonl").fails(2);
-    assert!(said.starts_with("cannot create ./copy.jsonl: it exists already"), "{said}");
+    assert!(said.starts_with("cannot create ./copy.jsonl: it already exists"), "{said}");
 }
 
 #[test]
