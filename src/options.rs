@@ -80,8 +80,8 @@ pub fn count(text: &str) -> Result<f64, String> {
 
 /// Parses a number of bytes, such as `500000`, `64k`, `64 KB` or `1.5M`.
 pub fn bytes(text: &str) -> Result<usize, String> {
-    let number = text.trim_end_matches(['b', 'B']).trim_end();
-    count(number)
+    let number: String = text.trim_end_matches(['b', 'B']).split_whitespace().collect();
+    count(&number)
         .map(|bytes| bytes as usize)
         .map_err(|_| "a number of bytes, such as 500000, 64k or 1.5M".to_owned())
 }

@@ -106,9 +106,9 @@ fn a_name_that_nothing_has() {
     s.script("bin/pisess-forget", "");
     let said = |line: &str| call(&s, "bin", line).done().fails(2);
     assert_snapshot!(said("lable x.jsonl"), @r#"there is no command "lable", and no pisess-lable is on the PATH (hint: did you mean `pisess label`?)"#);
-    assert_snapshot!(said("forge"), @r#"there is no command "forge", and no pisess-forge is on the PATH (hint: did you mean `pisess forget`?)"#);
-    assert_snapshot!(said("help forgets"), @r#"there is no command "prunes", and no pisess-forgets is on the PATH (hint: did you mean `pisess forget`?)"#);
-    assert_snapshot!(said("frobnicate --help"), @r#"there is no command "frobnicate", and no pisess-frobnicate is on the PATH (hint: `pisess --list` names all commands)"#);
+    assert_snapshot!(said("forge"), @r#"there is no command "forge", and no pisess-forge is on the PATH (hint: did you mean `pisess forget` or `pisess fork` or `pisess merge`?)"#);
+    assert_snapshot!(said("help forgets"), @r#"there is no command "forgets", and no pisess-forgets is on the PATH (hint: did you mean `pisess forget`?)"#);
+    assert_snapshot!(said("frobnicate --help"), @r#"there is no command "frobnicate", and no pisess-frobnicate is on the PATH (hint: `pisess --list` lists all commands)"#);
     assert_snapshot!(said("checkout x.jsonl"), @r#"there is no command "checkout", and no pisess-checkout is on the PATH (hint: did you mean `pisess switch`?)"#);
     for (word, command) in [
         ("log", "path"),
@@ -123,7 +123,7 @@ fn a_name_that_nothing_has() {
         let said = said(word);
         assert!(said.ends_with(&format!("(hint: did you mean `pisess {command}`?)")), "{said}");
     }
-    assert_snapshot!(said("../bin/pisess-forget"), @r#"there is no command "../bin/pisess-forget" (hint: `pisess --list` names all commands)"#);
+    assert_snapshot!(said("../bin/pisess-forget"), @r#"there is no command "../bin/pisess-forget" (hint: `pisess --list` lists all commands)"#);
     assert_snapshot!(said("session.jsonl"), @r#"there is no command "session.jsonl" (hint: name a command before the session, as in `pisess tree`)"#);
     assert_snapshot!(said("'\x1b[31m\u{202e}'"), @r#"there is no command "\u{1b}[31m\u{202e}" (hint: `pisess --list` lists all commands)"#);
     assert_snapshot!(said("-q"), @"no command given (hint: see `pisess --help`)");

@@ -46,12 +46,25 @@ fn waiting() -> Sandbox {
     s
 }
 
+/// Returns a command for a run. It does not ignore signals, even if the tests run in the background of a script,
+/// where a shell has SIGINT and SIGQUIT ignored: pisess keeps to that, as it should.
 fn command(s: &Sandbox, run: &str) -> Command {
-    let line = run.replace("{}", &s.path("waits").display().to_string());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
-    command.args(crate::sandbox::split(&line)).current_dir(s.path(""));
+    let pisess = env!("CARGO_BIN_EXE_pisess");
+    let mut command = match cfg!(target_os = "linux") {
+        true => {
+            let mut command = Command::new("env");
+            command.args(["--default-signal=HUP,INT,QUIT,TERM", pisess]);
+            command
+        }
+        false => Command::new(pisess),
+    };
+    command.args(arguments(s, run)).current_dir(s.path(""));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command
+}
+
+fn arguments(s: &Sandbox, run: &str) -> Vec<String> {
+    crate::sandbox::split(&run.replace("{}", &s.path("waits").display().to_string()))
 }
 
 /// Waits until a condition holds; the test runner limits the time.
@@ -140,9 +153,9 @@ fn a_command_that_ignores_it_is_ended() {
 #[test]
 fn an_ignored_signal_stays_ignored() {
     let s = waiting();
-    let run = command(&s, RUNS[0]);
     let mut shell = Command::new("sh");
-    shell.args(["-c", "trap '' HUP INT; exec \"$0\" \"$@\""]).arg(run.get_program()).args(run.get_args());
+    shell.args(["-c", "trap '' HUP INT; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_pisess")]);
+    shell.args(arguments(&s, RUNS[0]));
     let mut child = shell.current_dir(s.path("")).stdout(Stdio::null()).spawn().unwrap();
     started(&s, &mut child);
     for signal in [Signal::HUP, Signal::INT] {

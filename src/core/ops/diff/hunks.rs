@@ -143,7 +143,7 @@ mod tests {
             drawn(hunks.finish())
         };
         assert_eq!(between(6), "2..15 2..15 2 3 4 -a 0 1 2 3 4 5 +b 0 1 2");
-        assert_eq!(between(7), "2..9 2..8 2 3 4 -a 0 1 2\n9..15 8..15 4 5 6 +b 0 1 2");
+        assert_eq!(between(7), "2..9 2..8 2 3 4 -a 0 1 2\n10..16 9..16 4 5 6 +b 0 1 2");
     }
 
     #[test]

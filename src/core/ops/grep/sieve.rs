@@ -328,7 +328,7 @@ mod tests {
     fn strings_are_sifted_before_they_are_decoded() {
         let sifted =
             |source: &str, string: &str| pattern(source, false).sieve().unwrap().sift(string.as_bytes());
-        assert_eq!(sifted("need", r"no\tis need"), Sifted::Match);
+        assert_eq!(sifted("need", r"no\tis what people need"), Sifted::Match);
         assert_eq!(sifted("e9s", r"caf\u00e9s"), Sifted::Perhaps, "no e9s");
         assert_eq!(sifted("need", r"a\need"), Sifted::Perhaps, "a newline and eed");
         assert_eq!(sifted("need", r"a\\need"), Sifted::Perhaps);
