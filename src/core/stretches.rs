@@ -1,7 +1,7 @@
 //! Whole lines of a file, some at a time, in one buffer that is reused for the next file.
 //!
 //! For readers of many files that keep little of each; [`super::load`] reads one file on many threads. Memory
-//! is the longest line, at least [`STRETCH`].
+//! is the longest line, at least `STRETCH`.
 
 use super::store::ReadAt;
 use memchr::memrchr;

@@ -69,7 +69,7 @@ pub fn number_text(value: f64) -> String {
     }
 }
 
-/// Returns `${value}` in a template: as [`string`], and `undefined` for a missing value.
+/// Returns `${value}` in a template: as [`string()`], and `undefined` for a missing value.
 pub fn template(value: Option<Raw<'_>>) -> Text<'_> {
     value.map_or(Text::from("undefined"), string)
 }

@@ -245,7 +245,7 @@ export const KINDS = {
       const args = ["edit", world.file, ref(id), ...(content === undefined ? ["--omit"] : ["--replace", content])];
       const out = world.scratch();
       const { code, stdout, stderr } = await world.run([...args, "-o", out]);
-      if (code === 2 && (lines.length === 0 || /tool call|a compaction stands/.test(stderr))) return null;
+      if (code === 2 && (lines.length === 0 || /tool call|a compaction replaced it/.test(stderr))) return null;
       if (code !== 0) return exit(0, code, stderr);
       if (stdout === "") return null;
       const found = await written(world, args, ...lines);
@@ -359,7 +359,7 @@ export const KINDS = {
   },
 };
 
-const REFUSALS = /tool call|is the label|keeps from|edits an entry/;
+const REFUSALS = /tool call|labels an entry|keeps from|edits an entry/;
 
 const NOTES = ["custom", "label", "leaf", "session_info", "title_change", "usage", "model_usage", "credential_pin", "head"];
 
