@@ -51,7 +51,7 @@ pub const GUIDE: Guide = Guide {
 /// without the path if one session is named. An entry without an id has `:LINE` in its place. Both
 /// forms are references, so `pisess show SESSION ID` and `pisess switch SESSION ID` go on from a hit.
 ///
-/// Without PATH the sessions of the current folder are searched. Folders are searched at any depth,
+/// Without PATH the sessions of the current directory are searched. Directories are searched at any depth,
 /// hidden ones too, and sessions in the order of their paths.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]

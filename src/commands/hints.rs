@@ -55,7 +55,7 @@ fn meant(option: &str, verb: Option<&clap::Command>) -> Option<String> {
     Some(format!("did you mean --{} {value}?", arg.get_long()?))
 }
 
-/// Adds a hint if there is no session at the path, but another argument is a file.
+/// Adds a hint where the session was given after another argument: the first argument is no file, a later one is.
 pub fn with_session_first(failure: Failure, args: &[OsString]) -> Failure {
     if !failure.is_missing() {
         return failure;

@@ -54,7 +54,7 @@ pub const GUIDE: Guide = Guide {
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// Sessions by path or name, or folders to search at any depth
+    /// Sessions by path or name, or directories to search at any depth
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// List the sessions of all projects
@@ -199,7 +199,7 @@ fn readings(files: Vec<FoundFile>, forks: bool, ui: &Ui) -> (Vec<Listed>, Vec<Un
     (list, unread)
 }
 
-/// Reads one file; `None` for one that nobody asked for and that is no session.
+/// Reads one file. Returns `None` if it is not a session and was not named on the command line.
 fn one(file: &FoundFile, options: &Options) -> Result<Option<Reading>, Failure> {
     let reading = match file.named {
         // It may be a FIFO.

@@ -1,4 +1,4 @@
-//! `pisess relocate`: moves sessions to another project folder.
+//! `pisess relocate`: moves sessions to another project directory.
 
 use super::amounts::counted;
 use super::input::{Input, OpenSession};
@@ -12,7 +12,7 @@ use crate::core::ops::relocate::{Changes, cwd_after, folder_for, follows, moved,
 use crate::core::peek::Head;
 use crate::core::session::Header;
 use crate::core::store::{self, Glance, Locked, WriteOptions};
-use crate::core::stores::{Here, absolute};
+use crate::core::stores::{Here, Store, absolute};
 use crate::guide::{Example, Guide};
 use crate::options::seconds;
 use crate::ui::{Exit, Failure, Ui, visible};
@@ -35,25 +35,25 @@ pub const GUIDE: Guide = Guide {
     refers: false,
 };
 
-/// Move sessions to another project folder.
+/// Move sessions to another project directory.
 ///
 /// Sets the working directory in the header of each session to DIR. A session in its agent's store is
 /// moved to where the agent keeps the sessions of DIR, never onto another file; a session elsewhere stays
 /// where it is. What belongs to it comes along: the files and sub-agents that oh-my-pi keeps beside it, and
 /// what `prune` took out. Forks in the stores that name it as their source are updated.
 ///
-/// With --moved-from, moves all sessions of OLD and of folders below it, after that folder was moved or
+/// With --moved-from, moves all sessions of OLD and of directories below it, after that directory was moved or
 /// renamed to DIR.
 ///
-/// A session is refused while an agent may have it open (exit 3): one that runs in the old or the new folder, or
+/// A session is refused while an agent may have it open (exit 3): one that runs in the old or the new directory, or
 /// just wrote to it. It would go on writing at the old place.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// The sessions, paths or names, and then the folder they belong to now
+    /// The sessions, paths or names, and then the directory they belong to now
     #[arg(value_name = "SESSION... DIR", required = true)]
     pub paths: Vec<PathBuf>,
-    /// Move all sessions of this folder and of those below it
+    /// Move all sessions of this directory and of those below it
     #[arg(long, value_name = "OLD")]
     pub moved_from: Option<PathBuf>,
     /// Print what would be moved, and write nothing
@@ -72,31 +72,35 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let (dir, sessions) = args.paths.split_last().ok_or_else(|| Failure::usage("no folder is given"))?;
+    let (dir, sessions) = args.paths.split_last().ok_or_else(|| Failure::usage("no directory is given"))?;
     let dir = folder(dir, ui);
     if !dir.is_dir() && !args.force {
         let dir = visible(&dir.to_string_lossy());
-        return Err(Failure::cannot(format_args!("{dir} is not a folder"))
-            .hint("the folder comes last; --force goes on with one that does not exist"));
+        return Err(Failure::cannot(format_args!("{dir} is not a directory"))
+            .hint("the directory comes last; --force goes on with one that does not exist"));
     }
     let planned: Vec<(PathBuf, PathBuf)> = match (&args.moved_from, sessions) {
         (Some(_), [_, ..]) => {
-            return Err(Failure::usage("--moved-from takes no session").hint("give only the new folder"));
+            return Err(Failure::usage("--moved-from takes no session").hint("give only the new directory"));
         }
         (Some(old), []) => moved_with(&folder(old, ui), &dir, ui),
         (None, []) => {
-            return Err(Failure::usage("no session is given").hint("give the session, then the folder"));
+            return Err(Failure::usage("no session is given").hint("give the session, then the directory"));
         }
         (None, sessions) => sessions.iter().map(|session| (session.clone(), dir.clone())).collect(),
     };
     let mut batch = Batch { args, worst: Exit::Done, moved: HashMap::new() };
-    for (session, cwd) in &planned {
-        let done = batch.relocate(session, cwd, ui);
+    // First headers, then forks, then places: a run that was cut short anywhere is completed by the same
+    // command, because a session that is not in its place yet is found again.
+    let sessions: Vec<_> =
+        planned.iter().map(|(session, cwd)| (session, batch.prepare(session, cwd, ui))).collect();
+    batch.update_forks(ui)?;
+    for (session, prepared) in sessions {
+        let done = prepared.and_then(Relocation::finish);
         batch.note(session, done, ui)?;
     }
-    batch.update_forks(ui)?;
     if args.moved_from.is_some() && planned.is_empty() {
-        ui.status("no session of that folder in the stores");
+        ui.status("no session of that directory in the stores");
     }
     Ok(batch.worst)
 }
@@ -105,24 +109,43 @@ fn folder(path: &Path, ui: &Ui) -> PathBuf {
     absolute(&path.to_string_lossy(), Here { home: ui.home().as_deref().map(Path::new), folder: ui.folder() })
 }
 
-/// The sessions of a folder that moved and of those below it, with the folder each belongs to now.
+/// The sessions of a directory that moved and of those below it, with the directory each belongs to now.
 fn moved_with(old: &Path, new: &Path, ui: &Ui) -> Vec<(PathBuf, PathBuf)> {
     let home = ui.home();
     let here = Here { home: home.as_deref().map(Path::new), folder: ui.folder() };
     let files = Places::of(ui).everywhere().into_iter().filter(|file| file.owner.is_none());
     let of_folder = |path: PathBuf| {
         let head = Glance::open(&path).ok().and_then(|file| Head::read(&file).ok())?;
-        let cwd = cwd_after(&head.header.cwd?.to_string_lossy(), old, new, here)?;
-        Some((path, cwd))
+        let cwd = head.header.cwd?.to_string_lossy().into_owned();
+        if let Some(cwd) = cwd_after(&cwd, old, new, here) {
+            return Some((path, cwd));
+        }
+        // An earlier run changed the header and was cut short: the session is still where those of OLD are.
+        let before = stores_seen_from(&cwd_after(&cwd, new, old, here)?, ui);
+        let is_left = |store: &Store| store.project_folders().iter().any(|own| Some(&**own) == path.parent());
+        before.iter().any(is_left).then(|| (path.clone(), PathBuf::from(cwd)))
     };
     files.filter_map(|file| of_folder(file.path)).collect()
 }
 
-/// What became of a session.
-struct Outcome {
+/// What becomes of a session.
+struct Relocation {
     path: PathBuf,
     to: PathBuf,
     status: &'static str,
+}
+
+impl Relocation {
+    /// Moves the session, whose header is changed, and what belongs to it.
+    fn finish(self) -> Result<Relocation, Failure> {
+        if self.status == "moved" {
+            for (from, to) in moves(&self.path, &self.to) {
+                store::move_new(&from, &to)
+                    .map_err(|error| Failure::from(error).after_writing("the header"))?;
+            }
+        }
+        Ok(self)
+    }
 }
 
 struct Batch<'a> {
@@ -134,7 +157,12 @@ struct Batch<'a> {
 
 impl Batch<'_> {
     /// Prints what became of a session. One that failed does not stop the others.
-    fn note(&mut self, session: &Path, done: Result<Outcome, Failure>, ui: &mut Ui) -> Result<(), Failure> {
+    fn note(
+        &mut self,
+        session: &Path,
+        done: Result<Relocation, Failure>,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
         let outcome = match done {
             Ok(outcome) => outcome,
             Err(failure) => {
@@ -143,7 +171,7 @@ impl Batch<'_> {
                 if !self.args.json {
                     return Ok(());
                 }
-                Outcome { path, to, status: "failed" }
+                Relocation { path, to, status: "failed" }
             }
         };
         let [path, to] = [&outcome.path, &outcome.to].map(|path| path.to_string_lossy());
@@ -159,7 +187,8 @@ impl Batch<'_> {
         }
     }
 
-    fn relocate(&mut self, session: &Path, cwd: &Path, ui: &mut Ui) -> Result<Outcome, Failure> {
+    /// Refuses what cannot be moved, and changes the header of what can.
+    fn prepare(&mut self, session: &Path, cwd: &Path, ui: &mut Ui) -> Result<Relocation, Failure> {
         let open = OpenSession::open(session, Options::default(), ui)?;
         let Some(file) = open.input.file() else {
             return Err(open.input.cannot("a stream cannot be moved").hint("give the path of a file"));
@@ -174,8 +203,7 @@ impl Batch<'_> {
             (false, true) => "planned",
             (false, false) => "moved",
         };
-        let moves = moves(&old, &to);
-        for (_, to) in moves.iter().filter(|_| status != "current") {
+        for (_, to) in moves(&old, &to).iter().filter(|_| status != "current") {
             if to.symlink_metadata().is_ok() {
                 let to = visible(&to.to_string_lossy());
                 return Err(open
@@ -188,13 +216,9 @@ impl Batch<'_> {
             self.refuse_running(&open.input, old_cwd.as_deref(), cwd)?;
             let changes = moved(header, dialect, cwd, Some(&old).filter(|_| old != to).map(|old| &**old));
             self.rewrite(&open.input, &changes, ui)?;
-            for (from, to) in &moves {
-                store::move_new(from, to)
-                    .map_err(|error| Failure::from(error).after_writing("the header"))?;
-            }
             self.moved.insert(old.clone(), to.clone());
         }
-        Ok(Outcome { path: old, to, status })
+        Ok(Relocation { path: old, to, status })
     }
 
     /// Refuses a session that an agent may have open.
@@ -203,7 +227,7 @@ impl Batch<'_> {
         match store::agent_in(&folders).filter(|_| !self.args.force) {
             None => Ok(()),
             Some(pid) => Err(input
-                .busy(format_args!("an agent runs in its folder (process {pid}) and may have it open"))
+                .busy(format_args!("an agent runs in its directory (process {pid}) and may have it open"))
                 .hint("end that agent first; --force moves the session in spite of it")),
         }
     }
@@ -245,8 +269,9 @@ impl Batch<'_> {
             match followed {
                 Ok(()) => updated += 1,
                 Err(failure) => {
-                    self.worst =
-                        self.worst.max(ui.report(&failure.after_writing("the session it was forked from")));
+                    self.worst = self.worst.max(
+                        ui.report(&failure.after_writing("the header of the session it was forked from")),
+                    );
                 }
             }
         }

@@ -15,8 +15,8 @@ use std::time::UNIX_EPOCH;
 /// Which sessions.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SessionsArgs {
-    /// Sessions by path or name, or folders to search at any depth; - for standard input (default: the
-    /// sessions of the current folder in both agents' stores)
+    /// Sessions by path or name, or directories to search at any depth; - for standard input (default: the
+    /// sessions of the current directory in both agents' stores)
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Include all sessions in both agents' stores

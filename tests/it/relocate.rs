@@ -119,7 +119,62 @@ fn all_sessions_of_a_folder_that_moved() {
             .contains(r#""cwd":"./older""#)
     );
     let again = h.run("relocate --moved-from ./old ./new");
-    assert_snapshot!(again, @"2> pisess: no session of that folder in the stores");
+    assert_snapshot!(again, @"2> pisess: no session of that directory in the stores");
+}
+
+/// However far a run came, the same command completes it: sessions are in their new places, and the fork names
+/// the place of its source.
+#[cfg(unix)]
+#[test]
+fn a_run_that_was_killed_is_completed_by_the_next() {
+    let line = "relocate -q --moved-from ./old ./new";
+    let started = |h: &Home| {
+        let home = h.s.path("");
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pisess"));
+        command
+            .args(line.split(' '))
+            .current_dir(&home)
+            .env("HOME", &home)
+            .stdout(std::process::Stdio::null());
+        command.spawn().unwrap()
+    };
+    // How long it takes decides when it is killed.
+    let start = std::time::Instant::now();
+    assert!(started(&Home::new()).wait().unwrap().success());
+    let span = start.elapsed();
+    let mut partly = 0;
+    // On a busy machine more runs may be needed until one is killed between two writes.
+    for at in 1..500_u32 {
+        if at > 24 && partly > 0 {
+            break;
+        }
+        let h = Home::new();
+        let mut child = started(&h);
+        std::thread::sleep(span * (at % 24) / 24);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let left = h.s.files();
+        let sessions = ["2026_p1.jsonl", "2026_p2.jsonl", "2026_p3.jsonl", "2026_o1.jsonl"];
+        let is_begun = |(name, bytes): (&String, &Vec<u8>)| {
+            sessions.iter().any(|session| name.ends_with(session))
+                && String::from_utf8_lossy(bytes)
+                    .contains(&format!("\"cwd\":\"{}", h.s.path("new").display()))
+        };
+        let is_begun = left.iter().any(is_begun);
+        let done = h.run(line);
+        assert_eq!(done.code, 0, "{at}: {done}");
+        partly += usize::from(is_begun && left != h.s.files());
+        for (project, id) in [(&h.pi[1], "p1"), (&h.pi[1], "p2"), (&h.omp[1], "o1")] {
+            let text = h.s.text(&format!("{project}/2026_{id}.jsonl"));
+            assert!(text.contains(r#""cwd":"./new""#) && text.ends_with(BODY), "{at}: {text}");
+        }
+        assert!(h.exists(&format!("{}/2026_o1/scout.jsonl", h.omp[1])), "{at}");
+        let fork = format!(".pi/agent/sessions/--{}--/2026_fork.jsonl", folder_name(&h.s, "older"));
+        let source = format!(r#""parentSession":"./{}/2026_p1.jsonl""#, h.pi[1]);
+        assert!(h.s.text(&fork).contains(&source), "{at}: {}", h.s.text(&fork));
+        assert!(!h.exists(&format!("{}/2026_p1.jsonl", h.pi[0])), "{at}");
+    }
+    assert!(partly > 0, "no run was killed between");
 }
 
 #[test]
@@ -186,9 +241,9 @@ fn damaged_sessions_are_moved_or_refused() {
 #[test]
 fn what_cannot_be_moved_is_refused() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_snapshot!(s.unchanged("relocate ./two-branches.jsonl ./none").fails(2), @"./none is not a folder (hint: the folder comes last; --force goes on with one that does not exist)");
-    assert_snapshot!(s.unchanged("relocate .").fails(2), @"no session is given (hint: give the session, then the folder)");
-    assert_snapshot!(s.unchanged("relocate --moved-from ./a ./two-branches.jsonl .").fails(2), @"--moved-from takes no session (hint: give only the new folder)");
+    assert_snapshot!(s.unchanged("relocate ./two-branches.jsonl ./none").fails(2), @"./none is not a directory (hint: the directory comes last; --force goes on with one that does not exist)");
+    assert_snapshot!(s.unchanged("relocate .").fails(2), @"no session is given (hint: give the session, then the directory)");
+    assert_snapshot!(s.unchanged("relocate --moved-from ./a ./two-branches.jsonl .").fails(2), @"--moved-from takes no session (hint: give only the new directory)");
     let piped = s.pisess("relocate - .").stdin(fixture("two-branches.jsonl")).done();
     assert!(piped.code == 2 && piped.stderr.contains("a stream cannot be moved"), "{piped}");
 }
@@ -206,7 +261,7 @@ fn a_session_of_a_running_agent_is_refused() {
     let done = h.run(&format!("relocate -q ./{old} ./new"));
     assert!(h.s.files() == before);
     assert_eq!(done.code, 3, "{done}");
-    assert!(done.stderr.contains("an agent runs in its folder"), "{done}");
+    assert!(done.stderr.contains("an agent runs in its directory"), "{done}");
     agent.kill().unwrap();
     agent.wait().unwrap();
     assert_eq!(h.run(&format!("relocate -q ./{old} ./new")).code, 0);

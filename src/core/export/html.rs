@@ -87,7 +87,7 @@ impl fmt::Display for Html {
 
 /// What a page without scripts knows about the entries and images that markup names.
 pub trait Around {
-    /// Where the entry with this number stands in the document, if it is in it.
+    /// Returns the fragment that links to the entry with this number; `None` if the document does not have it.
     fn address(&self, entry: &str) -> Option<String>;
     /// The base64 of the image with this name.
     fn image(&self, name: &str) -> Option<&str>;

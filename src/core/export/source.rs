@@ -47,7 +47,7 @@ impl<'a> Contents<'a> {
         let entries: Vec<EntryIx> = match path_only {
             true => {
                 let mut path = session.path(end);
-                // Parents may stand behind their children in a file.
+                // In a file, a parent may follow its children.
                 path.sort_unstable();
                 path
             }

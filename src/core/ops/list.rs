@@ -36,7 +36,7 @@ pub struct Listed {
     pub version: f64,
     /// What a person called it, or oh-my-pi.
     pub name: Option<Text<'static>>,
-    /// The folder it was held in; empty where the header has none.
+    /// The directory it was held in; empty where the header has none.
     pub cwd: Text<'static>,
     /// The session it was forked from, as its header has it: a path, or an id.
     pub parent: Option<Text<'static>>,
@@ -161,7 +161,7 @@ pub enum Order {
     Created,
     /// By name or first question.
     Name,
-    /// By folder, in each the newest first.
+    /// By directory, in each the newest first.
     Project,
     /// The most messages first.
     Messages,

@@ -1,4 +1,4 @@
-//! A session that belongs to another project folder now: its header, and its place in the agents' stores.
+//! A session that belongs to another project directory now: its header, and its place in the agents' stores.
 
 use crate::core::dialect::Dialect;
 use crate::core::entry::Span;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Members of a header and their new values.
 pub type Changes = Vec<(&'static str, Vec<u8>)>;
 
-/// Returns what changes in the header of a session that moves: its folder, and in oh-my-pi's files the
+/// Returns what changes in the header of a session that moves: its directory, and in oh-my-pi's files the
 /// places where the session was, as that agent notes them.
 pub fn moved(header: &Header, dialect: Dialect, cwd: &Path, old: Option<&Path>) -> Changes {
     let mut changes = vec![("cwd", encoded(&Text::from(&*cwd.to_string_lossy())))];
@@ -24,7 +24,11 @@ pub fn moved(header: &Header, dialect: Dialect, cwd: &Path, old: Option<&Path>) 
         let json = crate::core::json::Raw::checked(&header.bytes);
         let before = json.get("previousSessionFiles").into_iter().flat_map(|files| files.items());
         let mut files: Vec<_> = before.filter_map(|file| file.text()).collect();
-        files.push(Text::from(old.to_string_lossy().into_owned()));
+        let old = Text::from(old.to_string_lossy().into_owned());
+        // A run that was cut short noted it already.
+        if files.last() != Some(&old) {
+            files.push(old);
+        }
         changes.push(("previousSessionFiles", texts(&files)));
     }
     changes
@@ -53,15 +57,15 @@ pub fn write_with(
     copy(source, Span { start: header.span.end(), len: source.len() - header.span.end() }, out)
 }
 
-/// Returns the folder in which the agent looks for the session once it belongs to another project; `None`
+/// Returns the directory in which the agent looks for the session once it belongs to another project; `None`
 /// where the session is in no store and stays where it is. `old` and `new` are the stores as seen from the
-/// folder of either project.
+/// directory of either project.
 pub fn folder_for<'a>(folder: &Path, dialect: Dialect, old: &[Store], new: &'a [Store]) -> Option<&'a Path> {
     let holds = |store: &&Store| {
         let is_below = !store.is_flat() && folder.parent() == Some(&*store.root);
         is_below || store.project_folders().iter().any(|own| own == folder)
     };
-    // Both agents may use the same folder.
+    // Both agents may use the same directory.
     let store = old.iter().filter(holds).find(|store| store.agent == dialect);
     let agent = store.or_else(|| old.iter().find(holds))?.agent;
     let target = new.iter().find(|store| store.agent == agent)?;
@@ -73,8 +77,8 @@ pub fn folder_for<'a>(folder: &Path, dialect: Dialect, old: &[Store], new: &'a [
     }
 }
 
-/// Returns the folder of a session after `old` became `new`; `None` where the session is not of that
-/// folder or of one below it.
+/// Returns the directory of a session after `old` became `new`; `None` where the session is not of that
+/// directory or of one below it.
 pub fn cwd_after(cwd: &str, old: &Path, new: &Path, here: Here) -> Option<PathBuf> {
     let rest = absolute(cwd, here);
     let rest = rest.strip_prefix(old).ok().filter(|_| !cwd.is_empty())?;

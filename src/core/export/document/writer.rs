@@ -43,13 +43,13 @@ pub fn markdown(markup: &str, is_here: &dyn Fn(&str) -> bool) -> String {
 struct Writer<'a> {
     out: String,
     open: Vec<(Option<Tag>, String)>,
-    /// What stands before each line: of quotes and lists.
+    /// The markers that begin each line, one for each open quote and list item.
     prefix: Vec<String>,
     /// Text that is collected: code, summaries, addresses.
     held: Option<String>,
-    /// What is left out, by how many elements are open in it.
+    /// The number of open elements whose content is left out, the outermost included.
     skipped: usize,
-    /// Whether a block has ended, and the next begins behind a blank line.
+    /// Whether a block has ended, and the next begins after a blank line.
     ended: bool,
     starts_line: bool,
     numbers: Vec<u64>,
@@ -366,7 +366,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What stands in a head line before and behind an element, until it is written.
+/// Returns the placeholders that enclose an element of a head line, until the line is written.
 fn in_head(tag: Tag) -> Option<(&'static str, &'static str)> {
     match tag {
         Tag::Name | Tag::BadMark => Some(("\x11", "\x12")),
@@ -376,7 +376,7 @@ fn in_head(tag: Tag) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// What it becomes.
+/// The placeholders and the HTML that replaces them.
 const HEAD: [(&str, &str); 4] = [("\x11", "<b>"), ("\x12", "</b>"), ("\x13", "<code>"), ("\x14", "</code>")];
 
 #[cfg(test)]
