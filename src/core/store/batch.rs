@@ -48,7 +48,7 @@ impl Batch {
         force: bool,
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Committed, StoreError> {
-        let (committed, folder) = create_unsynced(&DISK, path, source, force, write)?;
+        let (committed, folder) = create_unsynced(&DISK, path, source, force, write.into())?;
         folder.into_iter().for_each(|folder| self.note(folder));
         Ok(committed)
     }
