@@ -20,8 +20,9 @@ pub(super) enum Message {
     /// The user's words.
     User(String),
     Assistant(Assistant),
-    /// The result of a call, with the call's id; without one, of a command or code that the user ran.
-    Result(String, Call, Outcome),
+    /// The result of a call, with the call's id, and the end of its output; without an id, of a
+    /// command or code that the user ran.
+    Result(String, Call, End, String),
     /// An extension's message: its custom type and its words.
     Extension(String, String),
     CompactionSummary(String),
@@ -71,13 +72,7 @@ pub(super) struct Call {
     pub question: Option<String>,
 }
 
-/// How a tool call ended, with the end of its output.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Outcome {
-    pub end: End,
-    pub text: String,
-}
-
+/// How a tool call ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum End {
     #[default]
@@ -111,16 +106,18 @@ pub(super) fn read(message: Raw) -> Message {
         "toolResult" => {
             let [code, timed_out] = members(details.unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
             let call = Call { tool: head(tool, ARGUMENT), ..Call::default() };
-            let outcome = outcome(tail(content), truthy(is_error) || truthy(timed_out), code);
-            Message::Result(head(id, ARGUMENT), call, outcome)
+            let text = tail(content);
+            let end = end(&text, truthy(is_error) || truthy(timed_out), code);
+            Message::Result(head(id, ARGUMENT), call, end, text)
         }
         "bashExecution" | "pythonExecution" if !truthy(get("excludeFromContext")) => {
-            let mut outcome = outcome(tail(get("output")), false, get("exitCode"));
-            if truthy(get("cancelled")) {
-                outcome.end = End::Stopped;
-            }
+            let text = tail(get("output"));
+            let end = match truthy(get("cancelled")) {
+                true => End::Stopped,
+                false => end(&text, false, get("exitCode")),
+            };
             let command = Some(head(get("command").or(get("code")), ARGUMENT));
-            Message::Result(String::new(), Call { command, ..Call::default() }, outcome)
+            Message::Result(String::new(), Call { command, ..Call::default() }, end, text)
         }
         "compactionSummary" => Message::CompactionSummary(text(get("summary"))),
         "branchSummary" => Message::BranchSummary(text(get("summary"))),
@@ -153,10 +150,10 @@ fn assistant(content: Option<Raw>, stop: Option<Raw>, error: Option<Raw>) -> Ass
 }
 
 /// Returns how a call ended: by its flag, its exit code, or the line that the agent put at its end.
-fn outcome(text: String, is_error: bool, code: Option<Raw>) -> Outcome {
+fn end(text: &str, is_error: bool, code: Option<Raw>) -> End {
     let starts = |line: &str, with: &[&str]| with.iter().any(|start| line.starts_with(start));
     let mut last = text.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(4);
-    let end = match last.find(|line| starts(line, &FAILED) || starts(line, &STOPPED)) {
+    match last.find(|line| starts(line, &FAILED) || starts(line, &STOPPED)) {
         Some(line) if starts(line, &STOPPED) => End::Stopped,
         Some(line) => End::Failed(line.to_owned()),
         None => match code.and_then(Raw::number).filter(|code| *code != 0.0) {
@@ -164,8 +161,7 @@ fn outcome(text: String, is_error: bool, code: Option<Raw>) -> Outcome {
             None if is_error => End::Failed(String::new()),
             None => End::Passed,
         },
-    };
-    Outcome { end, text }
+    }
 }
 
 /// Returns a call and its id.
@@ -251,7 +247,7 @@ mod tests {
     #[test]
     fn an_end_is_known_by_flag_code_or_line() {
         let end = |json: &str| match read(Raw::parse(json.as_bytes()).unwrap()) {
-            Message::Result(_, _, outcome) => outcome.end,
+            Message::Result(_, _, end, _) => end,
             other => panic!("{other:?}"),
         };
         let failed = |line: &str| End::Failed(line.to_owned());

@@ -123,9 +123,10 @@ impl Extract {
         match message::read(message) {
             Message::User(text) if !text.trim().is_empty() => self.user(entry, text.trim()),
             Message::Assistant(said) => self.assistant(said),
-            Message::Result(id, call, outcome) => {
-                if let Some(question) = self.work.returned(&id, call, &outcome) {
-                    self.notes.decided(&question, &outcome.text);
+            Message::Result(id, call, end, text) => {
+                self.turns.last_mut().into_iter().for_each(|turn| turn.calls += usize::from(!id.is_empty()));
+                if let Some(question) = self.work.returned(&id, call, end, &text) {
+                    self.notes.decided(&question, &text);
                 }
             }
             Message::Extension(kind, text) if !text.trim().is_empty() => self.extension(entry, &kind, &text),
@@ -182,7 +183,7 @@ impl Extract {
         self.note_unheard();
         let is_nod = columns(text) < NOD;
         let goes_on = |turn: &&mut Turn| {
-            let works = turn.calls > 0 && matches!(turn.stop, None | Some(Stop::ToolUse));
+            let works = turn.stop == Some(Stop::ToolUse) || turn.stop.is_none() && turn.calls > 0;
             turn.is_begun() && (works || is_nod && !turn.is_answered())
         };
         if let Some(turn) = self.turns.last_mut().filter(goes_on) {

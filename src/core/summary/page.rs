@@ -2,7 +2,7 @@
 
 use super::budget::*;
 use super::message::Stop;
-use super::quote::{CUT, folded, line, quotation, quoted, units};
+use super::quote::{CUT, fit, folded, line, quotation, quoted, units};
 use super::sections::*;
 use super::turns::Turn;
 use super::work::calls;
@@ -181,8 +181,8 @@ impl Page<'_> {
     fn evidence(&self, room: usize) -> Vec<String> {
         let work = &self.extract.work;
         let is_finished = self.unfinished().is_none();
-        let files = fitting(CHANGED, &work.files(), room.min(FILES.max(room / 6)));
-        let commands = fitting(PASSED, &work.passed(), room.min(COMMANDS.max(room / 4)));
+        let files = list(CHANGED, &work.files(), room.min(FILES.max(room / 6)));
+        let commands = list(PASSED, &work.passed(), room.min(COMMANDS.max(room / 4)));
         files.into_iter().chain(commands).chain(self.last_calls().filter(|_| is_finished)).collect()
     }
 
@@ -229,20 +229,14 @@ fn reported(turn: &Turn, each: usize) -> String {
 }
 
 /// Returns as many items as fit on a line after its lead, and how many more there are.
-fn fitting(lead: &str, items: &[String], room: usize) -> Option<String> {
-    let mut room = room.saturating_sub(units(lead) + 10);
-    let fits = |item: &&String| room.checked_sub(units(item) + 2).inspect(|rest| room = *rest).is_some();
-    let shown: Vec<&str> = items.iter().take_while(fits).map(String::as_str).collect();
-    let more = match items.len() - shown.len() {
-        0 => String::new(),
-        more => format!(", {more} more"),
-    };
-    (!shown.is_empty()).then(|| format!("{lead}{}{more}", shown.join(", ")))
+fn list(lead: &str, items: &[String], room: usize) -> Option<String> {
+    let shown = fit(items.iter().map(|item| units(item) + 2), room.saturating_sub(units(lead) + 10));
+    let more = if shown == items.len() { String::new() } else { format!(", {} more", items.len() - shown) };
+    (shown > 0).then(|| format!("{lead}{}{more}", items[..shown].join(", ")))
 }
 
 /// Returns the newest points that fit, in their order.
-fn newest(mut points: Vec<String>, mut room: usize) -> Vec<String> {
-    let fits = |point: &&String| room.checked_sub(units(point) + 4).inspect(|rest| room = *rest).is_some();
-    let kept = points.iter().rev().take_while(fits).count();
+fn newest(mut points: Vec<String>, room: usize) -> Vec<String> {
+    let kept = fit(points.iter().rev().map(|point| units(point) + 4), room);
     points.split_off(points.len() - kept)
 }

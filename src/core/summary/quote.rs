@@ -125,13 +125,14 @@ pub(super) fn clip(text: &str, max: usize) -> String {
     format!("{}…{open}", kept.trim_end_matches(|c: char| c.is_whitespace() || ",;:/([{\"'…".contains(c)))
 }
 
+/// Returns how many of these sizes fit into the room together.
+pub(super) fn fit(sizes: impl Iterator<Item = usize>, mut room: usize) -> usize {
+    sizes.map_while(|size| room.checked_sub(size).inspect(|rest| room = *rest)).count()
+}
+
 /// Returns the bytes of the first pieces that fit into `room` units.
-fn fitting<'a>(pieces: impl Iterator<Item = &'a str>, mut room: usize) -> usize {
-    let fits = |piece: &'a str| {
-        room = room.checked_sub(units(piece))?;
-        Some(piece.len())
-    };
-    pieces.map_while(fits).sum()
+fn fitting<'a>(pieces: impl Iterator<Item = &'a str> + Clone, room: usize) -> usize {
+    pieces.clone().take(fit(pieces.map(units), room)).map(str::len).sum()
 }
 
 /// Returns the text without escape sequences, control characters, changes of writing direction and

@@ -435,15 +435,15 @@ fn open_points_of_a_models_summary_are_carried_once_more() {
         Some(models),
         [user("What did you measure so far, and on which machine was it?"), says("Nothing.")],
     );
-    assert_eq!(below(&moved, "### Blocked"), ["- No benchmark machine (open since an earlier summary)"]);
-    assert_eq!(
-        below(&moved, "## Next Steps")[1..3],
-        ["- Strings (open since an earlier summary)", "- Comments (open since an earlier summary)"]
-    );
+    assert_eq!(below(&moved, "### Blocked"), ["- Earlier: No benchmark machine"]);
+    assert_eq!(below(&moved, "## Next Steps")[1..3], ["- Earlier: Strings", "- Earlier: Comments"]);
     let again =
         summary(Some(&moved), [user("And on which machine will you measure it next week?"), says("None.")]);
     assert!(!again.contains("No benchmark machine"), "{again}");
-    assert!(again.contains("- [x] The lexer") && again.contains("- **Tables**: they are small"), "{again}");
+    assert!(
+        again.contains("- Earlier: [x] The lexer") && again.contains("- Earlier: **Tables**: they are small"),
+        "{again}"
+    );
 }
 
 #[test]
@@ -683,7 +683,8 @@ fn a_reply_is_called_an_answer_only_if_nothing_speaks_against_it() {
     let (next, progress, _) =
         state(&[request.clone(), says("Wait, that is wrong! Let me look. Did we revert")]);
     assert!(next.starts_with("1. Go on with the request under Goal, from where In Progress"), "{next}");
-    let state_line = "- [ ] The request under Goal: not finished: the reply breaks off in the middle of a sentence";
+    let state_line =
+        "- [ ] The request under Goal: not finished: the reply breaks off in the middle of a sentence";
     assert!(progress.starts_with(state_line), "{progress}");
     let mut failed = vec![request.clone()];
     failed.extend(bash("npm publish", Some("npm error: E401\n\nCommand exited with code 1")));

@@ -29,7 +29,6 @@ impl Turn {
 
     /// Takes in what the assistant said. Of many remarks, the first and the newest are kept.
     pub fn hear(&mut self, said: Assistant) {
-        self.calls += said.calls.len();
         self.stop = Some(said.stop);
         if !said.text.trim().is_empty() {
             let before = std::mem::replace(&mut self.report, said.text);

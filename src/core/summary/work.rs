@@ -2,7 +2,7 @@
 //! off these records when the summary is written.
 
 use super::budget::*;
-use super::message::{Call, End, Outcome};
+use super::message::{Call, End};
 use super::quote::{clean, clip, code, line, quoted};
 use super::shell::{self, Step};
 use std::collections::{HashSet, VecDeque};
@@ -46,16 +46,16 @@ impl Work {
     }
 
     /// Takes in the result of a call, and returns the question that the call asked, if any.
-    pub fn returned(&mut self, id: &str, result: Call, outcome: &Outcome) -> Option<String> {
+    pub fn returned(&mut self, id: &str, result: Call, end: End, text: &str) -> Option<String> {
         let at = self.pending.iter().position(|(known, _)| known == id);
         let call = at.map_or(result, |at| self.pending.remove(at).1);
         let question = call.question.clone();
-        if outcome.end == End::Passed && is_todo(&call) {
-            self.todo.clone_from(&outcome.text);
+        if end == End::Passed && is_todo(&call) {
+            text.clone_into(&mut self.todo);
         }
         let steps = call.command.as_deref().map(shell::steps).unwrap_or_default();
         self.deeds.drain(..(self.deeds.len() + 1).saturating_sub(DEEDS));
-        let (end, output) = (outcome.end.clone(), telling(outcome));
+        let output = telling(text, &end);
         self.deeds.push_back(Deed { call, end, steps, output, turn: self.turn });
         question
     }
@@ -209,6 +209,7 @@ fn folded(names: impl Iterator<Item = (String, String)>, reach: usize) -> Vec<St
         match many {
             1 => format!("{newest}{state}"),
             _ if newest == oldest => format!("{newest} ×{many}{state}"),
+            2 => format!("{oldest}, {newest}{state}"),
             _ => format!("{oldest} … {newest} ({many} alike){state}"),
         }
     };
@@ -239,14 +240,14 @@ pub(super) fn calls(number: usize) -> String {
 
 /// Returns the lines of an output that say most: the last two of the form `what: why` at the start of a
 /// line, as programs of any kind write them, and the last of all.
-fn telling(outcome: &Outcome) -> String {
-    let status = if let End::Failed(status) = &outcome.end { status } else { "" };
-    let output = clean(&outcome.text);
+fn telling(text: &str, end: &End) -> String {
+    let status = if let End::Failed(status) = end { status } else { "" };
+    let output = clean(text);
     let says = |line: &&str| !["", "(no output)", status].contains(&line.trim());
     let mut lines = output.lines().rev().filter(says);
     let named = |line: &&str| !line.starts_with(' ') && (line.contains(": ") || line.contains('：'));
-    let telling = lines.next().into_iter().chain(lines.filter(named).take(2));
-    let mut chosen: Vec<String> = telling.map(|line| clip(line, OUTPUT / 3)).collect();
-    chosen.reverse();
-    chosen.join("\n")
+    let mut telling: Vec<&str> = lines.next().into_iter().chain(lines.filter(named).take(2)).collect();
+    telling.reverse();
+    let share = OUTPUT / telling.len().max(1);
+    telling.iter().map(|line| clip(line, share)).collect::<Vec<_>>().join("\n")
 }
