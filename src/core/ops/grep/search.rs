@@ -156,7 +156,7 @@ impl Search<'_> {
             None => (LineNo(*lines), &*header.bytes),
         };
         let json = Raw::checked(json);
-        let text = |key: &str| json.get_text(key).map(Text::into_owned);
+        let text = |key: &str| json.get_text(key);
         let role_name = Text::from(TITLE);
         let timestamp = text("updatedAt").or_else(|| text("timestamp"));
         let envelope =
@@ -235,17 +235,16 @@ impl Search<'_> {
 
     /// The hit, unless it is on another branch than the one that is asked for.
     fn hit(&mut self, line: LineNo, envelope: Envelope, found: Found) -> Result<Option<Hit>, LoadError> {
-        let mut id = envelope.id.clone();
         // Entries of version 1 have the ids that a migration gives them.
         let is_numbered = self.query.places && self.preamble.version == Version::One;
-        if self.query.active || is_numbered {
-            let tree = self.tree()?;
-            let Some(ix) = tree.entry_on(line) else { return Ok(None) };
-            id = tree.session.id(ix).into_owned();
-            if self.query.active && !self.tree.as_ref().is_some_and(|tree| tree.active[ix.at()]) {
-                return Ok(None);
-            }
+        if !self.query.active && !is_numbered {
+            return Ok(Some(envelope.hit(line, found)));
         }
+        let any_branch = !self.query.active;
+        let tree = self.tree()?;
+        let is_wanted = |ix: &EntryIx| any_branch || tree.active[ix.at()];
+        let Some(ix) = tree.entry_on(line).filter(is_wanted) else { return Ok(None) };
+        let id = tree.session.id(ix);
         Ok(Some(Envelope { id, ..envelope }.hit(line, found)))
     }
 
@@ -303,17 +302,17 @@ impl Tree {
 }
 
 /// What an entry says of itself, whatever it holds.
-struct Envelope {
+struct Envelope<'a> {
     kind: Kind,
     role: Role,
-    id: Text<'static>,
-    role_name: Text<'static>,
-    timestamp: Option<Text<'static>>,
+    id: Text<'a>,
+    role_name: Text<'a>,
+    timestamp: Option<Text<'a>>,
 }
 
-impl Envelope {
-    fn of(record: &Record, version: Version) -> Envelope {
-        let text = |string: Option<RawString>| string.map(|string| decode(string.bytes).into_owned());
+impl<'a> Envelope<'a> {
+    fn of(record: &Record<'a>, version: Version) -> Envelope<'a> {
+        let text = |string: Option<RawString<'a>>| string.map(|string| decode(string.bytes));
         let type_name = text(record.kind).unwrap_or_default();
         let kind = if record.kind.is_some() { Kind::named(type_name.as_bytes()) } else { Kind::Missing };
         let role_name =
@@ -334,9 +333,9 @@ impl Envelope {
     fn hit(self, line: LineNo, found: Found) -> Hit {
         Hit {
             line,
-            id: self.id,
-            role: self.role_name,
-            timestamp: self.timestamp,
+            id: self.id.into_owned(),
+            role: self.role_name.into_owned(),
+            timestamp: self.timestamp.map(Text::into_owned),
             field: found.field,
             range: found.range,
             snippet: found.snippet,

@@ -35,6 +35,8 @@ enum Kind {
     /// all begin with `\u00`. Two searches for one string each are faster than one for several.
     One {
         literal: Box<Finder<'static>>,
+        /// The start that these escapes share.
+        start: Box<Finder<'static>>,
         digits: Vec<u8>,
         /// Whether the literal is all of the pattern.
         is_whole: bool,
@@ -77,7 +79,8 @@ impl Sieve {
         {
             let literal = Box::new(Finder::new(spelling(needle).as_bytes()).into_owned());
             let is_whole = is_literal(hir, needle);
-            return Some(Sieve(Kind::One { literal, digits, is_whole }));
+            let start = Box::new(Finder::new(r"\u00"));
+            return Some(Sieve(Kind::One { literal, start, digits, is_whole }));
         }
         let spelled = needles.iter().map(|needle| regex_syntax::escape(&spelling(needle)));
         let escapes = escapes.iter().map(|digits| format!(r"\\u{digits}"));
@@ -88,18 +91,15 @@ impl Sieve {
 
     /// Looks at the raw bytes of a string, between its quotes.
     pub fn sift(&self, string: &[u8]) -> Sifted {
-        let mut signs = self.signs(string);
-        match &self.0 {
-            // Near a backslash the literal could begin in the middle of an escape.
-            Kind::One { is_whole: true, .. }
-                if signs
-                    .literal
-                    .is_some_and(|at| !string[at.saturating_sub(LONGEST_ESCAPE)..at].contains(&b'\\')) =>
-            {
-                Sifted::Match
-            }
-            _ if signs.next(0).is_some() => Sifted::Perhaps,
-            _ => Sifted::No,
+        let signs = Signs { sieve: self, bytes: string, literal: None, escape: None };
+        let literal = signs.next_literal(0);
+        // Near a backslash the literal could begin in the middle of an escape.
+        let is_plain = |at: usize| !string[at.saturating_sub(LONGEST_ESCAPE)..at].contains(&b'\\');
+        match (&self.0, literal) {
+            (Kind::One { is_whole: true, .. }, Some(at)) if is_plain(at) => Sifted::Match,
+            (_, Some(_)) => Sifted::Perhaps,
+            (_, None) if signs.next_escape(0).is_some() => Sifted::Perhaps,
+            (_, None) => Sifted::No,
         }
     }
 
@@ -135,8 +135,8 @@ impl Signs<'_> {
     }
 
     fn next_escape(&self, from: usize) -> Option<usize> {
-        let Kind::One { digits, .. } = &self.sieve.0 else { return None };
-        let mut places = memchr::memmem::find_iter(self.bytes.get(from..)?, b"\\u00").map(|at| from + at);
+        let Kind::One { start, digits, .. } = &self.sieve.0 else { return None };
+        let mut places = start.find_iter(self.bytes.get(from..)?).map(|at| from + at);
         // Most are those of control characters.
         places.find(|at| self.bytes.get(at + 4).is_some_and(|digit| digits.contains(digit)))
     }
