@@ -77,7 +77,7 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
     let mut findings: Vec<_> = std::mem::take(&mut mending.findings)
         .into_iter()
         .chain(drafts)
-        .map(|draft| draft.weighed(session.dialect, session.format))
+        .map(|draft| draft.weighed(session.agent(), session.format))
         .collect();
     findings.sort_by_key(|finding| (finding.line, finding.kind));
     Ok(Checkup { source, mending, session, links, contentless, findings })
