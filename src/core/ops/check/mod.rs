@@ -27,8 +27,7 @@ use self::graph::Links;
 use self::lines::{Mending, mend};
 use self::mended::Mended;
 use crate::core::bodies::FileBodies;
-use crate::core::dialect::Dialect;
-use crate::core::entry::{EntryIx, LineNo, Span};
+use crate::core::entry::{EntryIx, Span};
 use crate::core::json::edit::Edit;
 use crate::core::json::string::encoded;
 use crate::core::load::{LoadError, Options, load};
@@ -108,11 +107,6 @@ impl Checkup<'_> {
         self.findings
     }
 
-    /// Returns the agent of the file.
-    pub fn dialect(&self) -> Dialect {
-        self.session.dialect
-    }
-
     /// Returns the session as it loads with its lines repaired.
     pub fn session(&self) -> &Session {
         &self.session
@@ -186,11 +180,6 @@ impl Checkup<'_> {
             out.write_all(b"\n")?;
         }
         Ok(())
-    }
-
-    /// Returns the line of the source that an entry is on.
-    pub fn source_line(&self, line: LineNo) -> LineNo {
-        self.mending.source_line(line)
     }
 }
 
