@@ -17,6 +17,7 @@ mod graph;
 mod groups;
 mod lines;
 mod mended;
+mod mending;
 mod resync;
 
 pub use finding::{Finding, FindingKind, Severity};
@@ -24,8 +25,9 @@ pub use groups::{Group, grouped};
 
 use self::finding::Draft;
 use self::graph::Links;
-use self::lines::{Mending, mend};
+use self::lines::mend;
 use self::mended::Mended;
+use self::mending::Mending;
 use crate::core::bodies::FileBodies;
 use crate::core::entry::{EntryIx, Span};
 use crate::core::json::edit::Edit;
@@ -60,7 +62,7 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
         // The original file shows better what it is instead.
         Err(error) => return Err(load(source, options).err().unwrap_or(error)),
     };
-    if matches!(session.format, Format::V1 | Format::Draft) && !mending.is_by_number() {
+    if matches!(session.format, Format::V1 | Format::Draft) && !mending.by_number {
         // Its header was found only by the repair, which entries that refer to each other by number forbid.
         return Err(load(source, options).err().unwrap_or(LoadError::Io(io::ErrorKind::InvalidData.into())));
     }
