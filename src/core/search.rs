@@ -5,7 +5,7 @@
 //! equals; its snippet is around the first word in it.
 
 use super::entry::{Kind, Role};
-use super::fields::{Scope, visit_known};
+use super::fields::{Scope, visit};
 use super::json::Raw;
 use super::text::utf16_len;
 use std::ops::{ControlFlow, Range};
@@ -87,7 +87,7 @@ impl Words {
         let mut words = vec![false; self.words.len()];
         let mut best: Option<(usize, Hit)> = None;
         // The visitor never breaks.
-        let _ = visit_known(line, kind, role, Scope::Said, &mut |field| {
+        let _ = visit(line, kind, role, Scope::Said, &mut |field| {
             if !self.may_hold(field.raw()) {
                 return ControlFlow::Continue(());
             }

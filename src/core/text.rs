@@ -163,13 +163,6 @@ impl fmt::Display for Text<'_> {
 #[derive(Clone, Debug)]
 pub struct CodePoints<'a>(&'a [u8]);
 
-impl<'a> CodePoints<'a> {
-    /// Returns an iterator over bytes that need not be a [`Text`].
-    pub fn new(bytes: &'a [u8]) -> Self {
-        CodePoints(bytes)
-    }
-}
-
 impl Iterator for CodePoints<'_> {
     type Item = u32;
 

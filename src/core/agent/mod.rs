@@ -11,6 +11,7 @@ pub use omp::OhMyPi;
 pub use pi::Pi;
 
 use super::bodies::{Bodies, Context, Message};
+use super::defect::{FindingKind, Severity};
 use super::dialect::Dialect;
 use super::entry::{Entry, EntryIx, Kind};
 use super::json::Raw;
@@ -19,7 +20,7 @@ use super::pi::prompt::{self, Instructions, Segment};
 use super::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use super::record::{Block, MessageFacts, Typed};
 use super::row::search::Query;
-use super::session::Session;
+use super::session::{Format, Session};
 use super::shape::Shapes;
 use super::text::Text;
 use super::tree::Tree;
@@ -108,6 +109,10 @@ pub trait Agent: Sync {
 
     /// Whether every view of its tree hides such entries.
     fn never_shows(&self, kind: Kind) -> bool;
+
+    /// Returns the severity of a defect for this agent, and its consequence. `grave`: it is where it does
+    /// most harm.
+    fn weight(&self, kind: FindingKind, format: Format, grave: bool) -> (Severity, &'static str);
 
     /// Returns its search for what the user `typed`, if that is fuzzy.
     fn fuzzy_search(&self, typed: &str) -> Option<Query>;

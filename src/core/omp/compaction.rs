@@ -19,9 +19,6 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 use std::io;
 
-/// The number of tokens that oh-my-pi keeps by default.
-pub const KEEP_RECENT_TOKENS: u64 = 20_000;
-
 /// Prepares a compaction at the end of `path`. The cut keeps at most `keep_recent_tokens` tokens (fewer if
 /// the provider counted more than the estimate), or is at `first_kept`, an entry of the path.
 ///

@@ -4,6 +4,7 @@
 //! The reference is the running agent (18.2.3). Modules name the functions that they follow.
 
 pub mod context;
+pub mod defects;
 mod settings;
 pub mod shapes;
 

@@ -18,9 +18,6 @@ use std::collections::HashSet;
 use std::io;
 use std::ops::Range;
 
-/// The number of tokens that pi keeps by default.
-pub const KEEP_RECENT_TOKENS: u64 = 20_000;
-
 /// Prepares a compaction at the end of `path`. The cut keeps about `keep_recent_tokens` tokens, or is at
 /// `first_kept`, an entry of the path.
 ///

@@ -10,6 +10,7 @@
 //! here such a value counts as missing, and the rest of the result is unaffected.
 
 pub mod context;
+pub mod defects;
 pub mod shapes;
 
 pub mod llm;

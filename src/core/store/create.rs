@@ -30,19 +30,6 @@ pub(super) fn create_on(
     force: bool,
     write: &mut Fill<'_>,
 ) -> Result<Committed, StoreError> {
-    let (mut committed, folder) = create_unsynced(files, path, source, force, write)?;
-    committed.troubles.extend(folder.and_then(|folder| sync_folder(files, &folder)));
-    Ok(committed)
-}
-
-/// Does all but sync the directory, which is returned if there is one to sync.
-pub(super) fn create_unsynced(
-    files: &'static dyn Files,
-    path: &Path,
-    source: Option<&SessionFile>,
-    force: bool,
-    write: &mut Fill<'_>,
-) -> Result<(Committed, Option<PathBuf>), StoreError> {
     let failed = |error| StoreError::io("create", path, error);
     let existing = match files.stat_at(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -50,7 +37,7 @@ pub(super) fn create_unsynced(
     };
     if let Some(stream) = stream_at(files, path, existing.as_ref()) {
         let bytes = write_to_stream(files, &stream.map_err(failed)?, path, source, write)?;
-        return Ok((Committed::new(path, bytes), None));
+        return Ok(Committed::new(path, bytes));
     }
     if let Some(stat) = &existing {
         refuse_existing(files, path, source, force, stat)?;
@@ -68,7 +55,9 @@ pub(super) fn create_unsynced(
     let rename = if is_free { Files::rename_new } else { Files::rename };
     rename(files, &new.path, &target).map_err(failed)?;
     new.placed();
-    Ok((Committed::new(path, bytes), Some(folder.to_owned())))
+    let mut committed = Committed::new(path, bytes);
+    committed.troubles.extend(sync_folder(files, folder));
+    Ok(committed)
 }
 
 /// Removes a file that was just created, because the operation it belongs to failed (rule 7). A file that

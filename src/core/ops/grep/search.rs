@@ -3,7 +3,7 @@
 use super::pattern::Pattern;
 use super::sieve::{Sifted, Signs};
 use crate::core::entry::{EntryIx, Kind, LineNo, Role};
-use crate::core::fields::{Field, Scope, visit_known};
+use crate::core::fields::{Field, Scope, visit};
 use crate::core::json::scan::RawString;
 use crate::core::json::string::decode;
 use crate::core::json::{Raw, Scanner};
@@ -229,7 +229,7 @@ impl Search<'_> {
             if is_match { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         // Broken off where something was found.
-        let _ = visit_known(Raw::checked(record.bytes), envelope.kind, envelope.role, self.query.scope, see);
+        let _ = visit(Raw::checked(record.bytes), envelope.kind, envelope.role, self.query.scope, see);
         found
     }
 
