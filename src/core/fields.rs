@@ -253,11 +253,14 @@ fn member_of_entry(kind: Kind, key: &[u8]) -> Region {
         | (Kind::ModeChange, b"mode")
         | (Kind::CredentialPin, b"provider")
         | (Kind::TtsrInjection, b"injectedRules")
-    /// Strings at and below it are fields.
-    Strings,
-    /// Strings and numbers at and below it are fields.
-    Arguments,
-    /// Nothing at or below it is a field.
+        | (Kind::ModelUsage, b"purpose" | b"role" | b"provider" | b"model" | b"errorMessage") => {
+            Region::Strings
+        }
+        (Kind::Other | Kind::Missing, b"type" | b"id" | b"parentId" | b"timestamp") => Region::Silent,
+        // In a type that is not known, everything but the envelope may be meaningful.
+        (Kind::Other | Kind::Missing, _) => Region::Strings,
+        _ => Region::Silent,
+    }
 }
 
 fn member_of_message(role: Role, key: &[u8]) -> Region {
