@@ -134,9 +134,10 @@ impl Search<'_> {
         let bytes = stretch.bytes;
         let mut at = 0;
         let mut signs = self.query.pattern.sieve().map(|sieve| sieve.signs(bytes));
-        while let Some(line) = next_line(bytes, at, signs.as_mut()) {
-            at = line.end + 1;
-            if let Some(hit) = self.line(stretch, line)?
+        while let Some(start) = next_line(bytes, at, signs.as_mut()) {
+            let (end, hit) = self.line(stretch, start)?;
+            at = end + 1;
+            if let Some(hit) = hit
                 && take(&self.preamble.header, hit).is_break()
             {
                 return Ok(ControlFlow::Break(()));
@@ -170,27 +171,31 @@ impl Search<'_> {
         Some(envelope.hit(line, found))
     }
 
-    fn line(&mut self, stretch: Stretch, place: Range<usize>) -> Result<Option<Hit>, LoadError> {
-        let line = &stretch.bytes[place.clone()];
-        if line.trim_ascii().is_empty() {
-            return Ok(None);
-        }
-        let mut scanner = Scanner::new(line);
+    /// Searches the line from `start`. Returns where it ends, and the hit.
+    fn line(&mut self, stretch: Stretch, start: usize) -> Result<(usize, Option<Hit>), LoadError> {
+        let rest = &stretch.bytes[start..];
+        let mut scanner = Scanner::new(rest);
         let scanned = scan(&mut scanner, &mut Vec::new());
         let Some(record) = scanned.ok().filter(|_| scanner.at_end()) else {
-            if stretch.start + (place.end as u64) < self.source.len() {
-                let line = self.line_no(stretch, place.start)?;
+            let end = memchr(b'\n', rest).unwrap_or(rest.len());
+            let is_last = stretch.start + ((start + end) as u64) >= self.source.len();
+            if !is_last && !rest[..end].trim_ascii().is_empty() {
+                let line = self.line_no(stretch, start)?;
                 self.unread.get_or_insert((0, line)).0 += 1;
             }
-            return Ok(None);
+            return Ok((start + end, None));
         };
-        let envelope = Envelope::of(&record, self.preamble.version);
+        Ok((start + scanner.pos(), self.record(&record, stretch, start)?))
+    }
+
+    fn record(&mut self, record: &Record, stretch: Stretch, start: usize) -> Result<Option<Hit>, LoadError> {
+        let envelope = Envelope::of(record, self.preamble.version);
         let is_entry = record.is_object && !record.kind.is_some_and(|kind| kind.is("session"));
         if !is_entry || !self.wants(&envelope) {
             return Ok(None);
         }
-        let Some(found) = self.first_match(&record, &envelope) else { return Ok(None) };
-        let line = if self.needs_line() { self.line_no(stretch, place.start)? } else { LineNo(0) };
+        let Some(found) = self.first_match(record, &envelope) else { return Ok(None) };
+        let line = if self.needs_line() { self.line_no(stretch, start)? } else { LineNo(0) };
         self.hit(line, envelope, found)
     }
 
@@ -276,16 +281,16 @@ impl Search<'_> {
     }
 }
 
-/// The next line that may match.
-fn next_line(bytes: &[u8], from: usize, signs: Option<&mut Signs>) -> Option<Range<usize>> {
+/// The start of the next line that may match.
+fn next_line(bytes: &[u8], from: usize, signs: Option<&mut Signs>) -> Option<usize> {
     let sign = match signs {
         Some(signs) => signs.next(from)?,
         None => from,
     };
-    let start = memrchr(b'\n', bytes.get(from..sign)?).map_or(from, |newline| from + newline + 1);
-    let rest = bytes.get(sign..).filter(|rest| !rest.is_empty())?;
-    let end = memchr(b'\n', rest).map_or(bytes.len(), |newline| sign + newline);
-    Some(start..end)
+    if sign >= bytes.len() {
+        return None;
+    }
+    Some(memrchr(b'\n', &bytes[from..sign]).map_or(from, |newline| from + newline + 1))
 }
 
 impl Tree {

@@ -93,10 +93,8 @@ impl Sieve {
     pub fn sift(&self, string: &[u8]) -> Sifted {
         let signs = Signs { sieve: self, bytes: string, literal: None, escape: None };
         let literal = signs.next_literal(0);
-        // Near a backslash the literal could begin in the middle of an escape.
-        let is_plain = |at: usize| !string[at.saturating_sub(LONGEST_ESCAPE)..at].contains(&b'\\');
         match (&self.0, literal) {
-            (Kind::One { is_whole: true, .. }, Some(at)) if is_plain(at) => Sifted::Match,
+            (Kind::One { is_whole: true, .. }, Some(at)) if follows_no_escape(&string[..at]) => Sifted::Match,
             (_, Some(_)) => Sifted::Perhaps,
             (_, None) if signs.next_escape(0).is_some() => Sifted::Perhaps,
             (_, None) => Sifted::No,
@@ -139,6 +137,16 @@ impl Signs<'_> {
         let mut places = start.find_iter(self.bytes.get(from..)?).map(|at| from + at);
         // Most are those of control characters.
         places.find(|at| self.bytes.get(at + 4).is_some_and(|digit| digits.contains(digit)))
+    }
+}
+
+/// Whether what comes after these bytes of a string is certainly not the rest of an escape.
+fn follows_no_escape(before: &[u8]) -> bool {
+    let near = &before[before.len().saturating_sub(LONGEST_ESCAPE)..];
+    match memchr::memrchr(b'\\', near) {
+        None => true,
+        // An escape of one letter ends there, and what is no escape is text.
+        Some(backslash) => near.get(backslash + 1).is_some_and(|&letter| letter != b'u'),
     }
 }
 
@@ -331,6 +339,9 @@ mod tests {
         assert_eq!(sifted("need", r"no\tis what people need"), Sifted::Match);
         assert_eq!(sifted("e9s", r"caf\u00e9s"), Sifted::Perhaps, "no e9s");
         assert_eq!(sifted("need", r"a\need"), Sifted::Perhaps, "a newline and eed");
+        assert_eq!(sifted("need", r"a\n need"), Sifted::Match);
+        assert_eq!(sifted("need", r"a\nneed"), Sifted::Match);
+        assert_eq!(sifted("e9s", r"caf\\u00e9s"), Sifted::Perhaps, "a backslash and text");
         assert_eq!(sifted("need", r"a\\need"), Sifted::Perhaps);
         assert_eq!(sifted("need", r"n\u0065ed"), Sifted::Perhaps);
         assert_eq!(sifted("need", r"nee \u001b"), Sifted::No);
