@@ -127,13 +127,13 @@ pub fn take_back(made: &Committed) {
     let _ = DISK.unlink(&made.path);
 }
 
-/// Removes a file for good, once what it held is elsewhere on disk.
+/// Removes a file whose content is safely on disk elsewhere.
 pub fn remove(path: &Path) -> Result<(), StoreError> {
     DISK.unlink(path).map_err(|error| StoreError::io("remove", path, error))?;
     sync_folder(&DISK, folder_of(path)).map_or(Ok(()), Err)
 }
 
-/// Moves a file or a folder to a name that must be free, in one rename; makes the folder above it.
+/// Moves a file or directory to a name that must be free, in one rename. Creates the parent directory.
 pub fn move_new(from: &Path, to: &Path) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("move to", to, error);
     std::fs::create_dir_all(folder_of(to)).map_err(failed)?;
