@@ -76,7 +76,7 @@ pub struct Args {
     /// Remove secrets, signatures and images first, as `pisess redact` does
     #[arg(long)]
     pub redact: bool,
-    /// What to remove.
+    /// The options of redaction.
     #[command(flatten)]
     pub redaction: RedactionArgs,
     /// Override refusals, such as overwriting an existing output
@@ -141,7 +141,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What was removed before the export.
+/// The secrets removed before the export.
 struct Removed {
     report: Report,
     secrets: Vec<Value>,
@@ -170,7 +170,7 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
-    /// Writes it to a new file, which appears only if no secret is left in it.
+    /// Writes the export to a new file, which appears only if no secret is left in it.
     fn create(
         &self,
         path: &Path,
@@ -194,7 +194,7 @@ impl Export<'_> {
         Ok(committed?)
     }
 
-    /// Writes it to standard output, once no secret is left in it.
+    /// Writes the export to standard output, but only if no secret is left in it.
     fn print(&self, removed: Option<&Removed>, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
         let Some(removed) = removed else {
             return self.write(ui.stdout()).map_err(Failure::output);

@@ -23,7 +23,7 @@ pub struct Input {
     /// The name used in messages.
     pub name: String,
     opened: Opened,
-    /// What is read in place of its bytes.
+    /// The copy that is read in place of its bytes.
     redacted: Option<Spooled>,
     /// Whether it was found by a name, so that its path is to be reported.
     pub by_name: bool,
@@ -154,7 +154,7 @@ impl OpenSession {
         OpenSession::of(input, options, ui)
     }
 
-    /// Loads a session that is open; warns about its problems.
+    /// Loads a session from an open input; warns about its problems.
     pub fn of(input: Input, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
         let options = Options { workers: ui.processors(), ..options };
         let open = OpenSession::load(input, options)?;
