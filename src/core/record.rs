@@ -1,4 +1,4 @@
-//! The result of validating a line to its end: its envelope and the facts of its message.
+//! Validates a line to its end, and collects its envelope and the facts of its message.
 //!
 //! A body is walked once. Values that a row of the tree may need (role, text blocks, tool calls) are kept as
 //! positions in the line; only those that are drawn are decoded, later.

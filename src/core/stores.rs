@@ -72,8 +72,8 @@ pub struct Store {
 /// The layout of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Each project has a directory below the root; these are those of the current project, by its current
-    /// name first.
+    /// Each project has a directory below the root; these are those of the current project, the one with its
+    /// current name first.
     Nested(Vec<PathBuf>),
     /// Sessions of all projects are in the root, distinguished by the `cwd` in their headers.
     Flat,

@@ -238,7 +238,7 @@ fn high_surrogate(code_point: u32) -> u32 {
     0xd800 + ((code_point - 0x1_0000) >> 10)
 }
 
-/// Returns the leading bytes that JavaScript's `trimStart` removes.
+/// Returns the number of leading bytes that JavaScript's `trimStart` removes.
 pub fn leading_space(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some((code_point, width)) = first_code_point(&bytes[at..]) {

@@ -13,7 +13,7 @@
 //! - **The file changed within the last seconds, and its last entry has a time within them.** This is for
 //!   systems on which processes cannot be inspected, and for the moment after oh-my-pi renamed a new file
 //!   into place and has not opened it again. The time of the entry excludes a fresh copy of an old session.
-//!   The sign disappears by itself, so it is waited for, if the caller allows the time.
+//!   The sign disappears by itself, so the store waits for that, within the caller's time limit.
 //!
 //! The second sign must not make one pisess wait because of what the previous one wrote (a thousand labels in
 //! a row are common). So it does not apply if the last entry is one that no working agent writes last: a

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 const CARRY_BYTES: u64 = 1 << 20;
 
 impl Locked {
-    /// Replaces the content with that which the closure writes (rule 2). With `backup`, the old content is
-    /// kept under that name, which must not exist (rule 6).
+    /// Replaces the content with what the closure writes (rule 2). With `backup`, the old content is kept
+    /// under that name, which must not exist (rule 6).
     ///
     /// While it writes, the closure may read the [`super::SessionFile`] that was locked or reopened. It
     /// should pass on an error of the store inside [`io::Error::other`].
