@@ -10,7 +10,7 @@ use super::json::Raw;
 use super::text::utf16_len;
 use std::ops::{ControlFlow, Range};
 
-/// The number of UTF-16 units of a snippet before the match, and from its start on.
+/// The number of UTF-16 units of a snippet before the match, and from the start of the match on.
 const BEFORE: usize = 32;
 const AFTER: usize = 128;
 
@@ -44,7 +44,7 @@ pub struct Hit {
 /// A match with the text around it, on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// The text, with `…` where it was truncated.
+    /// The text, with `…` in place of truncated parts.
     pub text: String,
     /// The position of the match in the text, in bytes.
     pub hit: Range<usize>,
