@@ -2,12 +2,16 @@
 
 use super::error::Change;
 use super::files::{Files, Stat};
+use super::lock::Pause;
 use super::read::resize;
 use std::fs::File;
 use std::io;
+use std::time::Duration;
 
 const HEAD_BYTES: u64 = 256;
 const TAIL_BYTES: u64 = 4096;
+/// The time in which an append that moved the mtime moves the size, on a busy machine.
+const APPENDED_WITHIN: Duration = Duration::from_millis(100);
 
 /// The state of a file at one moment. oh-my-pi rewrites its title in place within the first 256 bytes; the
 /// last 4 KB would show an append that was undone and replaced.
@@ -45,7 +49,7 @@ impl Snapshot {
     /// On overlayfs, the first open for writing copies the file up, which changes its ctime and may change
     /// its device and inode. Then the content decides: it must be read again.
     pub fn compare(&self, files: &dyn Files, file: &File) -> io::Result<Compared> {
-        let new = files.stat(file)?;
+        let new = self.settled(files, file)?;
         let old = &self.stat;
         let is_moved = new.changed != old.changed || !new.is_same_inode(old);
         if new.size != old.size || !is_moved {
@@ -63,11 +67,25 @@ impl Snapshot {
     /// Compares for a reader, for whom renaming, replacing or changing the mode of the file does not matter:
     /// only the mtime counts.
     pub fn compare_for_reading(&self, files: &dyn Files, file: &File) -> io::Result<Compared> {
-        let new = files.stat(file)?;
+        let new = self.settled(files, file)?;
         if new.size == self.stat.size && new.modified != self.stat.modified {
             return Ok(Compared::Changed(Change::Edited));
         }
         self.compare_content(files, file, &new)
+    }
+
+    /// Returns the file's current state. Linux moves the mtime of an append before its size: a state between
+    /// the two is not taken for an edit, but looked at again.
+    fn settled(&self, files: &dyn Files, file: &File) -> io::Result<Stat> {
+        let mut pause = Pause::new(APPENDED_WITHIN);
+        loop {
+            let new = files.stat(file)?;
+            let is_settled = new.size != self.stat.size || new.modified == self.stat.modified;
+            if is_settled || pause.is_over() {
+                return Ok(new);
+            }
+            pause.sleep(files);
+        }
     }
 
     fn compare_content(&self, files: &dyn Files, file: &File, new: &Stat) -> io::Result<Compared> {

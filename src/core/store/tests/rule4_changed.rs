@@ -34,6 +34,20 @@ fn growth_that_was_not_read_is_not_built_upon() {
     }
 }
 
+/// Linux moves the mtime of an append before its size: what is seen between the two is growth, once it is there.
+#[test]
+fn an_append_in_progress_is_growth() {
+    let bench = Bench::new(OLD);
+    let seam = Seam::new().leak();
+    let file = SessionFile::open_on(seam, &bench.path).unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(1);
+    fs::File::open(&bench.path).unwrap().set_modified(later).unwrap();
+    let path = bench.path.clone();
+    seam.before("sleep", move || append_to(&path, "other\n"));
+    let locked = lock_on(seam, &file, &now(Dialect::Pi)).unwrap();
+    assert_eq!(locked.freshness(), Freshness::Stale);
+}
+
 /// A title rewritten in place, an append undone and replaced, an edit in the middle, a touch, a truncation,
 /// another file.
 #[test]
