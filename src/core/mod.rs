@@ -46,6 +46,7 @@ pub mod row;
 
 pub mod agent;
 pub mod load;
+pub mod request;
 
 pub mod peek;
 

@@ -4,9 +4,11 @@
 //! the users of the trait; what each computes in its own way is in [`crate::core::pi`] and
 //! [`crate::core::omp`].
 
+mod manners;
 mod omp;
 mod pi;
 
+pub use manners::{ForeignThinking, Manners};
 pub use omp::OhMyPi;
 pub use pi::Pi;
 
@@ -125,6 +127,9 @@ pub trait Agent: Sync {
         bodies: &dyn Bodies,
         emit: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()>;
+
+    /// Returns what it does with messages in its own way when it sends them to a provider.
+    fn manners(&self) -> Manners;
 
     /// Writes the transcript that its summarizer reads.
     fn transcript(

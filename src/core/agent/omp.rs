@@ -1,6 +1,6 @@
 //! oh-my-pi as an [`Agent`].
 
-use super::{Agent, Prompt};
+use super::{Agent, ForeignThinking, Manners, Prompt};
 use crate::core::bodies::{Bodies, Context, Message};
 use crate::core::content;
 use crate::core::entry::{Entry, EntryIx, Flags, Kind};
@@ -145,6 +145,18 @@ impl Agent for OhMyPi {
         emit: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         llm::convert(messages, bodies, emit)
+    }
+
+    fn manners(&self) -> Manners {
+        Manners {
+            foreign_thinking: ForeignThinking::Text,
+            half_pair: "\u{fffd}",
+            drops_failed: false,
+            drops_cut_thoughts: true,
+            rescues_results: true,
+            shares_signatures: true,
+            drops_unsigned: true,
+        }
     }
 
     fn transcript(

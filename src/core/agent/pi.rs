@@ -1,6 +1,6 @@
 //! pi as an [`Agent`].
 
-use super::{Agent, Prompt};
+use super::{Agent, ForeignThinking, Manners, Prompt};
 use crate::core::bodies::{Bodies, Context, Message};
 use crate::core::content;
 use crate::core::entry::{Entry, EntryIx, Kind, Role};
@@ -126,6 +126,18 @@ impl Agent for Pi {
         messages.iter().try_for_each(|message| {
             message.with(bodies, |json| llm::convert(json).map_or(Ok(()), |json| emit(&json)))?
         })
+    }
+
+    fn manners(&self) -> Manners {
+        Manners {
+            foreign_thinking: ForeignThinking::Dropped,
+            half_pair: "",
+            drops_failed: true,
+            drops_cut_thoughts: false,
+            rescues_results: false,
+            shares_signatures: false,
+            drops_unsigned: false,
+        }
     }
 
     fn transcript(
