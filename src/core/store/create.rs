@@ -3,7 +3,8 @@
 use super::append::Committed;
 use super::attributes;
 use super::error::StoreError;
-use super::files::{DISK, FileType, Files, Stat};
+use super::files::{DISK, FileType, Files, Stat, read_at};
+use super::read::{ReadAt, copy_range, spool_written};
 use super::rewrite::{folder_of, sync_folder};
 use super::session_file::SessionFile;
 use super::temp::{Fill, Out, Temp, write_through};
@@ -23,6 +24,21 @@ pub fn create(
     create_on(&DISK, path, source, force, write)
 }
 
+/// A callback that reads the new content, and refuses it by returning an error.
+pub type Check<'a> = dyn FnMut(&dyn ReadAt) -> io::Result<()> + 'a;
+
+/// Does the same as [`create`], but only if `check` accepts the content; the file does not have its name
+/// before.
+pub fn create_checked(
+    path: &Path,
+    source: Option<&SessionFile>,
+    force: bool,
+    write: &mut Fill<'_>,
+    check: &mut Check<'_>,
+) -> Result<Committed, StoreError> {
+    create_with(&DISK, path, source, force, Content { write, check: Some(check) })
+}
+
 pub(super) fn create_on(
     files: &'static dyn Files,
     path: &Path,
@@ -30,27 +46,52 @@ pub(super) fn create_on(
     force: bool,
     write: &mut Fill<'_>,
 ) -> Result<Committed, StoreError> {
-    let (mut committed, folder) = create_unsynced(files, path, source, force, write)?;
-    committed.troubles.extend(folder.and_then(|folder| sync_folder(files, &folder)));
-    Ok(committed)
+    create_with(files, path, source, force, write.into())
 }
 
-/// Does all but sync the directory, which is returned if there is one to sync.
-pub(super) fn create_unsynced(
+/// The content of a new file: written by `write`, and accepted by `check`.
+pub(super) struct Content<'a, 'c> {
+    write: &'a mut Fill<'c>,
+    check: Option<&'a mut Check<'c>>,
+}
+
+impl<'a, 'c> From<&'a mut Fill<'c>> for Content<'a, 'c> {
+    fn from(write: &'a mut Fill<'c>) -> Self {
+        Content { write, check: None }
+    }
+}
+
+/// A file that was written, but does not have its name yet.
+struct Written<'a> {
+    file: &'a File,
+    bytes: u64,
+}
+
+impl ReadAt for Written<'_> {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        read_at(self.file, buf, offset)
+    }
+
+    fn len(&self) -> u64 {
+        self.bytes
+    }
+}
+
+fn create_with(
     files: &'static dyn Files,
     path: &Path,
     source: Option<&SessionFile>,
     force: bool,
-    write: &mut Fill<'_>,
-) -> Result<(Committed, Option<PathBuf>), StoreError> {
+    content: Content<'_, '_>,
+) -> Result<Committed, StoreError> {
     let failed = |error| StoreError::io("create", path, error);
     let existing = match files.stat_at(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         stat => Some(stat.map_err(failed)?),
     };
     if let Some(stream) = stream_at(files, path, existing.as_ref()) {
-        let bytes = write_to_stream(files, &stream.map_err(failed)?, path, source, write)?;
-        return Ok((Committed::new(path, bytes), None));
+        let bytes = write_to_stream(files, &stream.map_err(failed)?, path, source, content)?;
+        return Ok(Committed::new(path, bytes));
     }
     if let Some(stat) = &existing {
         refuse_existing(files, path, source, force, stat)?;
@@ -58,7 +99,10 @@ pub(super) fn create_unsynced(
     let target = resolve(path).map_err(failed)?;
     let folder = folder_of(&target);
     let mut new = Temp::beside(files, &target).map_err(failed)?;
-    let bytes = new.fill(path, write)?;
+    let bytes = new.fill(path, content.write)?;
+    if let Some(check) = content.check {
+        check(&Written { file: &new.file, bytes }).map_err(failed)?;
+    }
     if let Some(source) = source {
         attributes::permit_as(files, &source.file, &new.file).map_err(failed)?;
     }
@@ -68,7 +112,9 @@ pub(super) fn create_unsynced(
     let rename = if is_free { Files::rename_new } else { Files::rename };
     rename(files, &new.path, &target).map_err(failed)?;
     new.placed();
-    Ok((Committed::new(path, bytes), Some(folder.to_owned())))
+    let mut committed = Committed::new(path, bytes);
+    committed.troubles.extend(sync_folder(files, folder));
+    Ok(committed)
 }
 
 /// Removes a file that was just created, because the operation it belongs to failed (rule 7). A file that
@@ -77,13 +123,13 @@ pub fn take_back(made: &Committed) {
     let _ = DISK.unlink(&made.path);
 }
 
-/// Removes a file for good, once what it held is elsewhere on disk.
+/// Removes a file whose content is safely on disk elsewhere.
 pub fn remove(path: &Path) -> Result<(), StoreError> {
     DISK.unlink(path).map_err(|error| StoreError::io("remove", path, error))?;
     sync_folder(&DISK, folder_of(path)).map_or(Ok(()), Err)
 }
 
-/// Moves a file or a folder to a name that must be free, in one rename; makes the folder above it.
+/// Moves a file or directory to a name that must be free, in one rename. Creates the parent directory.
 pub fn move_new(from: &Path, to: &Path) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("move to", to, error);
     std::fs::create_dir_all(folder_of(to)).map_err(failed)?;
@@ -127,11 +173,16 @@ fn write_to_stream(
     stream: &File,
     path: &Path,
     source: Option<&SessionFile>,
-    write: &mut Fill<'_>,
+    content: Content<'_, '_>,
 ) -> Result<u64, StoreError> {
     let stat = files.stat(stream).map_err(|error| StoreError::io("write", path, error))?;
     refuse_input(files, path, source, &stat)?;
-    write_through(Out { files, file: stream, bytes: 0 }, path, write)
+    let out = Out { files, file: stream, bytes: 0 };
+    let Some(check) = content.check else { return write_through(out, path, content.write) };
+    // A write to a stream cannot be undone.
+    let written = spool_written(content.write)?;
+    check(&written).map_err(|error| StoreError::io("read", path, error))?;
+    write_through(out, path, &mut |out| copy_range(&written, 0..written.len(), out))
 }
 
 /// Whether the path is not a file, and is written through.

@@ -4,11 +4,12 @@ use super::error::StoreError;
 use super::files;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::path::Path;
 
 /// Positional reads that workers can share: of a file, memory, or spooled stdin.
 pub trait ReadAt: Sync {
-    /// Reads up to `buf.len()` bytes at `offset`. 0 means the end; fewer than requested does not.
+    /// Reads up to `buf.len()` bytes at `offset`. Only a result of 0 means the end.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Returns the number of bytes. It does not change, even if the file does.
@@ -57,14 +58,30 @@ impl ReadAt for Vec<u8> {
     }
 }
 
-/// Resizes a buffer, filling with 0. If a long line needs more memory than there is, that is an error, and
-/// does not abort the process.
+/// Resizes a buffer, filling with 0. Insufficient memory for a long line is an error, and does not abort the
+/// process.
 pub(crate) fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
     if bytes.try_reserve(len.saturating_sub(bytes.len())).is_err() {
         let what = format!("out of memory: a line of it takes {} MB or more", len >> 20);
         return Err(io::Error::new(io::ErrorKind::OutOfMemory, what));
     }
     bytes.resize(len, 0);
+    Ok(())
+}
+
+/// The number of bytes to copy at a time.
+const COPY: u64 = 256 * 1024;
+
+/// Copies a range of bytes.
+pub(crate) fn copy_range(source: &dyn ReadAt, range: Range<u64>, out: &mut dyn Write) -> io::Result<()> {
+    let mut buffer = vec![0; (range.end - range.start).min(COPY) as usize];
+    let mut at = range.start;
+    while at < range.end {
+        let take = (range.end - at).min(COPY) as usize;
+        source.read_exact_at(&mut buffer[..take], at)?;
+        out.write_all(&buffer[..take])?;
+        at += take as u64;
+    }
     Ok(())
 }
 
@@ -94,12 +111,13 @@ impl ReadAt for Spooled {
     }
 }
 
-/// How streams are read.
+/// The options for reading streams.
 #[derive(Clone, Copy)]
 pub struct SpoolOptions {
     /// The number of bytes to keep in memory.
     pub memory: usize,
-    /// Whether a longer stream with this start should be read to its end. It may be endless.
+    /// Whether a longer stream that starts with these bytes should be read to its end, although it may be
+    /// endless.
     pub is_promising: fn(&[u8]) -> bool,
 }
 
