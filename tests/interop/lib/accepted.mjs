@@ -52,7 +52,7 @@ export function asAccepted(api, body) {
     case "anthropic":
       return anthropic({ messages, system, tools });
     case "openai":
-      return { messages, tools };
+      return { messages: /^gpt/.test(body.model) ? messages.map(short) : messages, tools };
     case "openai-responses":
       return { input: responses(input), tools };
     case "google":
@@ -113,6 +113,13 @@ function described(blocks) {
   return kept.some(({ type }) => type === "text") ? kept : [{ type: "text", text: "(see attached image)" }, ...kept];
 }
 
+/** OpenAI takes ids of up to 40 characters, also from the model that had longer ones elsewhere. */
+function short(message) {
+  const cut = (call) => ({ ...call, id: call.id.slice(0, 40) });
+  const { tool_calls: calls, tool_call_id: id } = message;
+  return { ...message, ...(calls && { tool_calls: calls.map(cut) }), ...(id && { tool_call_id: id.slice(0, 40) }) };
+}
+
 /** The ids that pi makes for texts count messages, also those that pisess leaves out. */
 const unnumbered = (items) => items.map((item) => (item.id?.startsWith("msg_pi_") ? { ...item, id: "msg_pi" } : item));
 
@@ -123,7 +130,7 @@ function responses(items) {
     const next = items.slice(at + 1).find(({ type }) => type !== "reasoning");
     const follows = next?.type?.endsWith("_call") || (next?.type === "message" && next.role === "assistant");
     if (item.type === "reasoning") return follows && isNew(item.id) ? [item] : [];
-    if (item.id === undefined || item.id === "msg_pi" || isNew(item.id)) return [item];
+    if (item.id === undefined || item.id === "msg_pi" || (item.id.length <= 64 && isNew(item.id))) return [item];
     const { id, ...rest } = item;
     return [item.type === "message" ? { ...item, id: "msg_pi" } : rest];
   });

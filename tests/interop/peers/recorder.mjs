@@ -10,7 +10,8 @@ export async function recorder() {
     request.on("data", (chunk) => chunks.push(chunk));
     request.on("end", () => {
       bodies.push(JSON.parse(Buffer.concat(chunks).toString()));
-      response.writeHead(400, { "content-type": "application/json" });
+      // A connection that is kept may be closed just when the next request comes.
+      response.writeHead(400, { "content-type": "application/json", connection: "close" });
       response.end('{"error":{"type":"invalid_request_error","message":"recorded"}}');
     });
   });
