@@ -181,8 +181,9 @@ impl<'t, W: Writer> Replay<'t, W> {
     fn quote(&mut self, message: Raw) -> io::Result<()> {
         let names = ["toolCallId", "toolName", "content", "isError"];
         let [id, name, content, is_error] = content::members(message, names);
-        let mut parts = Content::of(content, self.target.manners.half_pair).into_parts();
-        parts.retain(|part| matches!(part, Part::Text(text) if !text.is_blank()));
+        let blocks = content::text_blocks(content.unwrap_or(Raw::NULL));
+        let texts = blocks.filter_map(|block| block.get_text("text")).filter(|text| !text.is_blank());
+        let parts: Vec<_> = texts.map(Part::Text).collect();
         if parts.is_empty() {
             return Ok(());
         }

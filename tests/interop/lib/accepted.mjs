@@ -4,7 +4,7 @@
 const REFUSED_REASONS = ["error", "aborted"];
 
 /** The messages in which each call has its own id and a name, and each result answers a call without one. */
-export function accepted(messages) {
+export function accepted(api, messages) {
   const used = new Set();
   let open = [];
   return messages.flatMap((message) => {
@@ -25,6 +25,8 @@ export function accepted(messages) {
       open.push({ own: block.id, call });
       return call ? [call] : [];
     });
+    // A reasoning item needs another of its turn after it.
+    while (api === "openai-responses" && content.at(-1)?.type === "thinking") content.pop();
     return [{ ...message, content }];
   });
 }
@@ -126,10 +128,8 @@ const unnumbered = (items) => items.map((item) => (item.id?.startsWith("msg_pi_"
 function responses(items) {
   const seen = new Set();
   const isNew = (id) => id === undefined || !seen.has(id) === !!seen.add(id);
-  const kept = unnumbered(items).flatMap((item, at) => {
-    const next = items.slice(at + 1).find(({ type }) => type !== "reasoning");
-    const follows = next?.type?.endsWith("_call") || (next?.type === "message" && next.role === "assistant");
-    if (item.type === "reasoning") return follows && isNew(item.id) ? [item] : [];
+  const kept = unnumbered(items).flatMap((item) => {
+    if (item.type === "reasoning") return isNew(item.id) ? [item] : [];
     if (item.id === undefined || item.id === "msg_pi" || (item.id.length <= 64 && isNew(item.id))) return [item];
     const { id, ...rest } = item;
     return [item.type === "message" ? { ...item, id: "msg_pi" } : rest];

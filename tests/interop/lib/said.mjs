@@ -8,18 +8,21 @@ export function said(api, body) {
   const calls = [];
   const steps = [];
   const add = (step, words) => {
-    const last = steps.at(-1);
-    const text = words.map(plainly).filter((word) => word && !FORM.some((form) => form.test(word))).join(" ");
-    if (!text && !step.call && step.result === undefined) return;
-    if (last && last.by === step.by && last.by && !last.call && !step.call) last.text = `${last.text} ${text}`.trim();
-    else steps.push({ ...step, text });
+    const text = words.filter((word) => word && !FORM.some((form) => form.test(word.trim()))).map(plainly).join("");
+    if (!text && step.result === undefined) return;
+    // oh-my-pi moves the text of a turn before its calls.
+    let at = steps.length;
+    while (step.by === "model" && steps[at - 1]?.call !== undefined) at--;
+    const last = steps[at - 1];
+    if (last?.by && last.by === step.by) last.text += text;
+    else steps.splice(at, 0, { ...step, text });
   };
   const read = {
     user: (words) => add({ by: "user" }, words),
     model: (words) => add({ by: "model" }, words),
     call: (id, name, args) => (calls.push(id), steps.push({ call: calls.length - 1, name, args })),
     result: (id, words) => add({ result: calls.lastIndexOf(id) }, words),
-    image: (data) => images.push(data),
+    image: (data) => /^[A-Za-z0-9+/=]+$/.test(data) && images.push(data),
   };
   for (const item of items) READERS[api](item, read);
   return { steps, images: images.sort() };
@@ -46,7 +49,7 @@ const READERS = {
   },
   "openai-responses"(item, read) {
     const parts = blocks(item.content ?? item.output);
-    const texts = parts.flatMap(({ text }) => (text === undefined ? [] : [text]));
+    const texts = parts.flatMap(({ text } = {}) => (text === undefined ? [] : [text]));
     for (const { image_url } of parts) if (image_url) read.image(image_url.split(",")[1]);
     if (item.type === "function_call") read.call(item.call_id, item.name, JSON.parse(item.arguments));
     else if (item.type === "function_call_output") read.result(item.call_id, texts);
@@ -68,7 +71,7 @@ const READERS = {
 const blocks = (content) => (typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []));
 
 /** Spaces are not compared: the senders join blocks with different ones. */
-const plainly = (text) => (text ?? "").replace(/[\s\u0085]+/g, " ").trim();
+const plainly = (text) => text.replace(/\s+/g, "");
 
 /** What only the form of a body needs. */
-const FORM = [/^\(see attached image\)$/, /^\(no tool output\)$/, /^\(no earlier message\)$/, /^Continue\.$/, /^Attached image\(s\) from/, /^Images from the error result/, /^\(image attached after/];
+const FORM = [/^\(see attached image\)$/, /^\(no tool output\)$/, /^\(no earlier message\)$/, /^Continue\.$/, /^Attached image\(s\) from/, /^Images from the error result/, /^\(image attached after/, /^\(image omitted: its data/];

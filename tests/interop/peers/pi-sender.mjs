@@ -13,7 +13,7 @@ let started;
 
 /** The body of a request with these messages. `model` is `[provider, id]`, or absent for the fixed one. */
 export async function body(pi, { api, model }, all) {
-  const messages = accepted(all);
+  const messages = accepted(api, all);
   const { streamSimple, getModel, record } = await (started ??= start(pi));
   const [provider, id] = model ?? author(api, all) ?? PROFILES[api];
   const target = { ...getModel(...PROFILES[api]), provider, id, api: NAMES[api], baseUrl: record.url };
