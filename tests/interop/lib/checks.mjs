@@ -53,6 +53,8 @@ export const KINDS = {
   said: {
     questions: ({ id, api }) => [{ kind: "body", id, api }],
     async compare(world, { id, api }, [sent]) {
+      // oh-my-pi sends nothing where a block is of no type that it knows.
+      if (sent.none) return (await world.run(["context", world.file, ref(id), "--as", api])).code < 2 ? null : exit("0 or 1", 2, "");
       const profile = { anthropic: "anthropic/claude-sonnet-4-5", google: "google/gemini-3.1-pro-preview" }[api] ?? "openai/gpt-5.1";
       const [expected, actual] = [said(api, sent), await world.json(["context", world.file, ref(id), "--as", api, "--model", profile])];
       if (actual.problem) return expected.steps.length + expected.images.length > 0 ? actual.problem : null;

@@ -22,7 +22,7 @@ export function said(api, body) {
     model: (words) => add({ by: "model" }, words),
     call: (id, name, args) => (calls.push(id), steps.push({ call: calls.length - 1, name, args })),
     result: (id, words) => add({ result: calls.lastIndexOf(id) }, words),
-    image: (data) => /^[A-Za-z0-9+/=]+$/.test(data) && images.push(data),
+    image: (data) => data && /^[A-Za-z0-9+/=]+$/.test(data) && images.push(data),
   };
   for (const item of items) READERS[api](item, read);
   return { steps, images: images.sort() };
