@@ -222,7 +222,6 @@ impl Move<'_> {
             (None, Some(shell)) => Source::Made(self.summary.ask(&shell, self.prompt()?, ui)?),
             (None, None) => {
                 let material = summary::Material {
-                    kind: summary::Kind::Branch,
                     messages: &messages,
                     turn_prefix: &[],
                     previous_summary: None,
