@@ -1,14 +1,13 @@
-//! Large payloads out of a session into a file beside it, and back.
+//! Moves large payloads of a session into a file beside it, and back.
 //!
-//! The file holds a JSON line for each payload: the entry's `id` and `line`, the `field`, the `kind`, the
-//! number of `bytes`, the `note` that took its place, and the `payload` byte for byte. Lines are changed
-//! by splicing, so that putting payloads back gives the line as it was. Works on stored lines: no older
-//! format is migrated on the way.
+//! The file contains a JSON line for each payload: the entry's `id` and `line`, the `field`, the `kind`, the
+//! number of `bytes`, the `note` in its place, and the `payload` byte for byte. Lines are changed by splicing,
+//! so that a restored line is what it was. Works on stored lines, without migrating older formats.
 
 mod payload;
 mod restore;
 
-pub use payload::{Kind, Wanted, size};
+pub use payload::{PayloadKind, Wanted, size};
 pub use restore::{Restore, RestoreError, find_places};
 
 use crate::core::bodies::{Bodies, FileBodies};
@@ -18,10 +17,16 @@ use crate::core::json::edit::Edit;
 use crate::core::json::write::Object;
 use crate::core::plan::copy;
 use crate::core::session::Session;
-use crate::core::store::ReadAt;
+use crate::core::store::{ReadAt, with_suffix};
 use payload::{Payload, payloads};
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Returns the file beside a session that holds its pruned payloads.
+pub fn pruned_file(session: &Path) -> PathBuf {
+    with_suffix(session, ".pruned")
+}
 
 /// A payload that is pruned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +36,7 @@ pub struct Pruned {
     /// Where it is in its line.
     pub field: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: PayloadKind,
     /// How many bytes of the line it takes.
     pub bytes: usize,
     /// How many bytes take its place.
