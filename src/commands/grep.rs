@@ -7,7 +7,8 @@ use super::since::since_ms;
 use crate::core::entry::{Kind, Role};
 use crate::core::fields::Scope;
 use crate::core::json::write::Object;
-use crate::core::ops::grep::{Hit, Pattern, PatternOptions, Query, Searched, TITLE, search};
+use crate::core::ops::grep::{Match, Pattern, PatternOptions, Query, Searched, TITLE, search};
+use crate::core::search::Hit;
 use crate::core::session::Header;
 use crate::core::stretches::StretchReader;
 use crate::core::text::Text;
@@ -161,8 +162,8 @@ fn known_role(name: &str) -> Result<String, Failure> {
     }
 }
 
-/// What was found in one session.
-struct Found {
+/// The matches in one session.
+struct Answer {
     count: u64,
     /// The rows, as they are printed.
     rows: Vec<u8>,
@@ -175,12 +176,12 @@ fn search_one(
     query: &Query,
     paint: &Paint,
     reader: &mut StretchReader,
-) -> Result<(Header, Found), Failure> {
-    let mut found = Found { count: 0, rows: Vec::new(), note: None };
-    let mut take = |header: &Header, hit: Hit| {
-        found.count += 1;
+) -> Result<(Header, Answer), Failure> {
+    let mut answer = Answer { count: 0, rows: Vec::new(), note: None };
+    let mut take = |header: &Header, found: Match| {
+        answer.count += 1;
         match paint.detail {
-            Detail::Rows => paint.row(target, header, &hit, &mut found.rows),
+            Detail::Rows => paint.row(target, header, &found, &mut answer.rows),
             Detail::Count => {}
             Detail::Path => return ControlFlow::Break(()),
         }
@@ -188,11 +189,11 @@ fn search_one(
     };
     let searched = search(input.source(), query, reader, &mut take)
         .map_err(|error| Failure::load(&input.name, error))?;
-    found.note = unread(&input.name, &searched);
-    if found.count > 0 {
-        paint.summary(target, &searched.header, found.count, &mut found.rows);
+    answer.note = unread(&input.name, &searched);
+    if answer.count > 0 {
+        paint.summary(target, &searched.header, answer.count, &mut answer.rows);
     }
-    Ok((searched.header, found))
+    Ok((searched.header, answer))
 }
 
 fn unread(name: &str, searched: &Searched) -> Option<String> {
@@ -260,9 +261,9 @@ impl Paint {
         format!("{}{name}{}\n", if is_first { "" } else { "\n" }, styled(&about, self.styles.dim))
     }
 
-    fn row(&self, target: &Target, header: &Header, hit: &Hit, out: &mut Vec<u8>) {
+    fn row(&self, target: &Target, header: &Header, matched: &Match, out: &mut Vec<u8>) {
         if self.json {
-            out.extend_from_slice(&hit_json(target, header, hit));
+            out.extend_from_slice(&match_json(target, header, matched));
             out.push(b'\n');
             return;
         }
@@ -270,17 +271,17 @@ impl Paint {
         if self.paths {
             before = format!("{}:", shown(&target.path));
         }
-        let id = match hit.id.is_empty() {
-            true => format!(":{}", hit.line.0),
-            false => visible(&hit.id.to_string_lossy()),
+        let id = match matched.id.is_empty() {
+            true => format!(":{}", matched.line.0),
+            false => visible(&matched.id.to_string_lossy()),
         };
-        let role = visible(&hit.role.to_string_lossy());
+        let role = visible(&matched.role.to_string_lossy());
         let styles = &self.styles;
         let mut line = styled(&before, styles.summary);
         line += &styled(&id, styles.label);
         line += &styled(&format!(":{role}: "), styles.dim);
         let used = crate::ui::columns(&before) + crate::ui::columns(&id) + crate::ui::columns(&role) + 3;
-        self.push_snippet(hit, self.width.saturating_sub(used), &mut line);
+        self.push_snippet(&matched.hit, self.width.saturating_sub(used), &mut line);
         out.extend_from_slice(line.as_bytes());
         out.push(b'\n');
     }
@@ -327,17 +328,17 @@ fn path_json(target: &Target, header: &Header) -> Object {
     Object::new().str("path", &target.path.to_string_lossy()).text("sessionId", &header.id)
 }
 
-fn hit_json(target: &Target, header: &Header, hit: &Hit) -> Vec<u8> {
-    let id = Some(&hit.id).filter(|id| !id.is_empty());
+fn match_json(target: &Target, header: &Header, matched: &Match) -> Vec<u8> {
+    let id = Some(&matched.id).filter(|id| !id.is_empty());
     path_json(target, header)
         .text_or_null("id", id)
-        .number("line", f64::from(hit.line.0))
-        .text("role", &hit.role)
-        .str("field", &hit.field)
-        .number("start", hit.range.start as f64)
-        .number("end", hit.range.end as f64)
-        .text("snippet", &Text::from(&*hit.snippet.text))
-        .text_or_null("timestamp", hit.timestamp.as_ref())
+        .number("line", f64::from(matched.line.0))
+        .text("role", &matched.role)
+        .str("field", &matched.hit.field)
+        .number("start", matched.hit.range.start as f64)
+        .number("end", matched.hit.range.end as f64)
+        .text("snippet", &Text::from(&*matched.hit.snippet.text))
+        .text_or_null("timestamp", matched.timestamp.as_ref())
         .finish()
 }
 

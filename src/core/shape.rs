@@ -28,18 +28,18 @@ pub enum Want {
 }
 
 /// A field, what it takes, and whether it must be there.
-pub type Field = (&'static str, Want, bool);
+pub type FieldShape = (&'static str, Want, bool);
 
 /// A type or role, and its fields.
-pub type Shape = (&'static str, &'static [Field]);
+pub type Shape = (&'static str, &'static [FieldShape]);
 
 /// Returns a field that must be there.
-pub const fn need(name: &'static str, want: Want) -> Field {
+pub const fn need(name: &'static str, want: Want) -> FieldShape {
     (name, want, true)
 }
 
 /// Returns a field that may be missing.
-pub const fn may(name: &'static str, want: Want) -> Field {
+pub const fn may(name: &'static str, want: Want) -> FieldShape {
     (name, want, false)
 }
 

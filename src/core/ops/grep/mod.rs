@@ -1,7 +1,7 @@
 //! Full-text search: which entries hold a pattern, and where.
 //!
 //! ```text
-//!   stretch ── Sieve ──> line that may match ── fields ──> decoded text ── Pattern ──> Hit
+//!   stretch ── Sieve ──> line that may match ── fields ──> decoded text ── Pattern ──> Match
 //! ```
 //!
 //! Almost every line ends at the sieve, which looks at raw bytes. A line that passes is parsed, and
@@ -12,7 +12,7 @@ mod search;
 mod sieve;
 
 pub use pattern::{BadPattern, Pattern, PatternOptions};
-pub use search::{Hit, Query, Searched, TITLE, search};
+pub use search::{Match, Query, Searched, TITLE, search};
 pub use sieve::Sieve;
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::core::json::{Raw, Scanner};
 use crate::core::load::header::{self, Preamble, Version};
 use crate::core::load::{LoadError, Options, load};
 use crate::core::record::{Record, scan};
-use crate::core::search::Snippet;
+use crate::core::search::{Hit, Snippet};
 use crate::core::session::{Header, Session};
 use crate::core::store::ReadAt;
 use crate::core::stretches::{Stretch, StretchReader};
@@ -42,7 +42,7 @@ pub const TITLE: &str = "title";
 
 /// An entry that matches, at its first match.
 #[derive(Clone, Debug)]
-pub struct Hit {
+pub struct Match {
     /// Its physical line.
     pub line: LineNo,
     /// Its id; empty where it has none.
@@ -51,12 +51,8 @@ pub struct Hit {
     pub role: Text<'static>,
     /// Its time as written.
     pub timestamp: Option<Text<'static>>,
-    /// The path of the field that matches.
-    pub field: String,
-    /// Where the match is in the decoded field, in UTF-16 units.
-    pub range: Range<usize>,
-    /// The match with what is around it.
-    pub snippet: Snippet,
+    /// Where it matches.
+    pub hit: Hit,
 }
 
 /// What was found out about a file besides its hits.
@@ -77,7 +73,7 @@ pub fn search(
     source: &dyn ReadAt,
     query: &Query,
     reader: &mut StretchReader,
-    take: &mut dyn FnMut(&Header, Hit) -> ControlFlow<()>,
+    take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
 ) -> Result<Searched, LoadError> {
     let preamble = header::read(source)?;
     let counted = Counted { place: preamble.end, lines: preamble.lines };
@@ -129,7 +125,7 @@ impl Search<'_> {
     fn stretch(
         &mut self,
         stretch: Stretch,
-        take: &mut dyn FnMut(&Header, Hit) -> ControlFlow<()>,
+        take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, LoadError> {
         let bytes = stretch.bytes;
         let mut at = 0;
@@ -149,7 +145,7 @@ impl Search<'_> {
     }
 
     /// The title in force, where it matches: that of oh-my-pi's title line, else of the header.
-    fn title(&self) -> Option<Hit> {
+    fn title(&self) -> Option<Match> {
         let Preamble { title_slot, header, lines, .. } = &self.preamble;
         let (line, json) = match title_slot {
             Some(slot) => (LineNo(1), slot.trim_ascii()),
@@ -166,11 +162,11 @@ impl Search<'_> {
             return None;
         }
         let title = text("title")?;
-        let found = Found::new("title".to_owned(), &title, self.query.pattern.find(title.as_bytes())?);
-        Some(envelope.hit(line, found))
+        let hit = hit_at("title".to_owned(), &title, self.query.pattern.find(title.as_bytes())?);
+        Some(envelope.matched(line, hit))
     }
 
-    fn line(&mut self, stretch: Stretch, place: Range<usize>) -> Result<Option<Hit>, LoadError> {
+    fn line(&mut self, stretch: Stretch, place: Range<usize>) -> Result<Option<Match>, LoadError> {
         let line = &stretch.bytes[place.clone()];
         if line.trim_ascii().is_empty() {
             return Ok(None);
@@ -191,7 +187,7 @@ impl Search<'_> {
         }
         let Some(found) = self.first_match(&record, &envelope) else { return Ok(None) };
         let line = if self.needs_line() { self.line_no(stretch, place.start)? } else { LineNo(0) };
-        self.hit(line, envelope, found)
+        self.matched(line, envelope, found)
     }
 
     fn needs_line(&self) -> bool {
@@ -206,22 +202,22 @@ impl Search<'_> {
             && self.query.since_ms.is_none_or(is_late)
     }
 
-    fn first_match(&self, record: &Record, envelope: &Envelope) -> Option<Found> {
+    fn first_match(&self, record: &Record, envelope: &Envelope) -> Option<Hit> {
         let mut found = None;
         let pattern = &self.query.pattern;
         let see = &mut |field: &Field| {
             let is_match = match pattern.sieve().map(|sieve| sieve.sift(field.raw())) {
                 Some(Sifted::No) => false,
                 Some(Sifted::Match) if !self.query.places => {
-                    found = Some(Found::nowhere());
+                    found = Some(nowhere());
                     true
                 }
                 _ => {
                     let text = field.text();
                     let place = pattern.find(text.as_bytes());
                     found = place.map(|place| match self.query.places {
-                        true => Found::new(field.path(), &text, place),
-                        false => Found::nowhere(),
+                        true => hit_at(field.path(), &text, place),
+                        false => nowhere(),
                     });
                     found.is_some()
                 }
@@ -234,7 +230,7 @@ impl Search<'_> {
     }
 
     /// The hit, unless it is on another branch than the one that is asked for.
-    fn hit(&mut self, line: LineNo, envelope: Envelope, found: Found) -> Result<Option<Hit>, LoadError> {
+    fn matched(&mut self, line: LineNo, envelope: Envelope, hit: Hit) -> Result<Option<Match>, LoadError> {
         let mut id = envelope.id.clone();
         // Entries of version 1 have the ids that a migration gives them.
         let is_numbered = self.query.places && self.preamble.version == Version::One;
@@ -246,7 +242,7 @@ impl Search<'_> {
                 return Ok(None);
             }
         }
-        Ok(Some(Envelope { id, ..envelope }.hit(line, found)))
+        Ok(Some(Envelope { id, ..envelope }.matched(line, hit)))
     }
 
     fn tree(&mut self) -> Result<&Tree, LoadError> {
@@ -331,39 +327,24 @@ impl Envelope {
         parse_js_date(self.timestamp.as_ref()?.as_bytes())
     }
 
-    fn hit(self, line: LineNo, found: Found) -> Hit {
-        Hit {
-            line,
-            id: self.id,
-            role: self.role_name,
-            timestamp: self.timestamp,
-            field: found.field,
-            range: found.range,
-            snippet: found.snippet,
-        }
+    fn matched(self, line: LineNo, hit: Hit) -> Match {
+        Match { line, id: self.id, role: self.role_name, timestamp: self.timestamp, hit }
     }
 }
 
-struct Found {
-    field: String,
-    range: Range<usize>,
-    snippet: Snippet,
+/// A match whose position is not requested.
+fn nowhere() -> Hit {
+    Hit { field: String::new(), range: 0..0, snippet: Snippet { text: String::new(), hit: 0..0 } }
 }
 
-impl Found {
-    fn nowhere() -> Found {
-        Found { field: String::new(), range: 0..0, snippet: Snippet { text: String::new(), hit: 0..0 } }
-    }
-
-    fn new(field: String, text: &Text, place: Range<usize>) -> Found {
-        // Lone surrogates become U+FFFD, which takes as many bytes: the place stays.
-        let shown = text.to_string_lossy();
-        let place = whole_characters(&shown, place);
-        let start = utf16_len(&text.as_bytes()[..place.start]);
-        let end = start + utf16_len(&text.as_bytes()[place.clone()]);
-        let snippet = Snippet::around(&shown, place);
-        Found { field, range: start..end, snippet }
-    }
+fn hit_at(field: String, text: &Text, place: Range<usize>) -> Hit {
+    // Lone surrogates become U+FFFD, which takes as many bytes: the place stays.
+    let shown = text.to_string_lossy();
+    let place = whole_characters(&shown, place);
+    let start = utf16_len(&text.as_bytes()[..place.start]);
+    let end = start + utf16_len(&text.as_bytes()[place.clone()]);
+    let snippet = Snippet::around(&shown, place);
+    Hit { field, range: start..end, snippet }
 }
 
 /// The range without half characters, which `(?-u)` and empty matches can make.

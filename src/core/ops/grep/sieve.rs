@@ -27,10 +27,10 @@ const KEPT_OF_SEVERAL: usize = 6;
 
 /// Finds lines that may match.
 #[derive(Clone, Debug)]
-pub struct Sieve(Kind);
+pub struct Sieve(Needle);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum Needle {
     /// One literal of ASCII: its spelling, and the fifth bytes of the escapes of its characters, which
     /// all begin with `\u00`. Two searches for one string each are faster than one for several.
     One {
@@ -77,13 +77,13 @@ impl Sieve {
         {
             let literal = Box::new(Finder::new(spelling(needle).as_bytes()).into_owned());
             let is_whole = is_literal(hir, needle);
-            return Some(Sieve(Kind::One { literal, digits, is_whole }));
+            return Some(Sieve(Needle::One { literal, digits, is_whole }));
         }
         let spelled = needles.iter().map(|needle| regex_syntax::escape(&spelling(needle)));
         let escapes = escapes.iter().map(|digits| format!(r"\\u{digits}"));
         let source: Vec<_> = spelled.chain(escapes).collect();
         let regex = RegexBuilder::new(&source.join("|")).unicode(false).build().ok()?;
-        Some(Sieve(Kind::Several(regex)))
+        Some(Sieve(Needle::Several(regex)))
     }
 
     /// Looks at the raw bytes of a string, between its quotes.
@@ -91,7 +91,7 @@ impl Sieve {
         let mut signs = self.signs(string);
         match &self.0 {
             // Near a backslash the literal could begin in the middle of an escape.
-            Kind::One { is_whole: true, .. }
+            Needle::One { is_whole: true, .. }
                 if signs
                     .literal
                     .is_some_and(|at| !string[at.saturating_sub(LONGEST_ESCAPE)..at].contains(&b'\\')) =>
@@ -128,14 +128,14 @@ impl Signs<'_> {
 
     fn next_literal(&self, from: usize) -> Option<usize> {
         let found = match &self.sieve.0 {
-            Kind::One { literal, .. } => literal.find(self.bytes.get(from..)?),
-            Kind::Several(regex) => regex.find(self.bytes.get(from..)?).map(|found| found.start()),
+            Needle::One { literal, .. } => literal.find(self.bytes.get(from..)?),
+            Needle::Several(regex) => regex.find(self.bytes.get(from..)?).map(|found| found.start()),
         };
         found.map(|at| from + at)
     }
 
     fn next_escape(&self, from: usize) -> Option<usize> {
-        let Kind::One { digits, .. } = &self.sieve.0 else { return None };
+        let Needle::One { digits, .. } = &self.sieve.0 else { return None };
         let mut places = memchr::memmem::find_iter(self.bytes.get(from..)?, b"\\u00").map(|at| from + at);
         // Most are those of control characters.
         places.find(|at| self.bytes.get(at + 4).is_some_and(|digit| digits.contains(digit)))

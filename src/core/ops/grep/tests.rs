@@ -159,7 +159,7 @@ fn query(pattern: Pattern) -> Query {
     Query { pattern, scope: Scope::Said, roles: Vec::new(), since_ms: None, active: false, places: true }
 }
 
-fn hits(lines: &str, query: &Query) -> Vec<Hit> {
+fn hits(lines: &str, query: &Query) -> Vec<Match> {
     let mut hits = Vec::new();
     let source = lines.as_bytes().to_vec();
     let searched = search(&source, query, &mut StretchReader::default(), &mut |_, hit| {
@@ -206,7 +206,7 @@ fn the_same_hits_as_a_search_through_the_texts() {
             let expected = made.matches(&oracle);
             let got: Vec<_> = hits(&made.lines, &query)
                 .into_iter()
-                .map(|hit| (hit.id.to_string(), hit.field, hit.range))
+                .map(|hit| (hit.id.to_string(), hit.hit.field, hit.hit.range))
                 .collect();
             found += got.len();
             assert_eq!(got, expected, "{source:?} {options:?} in\n{}", made.lines);
