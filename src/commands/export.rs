@@ -2,14 +2,19 @@
 
 use super::entry_rows::row_options;
 use super::input::{Input, OpenSession};
+use super::redaction::{RedactionArgs, counted, none_left, refuse_any, summarize};
 use super::renderer::RendererArgs;
 use crate::core::export::document::document;
 use crate::core::export::page::page;
 use crate::core::export::paper::paper;
+use crate::core::export::readback::{Format as Written, left_over};
 use crate::core::export::source::Contents;
 use crate::core::json::write::Object;
+use crate::core::ops::redact::{Report, redact};
+use crate::core::plan::copy_all;
+use crate::core::redact::values::Value;
 use crate::core::row::Form;
-use crate::core::store;
+use crate::core::store::{self, Committed};
 use crate::guide::{Example, Guide};
 use crate::ui::{Exit, Failure, Ui, visible};
 use clap::ValueEnum;
@@ -28,6 +33,7 @@ pub const GUIDE: Guide = Guide {
             "Write HTML without scripts, for mail and wikis",
             "pisess export --static session.jsonl",
         ),
+        Example::new("Export without secrets", "pisess export --redact session.jsonl"),
         Example::new("Export only the path to an entry", "pisess export -o answer.html session.jsonl '@~3'"),
     ],
     found: None,
@@ -43,6 +49,10 @@ pub const GUIDE: Guide = Guide {
 /// With --as markdown or --static, the path to the leaf, or to REF, is written as a document.
 ///
 /// With REF, only the path to REF is exported, without the other branches.
+///
+/// With --redact, the session is redacted first, as by pisess-redact(1). What was written is read again,
+/// decompressed, and searched for every secret that was found. If one is left, it is deleted, and the command
+/// fails.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -63,6 +73,12 @@ pub struct Args {
     /// What turns custom entries into Markdown.
     #[command(flatten)]
     pub renderers: RendererArgs,
+    /// Remove secrets, signatures and images first, as `pisess redact` does
+    #[arg(long)]
+    pub redact: bool,
+    /// What to remove.
+    #[command(flatten)]
+    pub redaction: RedactionArgs,
     /// Override refusals, such as overwriting an existing output
     #[arg(long)]
     pub force: bool,
@@ -85,7 +101,16 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.is_static && args.format == Format::Markdown {
         return Err(Failure::usage("--static is a form of HTML").hint("omit --static or --as markdown"));
     }
-    let open = OpenSession::open(&args.session, row_options(ui, Form::Readable), ui)?;
+    if !args.redact && args.redaction != RedactionArgs::default() {
+        return Err(Failure::usage("--env-file, --secret-file, --paths and --keep-images need --redact")
+            .hint("add --redact, or omit them"));
+    }
+    let input = Input::open(&args.session, ui)?;
+    let (input, removed) = match args.redact {
+        true => redacted(input, &args.redaction, ui).map(|(input, removed)| (input, Some(removed)))?,
+        false => (input, None),
+    };
+    let open = OpenSession::of(input, row_options(ui, Form::Readable), ui)?;
     let end = match &args.at {
         Some(reference) => open.resolve(reference)?,
         None => open.session.leaf,
@@ -94,24 +119,21 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     contents.rendered = args.renderers.render(&open, &contents.entries, ui)?;
     let unreadable = |error| open.input.unreadable(error);
     let name = contents.name().map_err(unreadable)?;
-    let export = Export { title: contents.title(name.as_deref()), name, contents, workers: ui.processors() };
+    let title = contents.title(name.as_deref());
+    let export = Export { args, title, name, contents, workers: ui.processors() };
     let output = args.output.clone().unwrap_or_else(|| default_output(args, &open.input));
     if output == Path::new("-") {
-        export.write(args, ui.stdout()).map_err(Failure::output)?;
+        export.print(removed.as_ref(), &open.input, ui)?;
         return Ok(Exit::Done);
     }
-    let committed = {
-        let _waiting = ui.spinner("exporting");
-        store::create(&ui.absolute(&output), open.input.file(), args.force, &mut |out| {
-            export.write(args, out)
-        })?
-    };
+    let committed = export.create(&output, removed.as_ref(), &open.input, ui)?;
     ui.warn_of(&committed);
     let path = output.to_string_lossy();
     match args.json {
         true => {
             let row =
                 Object::new().str("path", &path).number("entries", export.contents.entries.len() as f64);
+            let row = row.with(removed.as_ref(), |row, removed| counted(row, &removed.report));
             ui.print_json(&row.finish())?;
         }
         false => ui.print(&format!("{}\n", visible(&path)))?,
@@ -119,8 +141,28 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// What was removed before the export.
+struct Removed {
+    report: Report,
+    secrets: Vec<Value>,
+}
+
+/// Returns the session without its secrets.
+fn redacted(input: Input, redaction: &RedactionArgs, ui: &mut Ui) -> Result<(Input, Removed), Failure> {
+    let mut redactor = redaction.redactor(&input, ui)?;
+    let mut report = Report::default();
+    let workers = ui.processors();
+    let copy = store::spool_written(&mut |out| {
+        report = redact(input.source(), &mut redactor, workers, Some(out))?;
+        Ok(())
+    })?;
+    let removed = Removed { report, secrets: redactor.found() };
+    Ok((input.redacted(copy), removed))
+}
+
 /// What is written, and how.
 struct Export<'a> {
+    args: &'a Args,
     contents: Contents<'a>,
     name: Option<String>,
     title: String,
@@ -128,12 +170,60 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
-    fn write(&self, args: &Args, out: &mut dyn io::Write) -> io::Result<()> {
+    /// Writes it to a new file, which appears only if no secret is left in it.
+    fn create(
+        &self,
+        path: &Path,
+        removed: Option<&Removed>,
+        session: &Input,
+        ui: &mut Ui,
+    ) -> Result<Committed, Failure> {
+        let (path, force) = (ui.absolute(path), self.args.force);
+        let _waiting = ui.spinner("exporting");
+        let mut write = |out: &mut dyn io::Write| self.write(out);
+        let Some(removed) = removed else {
+            return Ok(store::create(&path, session.file(), force, &mut write)?);
+        };
+        let mut left = 0;
+        let committed = store::create_checked(&path, session.file(), force, &mut write, &mut |written| {
+            left = left_over(self.format(), written, &removed.secrets)?;
+            refuse_any(left)
+        });
+        none_left(left, session, "export")?;
+        summarize(&removed.report, session, ui);
+        Ok(committed?)
+    }
+
+    /// Writes it to standard output, once no secret is left in it.
+    fn print(&self, removed: Option<&Removed>, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
+        let Some(removed) = removed else {
+            return self.write(ui.stdout()).map_err(Failure::output);
+        };
+        let written = store::spool_written(&mut |out| self.write(out))?;
+        let left = left_over(self.format(), &written, &removed.secrets);
+        none_left(left.map_err(|error| session.unreadable(error))?, session, "export")?;
+        copy_all(&written, ui.stdout()).map_err(Failure::output)?;
+        ui.flush()?;
+        summarize(&removed.report, session, ui);
+        Ok(())
+    }
+
+    fn format(&self) -> Written {
+        match self.args.format {
+            Format::Markdown => Written::Markdown,
+            Format::Html if self.args.is_static => Written::StaticPage,
+            Format::Html => Written::Page,
+        }
+    }
+
+    fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
         let mut out = io::BufWriter::with_capacity(1 << 18, out);
-        match args.format {
-            Format::Markdown => document(&self.contents, &self.title, &mut out)?,
-            Format::Html if args.is_static => paper(&self.contents, &self.title, &mut out)?,
-            Format::Html => page(&self.contents, self.name.as_deref(), &self.title, self.workers, &mut out)?,
+        match self.format() {
+            Written::Markdown => document(&self.contents, &self.title, &mut out)?,
+            Written::StaticPage => paper(&self.contents, &self.title, &mut out)?,
+            Written::Page => {
+                page(&self.contents, self.name.as_deref(), &self.title, self.workers, &mut out)?;
+            }
         }
         io::Write::flush(&mut out)
     }

@@ -23,6 +23,8 @@ pub struct Input {
     /// The name used in messages.
     pub name: String,
     opened: Opened,
+    /// What is read in place of its bytes.
+    redacted: Option<Spooled>,
     /// Whether it was found by a name, so that its path is news.
     pub by_name: bool,
 }
@@ -47,7 +49,7 @@ impl Input {
             }
             let spooled = store::spool(ui.stdin(), SPOOL)?;
             let name = "standard input".to_owned();
-            return Ok(Input { name, opened: Opened::Stream(spooled), by_name: false });
+            return Ok(Input { name, opened: Opened::Stream(spooled), redacted: None, by_name: false });
         }
         let Named { path, by_name } = named(path, ui)?;
         Ok(Input { by_name, ..Input::open_path(&path, ui.stdout_is())? })
@@ -63,19 +65,25 @@ impl Input {
             return Err(Failure::cannot(format_args!("{name}: standard output is the session file itself"))
                 .hint("omit the redirection to change the session, or write elsewhere with -o"));
         }
-        Ok(Input { name, opened, by_name: false })
+        Ok(Input { name, opened, redacted: None, by_name: false })
     }
 
     /// Returns the same input with the file as it is now.
     pub fn reopened(&self, file: SessionFile) -> Input {
-        Input { name: self.name.clone(), opened: Opened::File(file), by_name: self.by_name }
+        Input { name: self.name.clone(), opened: Opened::File(file), redacted: None, by_name: self.by_name }
+    }
+
+    /// Returns the same input, read from a redacted copy.
+    pub fn redacted(self, copy: Spooled) -> Input {
+        Input { redacted: Some(copy), ..self }
     }
 
     /// Returns the source of its bytes.
     pub fn source(&self) -> &dyn ReadAt {
-        match &self.opened {
-            Opened::File(file) => file,
-            Opened::Stream(spooled) => spooled as &Spooled,
+        match (&self.redacted, &self.opened) {
+            (Some(copy), _) => copy,
+            (None, Opened::File(file)) => file,
+            (None, Opened::Stream(spooled)) => spooled,
         }
     }
 
@@ -143,6 +151,11 @@ impl OpenSession {
     /// Opens and loads the session that an argument names; warns about its problems.
     pub fn open(path: &Path, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
         let input = Input::open(path, ui)?;
+        OpenSession::of(input, options, ui)
+    }
+
+    /// Loads a session that is open; warns about its problems.
+    pub fn of(input: Input, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
         let options = Options { workers: ui.processors(), ..options };
         let open = OpenSession::load(input, options)?;
         if let Some(problems) = open.problems() {

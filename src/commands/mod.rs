@@ -7,6 +7,7 @@ mod input;
 
 mod given;
 mod interrupt;
+mod redaction;
 
 mod exchange;
 mod shell;

@@ -1,16 +1,15 @@
 //! `pisess redact`: a copy of a session without its secrets, or a report of them.
 
-use super::given;
 use super::input::Input;
+use super::redaction::{RedactionArgs, counted, none_left, refuse_any, summarize};
 use crate::core::json::write::Object;
 use crate::core::ops::redact::{Found, Report, left_over, redact};
-use crate::core::redact::people::{People, home_of};
-use crate::core::redact::values::{Value, Values, from_env_file, from_secret_file};
-use crate::core::redact::{Options, Redactor};
-use crate::core::store::{self, ReadAt};
+use crate::core::redact::Redactor;
+use crate::core::store;
 use crate::guide::{Example, Guide};
 use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui, visible};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 /// The examples and exit codes shown after the options in the help, and in the man page.
@@ -47,18 +46,9 @@ pub const GUIDE: Guide = Guide {
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// Also remove the values in this dotenv file
-    #[arg(long, value_name = "FILE")]
-    pub env_file: Vec<PathBuf>,
-    /// Also remove the secrets in this file, one per line
-    #[arg(long, value_name = "FILE")]
-    pub secret_file: Vec<PathBuf>,
-    /// Replace home directories by `~` and user names by `user`
-    #[arg(long)]
-    pub paths: bool,
-    /// Keep images, which cannot be searched for secrets
-    #[arg(long)]
-    pub keep_images: bool,
+    /// What to remove.
+    #[command(flatten)]
+    pub redaction: RedactionArgs,
     /// Report secrets and write nothing; exit 1 if there are any
     #[arg(long, conflicts_with_all = ["output", "dry_run"])]
     pub check: bool,
@@ -70,10 +60,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let input = Input::open(&args.session, ui)?;
-    let cwd = input.header()?.cwd.map(|cwd| cwd.to_string());
-    let values = values(args, &input, ui)?;
-    let people = args.paths.then(|| people(cwd.as_deref(), ui));
-    let mut redactor = Redactor::new(values, Options { keep_images: args.keep_images, people });
+    let mut redactor = args.redaction.redactor(&input, ui)?;
     let job = Job { args, input: &input, workers: ui.processors() };
     match (&args.write.output, args.check || args.write.dry_run) {
         (_, true) => job.report(&mut redactor, ui),
@@ -82,35 +69,6 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         (None, false) => Err(Failure::usage("redact requires -o: it never changes the session itself")
             .hint("give the path of the copy with -o, or --check for a report")),
     }
-}
-
-/// The values that the named files hold.
-fn values(args: &Args, session: &Input, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
-    let mut all = Values::default();
-    let files = args.env_file.iter().map(|path| (path, from_env_file as fn(&[u8]) -> Values));
-    let lists = args.secret_file.iter().map(|path| (path, from_secret_file as fn(&[u8]) -> Values));
-    for (path, read) in files.chain(lists) {
-        let (_, bytes) = given::read(path, "such a file", session, ui)?;
-        let mut values = read(&bytes);
-        all.values.append(&mut values.values);
-        all.short += values.short;
-    }
-    if all.short > 0 {
-        let (count, verb) = match all.short {
-            1 => ("1 value".to_owned(), "is"),
-            n => (format!("{n} values"), "are"),
-        };
-        ui.warn(&format!(
-            "{count} shorter than 6 characters {verb} not searched for: such text occurs by chance"
-        ));
-    }
-    Ok(all.values)
-}
-
-/// Whose home directories and names are replaced: those of this user and of the session's.
-fn people(cwd: Option<&str>, ui: &Ui) -> People {
-    let home = ui.home();
-    People::new([home.as_deref(), cwd.and_then(home_of)].into_iter().flatten())
 }
 
 struct Job<'a> {
@@ -130,25 +88,31 @@ impl Job<'_> {
                 false => ui.print(&self.line(found))?,
             }
         }
-        self.summarize(&report, ui);
+        summarize(&report, self.input, ui);
         Ok(if report.found.is_empty() || self.args.write.dry_run { Exit::Done } else { Exit::Found })
     }
 
     /// Writes the copy, and reads it again.
     fn write(&self, path: &Path, redactor: &mut Redactor, ui: &mut Ui) -> Result<Exit, Failure> {
-        let mut report = Report::default();
-        let committed = store::create(path, self.input.file(), self.args.write.force, &mut |out| {
-            report = redact(self.input.source(), redactor, self.workers, Some(out))?;
-            Ok(())
-        })?;
-        let left =
-            store::SessionFile::open(path).map_err(Failure::from).and_then(|copy| self.left(&copy, redactor));
-        if let Err(failure) = left {
-            store::take_back(&committed);
-            return Err(failure);
-        }
+        let (mut report, mut left) = (Report::default(), 0);
+        let redactor = RefCell::new(redactor);
+        let committed = store::create_checked(
+            path,
+            self.input.file(),
+            self.args.write.force,
+            &mut |out| {
+                report = redact(self.input.source(), &mut redactor.borrow_mut(), self.workers, Some(out))?;
+                Ok(())
+            },
+            &mut |copy| {
+                left = left_over(copy, redactor.borrow().found(), self.workers)?;
+                refuse_any(left)
+            },
+        );
+        none_left(left, self.input, "copy")?;
+        let committed = committed?;
         ui.warn_of(&committed);
-        self.summarize(&report, ui);
+        summarize(&report, self.input, ui);
         let name = path.to_string_lossy();
         let printed = match self.args.write.json {
             true => ui.print_json(&outcome(&name, &report)),
@@ -169,33 +133,12 @@ impl Job<'_> {
             report = redact(self.input.source(), redactor, self.workers, Some(out))?;
             Ok(())
         })?;
-        self.left(&copy, redactor)?;
+        let left = left_over(&copy, redactor.found(), self.workers);
+        none_left(left.map_err(|error| self.input.unreadable(error))?, self.input, "copy")?;
         crate::core::plan::copy_all(&copy, &mut *ui.verbatim()).map_err(Failure::output)?;
         ui.flush()?;
-        self.summarize(&report, ui);
+        summarize(&report, self.input, ui);
         Ok(Exit::Done)
-    }
-
-    /// Fails where a value that was found is still in the copy.
-    fn left(&self, copy: &dyn ReadAt, redactor: &Redactor) -> Result<(), Failure> {
-        match left_over(copy, redactor.found(), self.workers).map_err(|error| self.input.unreadable(error))? {
-            0 => Ok(()),
-            n => Err(self
-                .input
-                .cannot(format_args!("{n} secrets would remain in the copy; it was not written"))),
-        }
-    }
-
-    /// Prints a line on standard error for what was found, by kind.
-    fn summarize(&self, report: &Report, ui: &mut Ui) {
-        let kinds: Vec<_> = report.kinds().iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-        let secrets = if kinds.is_empty() { "no secrets found".to_owned() } else { kinds.join(", ") };
-        let opaque = match report.opaque {
-            0 => String::new(),
-            1 => "; 1 signature or image".to_owned(),
-            n => format!("; {n} signatures and images"),
-        };
-        ui.status(&format!("{}: {secrets}{opaque}", self.input.name));
     }
 
     fn line(&self, found: &Found) -> String {
@@ -221,16 +164,10 @@ fn row(found: &Found) -> Vec<u8> {
 }
 
 fn outcome(path: &str, report: &Report) -> Vec<u8> {
-    let mut kinds = Object::new();
-    for (kind, count) in report.kinds() {
-        kinds = kinds.number(kind, count as f64);
-    }
-    Object::new()
+    let row = Object::new()
         .str("path", path)
         .str("action", "create")
         .bool("dryRun", false)
-        .number("lines", report.lines as f64)
-        .json("found", &kinds.finish())
-        .number("opaque", report.opaque as f64)
-        .finish()
+        .number("lines", report.lines as f64);
+    counted(row, report).finish()
 }

@@ -5,7 +5,7 @@ use super::entry::{EntryIx, Span};
 use super::json::edit::Edit;
 use super::json::string::encoded;
 use super::session::{Format, Session};
-use super::store::ReadAt;
+use super::store::{ReadAt, copy_range};
 use super::text::Text;
 use std::io::{self, Write};
 
@@ -270,9 +270,6 @@ impl Write for SkipLine<'_> {
     }
 }
 
-/// The number of bytes to copy at a time.
-const COPY: u64 = 256 * 1024;
-
 /// Copies every byte of a session.
 ///
 /// # Errors
@@ -282,15 +279,7 @@ pub fn copy_all(source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
 }
 
 pub(in crate::core) fn copy(source: &dyn ReadAt, span: Span, out: &mut dyn Write) -> io::Result<()> {
-    let mut buffer = vec![0; span.len.min(COPY) as usize];
-    let mut at = span.start;
-    while at < span.end() {
-        let take = (span.end() - at).min(COPY) as usize;
-        source.read_exact_at(&mut buffer[..take], at)?;
-        out.write_all(&buffer[..take])?;
-        at += take as u64;
-    }
-    Ok(())
+    copy_range(source, span.start..span.end(), out)
 }
 
 #[cfg(test)]

@@ -45,6 +45,7 @@ pub const READS: &[&str] = &[
     "export F -o -",
     "export F -o - --as markdown",
     "export F @ -o - --static",
+    "export F --redact --paths -o -",
     "grep e F",
     "grep -i --raw --json e F",
     "grep -c --active e F",

@@ -1,10 +1,13 @@
 //! `pisess export`: a page, HTML of one path, Markdown. What the page does in a browser is tried by
 //! `tests/page/run`.
 
+use crate::redact::{planted, secret};
 use crate::sandbox::Sandbox;
 use base64::Engine;
 use flate2::read::GzDecoder;
 use insta::assert_snapshot;
+use pisess::core::export::readback::{Format, left_over};
+use pisess::core::redact::values::Value;
 use std::io::Read;
 
 /// All that a page holds in compressed pieces.
@@ -203,4 +206,67 @@ fn by_a_pipe_it_goes_on_by_one() {
     let s = Sandbox::with(&["tour.jsonl"]);
     let page = s.pisess("export -").stdin(s.bytes("tour.jsonl")).done().quiet();
     assert!(page.starts_with("<!doctype html>"));
+}
+
+/// The three forms of an export, their options, and what to name the file.
+const FORMS: [(Format, &str, &str); 3] = [
+    (Format::Page, "", "page.html"),
+    (Format::StaticPage, "--static", "static.html"),
+    (Format::Markdown, "--as markdown", "text.md"),
+];
+
+#[test]
+fn a_redacted_export_holds_none_of_three_hundred_secrets() {
+    let secrets: Vec<String> = (0..320).map(secret).collect();
+    let values: Vec<_> =
+        secrets.iter().map(|secret| Value { kind: "x", bytes: secret.clone().into_bytes() }).collect();
+    let s = Sandbox::new();
+    s.put("s.jsonl", planted(&secrets));
+    for (format, option, name) in FORMS {
+        let left = |file: &str| left_over(format, &s.bytes(file), &values).unwrap();
+        s.pisess(&format!("export -q ./s.jsonl {option} -o ./as-it-is")).done();
+        assert!(left("as-it-is") > 50, "{name}: the search finds {} secrets", left("as-it-is"));
+        let done = s.pisess(&format!("export ./s.jsonl --redact {option} -o ./{name}")).done();
+        assert_eq!((done.code, left(name)), (0, 0), "{name}: {}", done.stderr);
+        assert!(done.stderr.contains(" 64 aws-access-key, "), "{}", done.stderr);
+        let text = s.text(name);
+        let inside = if format == Format::Page { unpacked(&text) } else { text };
+        assert!(inside.contains("[REDACTED:github-pat#1") || inside.contains("\\[REDACTED:github-pat#1"));
+        assert!(secrets.iter().all(|secret| !inside.contains(secret.as_str())), "{name}");
+        let piped = s.pisess(&format!("export ./s.jsonl --redact {option} -o -")).done();
+        assert_eq!((piped.code, piped.stdout), (0, s.bytes(name)), "{name}: {}", piped.stderr);
+        std::fs::remove_file(s.path("as-it-is")).unwrap();
+    }
+}
+
+#[test]
+fn a_secret_that_is_left_is_not_exported() {
+    let s = Sandbox::new();
+    let token = secret(0);
+    s.put("s.jsonl", format!("{}\n", [
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#.to_owned(),
+        format!(r#"{{"type":"custom_message","customType":"note","content":"{token}","display":true,"id":"aaaa0001","parentId":null}}"#),
+    ].join("\n")));
+    // A renderer that knows the secret from elsewhere.
+    s.put("reply", format!(r#"{{"id":"aaaa0001","markdown":"see **{token}**"}}"#));
+    let renderer = format!("--renderer 'note=cat >/dev/null; cat {}'", s.path("reply").display());
+    for (_, option, name) in FORMS {
+        let failed =
+            s.pisess(&format!("export ./s.jsonl --redact {option} {renderer} -o ./{name}")).done().fails(2);
+        assert_eq!(failed, "./s.jsonl: 1 secret would remain in the export; it was not written");
+        let piped = s.pisess(&format!("export ./s.jsonl --redact {option} {renderer} -o -")).done();
+        assert_eq!((piped.code, piped.stdout.len()), (2, 0));
+    }
+    assert_eq!(s.names(), ["reply", "s.jsonl"]);
+}
+
+#[test]
+fn options_of_redact_apply_to_the_export() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.put("list", "bamboo spar\n");
+    let done =
+        s.pisess("export ./two-branches.jsonl --redact --secret-file ./list --as markdown -o -").done();
+    assert_eq!(done.stderr, "pisess: ./two-branches.jsonl: 1 secret\n");
+    assert!(done.text().contains("\\[REDACTED:secret#1"), "{}", done.text());
+    assert_snapshot!(s.pisess("export ./two-branches.jsonl --paths -o -").done().fails(2), @"--env-file, --secret-file, --paths and --keep-images need --redact (hint: add --redact, or omit them)");
 }

@@ -20,7 +20,7 @@ const WORD: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 const HEX: &str = "0123456789abcdef";
 
 /// A secret of the kind `seed`, different for each seed.
-fn secret(seed: usize) -> String {
+pub fn secret(seed: usize) -> String {
     let word = |length| letters(length, WORD, seed);
     match seed % 8 {
         0 => format!("ghp_{}", word(36)),
@@ -86,14 +86,16 @@ const PLACES: [&str; 40] = [
 ];
 
 /// A session with each of the secrets in some place.
-fn planted(secrets: &[String]) -> String {
+pub fn planted(secrets: &[String]) -> String {
     let mut file = format!(
         "{{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/srv/{}\"}}\n",
         secrets[0]
     );
     for (at, secret) in secrets.iter().enumerate() {
         let line = PLACES[at % PLACES.len()].replace("\"I\"", &format!("\"{at:08x}\""));
-        let parent = if at == 0 { "null".to_owned() } else { format!("\"{:08x}\"", at - 1) };
+        // The last two places are in malformed lines, which cannot be parents.
+        let parent = (0..at).rev().find(|at| at % PLACES.len() < PLACES.len() - 2);
+        let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent:08x}\""));
         let line = line.replace("\"P\"", &parent).replace("<E>", &escaped(secret));
         file += &line.replace("<S>", secret);
         file.push('\n');

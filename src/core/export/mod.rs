@@ -28,3 +28,5 @@ pub mod page;
 
 pub mod document;
 pub mod paper;
+
+pub mod readback;

@@ -3,7 +3,8 @@
 use super::append::Committed;
 use super::attributes;
 use super::error::StoreError;
-use super::files::{DISK, FileType, Files, Stat};
+use super::files::{DISK, FileType, Files, Stat, read_at};
+use super::read::{ReadAt, copy_range, spool_written};
 use super::rewrite::{folder_of, sync_folder};
 use super::session_file::SessionFile;
 use super::temp::{Fill, Out, Temp, write_through};
@@ -23,6 +24,21 @@ pub fn create(
     create_on(&DISK, path, source, force, write)
 }
 
+/// A callback that reads what was written, and refuses it with an error.
+pub type Check<'a> = dyn FnMut(&dyn ReadAt) -> io::Result<()> + 'a;
+
+/// Creates a file as [`create`] does, but only if `check` accepts what was written: until then, it does not
+/// have its name.
+pub fn create_checked(
+    path: &Path,
+    source: Option<&SessionFile>,
+    force: bool,
+    write: &mut Fill<'_>,
+    check: &mut Check<'_>,
+) -> Result<Committed, StoreError> {
+    create_from(&DISK, path, source, force, Content { write, check: Some(check) })
+}
+
 pub(super) fn create_on(
     files: &'static dyn Files,
     path: &Path,
@@ -30,13 +46,45 @@ pub(super) fn create_on(
     force: bool,
     write: &mut Fill<'_>,
 ) -> Result<Committed, StoreError> {
+    create_from(files, path, source, force, Content { write, check: None })
+}
+
+/// The content of a new file: what `write` writes, if `check` accepts it.
+struct Content<'a, 'c> {
+    write: &'a mut Fill<'c>,
+    check: Option<&'a mut Check<'c>>,
+}
+
+/// A file that was written, and has no name yet.
+struct Written<'a> {
+    file: &'a File,
+    bytes: u64,
+}
+
+impl ReadAt for Written<'_> {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        read_at(self.file, buf, offset)
+    }
+
+    fn len(&self) -> u64 {
+        self.bytes
+    }
+}
+
+fn create_from(
+    files: &'static dyn Files,
+    path: &Path,
+    source: Option<&SessionFile>,
+    force: bool,
+    content: Content<'_, '_>,
+) -> Result<Committed, StoreError> {
     let failed = |error| StoreError::io("create", path, error);
     let existing = match files.stat_at(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         stat => Some(stat.map_err(failed)?),
     };
     if let Some(stream) = stream_at(files, path, existing.as_ref()) {
-        let bytes = write_to_stream(files, &stream.map_err(failed)?, path, source, write)?;
+        let bytes = write_to_stream(files, &stream.map_err(failed)?, path, source, content)?;
         return Ok(Committed::new(path, bytes));
     }
     if let Some(stat) = &existing {
@@ -45,7 +93,10 @@ pub(super) fn create_on(
     let target = resolve(path).map_err(failed)?;
     let folder = folder_of(&target);
     let mut new = Temp::beside(files, &target).map_err(failed)?;
-    let bytes = new.fill(path, write)?;
+    let bytes = new.fill(path, content.write)?;
+    if let Some(check) = content.check {
+        check(&Written { file: &new.file, bytes }).map_err(failed)?;
+    }
     if let Some(source) = source {
         attributes::permit_as(files, &source.file, &new.file).map_err(failed)?;
     }
@@ -116,11 +167,16 @@ fn write_to_stream(
     stream: &File,
     path: &Path,
     source: Option<&SessionFile>,
-    write: &mut Fill<'_>,
+    content: Content<'_, '_>,
 ) -> Result<u64, StoreError> {
     let stat = files.stat(stream).map_err(|error| StoreError::io("write", path, error))?;
     refuse_input(files, path, source, &stat)?;
-    write_through(Out { files, file: stream, bytes: 0 }, path, write)
+    let out = Out { files, file: stream, bytes: 0 };
+    let Some(check) = content.check else { return write_through(out, path, content.write) };
+    // What is in a stream cannot be taken back.
+    let written = spool_written(content.write)?;
+    check(&written).map_err(|error| StoreError::io("read", path, error))?;
+    write_through(out, path, &mut |out| copy_range(&written, 0..written.len(), out))
 }
 
 /// Whether the path is not a file, and is written through.

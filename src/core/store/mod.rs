@@ -86,15 +86,15 @@ mod walk;
 
 pub use append::{Attempt, Committed};
 pub use batch::Batch;
-pub use create::{create, move_new, remove, same_file, take_back};
+pub use create::{Check, create, create_checked, move_new, remove, same_file, take_back};
 pub use error::{FileChange, LiveSign, Plain, StoreError};
 pub use files::agent_in;
 pub use find::{FoundFile, FoundFiles, Trouble, find, modified, with_suffix};
 pub use glance::{Glance, in_folder};
 pub use lock::{Freshness, Locked, WriteOptions, lock};
 pub use look::OnDisk;
-pub(crate) use read::resize;
 pub use read::{ReadAt, SpoolOptions, Spooled, spool, spool_written};
+pub(crate) use read::{copy_range, resize};
 pub use session_file::{Opened, SessionFile, open};
 pub use walk::{Listing, list_sessions};
 

@@ -4,6 +4,7 @@ use super::error::StoreError;
 use super::files;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::path::Path;
 
 /// Positional reads that workers can share: of a file, memory, or spooled stdin.
@@ -65,6 +66,22 @@ pub(crate) fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::OutOfMemory, what));
     }
     bytes.resize(len, 0);
+    Ok(())
+}
+
+/// The number of bytes to copy at a time.
+const COPY: u64 = 256 * 1024;
+
+/// Copies a range of bytes.
+pub(crate) fn copy_range(source: &dyn ReadAt, range: Range<u64>, out: &mut dyn Write) -> io::Result<()> {
+    let mut buffer = vec![0; (range.end - range.start).min(COPY) as usize];
+    let mut at = range.start;
+    while at < range.end {
+        let take = (range.end - at).min(COPY) as usize;
+        source.read_exact_at(&mut buffer[..take], at)?;
+        out.write_all(&buffer[..take])?;
+        at += take as u64;
+    }
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Rule 6: new files and backups never overwrite, and nobody gains read access.
 
 use super::super::create::create_on;
-use super::super::{create, same_file};
+use super::super::{create, create_checked, same_file};
 use super::seam::{EOPNOTSUPP, EPERM};
 use super::*;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -43,6 +43,41 @@ fn the_acl_of_the_source_comes_along_or_the_group_stays_out() {
     let seam = Seam::new().leak().with_broken(&[("set_xattr", EOPNOTSUPP)]);
     create_on(seam, &bench.at("without.jsonl"), Some(&bench.open()), false, &mut |_| Ok(())).unwrap();
     assert_eq!(mode(&bench.at("without.jsonl")), 0o600);
+}
+
+#[test]
+fn a_file_that_is_refused_after_it_was_written_does_not_appear() {
+    let bench = Bench::new(OLD);
+    let check = |accepts: bool, force: bool, path: &Path| {
+        create_checked(
+            path,
+            Some(&bench.open()),
+            force,
+            &mut |out| out.write_all(NEW.as_bytes()),
+            &mut |written| {
+                let mut seen = vec![0; written.len() as usize];
+                written.read_exact_at(&mut seen, 0)?;
+                assert_eq!(seen, NEW.as_bytes());
+                if accepts { Ok(()) } else { Err(std::io::Error::other("refused")) }
+            },
+        )
+    };
+    let other = bench.at("other.jsonl");
+    assert!(check(false, false, &other).is_err());
+    assert_eq!(bench.names(), ["s.jsonl"]);
+    fs::write(&other, "other\n").unwrap();
+    assert!(check(false, true, &other).is_err());
+    assert_eq!(fs::read_to_string(&other).unwrap(), "other\n", "what it would replace stays");
+    check(true, true, &other).unwrap();
+    assert_eq!(fs::read_to_string(&other).unwrap(), NEW);
+    // What is in a FIFO cannot be taken back.
+    let fifo = bench.at("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    for (accepts, wanted) in [(false, ""), (true, NEW)] {
+        let reader = Command::new("cat").arg(&fifo).stdout(Stdio::piped()).spawn().unwrap();
+        assert_eq!(check(accepts, false, &fifo).is_ok(), accepts);
+        assert_eq!(String::from_utf8(reader.wait_with_output().unwrap().stdout).unwrap(), wanted);
+    }
 }
 
 #[test]

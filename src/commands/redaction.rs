@@ -1,0 +1,107 @@
+//! What is removed from what is handed on: the options of `redact` and of `export --redact`.
+
+use super::given;
+use super::input::Input;
+use crate::core::json::write::Object;
+use crate::core::ops::redact::Report;
+use crate::core::redact::people::{People, home_of};
+use crate::core::redact::values::{Value, Values, from_env_file, from_secret_file};
+use crate::core::redact::{Options, Redactor};
+use crate::ui::{Failure, Ui};
+use std::io;
+use std::path::PathBuf;
+
+/// What to remove besides the secrets that are found by their shape.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+pub struct RedactionArgs {
+    /// Also remove the values in this dotenv file
+    #[arg(long, value_name = "FILE")]
+    pub env_file: Vec<PathBuf>,
+    /// Also remove the secrets in this file, one per line
+    #[arg(long, value_name = "FILE")]
+    pub secret_file: Vec<PathBuf>,
+    /// Replace home directories by `~` and user names by `user`
+    #[arg(long)]
+    pub paths: bool,
+    /// Keep images, which cannot be searched for secrets
+    #[arg(long)]
+    pub keep_images: bool,
+}
+
+impl RedactionArgs {
+    /// Returns the redactor for a session.
+    ///
+    /// # Errors
+    /// If the input is not a session, or a file with secrets cannot be read.
+    pub fn redactor(&self, session: &Input, ui: &mut Ui) -> Result<Redactor, Failure> {
+        let cwd = session.header()?.cwd.map(|cwd| cwd.to_string());
+        let values = values(self, session, ui)?;
+        let people = self.paths.then(|| people(cwd.as_deref(), ui));
+        Ok(Redactor::new(values, Options { keep_images: self.keep_images, people }))
+    }
+}
+
+/// The values that the named files hold.
+fn values(args: &RedactionArgs, session: &Input, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
+    let mut all = Values::default();
+    let files = args.env_file.iter().map(|path| (path, from_env_file as fn(&[u8]) -> Values));
+    let lists = args.secret_file.iter().map(|path| (path, from_secret_file as fn(&[u8]) -> Values));
+    for (path, read) in files.chain(lists) {
+        let (_, bytes) = given::read(path, "such a file", session, ui)?;
+        let mut values = read(&bytes);
+        all.values.append(&mut values.values);
+        all.short += values.short;
+    }
+    if all.short > 0 {
+        let (count, verb) = match all.short {
+            1 => ("1 value".to_owned(), "is"),
+            n => (format!("{n} values"), "are"),
+        };
+        ui.warn(&format!(
+            "{count} shorter than 6 characters {verb} not searched for: such text occurs by chance"
+        ));
+    }
+    Ok(all.values)
+}
+
+/// Whose home directories and names are replaced: those of this user and of the session's.
+fn people(cwd: Option<&str>, ui: &Ui) -> People {
+    let home = ui.home();
+    People::new([home.as_deref(), cwd.and_then(home_of)].into_iter().flatten())
+}
+
+/// Refuses what was written if a value is left in it.
+pub fn refuse_any(left: usize) -> io::Result<()> {
+    if left == 0 { Ok(()) } else { Err(io::Error::other("a secret is left")) }
+}
+
+/// Fails if a value is left in what was written.
+pub fn none_left(left: usize, session: &Input, written: &str) -> Result<(), Failure> {
+    let secrets = match left {
+        0 => return Ok(()),
+        1 => "1 secret".to_owned(),
+        n => format!("{n} secrets"),
+    };
+    Err(session.cannot(format_args!("{secrets} would remain in the {written}; it was not written")))
+}
+
+/// Prints a line on standard error with the secrets that were found, by kind.
+pub fn summarize(report: &Report, session: &Input, ui: &mut Ui) {
+    let kinds: Vec<_> = report.kinds().iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    let secrets = if kinds.is_empty() { "no secrets found".to_owned() } else { kinds.join(", ") };
+    let opaque = match report.opaque {
+        0 => String::new(),
+        1 => "; 1 signature or image".to_owned(),
+        n => format!("; {n} signatures and images"),
+    };
+    ui.status(&format!("{}: {secrets}{opaque}", session.name));
+}
+
+/// Adds what was found to a row: the number of secrets of each kind, and of what cannot be searched.
+pub fn counted(row: Object, report: &Report) -> Object {
+    let mut kinds = Object::new();
+    for (kind, count) in report.kinds() {
+        kinds = kinds.number(kind, count as f64);
+    }
+    row.json("found", &kinds.finish()).number("opaque", report.opaque as f64)
+}
