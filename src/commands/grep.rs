@@ -8,7 +8,6 @@ use crate::core::entry::{Kind, Role};
 use crate::core::fields::Scope;
 use crate::core::json::write::Object;
 use crate::core::ops::grep::{Match, Pattern, PatternOptions, Query, Searched, TITLE, search};
-use crate::core::search::Hit;
 use crate::core::session::Header;
 use crate::core::stretches::StretchReader;
 use crate::core::text::Text;
@@ -18,7 +17,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// How it is used, behind the options of the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "grep",
     examples: &[
@@ -60,7 +59,7 @@ pub struct Args {
     /// What to search for
     #[arg(required_unless_present = "regexp", allow_hyphen_values = true)]
     pub pattern: Option<String>,
-    /// Where to search.
+    /// The sessions to search.
     #[command(flatten)]
     pub sessions: SessionsArgs,
     /// Search for PATTERN; may be given several times
@@ -136,7 +135,7 @@ pub fn run(mut args: Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit.max(if matched { Exit::Done } else { Exit::Found }))
 }
 
-/// The patterns; with -e the first argument is a path.
+/// Returns the pattern; with -e, the first argument is a path instead.
 fn pattern(args: &mut Args) -> Result<Pattern, Failure> {
     let mut patterns = std::mem::take(&mut args.regexp);
     if patterns.is_empty() {
@@ -162,10 +161,10 @@ fn known_role(name: &str) -> Result<String, Failure> {
     }
 }
 
-/// The matches in one session.
+/// The result for one session.
 struct Answer {
     count: u64,
-    /// The rows, as they are printed.
+    /// The rows as printed.
     rows: Vec<u8>,
     note: Option<String>,
 }
@@ -177,11 +176,11 @@ fn search_one(
     paint: &Paint,
     reader: &mut StretchReader,
 ) -> Result<(Header, Answer), Failure> {
-    let mut answer = Answer { count: 0, rows: Vec::new(), note: None };
-    let mut take = |header: &Header, found: Match| {
-        answer.count += 1;
+    let mut found = Answer { count: 0, rows: Vec::new(), note: None };
+    let mut take = |header: &Header, hit: Match| {
+        found.count += 1;
         match paint.detail {
-            Detail::Rows => paint.row(target, header, &found, &mut answer.rows),
+            Detail::Rows => paint.row(target, header, &hit, &mut found.rows),
             Detail::Count => {}
             Detail::Path => return ControlFlow::Break(()),
         }
@@ -189,11 +188,11 @@ fn search_one(
     };
     let searched = search(input.source(), query, reader, &mut take)
         .map_err(|error| Failure::load(&input.name, error))?;
-    answer.note = unread(&input.name, &searched);
-    if answer.count > 0 {
-        paint.summary(target, &searched.header, answer.count, &mut answer.rows);
+    found.note = unread(&input.name, &searched);
+    if found.count > 0 {
+        paint.summary(target, &searched.header, found.count, &mut found.rows);
     }
-    Ok((searched.header, answer))
+    Ok((searched.header, found))
 }
 
 fn unread(name: &str, searched: &Searched) -> Option<String> {
@@ -203,7 +202,7 @@ fn unread(name: &str, searched: &Searched) -> Option<String> {
     Some(format!("{name}: {count} {lines}, from line {} (hint: pisess check {name})", line.0))
 }
 
-/// What is printed of a session.
+/// What is printed for each session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
     Rows,
@@ -211,15 +210,15 @@ enum Detail {
     Path,
 }
 
-/// How rows are printed.
+/// The format of the output.
 struct Paint {
     detail: Detail,
     json: bool,
-    /// Rows have a heading for their session above them.
+    /// Whether each session has a heading above its rows.
     headings: bool,
-    /// Headings name sessions by the end of their ids, since nobody gave their paths.
+    /// Whether headings name sessions by the end of their ids, because no paths were given.
     by_id: bool,
-    /// Rows begin with the path of their session.
+    /// Whether rows begin with the path of their session.
     paths: bool,
     width: usize,
     styles: Styles,
@@ -244,7 +243,8 @@ impl Paint {
         }
     }
 
-    /// The path or id of a session with when it began and where, behind an empty line but for the first.
+    /// Returns the path or id of a session, its start time and its directory, preceded by an empty line
+    /// unless it is the first.
     fn heading(&self, target: &Target, header: &Header, is_first: bool, ui: &Ui) -> String {
         if !self.headings {
             return String::new();
@@ -261,9 +261,9 @@ impl Paint {
         format!("{}{name}{}\n", if is_first { "" } else { "\n" }, styled(&about, self.styles.dim))
     }
 
-    fn row(&self, target: &Target, header: &Header, matched: &Match, out: &mut Vec<u8>) {
+    fn row(&self, target: &Target, header: &Header, hit: &Match, out: &mut Vec<u8>) {
         if self.json {
-            out.extend_from_slice(&match_json(target, header, matched));
+            out.extend_from_slice(&hit_json(target, header, hit));
             out.push(b'\n');
             return;
         }
@@ -271,23 +271,23 @@ impl Paint {
         if self.paths {
             before = format!("{}:", shown(&target.path));
         }
-        let id = match matched.id.is_empty() {
-            true => format!(":{}", matched.line.0),
-            false => visible(&matched.id.to_string_lossy()),
+        let id = match hit.id.is_empty() {
+            true => format!(":{}", hit.line.0),
+            false => visible(&hit.id.to_string_lossy()),
         };
-        let role = visible(&matched.role.to_string_lossy());
+        let role = visible(&hit.role.to_string_lossy());
         let styles = &self.styles;
         let mut line = styled(&before, styles.summary);
         line += &styled(&id, styles.label);
         line += &styled(&format!(":{role}: "), styles.dim);
         let used = crate::ui::columns(&before) + crate::ui::columns(&id) + crate::ui::columns(&role) + 3;
-        self.push_snippet(&matched.hit, self.width.saturating_sub(used), &mut line);
+        self.push_snippet(hit, self.width.saturating_sub(used), &mut line);
         out.extend_from_slice(line.as_bytes());
         out.push(b'\n');
     }
 
-    /// The snippet in so many columns, its match highlighted.
-    fn push_snippet(&self, hit: &Hit, columns: usize, line: &mut String) {
+    /// Appends the snippet, truncated to `columns`, with its match highlighted.
+    fn push_snippet(&self, hit: &Match, columns: usize, line: &mut String) {
         let (text, range) = (&hit.snippet.text, hit.snippet.hit.clone());
         let mut left = columns;
         let parts =
@@ -301,7 +301,7 @@ impl Paint {
         }
     }
 
-    /// The one row of a session, for -l and -c.
+    /// Appends the single row of a session, for -l and -c.
     fn summary(&self, target: &Target, header: &Header, count: u64, out: &mut Vec<u8>) {
         if self.detail == Detail::Rows {
             return;
@@ -328,17 +328,17 @@ fn path_json(target: &Target, header: &Header) -> Object {
     Object::new().str("path", &target.path.to_string_lossy()).text("sessionId", &header.id)
 }
 
-fn match_json(target: &Target, header: &Header, matched: &Match) -> Vec<u8> {
-    let id = Some(&matched.id).filter(|id| !id.is_empty());
+fn hit_json(target: &Target, header: &Header, hit: &Match) -> Vec<u8> {
+    let id = Some(&hit.id).filter(|id| !id.is_empty());
     path_json(target, header)
         .text_or_null("id", id)
-        .number("line", f64::from(matched.line.0))
-        .text("role", &matched.role)
-        .str("field", &matched.hit.field)
-        .number("start", matched.hit.range.start as f64)
-        .number("end", matched.hit.range.end as f64)
-        .text("snippet", &Text::from(&*matched.hit.snippet.text))
-        .text_or_null("timestamp", matched.timestamp.as_ref())
+        .number("line", f64::from(hit.line.0))
+        .text("role", &hit.role)
+        .str("field", &hit.field)
+        .number("start", hit.range.start as f64)
+        .number("end", hit.range.end as f64)
+        .text("snippet", &Text::from(&*hit.snippet.text))
+        .text_or_null("timestamp", hit.timestamp.as_ref())
         .finish()
 }
 

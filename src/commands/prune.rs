@@ -16,7 +16,7 @@ use crate::options::{WriteArgs, bytes};
 use crate::ui::{Exit, Failure, Ui};
 use std::path::{Path, PathBuf};
 
-/// Usage notes, printed after the options in the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "prune",
     examples: &[
@@ -72,7 +72,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Returns the kinds that are named; all if none is.
+    /// Returns the kinds given by options; all kinds if there are none.
     fn wanted(&self) -> Wanted {
         let named = [self.images, self.results, self.details];
         let is_wanted = |at: usize| named[at] || !named.contains(&true);
@@ -104,7 +104,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 }
 
-/// Returns the path of the session, or its target if it is a symbolic link.
+/// Returns the path as given, or with links resolved if it is a symbolic link.
 fn own_path(file: &SessionFile) -> PathBuf {
     match file.path().is_symlink() {
         true => file.resolved().to_owned(),
@@ -112,7 +112,7 @@ fn own_path(file: &SessionFile) -> PathBuf {
     }
 }
 
-/// Opens the file beside a session, if there is one.
+/// Opens the file beside a session, if it exists.
 fn existing(path: &Path) -> Result<Option<SessionFile>, Failure> {
     match SessionFile::open(path) {
         Err(StoreError::NotFound { .. }) => Ok(None),
@@ -134,7 +134,7 @@ impl Job<'_> {
         let (committed, outcome) = match &self.args.write.output {
             Some(_) => self.prune_elsewhere(ui)?,
             None => {
-                // The file beside the session before the first attempt.
+                // The file beside the session, before the first attempt.
                 let mut old = None;
                 let options = store_options(&self.args.write, &self.open.session);
                 let mut attempt =
@@ -148,8 +148,8 @@ impl Job<'_> {
         self.report(committed, &outcome, ui)
     }
 
-    /// Prunes the session under its lock: first the file beside it, then the session. If that fails, the
-    /// file beside it is as before.
+    /// Prunes the session under its lock: writes the file beside it, then the session. If the session cannot
+    /// be written, the file beside it is restored.
     fn attempt(
         &self,
         grown: Option<Input>,
@@ -166,7 +166,7 @@ impl Job<'_> {
         if old.is_none() {
             *old = Some(existing(&self.pruned)?);
         }
-        // Nothing is added to a file that pisess did not write.
+        // Refuses to add to a file that pisess did not write.
         old.iter().flatten().try_for_each(|old| found_places(now, old).map(drop))?;
         let old = old.as_ref().and_then(Option::as_ref);
         let made = self.write_pruned(now, &prune, old, true)?;
@@ -176,7 +176,7 @@ impl Job<'_> {
             Err(error) => {
                 match old {
                     None => store::take_back(&made),
-                    // If this fails, the file has more lines than it needs, which do no harm.
+                    // If restoring fails, the file has surplus lines, which are harmless.
                     Some(old) => drop(store::create(&self.pruned, None, true, &mut |out| copy_all(old, out))),
                 }
                 Err(error.into())
@@ -189,7 +189,7 @@ impl Job<'_> {
         prune.map_err(|error| now.input.unreadable(error))
     }
 
-    /// Writes the file beside the session: its old content and what is pruned now.
+    /// Writes the existing lines of the file beside the session, then the new payloads.
     fn write_pruned(
         &self,
         now: &OpenSession,
@@ -209,7 +209,7 @@ impl Job<'_> {
         Ok(made?)
     }
 
-    /// Writes a pruned copy, and beside it what is pruned now and was pruned before.
+    /// Writes a pruned copy, whose file of payloads includes those pruned before.
     fn prune_elsewhere(&self, ui: &mut Ui) -> Result<(Option<Committed>, Outcome), Failure> {
         let prune = self.find(self.open)?;
         let force = self.args.write.force;

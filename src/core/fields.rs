@@ -9,9 +9,9 @@
 //! are all visited: a search covers what the file contains.
 
 use super::entry::{Kind, Role};
+use super::json::scan::RawString;
 use super::json::{Raw, Scanner, string};
 use super::text::Text;
-use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 /// Which fields are visited.
@@ -34,7 +34,8 @@ pub struct Field<'a, 'p> {
 /// A step of a path.
 #[derive(Clone, Debug)]
 enum Step<'a> {
-    Key(Text<'a>),
+    /// A key as it is between its quotes.
+    Key(&'a [u8]),
     Index(usize),
 }
 
@@ -53,18 +54,20 @@ impl<'a> Field<'a, '_> {
     pub fn path(&self) -> String {
         let mut path = String::new();
         for step in self.path {
-            match step {
-                Step::Key(key) if is_identifier(key.as_bytes()) => {
-                    path.push_str(if path.is_empty() { "" } else { "." });
-                    path.push_str(&key.to_string_lossy());
+            let key = match step {
+                Step::Key(key) => string::decode(key),
+                Step::Index(at) => {
+                    path += &format!("[{at}]");
+                    continue;
                 }
-                Step::Key(key) => {
-                    path.push('[');
-                    path.push_str(&String::from_utf8_lossy(&string::encoded(key)));
-                    path.push(']');
-                }
-                // Writing to a string cannot fail.
-                Step::Index(at) => drop(write!(path, "[{at}]")),
+            };
+            if is_identifier(key.as_bytes()) {
+                path.push_str(if path.is_empty() { "" } else { "." });
+                path.push_str(&key.to_string_lossy());
+            } else {
+                path.push('[');
+                path.push_str(&String::from_utf8_lossy(&string::encoded(&key)));
+                path.push(']');
             }
         }
         path
@@ -157,12 +160,15 @@ impl<'a> Walk<'a> {
     fn member(&mut self) -> Region {
         let Some(&(region, is_object)) = self.open.last() else { return Region::Silent };
         let inner = if is_object {
-            let key = self.scanner.string().map(|key| string::decode(key.bytes)).unwrap_or_default();
+            let key = self.scanner.string().unwrap_or(RawString { bytes: b"", escaped: false });
             self.scanner.peek();
             self.scanner.seek(self.scanner.pos() + 1);
-            let inner = self.member_of(region, key.as_bytes());
+            let inner = match key.escaped {
+                true => self.member_of(region, string::decode(key.bytes).as_bytes()),
+                false => self.member_of(region, key.bytes),
+            };
             self.path.pop();
-            self.path.push(Step::Key(key));
+            self.path.push(Step::Key(key.bytes));
             inner
         } else {
             item_of(region)

@@ -136,7 +136,7 @@ fn dashed(consequence: &str) -> String {
     if consequence.is_empty() { String::new() } else { format!(" — {consequence}") }
 }
 
-/// Returns the start of an id or message, which can be as long as a line.
+/// Returns the start of an id or message; the whole may be as long as a line.
 fn short(text: &Text) -> String {
     let head = text.head_whole(200);
     let mark = if head.utf16_len() < text.utf16_len() { "…" } else { "" };

@@ -36,7 +36,7 @@ impl Job<'_> {
         let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<(Outcome, bool)> {
             let grown = grown.map(|input| self.open.reloaded(input)).transpose()?;
             let now = grown.as_ref().unwrap_or(self.open);
-            // Under the lock, as another pisess may have pruned or restored meanwhile.
+            // Checked under the lock, because another pisess may have pruned or restored meanwhile.
             let Some(pruned) = existing(&self.pruned)? else {
                 return Ok((None, (Outcome::default(), false)));
             };

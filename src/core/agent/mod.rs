@@ -1,8 +1,7 @@
-//! The agents: one trait, and a type for each of them.
+//! The agents: a trait, and a type for each agent.
 //!
-//! [`Dialect::agent`] is the one place that depends on the dialect. What both agents do alike is computed by
-//! the users of the trait; what each computes in its own way is in [`crate::core::pi`] and
-//! [`crate::core::omp`].
+//! [`Dialect::agent`] is the one place that depends on the dialect. Computations that are the same in both
+//! agents are in the users of the trait; all others are in [`crate::core::pi`] and [`crate::core::omp`].
 
 mod omp;
 mod pi;
@@ -44,10 +43,10 @@ impl Session {
     }
 }
 
-/// What an agent computes from its files. Methods that read bodies fail if a line cannot be read.
+/// The computations of an agent. Methods that read bodies fail if a line cannot be read.
 #[allow(clippy::missing_errors_doc)]
 pub trait Agent: Sync {
-    /// Returns its name, for people.
+    /// Returns the agent's name for people.
     fn name(&self) -> &'static str;
 
     /// Returns the row of an entry; for a tool result, its row without the call.
@@ -80,7 +79,7 @@ pub trait Agent: Sync {
     /// Whether a fork keeps the time of a label, rather than that of the fork.
     fn keeps_label_times(&self) -> bool;
 
-    /// Whether `fromId` of a branch summary is where the branch begins, and not where it ends.
+    /// Whether `fromId` of a branch summary is the start of the branch, rather than its end.
     fn summarizes_from_start(&self) -> bool;
 
     /// Returns the key that marks the summary of a hook.
@@ -98,7 +97,7 @@ pub trait Agent: Sync {
     /// Returns the entry that changes the thinking level.
     fn thinking_entry(&self, level: &Text) -> Object;
 
-    /// Returns what it writes and the other agent does not.
+    /// Returns the tables of what only this agent writes.
     fn shapes(&self) -> &'static Shapes;
 
     /// Whether its default view hides such entries, besides those that both agents hide.
@@ -143,8 +142,8 @@ pub trait Agent: Sync {
     /// Returns its estimate of one message, in tokens.
     fn message_tokens(&self, message: Raw) -> u64;
 
-    /// Returns the estimate of [`Agent::tokens`] at each of `tips`, in a time that grows with the file and not with
-    /// their paths; those that would take longer are left out.
+    /// Returns the estimate of [`Agent::tokens`] at each of `tips`, in time proportional to the size of the
+    /// file, not of the paths; tips that would take longer are omitted.
     fn sizes(
         &self,
         session: &Session,

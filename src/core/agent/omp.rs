@@ -56,7 +56,7 @@ impl Agent for OhMyPi {
     }
 
     fn backdates(&self, kind: Kind) -> bool {
-        // A custom message gets the time of what triggered it.
+        // A custom message gets the time of the event that triggered it.
         kind == Kind::CustomMessage
     }
 

@@ -413,6 +413,7 @@ mod tests {
                 text.extend_from_slice(piece);
             }
             let (fast, slow) = (walk(&text, true), walk(&text, false));
+            assert_eq!((fast.0, fast.1), (slow.0, slow.1), "{:?}", text.escape_ascii().to_string());
             // More may be reported as non-ASCII than is: bytes after the end of the string.
             let holds = !text[..fast.1].is_ascii();
             assert!(!holds || fast.2 && slow.2);

@@ -10,8 +10,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// A batch of rewrites (rule 2). Workers share it. Each file is safe by itself; after [`Batch::finish`], all
-/// of them survive a power failure.
+/// A batch of rewrites (rule 2). Workers share it. Each file is consistent at any time; after
+/// [`Batch::finish`], all changes survive a power failure.
 #[derive(Debug, Default)]
 pub struct Batch {
     folders: Mutex<BTreeSet<PathBuf>>,

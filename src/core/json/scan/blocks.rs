@@ -6,6 +6,20 @@ impl Scanner<'_> {
     /// Walks from after the opening quote to after the closing one. Returns whether there was an escape.
     #[inline]
     pub(super) fn string_end(&mut self) -> Result<bool> {
+        // Keys, ids and most other strings are short and without escapes.
+        if let Some(start) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<LANE>()) {
+            let (special, high) = special_masks(start);
+            let at = special.trailing_zeros() as usize;
+            if start.get(at) == Some(&b'"') {
+                self.non_ascii |= high != 0;
+                self.pos += at + 1;
+                return Ok(false);
+            }
+        }
+        self.long_string_end()
+    }
+
+    fn long_string_end(&mut self) -> Result<bool> {
         #[cfg(target_arch = "x86_64")]
         if self.has_avx2 {
             // SAFETY: the one precondition is AVX2, which was detected when the scanner was created.
@@ -35,7 +49,7 @@ impl Scanner<'_> {
                 continue;
             }
             let at = stop.trailing_zeros();
-            any_backslash |= masks.backslash & !(u32::MAX << at);
+            any_backslash |= masks.backslash & !(u64::MAX << at);
             let place = self.pos + at as usize;
             if escaped >> at & 1 == 1 {
                 any_backslash |= 1;
@@ -56,13 +70,13 @@ impl Scanner<'_> {
 
     fn string_end_sse2(&mut self) -> Result<bool> {
         let mut escaped = false;
-        while let Some(block) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
-            let (mut special, high) = special_masks(block);
+        while let Some(lane) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<LANE>()) {
+            let (mut special, high) = special_masks(lane);
             self.non_ascii |= high != 0;
-            let mut taken = BLOCK;
+            let mut taken = LANE;
             while special != 0 {
                 let at = special.trailing_zeros() as usize;
-                match block[at] {
+                match lane[at] {
                     b'"' => {
                         self.pos += at + 1;
                         return Ok(escaped);
@@ -70,7 +84,7 @@ impl Scanner<'_> {
                     b'\\' => {
                         escaped = true;
                         let end = self.escape_end(self.pos + at)? - self.pos;
-                        if end >= BLOCK {
+                        if end >= LANE {
                             taken = end;
                             break;
                         }
@@ -118,8 +132,10 @@ impl Scanner<'_> {
     }
 }
 
-/// The number of bytes of a string examined together.
-const BLOCK: usize = 32;
+/// The number of bytes of a string examined together with AVX2.
+const BLOCK: usize = 64;
+/// The number of bytes examined together on any processor.
+const LANE: usize = 16;
 
 /// Whether this processor has AVX2; the standard library caches the answer.
 #[cfg(target_arch = "x86_64")]
@@ -130,13 +146,13 @@ pub(super) fn has_avx2() -> bool {
 /// A bit for each byte of a block that is one of these.
 #[cfg(target_arch = "x86_64")]
 struct Masks {
-    quote: u32,
-    backslash: u32,
-    control: u32,
+    quote: u64,
+    backslash: u64,
+    control: u64,
     /// Bytes that form an escape of one letter with a backslash before them.
-    letter: u32,
+    letter: u64,
     /// Bytes above 0x7f.
-    high: u32,
+    high: u64,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -144,33 +160,43 @@ impl Masks {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn of(block: &[u8; BLOCK]) -> Masks {
-        use std::arch::x86_64::{
-            _mm_set_epi8, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8,
-            _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_set1_epi8,
-            _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16,
-        };
-        // SAFETY: 32 bytes are read from where 32 bytes are borrowed; they need no alignment.
-        #[allow(unsafe_code)]
-        let bytes = unsafe { _mm256_loadu_si256(block.as_ptr().cast()) };
-        let is =
-            |byte: u8| _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8))) as u32;
-        let control = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
-        // The letters are 22 2f 5c 62 66 6e 72 74: each high digit has a bit, each table maps a digit to its
-        // bits, and a letter is where both have one in common.
-        let low = _mm256_broadcastsi128_si256(_mm_set_epi8(1, 4, 0, 2, 0, 0, 0, 0, 0, 4, 0, 8, 0, 13, 0, 0));
-        let high = _mm256_broadcastsi128_si256(_mm_set_epi8(0, 0, 0, 0, 0, 0, 0, 0, 8, 4, 2, 0, 0, 1, 0, 0));
-        let high_digits = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), _mm256_set1_epi8(0x0f));
-        let common =
-            _mm256_and_si256(_mm256_shuffle_epi8(low, bytes), _mm256_shuffle_epi8(high, high_digits));
-        let other = _mm256_cmpeq_epi8(common, _mm256_setzero_si256());
-        Masks {
-            quote: is(b'"'),
-            backslash: is(b'\\'),
-            control: _mm256_movemask_epi8(control) as u32,
-            letter: !_mm256_movemask_epi8(other) as u32,
-            high: _mm256_movemask_epi8(bytes) as u32,
-        }
+        let (first, second) = block.split_at(BLOCK / 2);
+        let halves = [first, second].map(|half| half.first_chunk().map_or([0; 5], |half| half_masks(half)));
+        let [quote, backslash, control, letter, high] =
+            std::array::from_fn(|at| u64::from(halves[0][at]) | u64::from(halves[1][at]) << 32);
+        Masks { quote, backslash, control, letter, high }
     }
+}
+
+/// The masks of half a block, in the order of the fields of [`Masks`].
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+fn half_masks(half: &[u8; BLOCK / 2]) -> [u32; 5] {
+    use std::arch::x86_64::{
+        _mm_set_epi8, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256,
+        _mm256_min_epu8, _mm256_movemask_epi8, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8,
+        _mm256_srli_epi16,
+    };
+    // SAFETY: 32 bytes are read from where 32 bytes are borrowed; they need no alignment.
+    #[allow(unsafe_code)]
+    let bytes = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
+    let is = |byte: u8| _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8))) as u32;
+    let control = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
+    // The letters are 22 2f 5c 62 66 6e 72 74: each high digit has a bit, each table maps a digit to its
+    // bits, and a letter is where both have one in common.
+    let low = _mm256_broadcastsi128_si256(_mm_set_epi8(1, 4, 0, 2, 0, 0, 0, 0, 0, 4, 0, 8, 0, 13, 0, 0));
+    let high = _mm256_broadcastsi128_si256(_mm_set_epi8(0, 0, 0, 0, 0, 0, 0, 0, 8, 4, 2, 0, 0, 1, 0, 0));
+    let high_digits = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), _mm256_set1_epi8(0x0f));
+    let common = _mm256_and_si256(_mm256_shuffle_epi8(low, bytes), _mm256_shuffle_epi8(high, high_digits));
+    let other = _mm256_cmpeq_epi8(common, _mm256_setzero_si256());
+    [
+        is(b'"'),
+        is(b'\\'),
+        _mm256_movemask_epi8(control) as u32,
+        !_mm256_movemask_epi8(other) as u32,
+        _mm256_movemask_epi8(bytes) as u32,
+    ]
 }
 
 /// Returns which bytes follow a backslash that is not itself escaped, and whether the byte after the block
@@ -178,51 +204,46 @@ impl Masks {
 /// distinguishes runs of odd length (as in simdjson).
 #[cfg(target_arch = "x86_64")]
 #[inline]
-fn escaped(backslash: u32, carry: bool) -> (u32, bool) {
-    const EVEN: u32 = 0x5555_5555;
-    let backslash = backslash & !u32::from(carry);
-    let behind = backslash << 1 | u32::from(carry);
+fn escaped(backslash: u64, carry: bool) -> (u64, bool) {
+    const EVEN: u64 = 0x5555_5555_5555_5555;
+    let backslash = backslash & !u64::from(carry);
+    let behind = backslash << 1 | u64::from(carry);
     let odd_starts = backslash & !EVEN & !behind;
     let (even_runs, carries) = odd_starts.overflowing_add(backslash);
     ((EVEN ^ (even_runs << 1)) & behind, carries)
 }
 
-/// A bit for each quote, backslash and control character of the block, and one for each byte above
-/// 0x7f.
+/// A bit for each quote, backslash and control character, and one for each byte above 0x7f.
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline]
 #[allow(unsafe_code)]
-fn special_masks(block: &[u8; BLOCK]) -> (u32, u32) {
+fn special_masks(lane: &[u8; LANE]) -> (u32, u32) {
     // SAFETY: the one precondition is SSE2, without which this is not compiled.
-    unsafe { special_masks_sse2(block) }
+    unsafe { special_masks_sse2(lane) }
 }
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline]
 #[target_feature(enable = "sse2")]
-fn special_masks_sse2(block: &[u8; BLOCK]) -> (u32, u32) {
+fn special_masks_sse2(lane: &[u8; LANE]) -> (u32, u32) {
     use std::arch::x86_64::{
-        _mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8,
+        _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
     };
-    let word = |at: usize| block[at..].first_chunk::<8>().map_or(0, |b| i64::from_le_bytes(*b));
-    let half = |at: usize| {
-        let bytes = _mm_set_epi64x(word(at + 8), word(at));
-        let control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
-        let quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'"' as i8));
-        let backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\\' as i8));
-        let special = _mm_or_si128(control, _mm_or_si128(quote, backslash));
-        (_mm_movemask_epi8(special) as u32, _mm_movemask_epi8(bytes) as u32)
-    };
-    let ((special_low, high_low), (special_high, high_high)) = (half(0), half(16));
-    (special_low | special_high << 16, high_low | high_high << 16)
+    // SAFETY: 16 bytes are read from where 16 bytes are borrowed; they need no alignment.
+    #[allow(unsafe_code)]
+    let bytes = unsafe { _mm_loadu_si128(lane.as_ptr().cast()) };
+    let control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
+    let quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'"' as i8));
+    let backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\\' as i8));
+    let special = _mm_or_si128(control, _mm_or_si128(quote, backslash));
+    (_mm_movemask_epi8(special) as u32, _mm_movemask_epi8(bytes) as u32)
 }
 
-/// A bit for each quote, backslash and control character of the block, and one for each byte above
-/// 0x7f.
+/// A bit for each quote, backslash and control character, and one for each byte above 0x7f.
 #[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
 #[inline]
-fn special_masks(block: &[u8; BLOCK]) -> (u32, u32) {
-    block.iter().enumerate().fold((0, 0), |(special, high), (at, &b)| {
+fn special_masks(lane: &[u8; LANE]) -> (u32, u32) {
+    lane.iter().enumerate().fold((0, 0), |(special, high), (at, &b)| {
         let is_special = b == b'"' || b == b'\\' || b < 0x20;
         (special | u32::from(is_special) << at, high | u32::from(b >= 0x80) << at)
     })

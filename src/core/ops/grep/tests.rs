@@ -206,7 +206,7 @@ fn the_same_hits_as_a_search_through_the_texts() {
             let expected = made.matches(&oracle);
             let got: Vec<_> = hits(&made.lines, &query)
                 .into_iter()
-                .map(|hit| (hit.id.to_string(), hit.hit.field, hit.hit.range))
+                .map(|hit| (hit.id.to_string(), hit.field, hit.range))
                 .collect();
             found += got.len();
             assert_eq!(got, expected, "{source:?} {options:?} in\n{}", made.lines);

@@ -1,4 +1,4 @@
-//! What counts in one session file: messages, billed entries and tool calls.
+//! Collects the facts of one file for statistics.
 
 use super::interned::{Name, Names};
 use super::scan::Usage;
@@ -6,16 +6,17 @@ use crate::core::entry::{LineNo, Slice};
 use crate::core::session::Header;
 use crate::core::text::Text;
 
-/// How a file is harvested.
+/// What to collect from a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HarvestOptions {
-    /// Keep ids, parents and times as written: for a table of entries.
+    /// Keep ids, parents and timestamps as stored, for a table of entries.
     pub texts: bool,
-    /// Leave out the usage of agents in oh-my-pi's task results: the files of these agents are counted.
+    /// Omit the usage that oh-my-pi's task results report for their sub-agents, because the files of these
+    /// are read, too.
     pub without_agents: bool,
 }
 
-/// What counts in one file.
+/// The facts of one file.
 #[derive(Clone, Debug)]
 pub struct Harvest {
     /// Its header.
@@ -24,42 +25,42 @@ pub struct Harvest {
     pub entries: Vec<Counted>,
     /// The tool calls of all entries.
     pub calls: Vec<Call>,
-    /// Lines that are not JSON, and the first of them.
+    /// The number of lines that are not JSON, and the first of them.
     pub malformed: Option<(u32, LineNo)>,
     pub(super) names: Names,
     pub(super) arena: Vec<u8>,
 }
 
-/// What an entry counts as.
+/// The role of an entry in the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A message of the user.
+    /// A user message.
     User,
-    /// A message of a model.
+    /// An assistant message.
     Assistant,
-    /// A result of a tool.
+    /// A tool result.
     ToolResult {
-        /// The tool failed.
+        /// Whether the tool failed.
         failed: bool,
     },
     /// Another message.
     OtherMessage,
-    /// Not a message, but billed.
+    /// An entry that is not a message but is billed.
     Billed,
 }
 
-/// An entry that counts.
+/// An entry that is counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted {
-    /// The same for copies of an entry in other files, and only for them.
+    /// A key that is the same for copies of the entry in other files, and different for all other entries.
     pub key: u64,
-    /// Its time; [`crate::core::entry::Entry::NO_TIME`] if it has none.
+    /// Its time; [`Entry::NO_TIME`] if it has none.
     pub time_ms: i64,
-    /// Milliseconds since the entry before it in its turn; 0 outside of one.
+    /// The milliseconds since the previous entry of its turn; 0 outside of a turn.
     pub took_ms: i64,
-    /// What was used.
+    /// Its tokens and cost, if it has any.
     pub usage: Option<Usage>,
-    /// What it counts as.
+    /// Its role in the counts.
     pub role: Role,
     /// Its physical line.
     pub line: LineNo,
@@ -110,7 +111,7 @@ impl Harvest {
         self.names.get(call.tool)
     }
 
-    /// Returns the tool whose result an entry is.
+    /// Returns the tool that a tool result belongs to.
     pub fn tool(&self, entry: &Counted) -> Option<&str> {
         self.names.get(entry.tool)
     }
@@ -120,7 +121,7 @@ impl Harvest {
         self.names.get(entry.provider)
     }
 
-    /// Returns an entry's model. Of a tool result without usage of its own it is that of the call.
+    /// Returns an entry's model. For a tool result without usage of its own, that of the call.
     pub fn model(&self, entry: &Counted) -> Option<&str> {
         self.names.get(entry.model)
     }
@@ -135,12 +136,12 @@ impl Harvest {
         self.text(entry.id)
     }
 
-    /// Returns the parent's id of an entry, if texts are kept; empty for none.
+    /// Returns the id of an entry's parent, if texts are kept; empty if it has none.
     pub fn parent_id(&self, entry: &Counted) -> Text<'_> {
         self.text(entry.parent_id)
     }
 
-    /// Returns the time of an entry as written, if texts are kept.
+    /// Returns the timestamp of an entry as stored, if texts are kept.
     pub fn timestamp(&self, entry: &Counted) -> Text<'_> {
         self.text(entry.timestamp)
     }

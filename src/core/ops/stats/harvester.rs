@@ -272,7 +272,7 @@ fn text(string: RawString<'_>) -> Text<'_> {
     decode(string.bytes)
 }
 
-/// Whether the line around `at` ends with a newline.
+/// Whether the line at `at` ends with a newline.
 fn has_newline(stretch: Stretch, at: usize, size: u64) -> bool {
     stretch.start + (stretch.bytes.len() as u64) < size || memchr(b'\n', &stretch.bytes[at..]).is_some()
 }

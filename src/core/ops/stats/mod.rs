@@ -4,13 +4,13 @@
 //!   lines ── harvest ──> Harvest (a Counted for each message or billed entry) ── Seen, Totals ──> groups
 //! ```
 //!
-//! Files are harvested independently, several at once; the harvests are then added up in the order of the
-//! files. A fork copies entries: of entries with the same id and timestamp in several files, only the first
+//! Files are harvested in parallel, independently of each other; the harvests are then added up in the order
+//! of the files. A fork copies entries: of entries with the same id and timestamp in several files, the first
 //! counts ([`Seen`]).
 //!
-//! Usage is counted wherever a file stores it, as in pi's `/session`: on assistant messages and tool results,
-//! on compactions and branch summaries, on separate entries. Nothing is estimated: a billed entry without a
-//! cost is counted as unpriced.
+//! Usage is counted wherever a file records it, as by pi's `/session`: in assistant messages and tool
+//! results, in compactions and branch summaries, in usage entries. Nothing is estimated: a billed entry
+//! without a cost is counted as unpriced.
 
 mod harvest;
 mod harvester;
