@@ -55,6 +55,8 @@ pub mod names;
 
 pub mod summary;
 
+pub mod convert;
+
 pub mod plan;
 
 pub mod redact;

@@ -35,7 +35,7 @@ pub fn heading(session: &Session, bodies: &dyn Bodies) -> io::Result<Heading> {
 
 /// Returns the name that the agent shows: oh-my-pi stores it in its title line or the header, pi in the last
 /// `session_info`, which an empty one clears.
-fn name(session: &Session, bodies: &dyn Bodies) -> io::Result<Option<Text<'static>>> {
+pub(super) fn name(session: &Session, bodies: &dyn Bodies) -> io::Result<Option<Text<'static>>> {
     let given = |line: &[u8], key: &str| {
         let name = Raw::checked(line.trim_ascii()).get_text(key).map(Text::into_owned);
         name.filter(|name| !name.is_blank())
