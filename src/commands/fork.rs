@@ -3,19 +3,25 @@
 use super::hook::{Context, Hook, HookArgs, Notification};
 use super::ids::Ids;
 use super::input::OpenSession;
+use super::places::stores_seen_from;
 use super::transaction::Creation;
 use crate::core::bodies::Bodies;
 use crate::core::dialect::Dialect;
 use crate::core::entry::Role;
 use crate::core::json::write::Object;
 use crate::core::load::Options;
+use crate::core::ops::convert::convert;
 use crate::core::ops::fork::{ForkOptions, fork, fork_all, fork_subtree};
+use crate::core::ops::relocate::folder_for_agent;
 use crate::core::plan::NewSession;
 use crate::core::reference::Position;
+use crate::core::store::OnDisk;
+use crate::core::stores::Look;
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui};
+use clap::ValueEnum;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +39,7 @@ pub const GUIDE: Guide = Guide {
             "pisess fork --subtree session.jsonl '@~9'",
         ),
         Example::new("Copy everything, for another project", "pisess fork --all --cwd ~/other session.jsonl"),
+        Example::new("Continue a session of pi in oh-my-pi", "pisess fork --all --for omp session.jsonl"),
         Example::new(
             "Write the new session to a pipe",
             "pisess fork -o - session.jsonl @^ | pisess context --tokens -",
@@ -48,6 +55,10 @@ pub const GUIDE: Guide = Guide {
 /// The new session is written to a file beside the original, named as the agent names its files. It
 /// has a new id, and records which session it was copied from. Labels in effect on the copied entries
 /// are copied, too. The original is not changed. The path of the new file is printed.
+///
+/// With --for, the new session is one of the other agent: its entries are in that agent's terms, what has no
+/// counterpart is kept in custom entries with a note, and the model's context is the same, as far as the two
+/// agents allow. Converted back, it has its original entries again.
 ///
 /// With --subtree the descendants of REF are copied, too. The leaf of the new session is then that of
 /// the original if it was copied, else the last entry that was copied.
@@ -68,6 +79,9 @@ pub struct Args {
     /// Copy every entry and branch
     #[arg(long)]
     pub all: bool,
+    /// Make it a session of this agent
+    #[arg(long = "for", value_name = "AGENT")]
+    pub agent: Option<AgentName>,
     /// Set the working directory of the new session to DIR
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
@@ -80,6 +94,24 @@ pub struct Args {
     /// Options for writing.
     #[command(flatten)]
     pub write: WriteArgs,
+}
+
+/// An agent, by the name of its command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AgentName {
+    /// pi
+    Pi,
+    /// oh-my-pi
+    Omp,
+}
+
+impl From<AgentName> for Dialect {
+    fn from(name: AgentName) -> Dialect {
+        match name {
+            AgentName::Pi => Dialect::Pi,
+            AgentName::Omp => Dialect::OhMyPi,
+        }
+    }
 }
 
 /// Runs the command.
@@ -104,10 +136,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let source = open.input.file().map(|file| Text::from(file.resolved().to_string_lossy().into_owned()));
     let options = ForkOptions { session_id: ids.session_id(ui), source, cwd: cwd.map(Text::from) };
     let (session, bodies) = (&open.session, open.bodies());
-    let new = ids.issue(ui, |fresh| match (args.all, args.subtree) {
-        (true, _) => Ok(fork_all(session, &options, fresh)),
-        (false, true) => fork_subtree(session, &bodies, end, &options, fresh),
-        (false, false) => fork(session, &bodies, end, &options, fresh),
+    let is_for_other = args.agent.is_some_and(|agent| Dialect::from(agent) != session.dialect);
+    let new = ids.issue(ui, |fresh| {
+        let new = match (args.all, args.subtree) {
+            (true, _) => fork_all(session, &options, fresh),
+            (false, true) => fork_subtree(session, &bodies, end, &options, fresh)?,
+            (false, false) => fork(session, &bodies, end, &options, fresh)?,
+        };
+        if is_for_other { convert(session, &bodies, new, &options, fresh) } else { Ok(new) }
     });
     let new = new.map_err(|error| open.input.unreadable(error))?;
     let path = path(args, &open, &new, ui);
@@ -156,42 +192,22 @@ fn path(args: &Args, open: &OpenSession, new: &NewSession, ui: &Ui) -> PathBuf {
     folder.join(new.file_name())
 }
 
-/// Returns the directory for the new file. If the session is in the agent's directory for its project and is
-/// forked for another project, this is the agent's directory for that project; else it is the session's own.
+/// Returns the directory for the new file. If the session is in the store of its agent, and is forked for
+/// another project or another agent, this is the directory in which that agent looks for it; else it is the
+/// session's own.
 fn project_folder(args: &Args, open: &OpenSession, beside: &Path, ui: &Ui) -> PathBuf {
-    let Some(cwd) = &args.cwd else { return beside.to_owned() };
     let dialect = open.session.dialect;
-    let old = open.session.header.cwd.as_ref();
-    let old = old.map(|cwd| agent_folder(dialect, &cwd.to_string_lossy(), ui));
-    let is_agents = beside.file_name().is_some_and(|name| old.is_some_and(|old| name == old.as_str()));
-    match beside.parent().filter(|_| is_agents) {
-        Some(sessions) => sessions.join(agent_folder(dialect, &without_dots(&ui.folder().join(cwd)), ui)),
-        None => beside.to_owned(),
+    let agent = args.agent.map_or(dialect, Dialect::from);
+    if args.cwd.is_none() && agent == dialect {
+        return beside.to_owned();
     }
-}
-
-/// Returns the name of the directory in which the agent keeps the sessions of a project.
-fn agent_folder(dialect: Dialect, cwd: &str, ui: &Ui) -> String {
-    let flat = |path: &str| path.trim_start_matches(['/', '\\']).replace(['/', '\\', ':'], "-");
-    let below = |folder: &str| {
-        let rest = cwd.strip_prefix(folder.trim_end_matches('/'))?;
-        (rest.is_empty() || rest.starts_with('/')).then(|| flat(rest))
-    };
-    let joined = |prefix: &str, rest: String| match (prefix, rest.as_str()) {
-        (prefix, "") => prefix.to_owned(),
-        ("-", rest) => format!("-{rest}"),
-        (prefix, rest) => format!("{prefix}-{rest}"),
-    };
-    if dialect == Dialect::OhMyPi {
-        if let Some(rest) = ui.home().and_then(|home| below(&home)) {
-            return joined("-", rest);
-        }
-        let temporary = ui.env("TMPDIR").filter(|folder| !folder.is_empty()).unwrap_or("/tmp".to_owned());
-        if let Some(rest) = below(&temporary) {
-            return joined("-tmp", rest);
-        }
-    }
-    format!("--{}--", flat(cwd))
+    let old_cwd = open.session.header.cwd.as_ref().map(|cwd| PathBuf::from(cwd.to_string()));
+    let old_cwd = old_cwd.unwrap_or_else(|| ui.folder().to_owned());
+    let cwd = args.cwd.as_deref().map(|cwd| PathBuf::from(without_dots(&ui.folder().join(cwd))));
+    let (old, new) = (stores_seen_from(&old_cwd, ui), stores_seen_from(&cwd.unwrap_or(old_cwd), ui));
+    let folder = OnDisk.real(beside);
+    let found = folder_for_agent(agent, &folder, dialect, &old, &new);
+    found.map_or_else(|| beside.to_owned(), Path::to_owned)
 }
 
 /// Returns an absolute path without `.` and `..`; the directory need not exist.

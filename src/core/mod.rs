@@ -38,6 +38,7 @@ pub mod upgrade;
 
 pub mod bodies;
 pub mod prepare;
+pub mod prompt;
 
 pub mod pi;
 
@@ -53,6 +54,8 @@ pub mod peek;
 pub mod names;
 
 pub mod summary;
+
+pub mod convert;
 
 pub mod plan;
 

@@ -1,9 +1,13 @@
 //! The result of an operation, as a value that can be printed, compared and committed.
 
 use super::bodies::{Bodies, FileBodies};
+use super::convert::{self, Seen};
+use super::dialect::Dialect;
 use super::entry::{EntryIx, Span};
-use super::json::edit::Edit;
+use super::json::Raw;
+use super::json::edit::Edit as LineEdit;
 use super::json::string::encoded;
+use super::pi::context::Edit;
 use super::session::{Format, Session};
 use super::store::{ReadAt, copy_range};
 use super::text::Text;
@@ -86,6 +90,15 @@ pub enum Piece {
         parent: Option<Option<Text<'static>>>,
         /// The new `firstKeptEntryId`, if that changes.
         first_kept: Option<Text<'static>>,
+    },
+    /// An entry copied in the terms of the other agent.
+    Converted {
+        /// The copy, before it is converted.
+        copy: Box<Piece>,
+        /// The agent.
+        to: Dialect,
+        /// The edit that pi's model sees of it.
+        edit: Option<Edit>,
     },
     /// A new entry.
     New(NewEntry),
@@ -188,6 +201,12 @@ impl Piece {
         let (entry, parent, first_kept) = match self {
             Piece::New(entry) => return out.write_all(&entry.line),
             Piece::Copied { entry, parent, first_kept } => (*entry, parent, first_kept),
+            Piece::Converted { copy, to, edit } => {
+                let mut line = Vec::new();
+                copy.write(bodies, &mut line)?;
+                let seen = edit.map(|edit| seen(edit, bodies)).transpose()?;
+                return out.write_all(&convert::entry(&line, *to, seen.as_ref()));
+            }
         };
         let mut written = Ok(());
         bodies.with_line(entry, &mut |line| {
@@ -202,13 +221,21 @@ impl Piece {
     }
 }
 
+/// Returns what an edit shows of its target.
+fn seen(edit: Edit, bodies: &dyn Bodies) -> io::Result<Seen> {
+    let Edit::Replace(by) = edit else { return Ok(Seen::Omitted) };
+    let line = bodies.line(by)?;
+    let content = Raw::checked(line.trim_ascii()).get("replacement").and_then(|new| new.get("content"));
+    Ok(Seen::Replaced(content.map(|content| content.bytes().to_vec())))
+}
+
 /// Returns a line with another parent or another first kept entry.
 fn relinked(
     line: &[u8],
     parent: Option<&Option<Text<'static>>>,
     first_kept: Option<&Text<'static>>,
 ) -> io::Result<Vec<u8>> {
-    let mut edit = Edit::new(line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    let mut edit = LineEdit::new(line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
     if let Some(parent) = parent {
         edit.set("parentId", &parent.as_ref().map_or_else(|| b"null".to_vec(), encoded));
     }

@@ -193,11 +193,16 @@ fn all_of_it_to_another_project() {
 fn to_another_project_in_the_agents_folders() {
     // The directory of the new project is beside that of the old one.
     let s = Sandbox::new();
+    let home = s.path("").to_str().unwrap().trim_end_matches('/').to_owned();
+    s.put(".pi/agent/sessions/--home-u-kites--/a.jsonl", fixture("two-branches.jsonl"));
+    std::fs::create_dir_all(s.path(".pi/agent/sessions/--home-u-planes--")).unwrap();
+    let line = "fork --all --cwd /home/u/planes ./.pi/agent/sessions/--home-u-kites--/a.jsonl";
+    let said = s.pisess(line).env("HOME", &home).done().quiet();
+    assert_eq!(said, format!("./.pi/agent/sessions/--home-u-planes--/{NEW}\n"));
+    // In no store of an agent, it stays beside the original.
     s.put("sessions/--home-u-kites--/a.jsonl", fixture("two-branches.jsonl"));
-    std::fs::create_dir_all(s.path("sessions/--home-u-planes--")).unwrap();
     let said = s.run("fork --all --cwd /home/u/planes ./sessions/--home-u-kites--/a.jsonl");
-    assert_eq!(said, format!("./sessions/--home-u-planes--/{NEW}\n"));
-    assert_eq!(s.names().len(), 2);
+    assert_eq!(said, format!("./sessions/--home-u-kites--/{NEW}\n"));
 }
 
 #[test]

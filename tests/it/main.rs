@@ -9,6 +9,7 @@ mod check;
 mod compact;
 mod completions;
 mod context;
+mod convert;
 mod diff;
 mod edit;
 mod export;

@@ -93,6 +93,11 @@ fn breaks_off(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     (whole == 0 || blocks.len() < end).then_some(blocks)
 }
 
+/// Returns what a message becomes that does not depend on others: none, one or two.
+pub fn alone(message: Raw) -> Vec<Vec<u8>> {
+    one(&message.get_text("role").unwrap_or_default(), message)
+}
+
 /// Returns the messages for any message but an assistant message.
 fn one(role: &Text, message: Raw) -> Vec<Vec<u8>> {
     match role.as_bytes() {

@@ -8,6 +8,7 @@
 
 use super::switch::mark;
 use super::{IdSource, label};
+use crate::core::agent::Agent;
 use crate::core::bodies::Bodies;
 use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::Raw;
@@ -211,18 +212,46 @@ fn first_kept(
     Ok(behind.map(|ix| session.id(ix).into_owned()))
 }
 
+/// The title of a session, as oh-my-pi stores it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Title<'a> {
+    /// The title.
+    pub title: Option<Raw<'a>>,
+    /// Who gave it.
+    pub source: Option<Raw<'a>>,
+}
+
+impl<'a> Title<'a> {
+    /// Returns the title of a session of oh-my-pi.
+    pub fn of(session: &'a Session) -> Title<'a> {
+        let old = Raw::checked(&session.header.bytes);
+        let slot = session.title_slot.as_deref().map(|slot| Raw::checked(slot.trim_ascii()));
+        // The title line takes precedence over the header, even an empty title.
+        let title = slot.map_or(old.get("title"), |slot| slot.get("title")).filter(|title| title.is_truthy());
+        // The agent rejects a title line with another source.
+        let is_source = |source: &Raw| title.is_some() && (source.is("auto") || source.is("user"));
+        let source = slot.map_or(old.get("titleSource"), |slot| slot.get("source")).filter(is_source);
+        Title { title, source }
+    }
+}
+
 /// Returns the header, in the agent's key order. oh-my-pi's files get a title line before it, as in every
 /// file of that agent; the agent is recognized by it.
 fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8>> {
+    head_for(session.agent(), Title::of(session), session, options, timestamp)
+}
+
+/// Returns the header as an agent writes it.
+pub(super) fn head_for(
+    agent: &dyn Agent,
+    Title { title, source }: Title,
+    session: &Session,
+    options: &ForkOptions,
+    timestamp: &str,
+) -> Vec<Vec<u8>> {
     let old = Raw::checked(&session.header.bytes);
-    let slot = session.title_slot.as_deref().map(|slot| Raw::checked(slot.trim_ascii()));
-    // The title line takes precedence over the header, even an empty title.
-    let title = slot.map_or(old.get("title"), |slot| slot.get("title")).filter(|title| title.is_truthy());
-    // The agent rejects a title line with another source.
-    let is_source = |source: &Raw| title.is_some() && (source.is("auto") || source.is("user"));
-    let source = slot.map_or(old.get("titleSource"), |slot| slot.get("source")).filter(is_source);
     let cwd = options.cwd.as_ref().or(session.header.cwd.as_ref());
-    let has_title = session.agent().has_title_line();
+    let has_title = agent.has_title_line();
     let header = Object::new()
         .str("type", "session")
         .number("version", 3.0)

@@ -3,7 +3,7 @@
 use crate::core::bodies::Bodies;
 use crate::core::entry::Kind;
 use crate::core::json::Raw;
-use crate::core::session::{Session, Usage};
+use crate::core::session::{Session, TotalUsage};
 use crate::core::text::Text;
 use std::io;
 
@@ -17,7 +17,7 @@ pub struct Heading {
     /// The number of its entries.
     pub entries: usize,
     /// The usage of its turns, if requested.
-    pub usage: Usage,
+    pub usage: TotalUsage,
 }
 
 /// Returns the heading of a session.
@@ -35,7 +35,7 @@ pub fn heading(session: &Session, bodies: &dyn Bodies) -> io::Result<Heading> {
 
 /// Returns the name that the agent shows: oh-my-pi stores it in its title line or the header, pi in the last
 /// `session_info`, which an empty one clears.
-fn name(session: &Session, bodies: &dyn Bodies) -> io::Result<Option<Text<'static>>> {
+pub(super) fn name(session: &Session, bodies: &dyn Bodies) -> io::Result<Option<Text<'static>>> {
     let given = |line: &[u8], key: &str| {
         let name = Raw::checked(line.trim_ascii()).get_text(key).map(Text::into_owned);
         name.filter(|name| !name.is_blank())

@@ -3,6 +3,7 @@
 pub mod append;
 pub mod branches;
 pub mod check;
+pub mod convert;
 pub mod diff;
 pub mod edit;
 pub mod fork;

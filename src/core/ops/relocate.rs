@@ -61,14 +61,35 @@ pub fn write_with(
 /// stays where it is, because it is in no store or in a flat one. `old` and `new` are the stores as seen from
 /// the old and the new directory.
 pub fn folder_for<'a>(folder: &Path, dialect: Dialect, old: &[Store], new: &'a [Store]) -> Option<&'a Path> {
+    let agent = holder(folder, dialect, old)?;
+    folder_of(agent, folder, new)
+}
+
+/// Returns the directory in which an agent looks for a session that is copied for it; `None` as above.
+pub fn folder_for_agent<'a>(
+    agent: Dialect,
+    folder: &Path,
+    dialect: Dialect,
+    old: &[Store],
+    new: &'a [Store],
+) -> Option<&'a Path> {
+    holder(folder, dialect, old)?;
+    folder_of(agent, folder, new)
+}
+
+/// Returns the agent whose store holds a directory of sessions.
+fn holder(folder: &Path, dialect: Dialect, stores: &[Store]) -> Option<Dialect> {
     let holds = |store: &&Store| {
         let is_below = !store.is_flat() && folder.parent() == Some(&*store.root);
         is_below || store.project_folders().iter().any(|own| own == folder)
     };
     // Both agents may use the same directory.
-    let store = old.iter().filter(holds).find(|store| store.agent == dialect);
-    let agent = store.or_else(|| old.iter().find(holds))?.agent;
-    let target = new.iter().find(|store| store.agent == agent)?;
+    let store = stores.iter().filter(holds).find(|store| store.agent == dialect);
+    store.or_else(|| stores.iter().find(holds)).map(|store| store.agent)
+}
+
+fn folder_of<'a>(agent: Dialect, folder: &Path, stores: &'a [Store]) -> Option<&'a Path> {
+    let target = stores.iter().find(|store| store.agent == agent)?;
     // A flat store holds all projects.
     if target.is_flat() && folder == target.root {
         None

@@ -206,7 +206,7 @@ fn milliseconds(timestamp: Option<Raw>) -> Vec<u8> {
 
 /// An edit of what the model sees of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::core) enum Edit {
+pub enum Edit {
     /// It is omitted.
     Omit,
     /// It has the content of this `context_edit` entry.
@@ -263,19 +263,22 @@ pub(super) fn edited(
     let content = with_line(bodies, by, |line| {
         line.get("replacement").and_then(|new| new.get("content")).map(|content| content.bytes().to_vec())
     })?;
-    let changed = message.with(bodies, |json| {
-        let role = json.get_text("role")?;
-        let blocks = match Role::named(role.as_bytes()) {
-            Role::Assistant | Role::ToolResult => content.as_deref().and_then(text_block),
-            Role::User | Role::Custom => None,
-            _ => return None,
-        };
-        with_content(json, blocks.or(content).as_deref())
-    })?;
+    let changed = message.with(bodies, |json| replaced(json, content.as_deref()))?;
     Ok(Some(match changed {
         Some(json) => Message { body: Body::Built(json), ..message },
         None => message,
     }))
+}
+
+/// Returns a message with the content of an edit; `None` for a role that does not accept it.
+pub(in crate::core) fn replaced(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
+    let role = message.get_text("role")?;
+    let blocks = match Role::named(role.as_bytes()) {
+        Role::Assistant | Role::ToolResult => content.and_then(text_block),
+        Role::User | Role::Custom => None,
+        _ => return None,
+    };
+    with_content(message, blocks.as_deref().or(content))
 }
 
 /// Returns a JSON string as an array of one text block; `None` for any other value.

@@ -9,6 +9,7 @@ import { agree } from "./agents.mjs";
 import { Peer } from "./peer.mjs";
 import { checks, session } from "./plan.mjs";
 import { Pisess, commandLine, findBinary } from "./pisess.mjs";
+import { compareHanded } from "./handed.mjs";
 import { compareListed } from "./listed.mjs";
 import { compareRepaired } from "./repaired.mjs";
 import { shrink } from "./shrink.mjs";
@@ -40,6 +41,8 @@ if (options.help) {
   process.exit(0);
 }
 
+/** How many sessions of each agent are handed on: few, to keep the run short. */
+const HANDED = 8;
 const scratch = mkdtempSync(join(tmpdir(), "pisess-interop-"));
 process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
 const failures = join(here, "failures");
@@ -109,6 +112,7 @@ async function compareAll(peers, numbers) {
   };
   await Promise.all([worker(), worker()]);
   if (!options.session && isWanted({ kind: "repaired" })) await repaired(tools);
+  if (!options.session && isWanted({ kind: "handed" })) await handed(tools, numbers);
   if (!options.session && isWanted({ kind: "list" })) await listed(tools, numbers);
 }
 
@@ -117,6 +121,20 @@ async function repaired(tools) {
     count("repaired", !found);
     if (!found) return;
     console.log(`FAIL ${name} repaired`);
+    console.log(`  at ${found.pointer}`);
+    console.log(`  agent:  ${show(found.expected)}`);
+    console.log(`  pisess: ${show(found.actual)}`);
+    for (const args of commands.slice(0, 1)) console.log(`  ${commandLine(args)}`);
+  });
+}
+
+async function handed(tools, numbers) {
+  const made = numbers.map((n) => session(options.seed, n)).filter(({ older }) => !older);
+  const of = (wanted) => made.filter(({ dialect }) => dialect === wanted).slice(0, HANDED);
+  await compareHanded(tools, [...of("pi"), ...of("omp")], (name, found, commands) => {
+    count("handed", !found);
+    if (!found) return;
+    console.log(`FAIL ${name}`);
     console.log(`  at ${found.pointer}`);
     console.log(`  agent:  ${show(found.expected)}`);
     console.log(`  pisess: ${show(found.actual)}`);

@@ -40,7 +40,8 @@ async function refusal(world) {
   return is ? null : { pointer: "(opening)", expected: "a refusal", actual: answer };
 }
 
-async function one(world, own, marksLeaf) {
+/** Compares what an agent finds in a file with what pisess finds; with `own`, also what it makes of it. */
+export async function one(world, own, marksLeaf) {
   const { value: rows, problem } = await world.jsonLines(["tree", world.file, "--filter", "all", "--json"]);
   if (problem) return problem;
   const leaf = rows.find((row) => row.leaf)?.id ?? null;

@@ -1,0 +1,175 @@
+//! Each type of entry, both ways.
+
+use super::*;
+
+fn to(line: &str, to: Dialect) -> String {
+    String::from_utf8(entry(line.as_bytes(), to, None).into_owned()).unwrap()
+}
+
+/// An entry with the common fields.
+fn line(kind: &str, rest: &str) -> String {
+    let rest = if rest.is_empty() { String::new() } else { format!(",{rest}") };
+    format!(r#"{{"type":"{kind}","id":"a1","parentId":"a0","timestamp":"2026-01-01T00:00:00.000Z"{rest}}}"#)
+}
+
+fn message(rest: &str) -> String {
+    line("message", &format!(r#""message":{{{rest},"timestamp":1}}"#))
+}
+
+/// Converts a line there and back, and returns it as the other agent has it.
+fn there_and_back(from: Dialect, line: &str) -> String {
+    let there = to(line, other(from));
+    assert!(Raw::parse(there.as_bytes()).is_ok(), "{there}");
+    for key in ["id", "parentId", "timestamp"] {
+        let value = |line: &str| Raw::checked(line.as_bytes()).get(key).map(|value| value.bytes().to_vec());
+        assert_eq!(value(&there), value(line), "{there}");
+    }
+    assert_eq!(to(&there, from), line, "there: {there}");
+    there
+}
+
+fn kind(line: &str) -> String {
+    let line = Raw::checked(line.as_bytes());
+    let kept = line.get("customType").filter(|kind| kind.is(KEPT));
+    kept.or(line.get("type")).unwrap().text().unwrap().to_string()
+}
+
+#[test]
+fn each_entry_of_pi_comes_back_as_it_was() {
+    for (entry, wanted) in [
+        (message(r#""role":"user","content":"hi""#), "message"),
+        (message(r#""role":"system","content":"p","toolsAdded":[]"#), KEPT),
+        (message(r#""role":"assistant","content":[{"type":"text","text":"x"}],"stopReason":"stop""#), "message"),
+        (message(r#""role":"assistant","content":[{"type":"thinking","thinking":"[R]","thinkingSignature":"e","redacted":true}],"stopReason":"deferred""#), "message"),
+        (message(r#""role":"toolResult","toolCallId":"c","toolName":"t","content":[],"isError":false"#), "message"),
+        (message(r#""role":"bashExecution","command":"ls","output":"","exitCode":0,"fullOutputPath":"/x""#), "message"),
+        (message(r#""role":"custom","customType":"x","content":"y","display":true"#), "message"),
+        (line("model_change", r#""provider":"p","modelId":"m/n""#), "model_change"),
+        (line("thinking_level_change", r#""thinkingLevel":"high""#), "thinking_level_change"),
+        (line("usage", r#""kind":"cache_warm","provider":"p","model":"m","usage":{"input":1},"note":"n""#), "model_usage"),
+        (line("compaction", r#""summary":"s","firstKeptEntryId":"a0","tokensBefore":1,"fromHook":true,"systemMessage":{}"#), "compaction"),
+        (line("compaction", r#""summary":"s","firstKeptEntryId":"a0","tokensBefore":1"#), "compaction"),
+        (line("branch_summary", r#""fromId":"b9","summary":"s","fromHook":false"#), "branch_summary"),
+        (line("branch_summary", r#""fromId":"a0","summary":"s","fromHook":false"#), "branch_summary"),
+        (line("context_edit", r#""targetId":"a0","replacement":null"#), KEPT),
+        (line("session_info", r#""name":" My name ""#), "title_change"),
+        (line("label", r#""targetId":"a0","label":"x""#), "label"),
+        (line("never_seen", r#""a":[1,2.50,{"b":1e400}]"#), "never_seen"),
+        (r#"{"type":"custom","customType":"x","data":{"a":1},"id":"a1","parentId":"a0","timestamp":"t"}"#.to_owned(), "custom"),
+        (r#"{"type":"custom_message","customType":"x","content":"y","display":true,"id":"a1","parentId":"a0","timestamp":"t"}"#.to_owned(), "custom_message"),
+    ] {
+        assert_eq!(kind(&there_and_back(Dialect::Pi, &entry)), wanted, "{entry}");
+    }
+}
+
+#[test]
+fn each_entry_of_oh_my_pi_comes_back_as_it_was() {
+    for (entry, wanted) in [
+        (message(r#""role":"user","content":[{"type":"image","data":"blob:sha256:00","mimeType":"image/png"}],"attribution":"user""#), "message"),
+        (message(r#""role":"developer","content":"do""#), "custom_message"),
+        (message(r#""role":"fileMention","files":[{"path":"a","content":"b"}]"#), "custom_message"),
+        (message(r#""role":"pythonExecution","code":"1","output":"2","cancelled":false,"truncated":false"#), "custom_message"),
+        (message(r#""role":"pythonExecution","code":"1","output":"2","excludeFromContext":true"#), KEPT),
+        (message(r#""role":"hookMessage","customType":"x","content":"y","display":true"#), "message"),
+        (message(r#""role":"assistant","content":[{"type":"redactedThinking","data":"e"},{"type":"fallback","from":"a","to":"b"}],"stopReason":"stop""#), "message"),
+        (line("model_change", r#""model":"p/m/n","role":"default","resolvedModelIsFallback":false"#), "model_change"),
+        (line("model_change", r#""model":"p/m","role":"smol""#), KEPT),
+        (line("model_change", r#""model":"m""#), KEPT),
+        (line("thinking_level_change", r#""thinkingLevel":null,"configured":null"#), "thinking_level_change"),
+        (line("thinking_level_change", r#""thinkingLevel":"high","configured":"auto""#), "thinking_level_change"),
+        (line("model_usage", r#""purpose":"p","role":"tiny","api":"x","provider":"p","model":"m","usage":{},"stopReason":"stop""#), "usage"),
+        (line("service_tier_change", r#""serviceTier":null"#), KEPT),
+        (line("compaction", r#""summary":"s","firstKeptEntryId":"a0","tokensBefore":1,"fromExtension":true,"preserveData":{"k":1}"#), "compaction"),
+        (line("branch_summary", r#""fromId":"a0","summary":"s","fromExtension":true"#), "branch_summary"),
+        (line("reset_boundary", ""), "compaction"),
+        (line("title_change", r#""title":"T","source":"user","previousTitle":"S""#), "session_info"),
+        (line("ttsr_injection", r#""injectedRules":["r"]"#), KEPT),
+        (line("credential_pin", r#""provider":"p","hash":"h""#), KEPT),
+        (line("session_init", r#""systemPrompt":"SP","task":"T","tools":[]"#), KEPT),
+        (line("mode_change", r#""mode":"plan","data":{}"#), KEPT),
+        (r#"{"type":"custom_message","customType":"prewalk-plan","content":"y","display":true,"id":"a1","parentId":"a0","timestamp":"t"}"#.to_owned(), KEPT),
+        (r#"{"type":"custom_message","customType":"x","content":"y","display":true,"attribution":"user","id":"a1","parentId":"a0","timestamp":"t"}"#.to_owned(), "custom_message"),
+    ] {
+        assert_eq!(kind(&there_and_back(Dialect::OhMyPi, &entry)), wanted, "{entry}");
+    }
+}
+
+#[test]
+fn an_edit_is_applied_to_the_entry_that_it_edits() {
+    let entry_of = |line: &str, seen| {
+        String::from_utf8(entry(line.as_bytes(), Dialect::OhMyPi, Some(&seen)).into_owned()).unwrap()
+    };
+    let answer = message(r#""role":"assistant","content":[],"stopReason":"stop""#);
+    let omitted = entry_of(&answer, Seen::Omitted);
+    assert_eq!(kind(&omitted), KEPT);
+    let replaced = entry_of(&answer, Seen::Replaced(Some(b"\"new\"".to_vec())));
+    assert!(replaced.contains(r#""content":[{"type":"text","text":"new"}]"#), "{replaced}");
+    for converted in [omitted, replaced] {
+        assert_eq!(to(&converted, Dialect::Pi), answer);
+    }
+}
+
+/// References may have changed on the way; the id and the parent are those of the entry as it is now.
+#[test]
+fn what_is_restored_is_at_its_present_place() {
+    let there = to(
+        &line(
+            "compaction",
+            r#""summary":"s","firstKeptEntryId":"a0","preserveData":{"a":1},"fromExtension":true"#,
+        ),
+        Dialect::Pi,
+    );
+    let moved = there.replace("\"a0\"", "\"b0\"").replace("\"a1\"", "\"b1\"");
+    assert_eq!(
+        to(&moved, Dialect::OhMyPi),
+        line(
+            "compaction",
+            r#""summary":"s","firstKeptEntryId":"a0","preserveData":{"a":1},"fromExtension":true"#
+        )
+        .replace("\"a0\"", "\"b0\"")
+        .replace("\"a1\"", "\"b1\"")
+    );
+    let there = to(&line("mode_change", r#""mode":"plan""#), Dialect::Pi);
+    let moved = there.replacen(
+        "\"parentId\":\"a0\",\"timestamp\":\"2026-01-01T00:00:00.000Z\"}",
+        "\"parentId\":null,\"timestamp\":\"2026-01-01T00:00:00.000Z\"}",
+        2,
+    );
+    let back = to(&moved, Dialect::OhMyPi);
+    assert!(back.contains("\"mode\":\"plan\"") && kind(&back) == "mode_change", "{back}");
+}
+
+#[test]
+fn a_forged_original_is_not_restored() {
+    for original in [
+        "null",
+        "[]",
+        "\"x\"",
+        r#"{"type":"session","id":"x"}"#,
+        r#"{"type":"title"}"#,
+        "{}",
+        r#"{"type":1}"#,
+    ] {
+        let forged = line(
+            "custom",
+            &format!(r#""customType":"{KEPT}","data":{{"agent":"oh-my-pi","entry":{original}}}"#),
+        );
+        assert_eq!(to(&forged, Dialect::OhMyPi), forged);
+        let forged = line("label", &format!(r#""pisess":{{"agent":"oh-my-pi","entry":{original}}}"#));
+        assert_eq!(to(&forged, Dialect::OhMyPi), forged);
+    }
+    for odd in [
+        line("message", r#""message":null"#),
+        line("message", r#""message":{"role":5,"content":{}}"#),
+        line("model_change", ""),
+        line("usage", ""),
+        "{}".to_owned(),
+        r#"{"type":"reset_boundary"}"#.to_owned(),
+        r#"{"type":"title_change","title":[]}"#.to_owned(),
+    ] {
+        for dialect in Dialect::ALL {
+            let there = to(&odd, dialect);
+            assert!(Raw::parse(there.as_bytes()).is_ok_and(Raw::is_object), "{there}");
+        }
+    }
+}

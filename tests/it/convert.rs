@@ -1,0 +1,196 @@
+//! `pisess fork --for`: a session of one agent as a session of the other.
+
+use crate::sandbox::{Sandbox, fixture, hazards};
+use insta::assert_snapshot;
+use pisess::core::dialect::Dialect;
+use pisess::core::load::{Options, load};
+
+/// The sessions of the suite, with the agent that each belongs to.
+fn sessions() -> Vec<(String, &'static str)> {
+    let names = ["tour", "omp", "two-branches", "v1", "v2", "draft-tree", "omp-no-slot", "other-tool"];
+    let hazards = hazards().into_iter().map(|name| format!("hazards/{name}"));
+    let all = names.into_iter().map(str::to_owned).chain(hazards);
+    all.filter_map(|name| {
+        let name = format!("{name}.jsonl");
+        let session = load(&fixture(&name), &Options::default()).ok()?;
+        let agent = if session.dialect == Dialect::OhMyPi { "omp" } else { "pi" };
+        Some((name, agent))
+    })
+    .collect()
+}
+
+fn other(agent: &str) -> &'static str {
+    if agent == "pi" { "omp" } else { "pi" }
+}
+
+#[test]
+fn there_and_back_the_context_is_the_same() {
+    let sessions = sessions();
+    assert!(sessions.len() > 40 && sessions.iter().any(|(_, agent)| *agent == "omp"), "{sessions:?}");
+    for (name, agent) in sessions {
+        let s = Sandbox::with(&[&name]);
+        let file = name.rsplit('/').next().unwrap();
+        for form in ["--all", ""] {
+            let there = format!("fork -q ./{file} {form} --for {} -o ./there --force", other(agent));
+            assert_eq!(s.pisess(&there).done().code, 0, "{name}");
+            assert_eq!(
+                s.pisess(&format!("fork -q ./there {form} --for {agent} -o ./back --force")).done().code,
+                0,
+                "{name}"
+            );
+            // Nothing that the other agent would not accept, and nothing that makes it another agent's file.
+            let slot = s.bytes("there").starts_with(br#"{"type":"title""#);
+            assert_eq!(slot, agent == "pi", "{name}");
+            for view in ["", "--as text", "--as llm", "--tokens"] {
+                let of = |file: &str| s.pisess(&format!("context -q {view} ./{file}")).done().stdout;
+                assert_eq!(
+                    String::from_utf8_lossy(&of("back")),
+                    String::from_utf8_lossy(&of(file)),
+                    "{name} {form} {view}"
+                );
+            }
+        }
+    }
+}
+
+/// Of a whole session in the current format, every line comes back byte for byte.
+#[test]
+fn there_and_back_each_entry_has_its_bytes() {
+    for name in ["tour.jsonl", "omp.jsonl", "two-branches.jsonl"] {
+        let agent = if name == "omp.jsonl" { "omp" } else { "pi" };
+        let s = Sandbox::with(&[name]);
+        s.run(&format!("fork -q ./{name} --all --for {} -o ./there", other(agent)));
+        s.run(&format!("fork -q ./there --all --for {agent} -o ./back"));
+        let head = if agent == "omp" { 2 } else { 1 };
+        let entries = |bytes: &[u8]| {
+            String::from_utf8_lossy(bytes).lines().skip(head).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(entries(&s.bytes("back")), entries(&fixture(name)), "{name}");
+        for file in ["there", "back"] {
+            let check = s.pisess(&format!("check ./{file} --json")).done();
+            assert!(!check.text().contains(r#""severity":"error""#), "{name}: {}", check.text());
+        }
+    }
+}
+
+/// What the model sees is the same in both agents: the messages, without the system prompt, which each agent
+/// builds itself.
+#[test]
+fn the_other_agents_model_sees_the_same() {
+    for (name, agent) in [("tour.jsonl", "pi"), ("omp.jsonl", "omp"), ("two-branches.jsonl", "pi")] {
+        let s = Sandbox::with(&[name]);
+        s.run(&format!("fork -q ./{name} --for {} -o ./there", other(agent)));
+        let messages = |file: &str| {
+            let context: serde_json::Value =
+                serde_json::from_slice(&s.pisess(&format!("context ./{file}")).done().stdout).unwrap();
+            let messages = context["messages"].as_array().unwrap().clone();
+            let seen = messages.into_iter().filter(|message| message["role"] != "system");
+            seen.map(|message| format!("{} {}", message["role"], message["content"])).collect::<Vec<_>>()
+        };
+        assert_eq!(messages("there"), messages(name), "{name}");
+    }
+}
+
+#[test]
+fn a_session_of_pi_for_oh_my_pi() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", concat!(
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}"#, "\n",
+        r#"{"type":"model_change","id":"a0","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","provider":"anthropic","modelId":"m/1"}"#, "\n",
+        r#"{"type":"message","id":"a1","parentId":"a0","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"long"}}"#, "\n",
+        r#"{"type":"message","id":"a2","parentId":"a1","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":"never mind"}}"#, "\n",
+        r#"{"type":"session_info","id":"a3","parentId":"a2","timestamp":"2026-01-01T00:00:03.000Z","name":"Kites"}"#, "\n",
+        r#"{"type":"context_edit","id":"a4","parentId":"a3","timestamp":"2026-01-01T00:00:04.000Z","targetId":"a1","replacement":{"content":"short"}}"#, "\n",
+        r#"{"type":"context_edit","id":"a5","parentId":"a4","timestamp":"2026-01-01T00:00:05.000Z","targetId":"a2","replacement":null}"#, "\n",
+    ));
+    s.run("fork ./s.jsonl --for omp -o ./new");
+    assert_snapshot!(s.text("new"), @r#"
+    {"type":"title","v":1,"title":"Kites","source":"user","updatedAt":"2026-05-04T12:00:00.000Z","pad":"                                                                                                                                                         "}
+    {"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/p","title":"Kites","titleSource":"user","parentSession":"./s.jsonl"}
+    {"type":"model_change","id":"a0","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","model":"anthropic/m/1","role":"default","resolvedModelIsFallback":false,"pisess":{"agent":"pi","entry":{"type":"model_change","id":"a0","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","provider":"anthropic","modelId":"m/1"}}}
+    {"type":"message","id":"a1","parentId":"a0","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"short"},"pisess":{"agent":"pi","entry":{"type":"message","id":"a1","parentId":"a0","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"long"}}}}
+    {"type":"custom","customType":"pisess.kept","data":{"agent":"pi","note":"an edit omits it from the context","entry":{"type":"message","id":"a2","parentId":"a1","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":"never mind"}}},"id":"a2","parentId":"a1","timestamp":"2026-01-01T00:00:02.000Z"}
+    {"type":"title_change","id":"a3","parentId":"a2","timestamp":"2026-01-01T00:00:03.000Z","title":"Kites","source":"user","pisess":{"agent":"pi","entry":{"type":"session_info","id":"a3","parentId":"a2","timestamp":"2026-01-01T00:00:03.000Z","name":"Kites"}}}
+    {"type":"custom","customType":"pisess.kept","data":{"agent":"pi","note":"an edit of the context, which oh-my-pi does not have; it is applied to the entry that it edits","entry":{"type":"context_edit","id":"a4","parentId":"a3","timestamp":"2026-01-01T00:00:04.000Z","targetId":"a1","replacement":{"content":"short"}}},"id":"a4","parentId":"a3","timestamp":"2026-01-01T00:00:04.000Z"}
+    {"type":"custom","customType":"pisess.kept","data":{"agent":"pi","note":"an edit of the context, which oh-my-pi does not have; it is applied to the entry that it edits","entry":{"type":"context_edit","id":"a5","parentId":"a4","timestamp":"2026-01-01T00:00:05.000Z","targetId":"a2","replacement":null}},"id":"a5","parentId":"a4","timestamp":"2026-01-01T00:00:05.000Z"}
+    "#);
+    assert_snapshot!(s.run("context ./new --as text"), @"
+    [User]: short
+    ");
+    assert_snapshot!(s.run("tree ./new --filter all"), @"
+    a0  • model: anthropic/m/1
+    a1  • user: short
+    a2  • custom: pisess.kept
+    a3  • title: Kites
+    a4  • custom: pisess.kept
+    a5  • custom: pisess.kept  ← active
+    ");
+}
+
+#[test]
+fn a_session_of_oh_my_pi_for_pi() {
+    let s = Sandbox::new();
+    let start = r#"{"type":"title","v":1,"title":"Kites","source":"user","updatedAt":"2026-01-01T00:00:00.000Z","pad":""#;
+    s.put("s.jsonl", format!("{start}{}\"}}\n", " ".repeat(256 - start.len() - 3)) + concat!(
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}"#, "\n",
+        r#"{"type":"model_change","id":"a0","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","model":"anthropic/m","role":"default"}"#, "\n",
+        r#"{"type":"message","id":"a1","parentId":"a0","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"before"}}"#, "\n",
+        r#"{"type":"reset_boundary","id":"a2","parentId":"a1","timestamp":"2026-01-01T00:00:02.000Z"}"#, "\n",
+        r#"{"type":"message","id":"a3","parentId":"a2","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"fileMention","files":[{"path":"a.txt","content":"paper"}],"timestamp":1}}"#, "\n",
+        r#"{"type":"mode_change","id":"a4","parentId":"a3","timestamp":"2026-01-01T00:00:04.000Z","mode":"plan"}"#, "\n",
+    ));
+    s.run("fork ./s.jsonl --for pi -o ./new");
+    assert_snapshot!(s.text("new"), @r#"
+    {"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/p","parentSession":"./s.jsonl"}
+    {"type":"model_change","id":"a0","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","provider":"anthropic","modelId":"m","pisess":{"agent":"oh-my-pi","entry":{"type":"model_change","id":"a0","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","model":"anthropic/m","role":"default"}}}
+    {"type":"message","id":"a1","parentId":"a0","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"before"}}
+    {"type":"compaction","id":"a2","parentId":"a1","timestamp":"2026-01-01T00:00:02.000Z","summary":"The user cleared the conversation here.","firstKeptEntryId":"a2","tokensBefore":0,"pisess":{"agent":"oh-my-pi","entry":{"type":"reset_boundary","id":"a2","parentId":"a1","timestamp":"2026-01-01T00:00:02.000Z"}}}
+    {"type":"custom_message","customType":"fileMention","content":[{"type":"text","text":"<file path=\"a.txt\">\npaper\n</file>"}],"display":true,"id":"a3","parentId":"a2","timestamp":"2026-01-01T00:00:03.000Z","pisess":{"agent":"oh-my-pi","entry":{"type":"message","id":"a3","parentId":"a2","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"fileMention","files":[{"path":"a.txt","content":"paper"}],"timestamp":1}}}}
+    {"type":"custom","customType":"pisess.kept","data":{"agent":"oh-my-pi","note":"a mode, which pi does not have","entry":{"type":"mode_change","id":"a4","parentId":"a3","timestamp":"2026-01-01T00:00:04.000Z","mode":"plan"}},"id":"a4","parentId":"a3","timestamp":"2026-01-01T00:00:04.000Z"}
+    {"type":"session_info","id":"27aa2424","parentId":"a4","timestamp":"2026-05-04T12:00:00.000Z","name":"Kites"}
+    "#);
+    assert_snapshot!(s.run("context ./new --as text"), @r#"
+    [User]: The conversation history before this point was compacted into the following summary:
+
+    <summary>
+    The user cleared the conversation here.
+    </summary>
+
+    [User]: <file path="a.txt">
+    paper
+    </file>
+    "#);
+}
+
+#[test]
+fn it_goes_to_the_store_of_the_other_agent() {
+    let s = Sandbox::new();
+    let home = s.path("").to_str().unwrap().trim_end_matches('/').to_owned();
+    std::fs::create_dir_all(s.path("old")).unwrap();
+    let name = home.trim_start_matches('/').replace('/', "-");
+    let header = format!(
+        r#"{{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"{home}/old"}}"#
+    );
+    let file = format!(".pi/agent/sessions/--{name}-old--/a.jsonl");
+    s.put(&file, header + "\n");
+    std::fs::create_dir_all(s.path(".omp/agent/sessions/-old")).unwrap();
+    let done = s.pisess(&format!("fork --all --for omp ./{file}")).env("HOME", &home).done();
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(done.text().contains("/.omp/agent/sessions/-old/"), "{}", done.text());
+    // Outside of a store, it is beside the original.
+    s.put("b.jsonl", s.bytes(&file));
+    let done = s.pisess("fork --all --for omp ./b.jsonl").env("HOME", &home).done();
+    assert!(done.text().starts_with("./2026"), "{}", done.text());
+}
+
+#[test]
+fn for_its_own_agent_it_is_a_fork() {
+    let s = Sandbox::with(&["tour.jsonl", "omp.jsonl"]);
+    for (name, agent) in [("tour.jsonl", "pi"), ("omp.jsonl", "omp")] {
+        s.run(&format!("fork ./{name} -o ./one"));
+        s.run(&format!("fork ./{name} --for {agent} -o ./other"));
+        assert_eq!(s.text("one"), s.text("other"));
+        std::fs::remove_file(s.path("one")).unwrap();
+        std::fs::remove_file(s.path("other")).unwrap();
+    }
+}
