@@ -38,6 +38,7 @@ pub mod upgrade;
 
 pub mod bodies;
 pub mod prepare;
+pub mod prompt;
 
 pub mod pi;
 
