@@ -16,6 +16,7 @@ use pisess::core::ops::check::check;
 use pisess::core::ops::fork::{ForkOptions, fork};
 use pisess::core::ops::show::parts;
 use pisess::core::ops::tree::{Filter, draw};
+use pisess::core::prompt::Instructions;
 use pisess::core::row::RowOptions;
 use pisess::core::session::Session;
 use pisess::core::store::ReadAt;
@@ -230,7 +231,7 @@ const READS: &[(&str, Reads)] = &[
         let Some(prepared) = session.agent().prepare_compaction(session, &path, bodies, 20_000, None)? else {
             return Ok(());
         };
-        agent::compaction_prompts(session, &prepared, &agent::Prompt::default(), bodies).map(drop)
+        agent::compaction_prompts(session, &prepared, &Instructions::default(), bodies).map(drop)
     }),
     ("summarize --prepare", |session, bodies| {
         session.agent().prepare_branch(session, &session.path(session.leaf), bodies).map(drop)

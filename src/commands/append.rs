@@ -1,6 +1,6 @@
 //! `pisess append`: appends entries under the leaf or another entry.
 
-use super::given::{self, read_text};
+use super::given::{self, model, read_text};
 use super::input::{Input, OpenSession};
 use super::transaction::Decision;
 use crate::core::bodies::Bodies;
@@ -114,15 +114,6 @@ pub struct Words {
 
 /// The thinking levels of both agents.
 const LEVELS: [&str; 7] = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
-
-fn model(text: &str) -> Result<(String, String), &'static str> {
-    match text.split_once('/') {
-        Some((provider, id)) if !provider.is_empty() && !id.is_empty() => {
-            Ok((provider.to_owned(), id.to_owned()))
-        }
-        _ => Err("write it as PROVIDER/ID"),
-    }
-}
 
 /// The entries to append.
 enum Given {

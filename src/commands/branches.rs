@@ -56,7 +56,7 @@ pub struct Args {
 }
 
 /// The branches and what is printed about them.
-struct Listing<'a> {
+struct BranchList<'a> {
     session: &'a Session,
     drawing: Drawing<'a>,
     branches: Vec<Branch<'a>>,
@@ -91,7 +91,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         typed.insert(request, on_one_line(&text));
     }
     let drawing = rows(session, session.leaf);
-    let listing = Listing { session, drawing, branches, sizes, marks, typed };
+    let listing = BranchList { session, drawing, branches, sizes, marks, typed };
     match args.json {
         true => listing.branches.iter().try_for_each(|branch| ui.print_json(&listing.json(branch)))?,
         false => listing.print(ui)?,
@@ -103,7 +103,7 @@ fn options(args: &Args, ui: &Ui) -> Options {
     Options { timestamps: args.json, ..row_options(ui, Form::Readable) }
 }
 
-impl Listing<'_> {
+impl BranchList<'_> {
     fn size(&self, branch: &Branch) -> Option<f64> {
         self.sizes.get(&branch.tip).copied()
     }

@@ -280,7 +280,6 @@ impl Compact<'_> {
         let previous = session.agent().previous_summary(preparation, &self.bodies).map_err(unreadable)?;
         let previous = previous.as_ref().filter(|previous| !previous.is_empty()).map(Text::to_string_lossy);
         let material = summary::Material {
-            kind: summary::Kind::Compaction,
             messages: &preparation.messages_to_summarize,
             turn_prefix: &preparation.turn_prefix_messages,
             previous_summary: previous.as_deref(),

@@ -1,5 +1,6 @@
 //! `pisess context`: prints the context of a model.
 
+use super::given::model;
 use super::hook::{self, Hook, HookArgs, entries};
 use super::input::OpenSession;
 use super::transaction::output_or_input;
@@ -9,7 +10,9 @@ use crate::core::json::write::{Object, array, write_valid};
 use crate::core::json::{Raw, js};
 use crate::core::load::Options;
 use crate::core::ops::append::{Invalid, check_messages};
+use crate::core::request::{self, Api, Model, Request};
 use crate::core::session::Session;
+use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::ui::{Exit, Failure, Ui};
 use clap::ValueEnum;
@@ -33,8 +36,16 @@ pub const GUIDE: Guide = Guide {
             "Print the context as text, for a pager or another program",
             "pisess context --as text session.jsonl",
         ),
+        Example::new(
+            "Print a request to Anthropic's API with the context, for curl -d @-",
+            "pisess context --as anthropic --max-tokens 4096 session.jsonl",
+        ),
+        Example::new(
+            "Print a request to a server with OpenAI's API, for another model",
+            "pisess context --as openai --model local/small session.jsonl",
+        ),
     ],
-    found: Some("a hook cancelled the operation"),
+    found: Some("a request would have no message, or a hook cancelled the operation"),
     writes: false,
     refers: true,
 };
@@ -43,6 +54,10 @@ pub const GUIDE: Guide = Guide {
 ///
 /// The context consists of the messages and settings that the file's own agent would build from the
 /// path to REF, starting at the last compaction, with summaries in place of the entries they replace.
+///
+/// With the name of an API as the form, print the body of a request that the API accepts: the system prompt,
+/// messages, tools, model and longest reply. Where it would refuse something in the session, such as a tool
+/// call without a result, the body differs from what the agent would send.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -54,6 +69,13 @@ pub struct Args {
     /// Output format
     #[arg(long = "as", value_name = "FORM", default_value = "messages", conflicts_with = "tokens")]
     pub form: Form,
+    /// The model that a request is for; default: that of the last reply if it used the same API, else
+    /// anthropic/claude-sonnet-4-5, openai/gpt-5.1 or google/gemini-3.1-pro-preview
+    #[arg(long, value_name = "PROVIDER/ID", value_parser = model)]
+    pub model: Option<(String, String)>,
+    /// The longest reply that a request allows, in tokens
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_tokens: Option<u64>,
     /// Print the size of the context in tokens, as the agent estimates it
     #[arg(long)]
     pub tokens: bool,
@@ -74,10 +96,32 @@ pub enum Form {
     Llm,
     /// The transcript that the agent's summarizer receives
     Text,
+    /// The body of a request to Anthropic's Messages API
+    Anthropic,
+    /// The body of a request to OpenAI's Chat Completions API, or one like it
+    Openai,
+    /// The body of a request to OpenAI's Responses API
+    OpenaiResponses,
+    /// The body of a request to Google's generateContent
+    Google,
+}
+
+impl Form {
+    /// Returns the API whose request it is, if it is one.
+    fn api(self) -> Option<Api> {
+        match self {
+            Form::Messages | Form::Llm | Form::Text => None,
+            Form::Anthropic => Some(Api::Anthropic),
+            Form::Openai => Some(Api::OpenAi),
+            Form::OpenaiResponses => Some(Api::Responses),
+            Form::Google => Some(Api::Google),
+        }
+    }
 }
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let request = args.request()?;
     let options = Options { messages: true, ..Options::default() };
     let open = OpenSession::open(&args.session, options, ui)?;
     let path = open.session.path(open.resolve(&args.at)?);
@@ -97,17 +141,62 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             context.messages = answered(&context.messages, messages);
         }
     }
+    if let Some(request) = request {
+        return body(session, &context, &request, &bodies, ui, unreadable);
+    }
     let mut out = ui.verbatim();
     match args.form {
         Form::Messages => messages(&context, &bodies, session.is_utf8(), &mut out),
         Form::Llm => for_model(session, &context, &bodies, &mut out),
-        Form::Text => session
+        _ => session
             .agent()
             .transcript(session, &context.messages, &bodies, &mut out)
             .and_then(|()| out.write_all(b"\n")),
     }
     .and_then(|()| out.flush())
     .map_err(unreadable)?;
+    Ok(Exit::Done)
+}
+
+impl Args {
+    /// Returns the request to print, if one is asked for.
+    fn request(&self) -> Result<Option<Request>, Failure> {
+        let text = |text: &String| Text::from(text.clone());
+        let model =
+            self.model.as_ref().map(|(provider, id)| Model { provider: text(provider), id: text(id) });
+        let Some(api) = self.form.api() else {
+            let given = [("--model", model.is_some()), ("--max-tokens", self.max_tokens.is_some())];
+            return match given.into_iter().find(|(_, is_given)| *is_given) {
+                Some((option, _)) => Err(Failure::usage(format!("{option} is for requests only"))
+                    .hint("add --as anthropic, openai, openai-responses or google")),
+                None => Ok(None),
+            };
+        };
+        Ok(Some(Request { api, model, max_tokens: self.max_tokens }))
+    }
+}
+
+/// Prints the body of a request.
+fn body(
+    session: &Session,
+    context: &Context,
+    request: &Request,
+    bodies: &dyn Bodies,
+    ui: &mut Ui,
+    unreadable: impl Fn(io::Error) -> Failure,
+) -> Result<Exit, Failure> {
+    let mut out = ui.verbatim();
+    let written = request::write(session.agent(), &context.messages, request, bodies, &mut out);
+    let Some(written) = written.map_err(&unreadable)? else {
+        return Err(Failure::no("the context has no message to send"));
+    };
+    out.write_all(b"\n").and_then(|()| out.flush()).map_err(unreadable)?;
+    drop(out);
+    if written.ends_with_answer {
+        ui.warn(
+            "the context ends with a reply of the model; append a question first if the API refuses that",
+        );
+    }
     Ok(Exit::Done)
 }
 

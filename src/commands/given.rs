@@ -48,3 +48,16 @@ pub fn read_text(path: &Path, session: &Input, ui: &mut Ui) -> Result<String, Fa
     let (_, bytes) = read(path, "a text file", session, ui)?;
     Ok(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned())
 }
+
+/// Returns the provider and the id of a model on the command line.
+///
+/// # Errors
+/// If one of them is missing.
+pub fn model(text: &str) -> Result<(String, String), &'static str> {
+    match text.split_once('/') {
+        Some((provider, id)) if !provider.is_empty() && !id.is_empty() => {
+            Ok((provider.to_owned(), id.to_owned()))
+        }
+        _ => Err("write it as PROVIDER/ID"),
+    }
+}

@@ -7,7 +7,7 @@ use super::since::since_ms;
 use crate::core::entry::{Kind, Role};
 use crate::core::fields::Scope;
 use crate::core::json::write::Object;
-use crate::core::ops::grep::{Hit, Pattern, PatternOptions, Query, Searched, TITLE, search};
+use crate::core::ops::grep::{Match, Pattern, PatternOptions, Query, Searched, TITLE, search};
 use crate::core::session::Header;
 use crate::core::stretches::StretchReader;
 use crate::core::text::Text;
@@ -162,7 +162,7 @@ fn known_role(name: &str) -> Result<String, Failure> {
 }
 
 /// The result for one session.
-struct Found {
+struct Answer {
     count: u64,
     /// The rows as printed.
     rows: Vec<u8>,
@@ -175,9 +175,9 @@ fn search_one(
     query: &Query,
     paint: &Paint,
     reader: &mut StretchReader,
-) -> Result<(Header, Found), Failure> {
-    let mut found = Found { count: 0, rows: Vec::new(), note: None };
-    let mut take = |header: &Header, hit: Hit| {
+) -> Result<(Header, Answer), Failure> {
+    let mut found = Answer { count: 0, rows: Vec::new(), note: None };
+    let mut take = |header: &Header, hit: Match| {
         found.count += 1;
         match paint.detail {
             Detail::Rows => paint.row(target, header, &hit, &mut found.rows),
@@ -261,7 +261,7 @@ impl Paint {
         format!("{}{name}{}\n", if is_first { "" } else { "\n" }, styled(&about, self.styles.dim))
     }
 
-    fn row(&self, target: &Target, header: &Header, hit: &Hit, out: &mut Vec<u8>) {
+    fn row(&self, target: &Target, header: &Header, hit: &Match, out: &mut Vec<u8>) {
         if self.json {
             out.extend_from_slice(&hit_json(target, header, hit));
             out.push(b'\n');
@@ -287,7 +287,7 @@ impl Paint {
     }
 
     /// Appends the snippet, truncated to `columns`, with its match highlighted.
-    fn push_snippet(&self, hit: &Hit, columns: usize, line: &mut String) {
+    fn push_snippet(&self, hit: &Match, columns: usize, line: &mut String) {
         let (text, range) = (&hit.snippet.text, hit.snippet.hit.clone());
         let mut left = columns;
         let parts =
@@ -328,7 +328,7 @@ fn path_json(target: &Target, header: &Header) -> Object {
     Object::new().str("path", &target.path.to_string_lossy()).text("sessionId", &header.id)
 }
 
-fn hit_json(target: &Target, header: &Header, hit: &Hit) -> Vec<u8> {
+fn hit_json(target: &Target, header: &Header, hit: &Match) -> Vec<u8> {
     let id = Some(&hit.id).filter(|id| !id.is_empty());
     path_json(target, header)
         .text_or_null("id", id)

@@ -1,7 +1,7 @@
 //! `pisess label`: sets, clears and lists labels.
 
 use super::input::OpenSession;
-use super::label_list::{Listing, list};
+use super::label_list::{LabelQuery, list};
 use super::label_name::{label_name, refused};
 use crate::core::entry::EntryIx;
 use crate::core::load::Options;
@@ -63,7 +63,7 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.name.is_none() && !args.clear {
         let target = args.target.as_deref();
-        return list(&Listing { session: &args.session, target, json: args.write.json }, ui);
+        return list(&LabelQuery { session: &args.session, target, json: args.write.json }, ui);
     }
     let name = args.name.as_deref().map(label_name).transpose()?;
     let open = OpenSession::open(&args.session, Options::default(), ui)?;

@@ -1,4 +1,4 @@
-//! Listing the labels in effect.
+//! Lists the labels in effect.
 
 use super::entry_rows::{row_options, tone_style};
 use super::input::OpenSession;
@@ -18,7 +18,7 @@ use owo_colors::Style;
 use std::path::Path;
 
 /// The parameters of the list.
-pub struct Listing<'a> {
+pub struct LabelQuery<'a> {
     /// The session.
     pub session: &'a Path,
     /// The entry to which the list is limited.
@@ -35,7 +35,7 @@ struct Labelled<'a> {
 }
 
 /// Lists the labels in effect: all of them, or that of one entry.
-pub fn list(listing: &Listing, ui: &mut Ui) -> Result<Exit, Failure> {
+pub fn list(listing: &LabelQuery, ui: &mut Ui) -> Result<Exit, Failure> {
     let form = if listing.json { Form::Agent } else { Form::Readable };
     let open = OpenSession::open(listing.session, row_options(ui, form), ui)?;
     let session = &open.session;

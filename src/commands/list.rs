@@ -3,21 +3,21 @@
 use super::ids::Ids;
 use super::input::Input;
 use super::list_rows::{Look, print};
-use super::places::{Found, Places};
+use super::places::{NamedSessions, Places};
 use super::since::since_ms;
-use crate::core::digest::{Digesting, Usage};
+use crate::core::digest::{Digesting, UsageSums};
 use crate::core::json::js;
 use crate::core::json::write::{Object, texts};
 use crate::core::load::{LoadError, Options};
 use crate::core::ops::list::{
-    Listed, Listing, Nesting, Order, Own, Reading, Row, families, first_message, read, rows, sort,
+    ListInput, Listed, Nesting, Order, Own, Reading, Row, families, first_message, read, rows, sort,
 };
 use crate::core::store::{self, FoundFile, Glance};
 use crate::core::time::iso_string;
 use crate::core::workers::in_order;
 use crate::guide::{Example, Guide};
 use crate::ui::{Exit, Failure, Ui};
-use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -64,8 +64,8 @@ pub struct Args {
     #[arg(long, value_name = "WHEN")]
     pub since: Option<String>,
     /// Sort by KEY: modified, created, name, project, messages, context, tokens or cost
-    #[arg(long, value_name = "KEY", default_value = "modified", hide_possible_values = true)]
-    pub sort: SortKey,
+    #[arg(long, value_name = "KEY", default_value = "modified", value_parser = order(), hide_possible_values = true)]
+    pub sort: Order,
     /// List at most COUNT sessions
     #[arg(long, value_name = "COUNT")]
     pub limit: Option<usize>,
@@ -77,40 +77,9 @@ pub struct Args {
     pub json: bool,
 }
 
-/// What sessions are sorted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SortKey {
-    /// The newest question or answer first.
-    Modified,
-    /// The last one started first.
-    Created,
-    /// By name or first question.
-    Name,
-    /// By working directory.
-    Project,
-    /// The most messages first.
-    Messages,
-    /// The largest context first.
-    Context,
-    /// The most tokens first.
-    Tokens,
-    /// The most expensive first.
-    Cost,
-}
-
-impl SortKey {
-    fn order(self) -> Order {
-        match self {
-            SortKey::Modified => Order::Modified,
-            SortKey::Created => Order::Created,
-            SortKey::Name => Order::Name,
-            SortKey::Project => Order::Project,
-            SortKey::Messages => Order::Messages,
-            SortKey::Context => Order::Context,
-            SortKey::Tokens => Order::Tokens,
-            SortKey::Cost => Order::Cost,
-        }
-    }
+fn order() -> impl TypedValueParser<Value = Order> {
+    let names = Order::NAMED.map(|(name, _)| name);
+    PossibleValuesParser::new(names).try_map(|name| Order::named(&name).ok_or("unknown key"))
 }
 
 /// Runs the command.
@@ -118,7 +87,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let since = args.since.as_deref().map(|since| since_ms(since, ui)).transpose()?;
     let places = Places::of(ui);
     let mut list: Vec<Listed> = piped(&args.paths, ui)?.into_iter().collect();
-    let Found { files, mut failed } = places.sessions(&args.paths, args.all, ui);
+    let NamedSessions { files, mut failed } = places.sessions(&args.paths, args.all, ui);
     let (found, unread) = readings(files, args.forks, ui);
     list.extend(found);
     for (file, failure) in unread {
@@ -126,7 +95,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         report_unread(&file, failure, ui);
     }
     list.retain(|session| since.is_none_or(|since| session.modified >= since));
-    sort(&mut list, args.sort.order());
+    sort(&mut list, args.sort);
     let nesting = if args.forks { Nesting::Forks } else { Nesting::Agents };
     let rows = limited(rows(&list, nesting), args.limit);
     let last = places.names().newest().next();
@@ -144,7 +113,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn piped(paths: &[PathBuf], ui: &mut Ui) -> Result<Option<Listed>, Failure> {
     let Some(path) = paths.iter().find(|path| *path == Path::new("-")) else { return Ok(None) };
     let input = Input::open(path, ui)?;
-    let listing = Listing { path, source: input.source(), modified: Ids::new(ui)?.now_ms(ui) };
+    let listing = ListInput { path, source: input.source(), modified: Ids::new(ui)?.now_ms(ui) };
     let options = Options { workers: ui.processors(), digest: Some(Digesting::Sums), ..Options::default() };
     let reading = read(listing, &options).map_err(|error| Failure::load(&input.name, error))?;
     let mut listed = reading.listed;
@@ -207,14 +176,14 @@ fn one(file: &FoundFile, options: &Options) -> Result<Option<Reading>, Failure> 
             let input = Input::open_path(&file.path, &|_| false)?;
             let modified = store::modified(&file.path).unwrap_or(UNIX_EPOCH);
             read(
-                Listing { path: &file.path, source: input.source(), modified: milliseconds(modified) },
+                ListInput { path: &file.path, source: input.source(), modified: milliseconds(modified) },
                 options,
             )
         }
         false => {
             let source = Glance::open(&file.path)?;
             let modified = milliseconds(source.modified());
-            read(Listing { path: &file.path, source: &source, modified }, options)
+            read(ListInput { path: &file.path, source: &source, modified }, options)
         }
     };
     match reading {
@@ -284,7 +253,7 @@ fn json(session: &Listed, row: &Row, is_last: bool) -> Vec<u8> {
         .finish()
 }
 
-fn tokens(usage: &Usage) -> Vec<u8> {
+fn tokens(usage: &UsageSums) -> Vec<u8> {
     Object::new()
         .number("input", usage.input)
         .number("output", usage.output)

@@ -118,7 +118,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Failure::cannot("-o takes only one session").hint("without -o, each file is migrated in place")
         );
     }
-    let Listing { paths, by_name, mut outcomes } = listed(args, ui)?;
+    let Targets { paths, by_name, mut outcomes } = listed(args, ui)?;
     let batch = Batch::new();
     outcomes.extend(migrated(&paths, args, &batch, ui));
     for outcome in &mut outcomes {
@@ -157,7 +157,7 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 /// The sessions that the arguments refer to.
 #[derive(Default)]
-struct Listing {
+struct Targets {
     /// Their files.
     paths: Vec<PathBuf>,
     /// Those of them that were found by their name.
@@ -167,8 +167,8 @@ struct Listing {
 }
 
 /// Returns the sessions that the arguments refer to.
-fn listed(args: &Args, ui: &Ui) -> Result<Listing, Failure> {
-    let mut listed = Listing::default();
+fn listed(args: &Args, ui: &Ui) -> Result<Targets, Failure> {
+    let mut listed = Targets::default();
     for path in &args.sessions {
         let named = match named(path, ui) {
             Ok(named) => named,
@@ -231,11 +231,7 @@ fn attempt(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result
     if session.format == Format::V3 || args.check || args.write.dry_run {
         return Ok(Outcome::of(path, &session, before(&session)));
     }
-    let backup = args.backup.as_ref().map(|suffix| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    });
+    let backup = args.backup.as_ref().map(|suffix| store::with_suffix(path, suffix));
     let locked = store::lock(&file, &store_options(&args.write, &session))?;
     let mut fill = |out: &mut dyn std::io::Write| Change::default().write(&session, &file, out);
     let committed = batch.rewrite(locked, backup.as_deref(), &mut fill)?.done()?;

@@ -9,6 +9,7 @@ use super::input::OpenSession;
 use super::label_name::{label_is_free, label_name};
 use super::summary::{Source, SummaryArgs};
 use super::transaction::Decision;
+use crate::core::agent;
 use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::write::{Object, texts};
 use crate::core::ops::navigate::Navigation;
@@ -222,7 +223,6 @@ impl Move<'_> {
             (None, Some(shell)) => Source::Made(self.summary.ask(&shell, self.prompt()?, ui)?),
             (None, None) => {
                 let material = summary::Material {
-                    kind: summary::Kind::Branch,
                     messages: &messages,
                     turn_prefix: &[],
                     previous_summary: None,
@@ -241,15 +241,7 @@ impl Move<'_> {
             let (session, bodies) = (&self.open.session, self.open.bodies());
             let (messages, _) =
                 session.agent().prepare_branch(session, &self.navigation.abandoned, &bodies)?;
-            let mut bytes = Vec::new();
-            session.agent().branch_prompt(
-                session,
-                &messages,
-                &self.summary.prompt_of(),
-                &bodies,
-                &mut bytes,
-            )?;
-            Ok(bytes)
+            agent::branch_prompt(session, &messages, &self.summary.prompt_of(), &bodies)
         };
         prompt().map_err(|error| self.open.input.unreadable(error))
     }

@@ -2,7 +2,7 @@
 
 use crate::core::names::{NameError, Names, is_of};
 use crate::core::peek::Head;
-use crate::core::store::{self, Finding, FoundFile, Glance, OnDisk, Trouble};
+use crate::core::store::{self, FoundFile, FoundFiles, Glance, OnDisk, Trouble};
 use crate::core::stores::{Here, Layout, Look, Store, Surroundings, stores};
 use crate::ui::{Failure, Ui};
 use std::collections::{HashMap, HashSet};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// The set of sessions to read, for a command that reads many.
 #[derive(Clone, Copy, Debug)]
-enum Scope<'a> {
+enum Where<'a> {
     /// These files, and the sessions below these directories.
     Paths(&'a [PathBuf]),
     /// The sessions of the current directory, in the stores of both agents.
@@ -21,7 +21,7 @@ enum Scope<'a> {
 
 /// The sessions that the arguments refer to; none has been read yet.
 #[derive(Debug)]
-pub struct Found {
+pub struct NamedSessions {
     /// Their files.
     pub files: Vec<FoundFile>,
     /// Whether a given path was not found or could not be searched; this has been reported.
@@ -56,32 +56,32 @@ impl Places {
 
     /// Returns the sessions that paths, names and `--all` refer to. Reports directories that cannot be
     /// searched, and continues.
-    pub fn sessions(&self, paths: &[PathBuf], all: bool, ui: &mut Ui) -> Found {
+    pub fn sessions(&self, paths: &[PathBuf], all: bool, ui: &mut Ui) -> NamedSessions {
         let (resolved, mut failed) = files_of(paths, ui);
         let scope = match (paths, all) {
-            (_, true) => Scope::All,
-            ([], false) => Scope::Here,
-            _ => Scope::Paths(&resolved),
+            (_, true) => Where::All,
+            ([], false) => Where::Here,
+            _ => Where::Paths(&resolved),
         };
         let finding = self.find(scope);
         failed |= report(finding.troubles, ui);
-        Found { files: finding.files, failed }
+        NamedSessions { files: finding.files, failed }
     }
 
     /// Returns the sessions of all projects, skipping directories that cannot be searched.
     pub fn everywhere(&self) -> Vec<FoundFile> {
-        self.find(Scope::All).files
+        self.find(Where::All).files
     }
 
-    fn find(&self, scope: Scope) -> Finding {
+    fn find(&self, scope: Where) -> FoundFiles {
         match scope {
-            Scope::Paths(paths) => store::find(paths),
-            Scope::All => unnamed(self.stores.iter().map(|store| store.root.clone())),
-            Scope::Here => self.find_here(),
+            Where::Paths(paths) => store::find(paths),
+            Where::All => unnamed(self.stores.iter().map(|store| store.root.clone())),
+            Where::Here => self.find_here(),
         }
     }
 
-    fn find_here(&self) -> Finding {
+    fn find_here(&self) -> FoundFiles {
         let folders = self.stores.iter().flat_map(|store| store.project_folders().iter().cloned());
         let mut finding = unnamed(folders);
         let flat: HashSet<_> =
@@ -123,7 +123,7 @@ pub fn stores_seen_from(project: &Path, ui: &Ui) -> Vec<Store> {
 }
 
 /// Returns the files below directories that were not given by the user; missing directories are skipped.
-fn unnamed(folders: impl Iterator<Item = PathBuf>) -> Finding {
+fn unnamed(folders: impl Iterator<Item = PathBuf>) -> FoundFiles {
     let folders: Vec<_> = folders.filter(|folder| folder.exists()).collect();
     let mut finding = store::find(&folders);
     finding.troubles.iter_mut().for_each(Trouble::unnamed);

@@ -1,17 +1,19 @@
 //! `pisess prune`: moves large payloads of a session into a file beside it, and back.
 
-use super::amounts::{counted, tokens};
+mod report;
+mod restore;
+
+use self::report::Outcome;
+use self::restore::found_places;
 use super::input::{Input, OpenSession};
 use super::transaction::{Attempted, store_options, under_lock};
-use crate::core::entry::EntryIx;
-use crate::core::json::write::Object;
 use crate::core::load::Options;
-use crate::core::ops::prune::{Kind, Prune, Restore, RestoreError, Wanted, find_places, size};
+use crate::core::ops::prune::{PayloadKind, Prune, Wanted, pruned_file, size};
 use crate::core::plan::copy_all;
-use crate::core::store::{self, Attempt, Committed, Locked, ReadAt, SessionFile, StoreError};
+use crate::core::store::{self, Committed, Locked, ReadAt, SessionFile, StoreError};
 use crate::guide::{Example, Guide};
 use crate::options::{WriteArgs, bytes};
-use crate::ui::{Exit, Failure, Ui, visible};
+use crate::ui::{Exit, Failure, Ui};
 use std::path::{Path, PathBuf};
 
 /// The examples and exit codes shown after the options in the help, and in the man page.
@@ -74,7 +76,7 @@ impl Args {
     fn wanted(&self) -> Wanted {
         let named = [self.images, self.results, self.details];
         let is_wanted = |at: usize| named[at] || !named.contains(&true);
-        let kinds = Kind::ALL.into_iter().enumerate().filter(|(at, _)| is_wanted(*at));
+        let kinds = PayloadKind::ALL.into_iter().enumerate().filter(|(at, _)| is_wanted(*at));
         Wanted { over: self.over, kinds: kinds.map(|(_, kind)| kind).collect() }
     }
 }
@@ -94,7 +96,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             return Err(open.input.cannot("a stream cannot be pruned").hint("give the path of a file"));
         }
     };
-    let job = Job { args, open: &open, pruned: beside(&place), place };
+    let job = Job { args, open: &open, pruned: pruned_file(&place), place };
     match (args.restore, args.write.dry_run) {
         (false, true) => job.plan(ui),
         (false, false) => job.prune(ui),
@@ -110,30 +112,12 @@ fn own_path(file: &SessionFile) -> PathBuf {
     }
 }
 
-/// Returns the path of the file beside a session.
-fn beside(session: &Path) -> PathBuf {
-    let mut name = session.as_os_str().to_owned();
-    name.push(".pruned");
-    PathBuf::from(name)
-}
-
 /// Opens the file beside a session, if it exists.
 fn existing(path: &Path) -> Result<Option<SessionFile>, Failure> {
     match SessionFile::open(path) {
         Err(StoreError::NotFound { .. }) => Ok(None),
         file => Ok(Some(file?)),
     }
-}
-
-/// Returns the places of all payloads that have one.
-fn found_places(now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
-    let name = visible(&pruned.path().to_string_lossy());
-    find_places(&now.session, now.input.source(), pruned).map_err(|error| match error {
-        RestoreError::Io(error) => Failure::reading(&name, error),
-        RestoreError::NotAPayload { line } => {
-            Failure::cannot(format_args!("{name}:{}: {error}", line.0)).path(&name).on_line(line.0)
-        }
-    })
 }
 
 struct Job<'a> {
@@ -145,63 +129,7 @@ struct Job<'a> {
     pruned: PathBuf,
 }
 
-/// The numbers for the report.
-#[derive(Default)]
-struct Outcome {
-    payloads: usize,
-    bytes: usize,
-}
-
 impl Job<'_> {
-    /// Prints a row for each payload, and the sizes to which the session and its context would shrink.
-    fn plan(&self, ui: &mut Ui) -> Result<Exit, Failure> {
-        let (session, source) = (&self.open.session, self.open.input.source());
-        let unreadable = |error| self.open.input.unreadable(error);
-        let prune = Prune::new(session, source, self.args.wanted()).map_err(unreadable)?;
-        for pruned in &prune.payloads {
-            self.print_row(pruned.entry, &pruned.field, Some((pruned.kind, pruned.bytes)), ui)?;
-        }
-        let [before, after] = prune.tokens(session, source).map_err(unreadable)?;
-        let whole = source.len() as usize;
-        let (payloads, context) = (
-            counted(prune.payloads.len(), "payload", "payloads"),
-            [before, after].map(|count| tokens(count as f64)),
-        );
-        let summary = format!(
-            "{payloads}; session {} to {}; context {} to {} tokens",
-            size(whole),
-            size(whole - prune.saved()),
-            context[0],
-            context[1]
-        );
-        match self.args.write.json {
-            true => ui.status(&summary),
-            false => ui.print(&(summary + "\n"))?,
-        }
-        Ok(Exit::Done)
-    }
-
-    fn print_row(
-        &self,
-        entry: EntryIx,
-        field: &str,
-        what: Option<(Kind, usize)>,
-        ui: &mut Ui,
-    ) -> Result<(), Failure> {
-        let session = &self.open.session;
-        let (id, line) = (session.id(entry), session.entry(entry).line.0);
-        if self.args.write.json {
-            let row = Object::new().text_or_null("id", Some(&id).filter(|id| !id.is_empty()));
-            let row = row.number("line", f64::from(line)).str("field", field);
-            let row = row
-                .with(what, |row, (kind, bytes)| row.str("kind", kind.name()).number("bytes", bytes as f64));
-            return ui.print_json(&row.finish());
-        }
-        let what =
-            what.map(|(kind, bytes)| format!("  {:7}  {:>6}", kind.name(), size(bytes))).unwrap_or_default();
-        ui.print(&format!("{}{what}  {}\n", visible(&id.to_string_lossy()), visible(field)))
-    }
-
     fn prune(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         let (committed, outcome) = match &self.args.write.output {
             Some(_) => self.prune_elsewhere(ui)?,
@@ -286,7 +214,7 @@ impl Job<'_> {
         let prune = self.find(self.open)?;
         let force = self.args.write.force;
         let old =
-            self.open.input.file().map(|file| existing(&beside(&own_path(file)))).transpose()?.flatten();
+            self.open.input.file().map(|file| existing(&pruned_file(&own_path(file)))).transpose()?.flatten();
         let is_needed = old.is_some() || !prune.payloads.is_empty();
         let made =
             is_needed.then(|| self.write_pruned(self.open, &prune, old.as_ref(), force)).transpose()?;
@@ -299,116 +227,5 @@ impl Job<'_> {
         }
         made.iter().for_each(|made| ui.warn_of(made));
         Ok((Some(written?), Outcome { payloads: prune.payloads.len(), bytes: prune.saved() }))
-    }
-
-    fn restore(&self, ui: &mut Ui) -> Result<Exit, Failure> {
-        let file = self.open.input.file();
-        let source_of_payloads = file.map_or_else(|| self.pruned.clone(), |file| beside(&own_path(file)));
-        let Some(pruned) = existing(&source_of_payloads)? else {
-            ui.status(&format!("{}: nothing was pruned", self.open.input.name));
-            return self.report(None, &Outcome::default(), ui);
-        };
-        if self.args.write.dry_run {
-            let restore = self.places(self.open, &pruned)?;
-            for (entry, field) in restore.places() {
-                self.print_row(entry, field, None, ui)?;
-            }
-            return Ok(Exit::Done);
-        }
-        if self.args.write.output.is_some() {
-            let restore = self.places(self.open, &pruned)?;
-            let committed = store::create(&self.place, file, self.args.write.force, &mut |out| {
-                restore.write_session(&self.open.session, self.open.input.source(), &pruned, out)
-            })?;
-            return self.report(Some(committed), &Outcome { payloads: restore.count(), bytes: 0 }, ui);
-        }
-        let options = store_options(&self.args.write, &self.open.session);
-        let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<(Outcome, bool)> {
-            let grown = grown.map(|input| self.open.reloaded(input)).transpose()?;
-            let now = grown.as_ref().unwrap_or(self.open);
-            // Checked under the lock, because another pisess may have pruned or restored meanwhile.
-            let Some(pruned) = existing(&self.pruned)? else {
-                return Ok((None, (Outcome::default(), false)));
-            };
-            let restore = self.places(now, &pruned)?;
-            let outcome = Outcome { payloads: restore.count(), bytes: 0 };
-            let is_whole = restore.lost.is_empty();
-            if restore.count() == 0 {
-                return Ok((None, (outcome, is_whole)));
-            }
-            let (session, source) = (&now.session, now.input.source());
-            let attempt: Attempt =
-                locked.rewrite(None, &mut |out| restore.write_session(session, source, &pruned, out))?;
-            Ok((Some(attempt), (outcome, is_whole)))
-        };
-        let (committed, (outcome, is_whole)) = under_lock(&self.open.input, &options, &mut attempt)?;
-        if is_whole && let Err(error) = store::remove(&self.pruned) {
-            ui.warn(&error.to_string());
-        }
-        self.report(committed, &outcome, ui)
-    }
-
-    /// Returns the places of all payloads; fails if one has none, unless --force is given.
-    fn places(&self, now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
-        let restore = found_places(now, pruned)?;
-        let name = visible(&pruned.path().to_string_lossy());
-        match restore.lost.first().filter(|_| !self.args.write.force) {
-            None => Ok(restore),
-            Some((id, field)) => Err(now
-                .input
-                .cannot(format_args!(
-                    "{}, such as {field} of {id}",
-                    match restore.lost.len() {
-                        1 => format!("a note for {name} is not in the session"),
-                        count => format!("{count} notes for {name} are not in the session"),
-                    }
-                ))
-                .hint("--force puts the others back and keeps that file")),
-        }
-    }
-
-    fn report(&self, committed: Option<Committed>, outcome: &Outcome, ui: &mut Ui) -> Result<Exit, Failure> {
-        if let Some(committed) = &committed {
-            ui.warn_of(committed);
-            self.open.input.report_path(ui);
-        }
-        let printed = self.print_outcome(committed.is_some(), outcome, ui).and_then(|()| ui.flush());
-        let late = |failure: Failure| match committed {
-            Some(_) => failure.after_writing(&self.place.to_string_lossy()),
-            None => failure,
-        };
-        printed.map(|()| Exit::Done).map_err(late)
-    }
-
-    fn print_outcome(&self, is_written: bool, outcome: &Outcome, ui: &mut Ui) -> Result<(), Failure> {
-        let Outcome { payloads, bytes } = outcome;
-        let pruned = self.pruned.to_string_lossy();
-        if self.args.write.json {
-            let action = match (is_written, &self.args.write.output) {
-                (false, _) => "nothing",
-                (true, None) => "rewrite",
-                (true, Some(_)) => "create",
-            };
-            let report = Object::new()
-                .str("path", &self.place.to_string_lossy())
-                .str("action", action)
-                .bool("dryRun", false)
-                .str("pruned", &pruned)
-                .number("payloads", *payloads as f64)
-                .number("bytes", *bytes as f64);
-            return ui.print_json(&report.finish());
-        }
-        if *payloads == 0 {
-            return Ok(());
-        }
-        let payloads = counted(*payloads, "payload", "payloads");
-        match self.args.restore {
-            true => ui.status(&format!("{}: {payloads} restored", self.open.input.name)),
-            false => {
-                ui.status(&format!("{}: {payloads} pruned, {}", self.open.input.name, size(*bytes)));
-                ui.print(&format!("{}\n", visible(&pruned)))?;
-            }
-        }
-        Ok(())
     }
 }

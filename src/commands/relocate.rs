@@ -8,6 +8,7 @@ use crate::core::dialect::Dialect;
 use crate::core::json::Raw;
 use crate::core::json::write::Object;
 use crate::core::load::Options;
+use crate::core::ops::prune::pruned_file;
 use crate::core::ops::relocate::{Changes, cwd_after, folder_for, follows, moved, write_with};
 use crate::core::peek::Head;
 use crate::core::session::Header;
@@ -298,13 +299,8 @@ fn moves(old: &Path, to: &Path) -> Vec<(PathBuf, PathBuf)> {
     if old == to {
         return Vec::new();
     }
-    let with = |path: &Path, end: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(end);
-        PathBuf::from(name)
-    };
     let artifacts = [old, to].map(|path| path.with_extension(""));
-    let pruned = [old, to].map(|path| with(path, ".pruned"));
+    let pruned = [old, to].map(pruned_file);
     let beside =
         [artifacts, pruned].into_iter().filter(|[from, _]| from.symlink_metadata().is_ok() && from != old);
     beside.chain([[old.to_owned(), to.to_owned()]]).map(|[from, to]| (from, to)).collect()

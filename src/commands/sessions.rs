@@ -1,7 +1,7 @@
 //! Reads the sessions given by arguments: files, directories, or the agents' stores.
 
 use super::input::Input;
-use super::places::{Found, Places};
+use super::places::{NamedSessions, Places};
 use crate::core::session::Header;
 use crate::core::store::{self, FoundFile};
 use crate::core::stretches::StretchReader;
@@ -56,7 +56,7 @@ impl SessionsArgs {
         if self.all && !self.paths.is_empty() {
             return Err(Failure::usage("--all cannot be combined with PATH").hint("omit one of them"));
         }
-        let Found { files: found, failed } = Places::of(ui).sessions(&self.paths, self.all, ui);
+        let NamedSessions { files: found, failed } = Places::of(ui).sessions(&self.paths, self.all, ui);
         let with_agents = with_agents(&found);
         let is_late =
             |path: &Path| since_ms.is_none_or(|since| modified_ms(path).is_none_or(|at| at >= since));

@@ -4,8 +4,8 @@ use super::given::read_text;
 use super::hook::{Answer, HookArgs, HookSummary};
 use super::input::Input;
 use super::shell::{Shell, UNTOUCHED};
-use crate::core::agent::Prompt;
 use crate::core::ops::summary::Summary;
+use crate::core::prompt::Instructions;
 use crate::core::text::Text;
 use crate::ui::{Failure, Ui};
 use clap::Args;
@@ -99,8 +99,11 @@ impl SummaryArgs {
     }
 
     /// Returns the instructions for a prompt.
-    pub fn prompt_of<'a>(&'a self) -> Prompt<'a> {
-        Prompt { text: self.instructions.as_deref().map(Text::from), replace: self.replace_instructions }
+    pub fn prompt_of<'a>(&'a self) -> Instructions<'a> {
+        Instructions {
+            text: self.instructions.as_deref().map(Text::from),
+            replace: self.replace_instructions,
+        }
     }
 
     /// Returns the summarizer, if one is given.

@@ -21,7 +21,7 @@ pub enum Digesting {
 
 /// Tokens and cost, as providers counted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Usage {
+pub struct UsageSums {
     /// Tokens read that came from no cache.
     pub input: f64,
     /// Tokens written, including reasoning.
@@ -36,14 +36,14 @@ pub struct Usage {
     pub unpriced: u32,
 }
 
-impl Usage {
+impl UsageSums {
     /// Returns the sum of all four kinds of tokens.
     pub fn total(&self) -> f64 {
         self.input + self.output + self.cache_read + self.cache_write
     }
 
     /// Adds another usage.
-    pub fn add(&mut self, other: &Usage) {
+    pub fn add(&mut self, other: &UsageSums) {
         self.input += other.input;
         self.output += other.output;
         self.cache_read += other.cache_read;
@@ -53,8 +53,8 @@ impl Usage {
     }
 
     /// Reads a `usage`; values that are not numbers count as zero.
-    pub fn of(usage: Raw) -> Usage {
-        let mut sum = Usage::default();
+    pub fn of(usage: Raw) -> UsageSums {
+        let mut sum = UsageSums::default();
         let mut is_priced = false;
         let number = |value: Raw| value.number().filter(|number| number.is_finite()).unwrap_or(0.0);
         for (key, value) in usage.members() {
@@ -95,7 +95,7 @@ pub struct EntryKey {
     /// Whether it is a message.
     pub is_message: bool,
     /// Its usage.
-    pub usage: Usage,
+    pub usage: UsageSums,
 }
 
 impl EntryKey {
@@ -117,7 +117,7 @@ pub struct Digest {
     /// The models that responded, in order of first use, as `provider/model`.
     pub models: Vec<Text<'static>>,
     /// The usage of all entries, including those of abandoned branches.
-    pub usage: Usage,
+    pub usage: UsageSums,
     /// Each entry, if [`Digesting::Entries`] was requested.
     pub entries: Vec<EntryKey>,
 }

@@ -38,6 +38,7 @@ pub mod upgrade;
 
 pub mod bodies;
 pub mod prepare;
+pub mod prompt;
 
 pub mod pi;
 
@@ -47,6 +48,7 @@ pub mod row;
 
 pub mod agent;
 pub mod load;
+pub mod request;
 
 pub mod peek;
 

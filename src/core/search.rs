@@ -23,7 +23,7 @@ pub struct Words {
 
 /// The matches in one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct Matches {
     /// Whether each word was found.
     pub words: Vec<bool>,
     /// The match to show.
@@ -81,7 +81,7 @@ impl Words {
     }
 
     /// Returns the matches in an entry, or `None` if it contains none of the words.
-    pub fn look(&self, line: Raw, kind: Kind, role: Role) -> Option<Found> {
+    pub fn look(&self, line: Raw, kind: Kind, role: Role) -> Option<Matches> {
         let mut words = vec![false; self.words.len()];
         let mut best: Option<(usize, Hit)> = None;
         // The visitor never breaks.
@@ -103,7 +103,7 @@ impl Words {
             }
             ControlFlow::Continue(())
         });
-        best.map(|(_, hit)| Found { words, hit })
+        best.map(|(_, hit)| Matches { words, hit })
     }
 
     /// Returns the match in a text that is not a field of an entry.

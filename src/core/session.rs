@@ -8,7 +8,7 @@ use super::dialect::Dialect;
 use super::digest::Digest;
 use super::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
 use super::index::IdIndex;
-use super::search::Found;
+use super::search::Matches;
 use super::text::Text;
 
 /// How a file stores its tree.
@@ -71,15 +71,15 @@ pub struct ToolCall {
 
 /// The total usage of the model's turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Usage {
+pub struct TotalUsage {
     /// Tokens, including those read from and written to the cache.
     pub tokens: f64,
     /// Their cost in dollars.
     pub cost: f64,
 }
 
-impl std::ops::AddAssign for Usage {
-    fn add_assign(&mut self, other: Usage) {
+impl std::ops::AddAssign for TotalUsage {
+    fn add_assign(&mut self, other: TotalUsage) {
         self.tokens += other.tokens;
         self.cost += other.cost;
     }
@@ -174,7 +174,7 @@ pub struct Session {
     /// Tool results in file order, if rows were requested.
     pub tool_results: Vec<ToolResult>,
     /// The total usage of the model's turns, if requested.
-    pub usage: Usage,
+    pub usage: TotalUsage,
     /// Unknown names, in file order.
     pub other_names: Vec<OtherName>,
     /// The `timestamp` of each entry as stored, if requested.
@@ -182,7 +182,7 @@ pub struct Session {
     /// The text of each entry to search in, if requested.
     pub searchable: Vec<Slice>,
     /// The matches in all text of the entries, in file order, if requested.
-    pub found: Vec<(EntryIx, Found)>,
+    pub found: Vec<(EntryIx, Matches)>,
     /// The position of each entry's `message` in its line, if requested.
     pub messages: Vec<InLine>,
     /// Its digest for a list of sessions, if requested.
@@ -250,7 +250,7 @@ impl Session {
     }
 
     /// Returns the matches in an entry, if there are any.
-    pub fn found(&self, ix: EntryIx) -> Option<&Found> {
+    pub fn found(&self, ix: EntryIx) -> Option<&Matches> {
         let at = self.found.binary_search_by_key(&ix, |&(entry, _)| entry).ok()?;
         Some(&self.found[at].1)
     }

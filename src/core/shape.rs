@@ -28,18 +28,18 @@ pub enum Want {
 }
 
 /// A field, the kind of its value, and whether it is required.
-pub type Field = (&'static str, Want, bool);
+pub type FieldShape = (&'static str, Want, bool);
 
 /// A type or role, and its fields.
-pub type Shape = (&'static str, &'static [Field]);
+pub type Shape = (&'static str, &'static [FieldShape]);
 
 /// Returns a required field.
-pub const fn need(name: &'static str, want: Want) -> Field {
+pub const fn need(name: &'static str, want: Want) -> FieldShape {
     (name, want, true)
 }
 
 /// Returns an optional field.
-pub const fn may(name: &'static str, want: Want) -> Field {
+pub const fn may(name: &'static str, want: Want) -> FieldShape {
     (name, want, false)
 }
 

@@ -40,7 +40,7 @@ impl Exit {
 #[derive(Debug)]
 pub struct Failure {
     exit: Exit,
-    kind: Kind,
+    kind: FailureKind,
     error: anyhow::Error,
     path: Option<String>,
     line: Option<u32>,
@@ -52,7 +52,7 @@ pub struct Failure {
 /// The kind of failure, for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum FailureKind {
     /// The command line is invalid.
     Usage,
     /// The answer is negative.
@@ -79,7 +79,7 @@ struct Report<'a> {
 
 #[derive(Serialize)]
 struct Error<'a> {
-    kind: Kind,
+    kind: FailureKind,
     message: String,
     path: Option<&'a str>,
     line: Option<u32>,
@@ -88,45 +88,46 @@ struct Error<'a> {
 }
 
 impl Failure {
-    fn new(exit: Exit, kind: Kind, message: impl Display) -> Self {
+    fn new(exit: Exit, kind: FailureKind, message: impl Display) -> Self {
         let error = anyhow::anyhow!("{message}");
         Failure { exit, kind, error, path: None, line: None, hint: None, is_change: false, is_missing: false }
     }
 
     /// Returns a failure for an unusable argument or input (exit 2).
     pub fn cannot(message: impl Display) -> Self {
-        Failure::new(Exit::Cannot, Kind::Invalid, message)
+        Failure::new(Exit::Cannot, FailureKind::Invalid, message)
     }
 
     /// Returns a failure for an invalid command line (exit 2).
     pub fn usage(message: impl Display) -> Self {
-        Failure::new(Exit::Cannot, Kind::Usage, message)
+        Failure::new(Exit::Cannot, FailureKind::Usage, message)
     }
 
     /// Returns a failure of a summarizer or a hook (exit 2).
     pub fn command(message: impl Display) -> Self {
-        Failure::new(Exit::Cannot, Kind::Command, message)
+        Failure::new(Exit::Cannot, FailureKind::Command, message)
     }
 
     /// Returns a negative answer (exit 1).
     pub fn no(message: impl Display) -> Self {
-        Failure::new(Exit::Found, Kind::Negative, message)
+        Failure::new(Exit::Found, FailureKind::Negative, message)
     }
 
     /// Returns a failure because another process locks or changed the session (exit 3).
     pub fn busy(message: impl Display) -> Self {
-        Failure::new(Exit::Busy, Kind::Busy, message)
+        Failure::new(Exit::Busy, FailureKind::Busy, message)
     }
 
     /// Returns a failure to write standard output (exit 2). A closed pipe is success.
     pub fn output(error: io::Error) -> Self {
         let exit = if error.kind() == io::ErrorKind::BrokenPipe { Exit::Done } else { Exit::Cannot };
-        Failure::new(exit, Kind::Io, format_args!("cannot write standard output: {}", Plain(&error)))
+        Failure::new(exit, FailureKind::Io, format_args!("cannot write standard output: {}", Plain(&error)))
     }
 
     /// Returns a failure to read a session.
     pub fn reading(name: &str, error: io::Error) -> Self {
-        Failure::new(Exit::Cannot, Kind::Io, format_args!("cannot read {name}: {}", Plain(&error))).path(name)
+        Failure::new(Exit::Cannot, FailureKind::Io, format_args!("cannot read {name}: {}", Plain(&error)))
+            .path(name)
     }
 
     /// Returns a failure to load a session: the file is not one, or cannot be read.
@@ -135,7 +136,8 @@ impl Failure {
             LoadError::NotASession { line, what } => {
                 let at = line.map(|line| format!(":{}", line.0)).unwrap_or_default();
                 let failure =
-                    Failure::new(Exit::Cannot, Kind::Session, format_args!("{name}{at}: {what}")).path(name);
+                    Failure::new(Exit::Cannot, FailureKind::Session, format_args!("{name}{at}: {what}"))
+                        .path(name);
                 Failure { line: line.map(|line| line.0), ..failure.hint(what.hint()) }
             }
             LoadError::Io(error) => Failure::reading(name, error),
@@ -145,7 +147,7 @@ impl Failure {
 
     /// Returns a failure to resolve a reference: it is unknown or ambiguous.
     pub fn reference(name: &str, error: &ReferenceError) -> Self {
-        Failure::new(Exit::Cannot, Kind::Reference, format_args!("{name}: {error}"))
+        Failure::new(Exit::Cannot, FailureKind::Reference, format_args!("{name}: {error}"))
             .path(name)
             .hint(error.hint())
     }
@@ -226,9 +228,9 @@ impl Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let (exit, kind) = match () {
-            () if error.is_broken_pipe() => (Exit::Done, Kind::Io),
-            () if error.is_busy() => (Exit::Busy, Kind::Busy),
-            () => (Exit::Cannot, Kind::Io),
+            () if error.is_broken_pipe() => (Exit::Done, FailureKind::Io),
+            () if error.is_busy() => (Exit::Busy, FailureKind::Busy),
+            () => (Exit::Cannot, FailureKind::Io),
         };
         // The message includes that of the system, which would be printed twice if the error were the cause.
         let failure = Failure::new(exit, kind, &error);

@@ -1,5 +1,7 @@
 //! `pisess context`: what the model would see.
 
+mod requests;
+
 use crate::sandbox::Sandbox;
 use insta::assert_snapshot;
 use serde_json::Value;

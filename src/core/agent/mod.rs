@@ -3,9 +3,11 @@
 //! [`Dialect::agent`] is the one place that depends on the dialect. Computations that are the same in both
 //! agents are in the users of the trait; all others are in [`crate::core::pi`] and [`crate::core::omp`].
 
+mod manners;
 mod omp;
 mod pi;
 
+pub use manners::{ForeignThinking, Manners};
 pub use omp::OhMyPi;
 pub use pi::Pi;
 
@@ -15,8 +17,8 @@ use super::dialect::Dialect;
 use super::entry::{Entry, EntryIx, Kind};
 use super::json::Raw;
 use super::json::write::{Object, texts};
-use super::pi::prompt::{self, Instructions, Segment};
 use super::prepare::{FileLists, FileOps, FirstKept, Preparation};
+use super::prompt::{Instructions, Requests, Segment, merge, segments};
 use super::record::{Block, MessageFacts, Typed};
 use super::row::search::Query;
 use super::session::{Format, Session};
@@ -42,9 +44,6 @@ impl Session {
         self.dialect.agent()
     }
 }
-
-/// Instructions that the user adds to a prompt.
-pub type Prompt<'a> = Instructions<'a>;
 
 /// The computations of an agent. Methods that read bodies fail if a line cannot be read.
 #[allow(clippy::missing_errors_doc)]
@@ -130,6 +129,9 @@ pub trait Agent: Sync {
         emit: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()>;
 
+    /// Returns what it does with messages in its own way when it sends them to a provider.
+    fn manners(&self) -> Manners;
+
     /// Writes the transcript that its summarizer reads.
     fn transcript(
         &self,
@@ -209,26 +211,8 @@ pub trait Agent: Sync {
         bodies: &dyn Bodies,
     ) -> io::Result<Option<Text<'static>>>;
 
-    /// Writes the prompt of one part of a compaction.
-    fn compaction_prompt(
-        &self,
-        session: &Session,
-        preparation: &Preparation,
-        segment: Segment,
-        instructions: &Prompt,
-        bodies: &dyn Bodies,
-        out: &mut dyn Write,
-    ) -> io::Result<()>;
-
-    /// Writes the prompt of a branch summary.
-    fn branch_prompt(
-        &self,
-        session: &Session,
-        messages: &[Message],
-        instructions: &Prompt,
-        bodies: &dyn Bodies,
-        out: &mut dyn Write,
-    ) -> io::Result<()>;
+    /// Returns its requests to a summarizer.
+    fn requests(&self) -> &'static Requests;
 }
 
 /// Returns the prompts of a compaction, in the order in which they are sent: one, or two for a split turn.
@@ -238,27 +222,51 @@ pub trait Agent: Sync {
 pub fn compaction_prompts(
     session: &Session,
     preparation: &Preparation,
-    instructions: &Prompt,
+    instructions: &Instructions,
     bodies: &dyn Bodies,
 ) -> io::Result<Vec<Vec<u8>>> {
+    let agent = session.agent();
+    let previous = agent.previous_summary(preparation, bodies)?;
     let prompt = |&segment: &Segment| {
+        let messages = match segment {
+            Segment::History => &preparation.messages_to_summarize,
+            Segment::TurnPrefix => &preparation.turn_prefix_messages,
+        };
+        let transcript = |out: &mut dyn Write| agent.transcript(session, messages, bodies, out);
         let mut bytes = Vec::new();
-        session.agent().compaction_prompt(session, preparation, segment, instructions, bodies, &mut bytes)?;
+        agent.requests().compaction(segment, &transcript, previous.as_ref(), instructions, &mut bytes)?;
         Ok(bytes)
     };
-    prompt::segments(preparation).iter().map(prompt).collect()
+    segments(preparation).iter().map(prompt).collect()
+}
+
+/// Returns the prompt of a branch summary.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn branch_prompt(
+    session: &Session,
+    messages: &[Message],
+    instructions: &Instructions,
+    bodies: &dyn Bodies,
+) -> io::Result<Vec<u8>> {
+    let agent = session.agent();
+    let transcript = |out: &mut dyn Write| agent.transcript(session, messages, bodies, out);
+    let mut bytes = Vec::new();
+    agent.requests().branch(&transcript, instructions, &mut bytes)?;
+    Ok(bytes)
 }
 
 /// Returns one text from the responses to [`compaction_prompts`].
 pub fn merged_summary(preparation: &Preparation, answers: Vec<Text<'static>>) -> Text<'static> {
     let (mut history, mut turn_prefix) = (None, None);
-    for (part, answer) in prompt::segments(preparation).iter().zip(answers) {
+    for (part, answer) in segments(preparation).iter().zip(answers) {
         match part {
             Segment::History => history = Some(answer),
             Segment::TurnPrefix => turn_prefix = Some(answer),
         }
     }
-    prompt::merge(preparation, history, turn_prefix)
+    merge(preparation, history, turn_prefix)
 }
 
 /// Returns file operations as in the preparation's JSON.
@@ -268,4 +276,67 @@ pub fn file_ops_json(ops: &FileOps) -> Vec<u8> {
         .json("written", &texts(ops.written.iter()))
         .json("edited", &texts(ops.edited.iter()))
         .finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::pi::testing::*;
+
+    fn prepared(sample: &Sample) -> Preparation {
+        let (path, bodies) = (sample.path(), sample.bodies());
+        sample.session.agent().prepare_compaction(&sample.session, &path, &bodies, 1, None).unwrap().unwrap()
+    }
+
+    fn prompts(entries: &[String], instructions: &Instructions) -> Vec<String> {
+        let made = chain(entries);
+        let prompts = compaction_prompts(&made.session, &prepared(&made), instructions, &made.bodies());
+        prompts.unwrap().into_iter().map(|prompt| String::from_utf8(prompt).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_split_turn_has_its_own_prompt() {
+        let entries = [user("a"), user("b"), assistant("c"), assistant("d")];
+        let prompts = prompts(&entries, &Instructions::default());
+        assert!(prompts[0].starts_with("<conversation>\n[User]: a\n</conversation>\n\n"));
+        assert!(prompts[1].starts_with("<conversation>\n[User]: b\n\n[Assistant]: c\n</conversation>\n\n"));
+        assert!(prompts[1].contains("## Original Request"));
+    }
+
+    #[test]
+    fn a_previous_summary_is_quoted_and_instructions_are_added() {
+        let entries = [user("a"), compacted("e0", ""), user("b")];
+        let instructions = Instructions { text: Some("look".into()), replace: false };
+        let prompt = &prompts(&entries, &instructions)[0];
+        assert!(prompt.contains("</conversation>\n\n<previous-summary>\nS\n</previous-summary>\n\n"));
+        assert!(prompt.contains("## Critical Context"));
+        assert!(prompt.ends_with("\n\nPay particular attention to this: look"));
+        let instructions = Instructions { replace: true, ..instructions };
+        assert!(prompts(&entries, &instructions)[0].ends_with("</previous-summary>\n\nlook"));
+    }
+
+    #[test]
+    fn a_branch_has_its_own_sections() {
+        let made = chain(&[user("a")]);
+        let (session, bodies) = (&made.session, made.bodies());
+        let (messages, _) = session.agent().prepare_branch(session, &made.path(), &bodies).unwrap();
+        let prompt = branch_prompt(session, &messages, &Instructions::default(), &bodies).unwrap();
+        let prompt = String::from_utf8(prompt).unwrap();
+        assert!(prompt.contains("## Next Steps") && !prompt.contains("## Critical Context"));
+    }
+
+    #[test]
+    fn parts_are_merged_as_pi_does() {
+        let made = chain(&[user("a"), assistant("b"), assistant("c")]);
+        let mut prepared = prepared(&made);
+        assert_eq!(segments(&prepared), [Segment::TurnPrefix]);
+        let separator = "\n\n---\n\n**Turn Context (split turn):**\n\n";
+        assert_eq!(
+            merge(&prepared, None, Some("T".into())),
+            format!("No prior history.{separator}T").as_str()
+        );
+        prepared.previous_summary = Some("P".into());
+        assert_eq!(merge(&prepared, None, Some("T".into())), format!("P{separator}T").as_str());
+        assert_eq!(merge(&prepared, Some("H".into()), None), "H");
+    }
 }

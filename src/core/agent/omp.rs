@@ -1,6 +1,6 @@
 //! oh-my-pi as an [`Agent`].
 
-use super::{Agent, Pi, Prompt};
+use super::{Agent, ForeignThinking, Manners, Pi};
 use crate::core::bodies::{Bodies, Context, Message};
 use crate::core::content;
 use crate::core::defect::{FindingKind, Severity};
@@ -10,8 +10,8 @@ use crate::core::json::write::Object;
 use crate::core::omp::{
     branch, compaction, context, defects, files, llm, message, prompt, shapes, tokens, transcript,
 };
-use crate::core::pi::prompt::Segment;
 use crate::core::prepare::{FileLists, FileOps, FirstKept, Preparation};
+use crate::core::prompt::Requests;
 use crate::core::record::{Block, MessageFacts, Typed};
 use crate::core::row::search::Query;
 use crate::core::row::{omp as row, omp_call};
@@ -152,6 +152,18 @@ impl Agent for OhMyPi {
         llm::convert(messages, bodies, emit)
     }
 
+    fn manners(&self) -> Manners {
+        Manners {
+            foreign_thinking: ForeignThinking::Text,
+            half_pair: "\u{fffd}",
+            drops_failed: false,
+            drops_cut_thoughts: true,
+            rescues_results: true,
+            shares_signatures: true,
+            drops_unsigned: true,
+        }
+    }
+
     fn transcript(
         &self,
         session: &Session,
@@ -231,26 +243,7 @@ impl Agent for OhMyPi {
         prompt::previous_summary(preparation, bodies).map(Some)
     }
 
-    fn compaction_prompt(
-        &self,
-        session: &Session,
-        preparation: &Preparation,
-        segment: Segment,
-        instructions: &Prompt,
-        bodies: &dyn Bodies,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        prompt::compaction(session, preparation, segment, instructions, bodies, out)
-    }
-
-    fn branch_prompt(
-        &self,
-        session: &Session,
-        messages: &[Message],
-        instructions: &Prompt,
-        bodies: &dyn Bodies,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        prompt::branch(session, messages, instructions, bodies, out)
+    fn requests(&self) -> &'static Requests {
+        &prompt::REQUESTS
     }
 }

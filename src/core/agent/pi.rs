@@ -1,6 +1,6 @@
 //! pi as an [`Agent`].
 
-use super::{Agent, Prompt};
+use super::{Agent, ForeignThinking, Manners};
 use crate::core::bodies::{Bodies, Context, Message};
 use crate::core::content;
 use crate::core::defect::{FindingKind, Severity};
@@ -11,6 +11,7 @@ use crate::core::pi::{
     branch, compaction, context, defects, files, llm, prompt, shapes, system, tips, tokens, transcript,
 };
 use crate::core::prepare::{FileLists, FileOps, FirstKept, Preparation};
+use crate::core::prompt::Requests;
 use crate::core::record::{Block, MessageFacts, Typed};
 use crate::core::row::pi as row;
 use crate::core::row::search::Query;
@@ -133,6 +134,18 @@ impl Agent for Pi {
         })
     }
 
+    fn manners(&self) -> Manners {
+        Manners {
+            foreign_thinking: ForeignThinking::Dropped,
+            half_pair: "",
+            drops_failed: true,
+            drops_cut_thoughts: false,
+            rescues_results: false,
+            shares_signatures: false,
+            drops_unsigned: false,
+        }
+    }
+
     fn transcript(
         &self,
         _: &Session,
@@ -216,26 +229,7 @@ impl Agent for Pi {
         Ok(preparation.previous_summary.clone())
     }
 
-    fn compaction_prompt(
-        &self,
-        _: &Session,
-        preparation: &Preparation,
-        segment: prompt::Segment,
-        instructions: &Prompt,
-        bodies: &dyn Bodies,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        prompt::compaction(preparation, segment, instructions, bodies, out)
-    }
-
-    fn branch_prompt(
-        &self,
-        _: &Session,
-        messages: &[Message],
-        instructions: &Prompt,
-        bodies: &dyn Bodies,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        prompt::branch(messages, instructions, bodies, out)
+    fn requests(&self) -> &'static Requests {
+        &prompt::REQUESTS
     }
 }

@@ -32,9 +32,9 @@ enum Next {
     Behind,
 }
 
-/// A string.
+/// A string of a line.
 #[derive(Clone, Debug)]
-pub struct Found<'a> {
+pub struct LineString<'a> {
     /// The bytes between its quotes, as they are written.
     pub raw: RawString<'a>,
     /// The range of those bytes, from the start of the line.
@@ -53,7 +53,7 @@ impl<'a> Strings<'a> {
     ///
     /// # Errors
     /// [`Malformed`] if the bytes are not one JSON value to their end.
-    pub fn advance(&mut self) -> Result<Option<Found<'a>>, Malformed> {
+    pub fn advance(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
         loop {
             match self.next {
                 Next::Key => return self.key().map(Some),
@@ -99,7 +99,7 @@ impl<'a> Strings<'a> {
         path
     }
 
-    fn key(&mut self) -> Result<Found<'a>, Malformed> {
+    fn key(&mut self) -> Result<LineString<'a>, Malformed> {
         let found = self.string(true)?;
         if let Some(level) = self.open.last_mut() {
             *level = Level::Object(found.raw.bytes);
@@ -110,7 +110,7 @@ impl<'a> Strings<'a> {
     }
 
     /// Walks over a scalar, or into a container; returns a string.
-    fn value(&mut self) -> Result<Option<Found<'a>>, Malformed> {
+    fn value(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
         let (level, close, next) = match self.scanner.peek() {
             b'{' => (Level::Object(b""), b'}', Next::Key),
             b'[' => (Level::Array(0), b']', Next::Value),
@@ -152,10 +152,10 @@ impl<'a> Strings<'a> {
         Ok(true)
     }
 
-    fn string(&mut self, is_key: bool) -> Result<Found<'a>, Malformed> {
+    fn string(&mut self, is_key: bool) -> Result<LineString<'a>, Malformed> {
         let raw = self.scanner.string()?;
         let end = self.scanner.pos() - 1;
-        Ok(Found { raw, range: end - raw.bytes.len()..end, is_key })
+        Ok(LineString { raw, range: end - raw.bytes.len()..end, is_key })
     }
 
     fn take(&mut self, byte: u8) -> Result<(), Malformed> {

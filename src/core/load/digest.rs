@@ -1,6 +1,6 @@
 //! Adds entries to a digest while a file is loaded.
 
-use crate::core::digest::{Digest, EntryKey, PREVIEW, Question, Usage};
+use crate::core::digest::{Digest, EntryKey, PREVIEW, Question, UsageSums};
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::string::{decode, decode_head};
@@ -16,7 +16,7 @@ impl Digest {
         if kind == Kind::SessionInfo {
             self.name = Some(trimmed(record.name.and_then(Raw::text)));
         }
-        let usage = billed(typed).map(Usage::of);
+        let usage = billed(typed).map(UsageSums::of);
         if let Some(usage) = &usage {
             self.usage.add(usage);
         }
@@ -46,7 +46,7 @@ impl Digest {
         self.entries.push(EntryKey {
             key: if id.is_empty() { EntryKey::NONE } else { u128::from(part(1)) << 64 | u128::from(part(2)) },
             is_message: typed.kind == Kind::Message,
-            usage: billed(typed).map(Usage::of).unwrap_or_default(),
+            usage: billed(typed).map(UsageSums::of).unwrap_or_default(),
         });
     }
 

@@ -13,9 +13,9 @@ use crate::core::json::{Raw, Scanner};
 use crate::core::record::{Block, Record, Typed, named_head, scan};
 use crate::core::row::readable::{self, Folders};
 use crate::core::row::{Form, RowOptions};
-use crate::core::search::Found;
+use crate::core::search::Matches;
 use crate::core::session::{
-    InLine, LabelChange, OtherName, Problem, ProblemKind, ToolCall, ToolResult, Usage,
+    InLine, LabelChange, OtherName, Problem, ProblemKind, ToolCall, ToolResult, TotalUsage,
 };
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
@@ -32,8 +32,8 @@ pub struct Fragment {
     pub other_names: Vec<OtherName>,
     pub timestamps: Vec<Slice>,
     pub searchable: Vec<Slice>,
-    pub found: Vec<(EntryIx, Found)>,
-    pub usage: Usage,
+    pub found: Vec<(EntryIx, Matches)>,
+    pub usage: TotalUsage,
     pub messages: Vec<InLine>,
     pub problems: Vec<Problem>,
     pub draft_links: Vec<DraftLink>,
@@ -342,11 +342,11 @@ fn message_place(line: &[u8], record: &Record) -> InLine {
     }
 }
 
-fn usage_of(usage: Raw) -> Usage {
+fn usage_of(usage: Raw) -> TotalUsage {
     let number = |value: Raw, key: &str| value.get(key).and_then(Raw::number).filter(|n| n.is_finite());
     let kinds = ["input", "output", "cacheRead", "cacheWrite"];
     let sum = || kinds.iter().filter_map(|key| number(usage, key)).sum();
-    Usage {
+    TotalUsage {
         tokens: number(usage, "totalTokens").unwrap_or_else(sum),
         cost: usage.get("cost").and_then(|cost| number(cost, "total")).unwrap_or(0.0),
     }

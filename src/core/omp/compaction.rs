@@ -91,7 +91,7 @@ fn ends_compacted(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> i
 }
 
 /// Returns the number of tokens to keep: less if the estimate is lower than the provider's count.
-fn budget(keep: u64, usage: Option<tokens::Usage>, said: &Said) -> f64 {
+fn budget(keep: u64, usage: Option<tokens::ContextUsage>, said: &Said) -> f64 {
     let keep = keep as f64;
     let estimate: u64 = said.tokens.iter().sum();
     let ratio = usage.filter(|_| estimate > 0).map_or(0.0, |usage| usage.prompt / estimate as f64);

@@ -1,57 +1,23 @@
-//! The prompts of oh-my-pi's summaries: the transcript in tags, a previous summary, instructions.
-//!
-//! The requested sections are oh-my-pi's, the sentences are ours. A summarizer that reads standard input has
-//! no system prompt, so the instructions include what the agent's system prompt would.
+//! What oh-my-pi asks a summarizer for. The requested sections are oh-my-pi's, the sentences are ours.
 
 use super::{archive, transcript};
-use crate::core::bodies::{Bodies, Message};
+use crate::core::bodies::Bodies;
 use crate::core::json::Raw;
-use crate::core::pi::prompt::{Instructions, Segment};
 use crate::core::prepare::Preparation;
-use crate::core::session::Session;
+use crate::core::prompt::Requests;
 use crate::core::text::Text;
-use std::io::{self, Write};
+use std::io;
 
-/// Writes the prompt for one part of a compaction. For both agents, [`crate::core::pi::prompt::segments`]
-/// returns the parts, and [`crate::core::pi::prompt::merge`] joins their summaries.
-///
-/// # Errors
-/// If an entry cannot be read, or writing fails.
-pub fn compaction(
-    session: &Session,
-    preparation: &Preparation,
-    segment: Segment,
-    instructions: &Instructions,
-    bodies: &dyn Bodies,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let Segment::History = segment else {
-        conversation(session, &preparation.turn_prefix_messages, bodies, out)?;
-        return ask(&[TURN_PREFIX], instructions, out);
-    };
-    conversation(session, &preparation.messages_to_summarize, bodies, out)?;
-    let previous = previous_summary(preparation, bodies)?;
-    if previous.is_empty() {
-        return ask(&[HISTORY, SECTIONS], instructions, out);
-    }
-    write!(out, "<previous-summary>\n{}\n</previous-summary>\n\n", transcript::defused(&previous))?;
-    ask(&[UPDATE, SECTIONS], instructions, out)
-}
-
-/// Writes the prompt for the summary of a branch that was left.
-///
-/// # Errors
-/// If an entry cannot be read, or writing fails.
-pub fn branch(
-    session: &Session,
-    messages: &[Message],
-    instructions: &Instructions,
-    bodies: &dyn Bodies,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    conversation(session, messages, bodies, out)?;
-    ask(&[BRANCH, BRANCH_SECTIONS], instructions, out)
-}
+/// The requests of oh-my-pi.
+pub const REQUESTS: Requests = Requests {
+    history: HISTORY,
+    update: UPDATE,
+    sections: SECTIONS,
+    turn_prefix: TURN_PREFIX,
+    branch: BRANCH,
+    branch_sections: BRANCH_SECTIONS,
+    quoted: transcript::defused,
+};
 
 /// Returns the summary of the compaction in effect, with the text of its archive: a snapcompact compaction
 /// contains little else.
@@ -69,29 +35,6 @@ pub fn previous_summary(preparation: &Preparation, bodies: &dyn Bodies) -> io::R
         text.push(&archived);
     }
     Ok(text)
-}
-
-fn conversation(
-    session: &Session,
-    messages: &[Message],
-    bodies: &dyn Bodies,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    out.write_all(b"<conversation>\n")?;
-    transcript::write(session, messages, bodies, out)?;
-    out.write_all(b"\n</conversation>\n\n")
-}
-
-fn ask(built_in: &[&str], instructions: &Instructions, out: &mut dyn Write) -> io::Result<()> {
-    let text = instructions.text.as_ref().filter(|text| !text.is_empty());
-    match text {
-        Some(text) if instructions.replace => return write!(out, "{text}"),
-        _ => built_in.iter().try_for_each(|words| out.write_all(words.as_bytes()))?,
-    }
-    match text {
-        Some(text) => write!(out, "\n\nPay particular attention to this: {text}"),
-        None => Ok(()),
-    }
 }
 
 const HISTORY: &str = "\

@@ -79,7 +79,7 @@ fn quarter(bytes: usize) -> u64 {
 
 /// The provider's count at the end of a turn.
 #[derive(Clone, Copy, Debug)]
-pub struct Usage {
+pub struct ContextUsage {
     /// The whole context (`calculateContextTokens`): tokens, any JavaScript number.
     pub context: f64,
     /// The part of it that was sent (`calculatePromptTokens`).
@@ -91,11 +91,15 @@ pub struct Usage {
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn last_usage(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Option<Usage>> {
+pub fn last_usage(
+    session: &Session,
+    path: &[EntryIx],
+    bodies: &dyn Bodies,
+) -> io::Result<Option<ContextUsage>> {
     for &ix in path.iter().rev().filter(|&&ix| session.is_message(ix, Role::Assistant)) {
         let line = bodies.line(ix)?;
         let message = Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL);
-        if let Some(usage) = Usage::told(message) {
+        if let Some(usage) = ContextUsage::told(message) {
             return Ok(Some(usage));
         }
     }
@@ -125,7 +129,7 @@ pub fn sizes(
     let mut told = vec![false; session.entries.len()];
     for ix in session.all().filter(|&ix| session.is_message(ix, Role::Assistant)) {
         bodies.with_message(ix, &mut |message| {
-            if let Some(usage) = Usage::told(message) {
+            if let Some(usage) = ContextUsage::told(message) {
                 (sizes[ix.at()], told[ix.at()]) = (usage.context, true);
             }
         })?;
@@ -139,12 +143,12 @@ pub fn sizes(
     Ok(tips.iter().map(|&tip| (tip, sizes[tip.at()])).collect())
 }
 
-impl Usage {
+impl ContextUsage {
     /// Returns the count in an assistant message, unless its turn failed.
-    fn told(message: Raw) -> Option<Usage> {
+    fn told(message: Raw) -> Option<ContextUsage> {
         let [stop_reason, usage] = content::members(message, ["stopReason", "usage"]);
         let failed = stop_reason.is_some_and(|reason| reason.is("aborted") || reason.is("error"));
-        usage.filter(|usage| !failed && usage.is_truthy()).map(Usage::of)
+        usage.filter(|usage| !failed && usage.is_truthy()).map(ContextUsage::of)
     }
 
     fn of(usage: Raw) -> Self {
@@ -154,7 +158,7 @@ impl Usage {
             content::members(usage, names);
         if known.is_some() {
             let known = at_least_0(js::operand(known));
-            return Usage { context: known, prompt: known };
+            return ContextUsage { context: known, prompt: known };
         }
         let elsewhere = orchestration.filter(|given| given.is_truthy()).map_or(0.0, |given| {
             let part = |key| given.get_some(key).map_or(0.0, |part| js::operand(Some(part)));
@@ -168,7 +172,7 @@ impl Usage {
             }
         };
         let context = at_least_0(all - elsewhere);
-        Usage { context, prompt: if sent > 0.0 { sent } else { context } }
+        ContextUsage { context, prompt: if sent > 0.0 { sent } else { context } }
     }
 }
 
@@ -204,7 +208,7 @@ mod tests {
 
     #[test]
     fn usage_is_taken_as_it_is() {
-        let usage = |json: &str| Usage::of(Raw::parse(json.as_bytes()).unwrap());
+        let usage = |json: &str| ContextUsage::of(Raw::parse(json.as_bytes()).unwrap());
         let counted = usage(r#"{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":0}"#);
         assert_eq!((counted.context, counted.prompt), (10.0, 8.0));
         assert_eq!(usage(r#"{"contextTokens":-5,"totalTokens":9}"#).context, 0.0);

@@ -3,7 +3,7 @@
 use crate::core::bodies::Bodies;
 use crate::core::entry::Kind;
 use crate::core::json::Raw;
-use crate::core::session::{Session, Usage};
+use crate::core::session::{Session, TotalUsage};
 use crate::core::text::Text;
 use std::io;
 
@@ -17,7 +17,7 @@ pub struct Heading {
     /// The number of its entries.
     pub entries: usize,
     /// The usage of its turns, if requested.
-    pub usage: Usage,
+    pub usage: TotalUsage,
 }
 
 /// Returns the heading of a session.

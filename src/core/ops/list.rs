@@ -6,7 +6,7 @@
 use super::branches::branches;
 use crate::core::bodies::FileBodies;
 use crate::core::dialect::Dialect;
-use crate::core::digest::{Digest, EntryKey, Question, Usage};
+use crate::core::digest::{Digest, EntryKey, Question, UsageSums};
 use crate::core::entry::Span;
 use crate::core::json::Raw;
 use crate::core::labels::Labels;
@@ -57,7 +57,7 @@ pub struct Listed {
     /// The models that responded.
     pub models: Vec<Text<'static>>,
     /// Its usage, on all branches.
-    pub usage: Usage,
+    pub usage: UsageSums,
     /// The labels in effect.
     pub labels: Vec<Text<'static>>,
     /// The size of the context at the leaf in tokens, as the agent counts them.
@@ -75,7 +75,7 @@ pub struct Reading {
 
 /// A file to be read, and when its content last changed, in milliseconds since 1970.
 #[derive(Clone, Copy)]
-pub struct Listing<'a> {
+pub struct ListInput<'a> {
     /// Its path.
     pub path: &'a Path,
     /// Its bytes.
@@ -88,7 +88,7 @@ pub struct Listing<'a> {
 ///
 /// # Errors
 /// If the file is not a session, or cannot be read.
-pub fn read(file: Listing, options: &Options) -> Result<Reading, LoadError> {
+pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
     let mut session = load(file.source, options)?;
     let digest = std::mem::take(&mut session.digest);
     let tree = Tree::new(&session);
@@ -155,11 +155,11 @@ pub fn first_message(listed: &Listed, source: &dyn ReadAt) -> std::io::Result<Te
 /// The sort key of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The newest question or answer first.
+    /// The newest message first.
     Modified,
     /// The most recently started first.
     Created,
-    /// By name or first question.
+    /// By name or first user message.
     Name,
     /// By directory, the newest of each first.
     Project,
@@ -171,6 +171,25 @@ pub enum Order {
     Tokens,
     /// The most expensive first.
     Cost,
+}
+
+impl Order {
+    /// The orders by their names.
+    pub const NAMED: [(&'static str, Order); 8] = [
+        ("modified", Order::Modified),
+        ("created", Order::Created),
+        ("name", Order::Name),
+        ("project", Order::Project),
+        ("messages", Order::Messages),
+        ("context", Order::Context),
+        ("tokens", Order::Tokens),
+        ("cost", Order::Cost),
+    ];
+
+    /// Returns the order with a name.
+    pub fn named(name: &str) -> Option<Order> {
+        Order::NAMED.iter().find(|(known, _)| *known == name).map(|&(_, order)| order)
+    }
 }
 
 /// Sorts a list; sessions that compare equal are sorted newest first, then by path.
@@ -286,7 +305,7 @@ impl Own {
         if reading.keys.is_empty() {
             return listed;
         }
-        (listed.entries, listed.messages, listed.usage) = (0, 0, Usage::default());
+        (listed.entries, listed.messages, listed.usage) = (0, 0, UsageSums::default());
         for entry in reading.keys {
             if entry.key == EntryKey::NONE || self.seen.insert(entry.key) {
                 listed.entries += 1;

@@ -62,7 +62,8 @@ impl System {
             .finish()
     }
 
-    fn replay(&mut self, message: Raw) {
+    /// Adds a later system message: its text, and its changes of sections and tools.
+    pub fn replay(&mut self, message: Raw) {
         let names = ["content", "sections", "toolsAdded", "toolsRemoved", "timestamp"];
         let [content, sections, added, removed, timestamp] = content::members(message, names);
         if self.timestamp.as_deref().is_none_or(|time| time == b"null") {
@@ -81,6 +82,25 @@ impl System {
         for tool in added.into_iter().flat_map(Raw::items) {
             self.tools.set(js::template(tool.get("name")).into_bytes(), tool.bytes());
         }
+    }
+
+    /// Returns the whole prompt: the text, then the sections.
+    pub fn prompt(&self) -> Text<'static> {
+        let sections = self.sections_object();
+        let sections = js::entries(Raw::checked(&sections)).into_iter().filter_map(|(_, text)| text.text());
+        let mut prompt = self.content.clone();
+        for text in sections.filter(|text| !text.is_empty()) {
+            if !prompt.is_empty() {
+                prompt.push_str("\n\n");
+            }
+            prompt.push(&text);
+        }
+        prompt
+    }
+
+    /// Iterates over the definitions of the tools in effect, as JSON.
+    pub fn tools(&self) -> impl Iterator<Item = &[u8]> {
+        self.tools.iter().map(|(_, tool)| tool)
     }
 
     fn append(&mut self, text: &Text) {

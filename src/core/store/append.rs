@@ -1,6 +1,6 @@
 //! Rule 1: whole lines are appended in one write, or not at all.
 
-use super::error::{Change, StoreError};
+use super::error::{FileChange, StoreError};
 use super::lock::{Freshness, Locked};
 use super::publish_lock::PublishLock;
 use std::io;
@@ -40,7 +40,7 @@ impl Attempt {
     pub fn done(self) -> Result<Committed, StoreError> {
         match self {
             Attempt::Done(committed) => Ok(committed),
-            Attempt::Stale(locked) => Err(locked.changed(Change::Grown)),
+            Attempt::Stale(locked) => Err(locked.changed(FileChange::Grown)),
         }
     }
 }

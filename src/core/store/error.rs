@@ -102,7 +102,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
         /// How it changed.
-        change: Change,
+        change: FileChange,
     },
 
     /// The file belongs to an oh-my-pi that is running (rule 5).
@@ -167,7 +167,7 @@ pub enum StoreError {
 
 /// How a file changed since it was read (rule 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum FileChange {
     /// The path is another file now.
     Replaced,
     /// The path does not exist any more.
@@ -306,14 +306,14 @@ impl fmt::Display for Holder {
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for FileChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Change::Replaced => "it was replaced by another file",
-            Change::Removed => "it was removed",
-            Change::Truncated => "it was truncated",
-            Change::Edited => "it was changed",
-            Change::Grown => "it has grown",
+            FileChange::Replaced => "it was replaced by another file",
+            FileChange::Removed => "it was removed",
+            FileChange::Truncated => "it was truncated",
+            FileChange::Edited => "it was changed",
+            FileChange::Grown => "it has grown",
         })
     }
 }

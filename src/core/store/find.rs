@@ -5,7 +5,7 @@
 //! is searched once, however many links lead to it, so that a search ends.
 //!
 //! oh-my-pi keeps the sessions of sub-agents and advisors in a directory beside the session, with the same
-//! name without `.jsonl`. [`Found::owner`] of such a file is the session.
+//! name without `.jsonl`. [`FoundFile::owner`] of such a file is the session.
 
 use super::error::StoreError;
 use super::files::{DISK, FileType, Files, Stat};
@@ -29,7 +29,7 @@ pub struct FoundFile {
 
 /// The result of a search.
 #[derive(Debug, Default)]
-pub struct Finding {
+pub struct FoundFiles {
     /// The files: in the order of the given paths, those of one directory sorted by path.
     pub files: Vec<FoundFile>,
     /// Paths that could not be searched, or are otherwise unusual.
@@ -86,7 +86,7 @@ impl fmt::Display for Trouble {
 
 /// Finds the session files that paths refer to: a file is itself, whatever its name; a directory means all
 /// `*.jsonl` below it, at any depth.
-pub fn find(paths: &[PathBuf]) -> Finding {
+pub fn find(paths: &[PathBuf]) -> FoundFiles {
     let mut search = Search::default();
     for path in paths {
         search.path(path);
@@ -142,7 +142,7 @@ impl Key {
 
 #[derive(Default)]
 struct Search {
-    finding: Finding,
+    finding: FoundFiles,
     folders: HashSet<Key>,
     /// The files that were given by their path.
     named: HashSet<PathBuf>,
@@ -260,12 +260,15 @@ impl Content {
 /// Returns the outermost session whose directory of artifacts contains a path.
 fn owner_of(path: &Path) -> Option<Arc<Path>> {
     let above = path.ancestors().skip(1).filter(|folder| folder.file_name().is_some());
-    let sessions = above.map(|folder| {
-        let mut session = folder.as_os_str().to_owned();
-        session.push(".jsonl");
-        PathBuf::from(session)
-    });
+    let sessions = above.map(|folder| with_suffix(folder, ".jsonl"));
     sessions.take_while(|session| modified(session).is_some()).last().map(Arc::from)
+}
+
+/// Returns the path with `suffix` appended to its name.
+pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 #[cfg(test)]
@@ -277,7 +280,7 @@ mod tests {
         std::fs::write(path, "").unwrap();
     }
 
-    fn paths(finding: &Finding, root: &Path) -> Vec<String> {
+    fn paths(finding: &FoundFiles, root: &Path) -> Vec<String> {
         let relative = |path: &Path| path.strip_prefix(root).unwrap().display().to_string();
         let owned = |file: &FoundFile| file.owner.as_deref().map(|owner| format!(" of {}", relative(owner)));
         finding
@@ -287,7 +290,7 @@ mod tests {
             .collect()
     }
 
-    fn troubles(finding: &Finding, root: &Path) -> Vec<String> {
+    fn troubles(finding: &FoundFiles, root: &Path) -> Vec<String> {
         let root = format!("{}/", root.display());
         finding.troubles.iter().map(|trouble| trouble.to_string().replace(&root, "")).collect()
     }

@@ -1,6 +1,6 @@
 //! Rules 3 and 4: the lock, and the comparison with what was read, under the lock.
 
-use super::error::{Change, StoreError};
+use super::error::{FileChange, StoreError};
 use super::files::{DISK, FileType, Files, Stat};
 use super::live;
 use super::session_file::SessionFile;
@@ -91,7 +91,7 @@ pub(super) fn lock_on(
     let here = files.stat(&handle).map_err(failed)?;
     for other in [&held.0, &file.file] {
         if !here.is_same_inode(&files.stat(other).map_err(failed)?) {
-            return Err(changed(Change::Replaced));
+            return Err(changed(FileChange::Replaced));
         }
     }
     if options.dialect == Dialect::OhMyPi && !options.force {
@@ -121,7 +121,7 @@ fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions)
     let failed = |error| gone(path, "lock", error);
     let handle = files.open_read(resolved).map_err(failed)?;
     if files.stat(&handle).map_err(failed)?.kind != FileType::Regular {
-        return Err(StoreError::Changed { path: path.to_owned(), change: Change::Replaced });
+        return Err(StoreError::Changed { path: path.to_owned(), change: FileChange::Replaced });
     }
     let Err(error) = wait_for(files, path, &handle, options)? else {
         return Ok(Held(handle));
@@ -137,7 +137,7 @@ fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions)
 /// A file that existed when it was read, and does not now, has changed.
 fn gone(path: &Path, doing: &'static str, error: io::Error) -> StoreError {
     match StoreError::io(doing, path, error) {
-        StoreError::NotFound { path, .. } => StoreError::Changed { path, change: Change::Removed },
+        StoreError::NotFound { path, .. } => StoreError::Changed { path, change: FileChange::Removed },
         other => other,
     }
 }
@@ -212,7 +212,7 @@ impl Locked {
         self.freshness =
             match self.base.compare(self.files, &self.file).map_err(|error| self.failed(error))? {
                 Compared::Same => Freshness::Current,
-                Compared::Stale if self.is_out_of_time() => return Err(self.changed(Change::Grown)),
+                Compared::Stale if self.is_out_of_time() => return Err(self.changed(FileChange::Grown)),
                 Compared::Stale => Freshness::Stale,
                 Compared::Changed(change) => return Err(self.changed(change)),
             };
@@ -221,14 +221,14 @@ impl Locked {
 
     fn check_inode(&self, here: &Stat) -> Result<(), StoreError> {
         let ours = self.files.stat(&self.file).map_err(|error| self.failed(error))?;
-        if here.is_same_inode(&ours) { Ok(()) } else { Err(self.changed(Change::Replaced)) }
+        if here.is_same_inode(&ours) { Ok(()) } else { Err(self.changed(FileChange::Replaced)) }
     }
 
     fn is_out_of_time(&self) -> bool {
         self.files.instant().saturating_duration_since(self.started) >= self.options.wait
     }
 
-    pub(super) fn changed(&self, change: Change) -> StoreError {
+    pub(super) fn changed(&self, change: FileChange) -> StoreError {
         StoreError::Changed { path: self.path.clone(), change }
     }
 

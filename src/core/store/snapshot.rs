@@ -1,6 +1,6 @@
 //! The state of a file when it was read, to compare with later (rule 4).
 
-use super::error::Change;
+use super::error::FileChange;
 use super::files::{Files, Stat};
 use super::read::resize;
 use std::fs::File;
@@ -26,7 +26,7 @@ pub(super) enum Compared {
     Same,
     /// There is more to read, or all of it must be read again.
     Stale,
-    Changed(Change),
+    Changed(FileChange),
 }
 
 impl Snapshot {
@@ -52,7 +52,7 @@ impl Snapshot {
             return self.compare_content(files, file, &new);
         }
         if new.modified != old.modified || !files.copies_up(file) {
-            return Ok(Compared::Changed(Change::Edited));
+            return Ok(Compared::Changed(FileChange::Edited));
         }
         Ok(match self.compare_content(files, file, &new)? {
             Compared::Same => Compared::Stale,
@@ -65,7 +65,7 @@ impl Snapshot {
     pub fn compare_for_reading(&self, files: &dyn Files, file: &File) -> io::Result<Compared> {
         let new = files.stat(file)?;
         if new.size == self.stat.size && new.modified != self.stat.modified {
-            return Ok(Compared::Changed(Change::Edited));
+            return Ok(Compared::Changed(FileChange::Edited));
         }
         self.compare_content(files, file, &new)
     }
@@ -73,12 +73,12 @@ impl Snapshot {
     fn compare_content(&self, files: &dyn Files, file: &File, new: &Stat) -> io::Result<Compared> {
         let old = &self.stat;
         if new.size < old.size {
-            return Ok(Compared::Changed(Change::Truncated));
+            return Ok(Compared::Changed(FileChange::Truncated));
         }
         let head = read_range(files, file, 0, old.size.min(HEAD_BYTES))?;
         let tail = read_range(files, file, tail_start(old.size), old.size)?;
         if head != self.head || tail != self.tail {
-            return Ok(Compared::Changed(Change::Edited));
+            return Ok(Compared::Changed(FileChange::Edited));
         }
         Ok(if new.size > old.size { Compared::Stale } else { Compared::Same })
     }

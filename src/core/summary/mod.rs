@@ -47,21 +47,9 @@ use std::io;
 use turns::Turn;
 use work::Work;
 
-/// What the summary is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
-    /// It replaces the older part of the conversation.
-    #[default]
-    Compaction,
-    /// It describes a branch that was left.
-    Branch,
-}
-
 /// What a summary is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Material<'a> {
-    /// What the summary is for.
-    pub kind: Kind,
     /// The messages to summarize.
     pub messages: &'a [bodies::Message],
     /// The beginning of a turn whose rest is kept.
@@ -78,7 +66,7 @@ pub struct Material<'a> {
 /// # Errors
 /// Fails if a line cannot be read.
 pub fn extract(material: &Material, session: &Session, bodies: &dyn Bodies) -> io::Result<String> {
-    let mut extract = Extract::new(material.kind, material.previous_summary, material.instructions);
+    let mut extract = Extract::new(material.previous_summary, material.instructions);
     let all: Vec<_> = material.messages.iter().chain(material.turn_prefix).collect();
     let is = |at: usize, role| all.get(at).is_some_and(|message| session.is_message(message.entry, role));
     for (at, message) in all.iter().enumerate() {
@@ -98,7 +86,6 @@ pub fn extract(material: &Material, session: &Session, bodies: &dyn Bodies) -> i
 /// A summary being made.
 #[derive(Debug, Default)]
 struct Extract {
-    kind: Kind,
     previous: Option<Previous>,
     turns: Vec<Turn>,
     dropped: usize,
@@ -106,13 +93,15 @@ struct Extract {
     notes: Notes,
     /// The last turn goes on after the summary.
     is_split: bool,
+    /// What follows answers a command to the agent itself, or nothing.
+    is_aside: bool,
     /// Something was asked or answered since the previous summary.
     has_moved: bool,
 }
 
 impl Extract {
-    fn new(kind: Kind, previous: Option<&str>, instructions: Option<&str>) -> Self {
-        let mut extract = Extract { kind, ..Extract::default() };
+    fn new(previous: Option<&str>, instructions: Option<&str>) -> Self {
+        let mut extract = Extract::default();
         extract.notes.note("Asked of this summary", instructions.unwrap_or_default());
         previous.into_iter().for_each(|summary| extract.go_on_from(summary));
         extract
@@ -121,7 +110,7 @@ impl Extract {
     /// Takes in the next message: the JSON of an agent's message, and its entry.
     fn add(&mut self, entry: &str, message: Raw) {
         match message::read(message) {
-            Message::User(text) if !text.trim().is_empty() => self.user(entry, text.trim()),
+            Message::User(text) => self.user(entry, text.trim()),
             Message::Assistant(said) => self.assistant(said),
             Message::Result(id, call, end, text) => {
                 self.turns.last_mut().into_iter().for_each(|turn| turn.calls += usize::from(!id.is_empty()));
@@ -180,6 +169,11 @@ impl Extract {
     }
 
     fn user(&mut self, entry: &str, text: &str) {
+        // One word behind a stroke is a command to the agent itself.
+        self.is_aside = text.is_empty() || text.starts_with('/') && !text.contains(char::is_whitespace);
+        if self.is_aside {
+            return;
+        }
         self.note_unheard();
         let is_nod = columns(text) < NOD;
         let goes_on = |turn: &&mut Turn| {
@@ -200,7 +194,7 @@ impl Extract {
     }
 
     fn begin(&mut self, entry: &str, origin: &str, request: &str) {
-        self.has_moved = true;
+        (self.has_moved, self.is_aside) = (true, false);
         self.work.turn += 1;
         // Of a turn that is over only so much is ever shown.
         if let Some(last) = self.turns.last_mut() {
@@ -218,6 +212,9 @@ impl Extract {
 
     fn assistant(&mut self, said: Assistant) {
         self.work.called(&said.calls);
+        if self.is_aside {
+            return;
+        }
         if self.turns.is_empty() {
             self.turns.push(Turn::default());
         }

@@ -1,12 +1,12 @@
 //! What stands in each section of the summary, each part within its weight.
 
+use super::Extract;
 use super::budget::*;
 use super::message::Stop;
 use super::quote::{CUT, fit, folded, line, quotation, quoted, units};
 use super::sections::*;
 use super::turns::Turn;
 use super::work::calls;
-use super::{Extract, Kind};
 
 const PASSED: &str = "Commands whose last run ended without error, newest first: ";
 const CHANGED: &str = "Files changed, newest first: ";
@@ -147,14 +147,13 @@ impl Page<'_> {
 
     fn next_step(&self, turn: &Turn) -> String {
         let failed = if self.failures.is_empty() { "" } else { ", with a failure left open (see Blocked)" };
-        let next = match (&turn.stop, self.extract.kind) {
-            (Some(Stop::Asks), _) => " Its last line, below, asks the user a question.",
-            (_, Kind::Branch) => "",
-            _ => " What the user wants next is in the messages after this summary, if any.",
+        let next = match turn.stop {
+            Some(Stop::Asks) => "The last line of the reply, below, asks the user a question.",
+            _ => "What the user wants next is in the messages after this summary, if any.",
         };
         match () {
-            () if turn.is_answered() && failed.is_empty() => format!("{REPLIED}answered.{next}"),
-            () if turn.is_answered() => format!("{REPLIED}replied to{failed}.{next}"),
+            () if turn.is_answered() && failed.is_empty() => format!("{REPLIED}answered. {next}"),
+            () if turn.is_answered() => format!("{REPLIED}replied to{failed}. {next}"),
             () if self.extract.is_split => {
                 format!("{GO_ON}: the messages after this summary are its continuation.")
             }

@@ -52,7 +52,7 @@ fn bash(command: &str, error: Option<&str>) -> [String; 2] {
 }
 
 fn extract(previous: Option<&str>) -> Extract {
-    Extract::new(Kind::Compaction, previous, None)
+    Extract::new(previous, None)
 }
 
 fn feed(extract: &mut Extract, messages: impl IntoIterator<Item = impl AsRef<str>>) {
@@ -197,7 +197,7 @@ fn requests_of_any_kind_stand_word_for_word() {
     ] {
         let text = summary(None, [user(request)]);
         assert_eq!(quotation(&text, REQUEST), request);
-        assert_eq!(quotation(&summary(Some(&text), [stops("error", "x")]), REQUEST), request);
+        assert_eq!(quotation(&summary(Some(&text), [user("/model")]), REQUEST), request);
     }
 }
 
@@ -665,7 +665,7 @@ fn odd_messages_do_no_harm() {
 
 #[test]
 fn instructions_are_passed_on() {
-    let mut extract = Extract::new(Kind::Branch, None, Some("focus on the tokenizer"));
+    let mut extract = Extract::new(None, Some("focus on the tokenizer"));
     feed(&mut extract, [user("what does the tokenizer do with tabs?"), says("It counts four columns.")]);
     assert!(extract.finish().contains("- Asked of this summary: \"focus on the tokenizer\""));
 }
@@ -776,7 +776,10 @@ fn no_answer_is_quoted_twice() {
     for words in ["Each 30 seconds", "Length-prefixed", "Shall I write it down?"] {
         assert_eq!(text.matches(words).count(), 1, "{words}: {text}");
     }
-    assert!(below(&text, "## Next Steps")[0].ends_with("Its last line, below, asks the user a question."));
+    assert!(
+        below(&text, "## Next Steps")[0]
+            .ends_with("The last line of the reply, below, asks the user a question.")
+    );
     // The next summary knows them, too.
     let text =
         summary(Some(&text), [user("Write it down as docs/protocol.md, and add the framing as well.")]);

@@ -2,12 +2,14 @@
 // of pisess, and says where the answers differ first: `{pointer, expected,
 // actual}`, or null where they agree.
 
+import { asAccepted, asSent, isEmpty } from "./accepted.mjs";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { meaning } from "./draft.mjs";
 import { difference, plain } from "./json.mjs";
 import { sameEntries, sameMigration } from "./lines.mjs";
 import { NOW } from "./pisess.mjs";
 import { matches, rows } from "./rows.mjs";
+import { said } from "./said.mjs";
 
 /** `kind → {questions(check), compare(world, check, answers)}` */
 export const KINDS = {
@@ -33,6 +35,30 @@ export const KINDS = {
       const { code, stdout, stderr } = await world.run(["context", world.file, ref(id), "--as", "text"]);
       if (code !== 0) return exit(0, code, stderr);
       return firstUnit(expected.toWellFormed(), stdout, (text) => text.replace(/\n$/, ""));
+    },
+  },
+
+  /** What pi sends to a server on this machine, but for what its API refuses. */
+  body: {
+    questions: ({ id, api, model }) => [{ kind: "body", id, api, model }],
+    async compare(world, { id, api, model }, [sent]) {
+      const args = ["context", world.file, ref(id), "--as", api, ...(model ? ["--model", model.join("/")] : [])];
+      const actual = await world.json(args, { code: isEmpty(sent) ? 1 : 0 });
+      if (isEmpty(sent)) return actual.problem;
+      return actual.problem ?? difference(plain(asAccepted(api, sent)), plain(asSent(api, actual.value)));
+    },
+  },
+
+  /** What the model reads in the body that oh-my-pi sends to a server on this machine. */
+  said: {
+    questions: ({ id, api }) => [{ kind: "body", id, api }],
+    async compare(world, { id, api }, [sent]) {
+      // oh-my-pi sends nothing where a block is of no type that it knows.
+      if (sent.none) return (await world.run(["context", world.file, ref(id), "--as", api])).code < 2 ? null : exit("0 or 1", 2, "");
+      const profile = { anthropic: "anthropic/claude-sonnet-4-5", google: "google/gemini-3.1-pro-preview" }[api] ?? "openai/gpt-5.1";
+      const [expected, actual] = [said(api, sent), await world.json(["context", world.file, ref(id), "--as", api, "--model", profile])];
+      if (actual.problem) return expected.steps.length + expected.images.length > 0 ? actual.problem : null;
+      return difference(plain(expected), plain(said(api, actual.value)));
     },
   },
 

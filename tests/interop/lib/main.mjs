@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { agree } from "./agents.mjs";
 import { Peer } from "./peer.mjs";
-import { checks, session } from "./plan.mjs";
+import { checks, conversation, session } from "./plan.mjs";
 import { Pisess, commandLine, findBinary } from "./pisess.mjs";
 import { compareHanded } from "./handed.mjs";
 import { compareListed } from "./listed.mjs";
@@ -108,7 +108,10 @@ async function compareAll(peers, numbers) {
   const tools = { pisess: new Pisess(findBinary()), peers, folder: scratch };
   const left = [...numbers];
   const worker = async () => {
-    for (let n = left.shift(); n !== undefined; n = left.shift()) await compareOne(tools, session(options.seed, n));
+    for (let n = left.shift(); n !== undefined; n = left.shift()) {
+      await compareOne(tools, session(options.seed, n));
+      if (isWanted({ kind: "body" }) && n % 4 === 0) await compareOne(tools, conversation(options.seed, n));
+    }
   };
   await Promise.all([worker(), worker()]);
   if (!options.session && isWanted({ kind: "repaired" })) await repaired(tools);

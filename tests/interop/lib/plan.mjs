@@ -4,6 +4,7 @@ import { draftSession } from "./draft.mjs";
 import { ompSession } from "./omp.mjs";
 import { olderSession, piSession } from "./pi.mjs";
 import { random } from "./random.mjs";
+import { talk } from "./talks.mjs";
 import { words } from "./words.mjs";
 
 const SHAPES = [
@@ -22,7 +23,22 @@ export function session(seed, n) {
   return { name: `${n}-${shape.shape}`, ...shape, lines: grow(choices) };
 }
 
+/** The n-th conversation of a seed, for requests. */
+export const conversation = (seed, n) => ({ name: `${n}-talk`, shape: "talk", dialect: "pi", lines: talk(random(`${seed}/talk/${n}`)) });
+
 export const FILTERS = ["default", "no-tools", "user-only", "labeled-only", "all"];
+
+const APIS = ["anthropic", "openai", "openai-responses", "google"];
+
+/** The models that a request may be for, beside the one of the session or of the API. */
+const MODELS = {
+  anthropic: [["anthropic", "claude-x"], ["openai", "gpt-y"], ["opencode", "claude-opus-4-5"]],
+  openai: [["openai", "gpt-5.2"], ["groq", "llama"]],
+  "openai-responses": [["openai", "gpt-5.2"], ["xai", "grok"]],
+  google: [["google", "gemini-2.5-pro"], ["google", "gemini-4-argon"]],
+};
+
+const receiver = (choices, api) => (choices.chance(0.5) ? { model: choices.pick(MODELS[api]) } : {});
 
 const SEARCHES = ["user", "assistant", "bash", "fix the", "строка", "tool", "label", "compaction", "e", "summary parser"];
 
@@ -70,6 +86,7 @@ export function checks(seed, { name, shape, older, dialect }, entries) {
   const ids = entries.map((entry) => entry.id);
   const places = choices.some(ids.slice(0, -1), 3).concat(ids.slice(-1));
   const one = () => choices.pick(ids);
+  if (shape === "talk") return APIS.flatMap((api) => [{}, receiver(choices, api)].map((model) => ({ kind: "body", id: one(), api, ...model })));
   const labelled = named(entries).filter((id) => ids.includes(id));
   const search = choices.chance(0.5) ? choices.pick(SEARCHES) : words(choices, 1);
   return [
@@ -97,6 +114,7 @@ export function checks(seed, { name, shape, older, dialect }, entries) {
     ...(dialect === "pi" ? places.map((id) => ({ kind: "edit", id, ...(choices.chance(0.5) && { content: words(choices) }) })) : []),
     { kind: "branches" },
     ...(dialect === "pi" ? [{ kind: "stats" }] : []),
+    ...choices.some(APIS, 2).map((api) => ({ kind: dialect === "pi" ? "body" : "said", id: choices.pick(places), api, ...(dialect === "pi" && receiver(choices, api)) })),
     ...choices.some(places, 2).map((id) => ({ kind: "subtree", id })),
     { kind: "reopen", by: "fork", id: one() },
     ...(older ? [{ kind: "reopen", by: "migrate" }] : []),

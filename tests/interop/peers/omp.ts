@@ -3,6 +3,7 @@
 import { copyFileSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { body } from "./omp-sender.ts";
 import { attempt, serve } from "./wire.mjs";
 
 const scratch = mkdtempSync(join(tmpdir(), "interop-omp-"));
@@ -150,6 +151,7 @@ const ANSWERS: Record<string, (session: any, question: any, file: string) => unk
 	entries: session => session.getEntries(),
 	context: (session, { id }) => context(session, id),
 	llm: (session, { id }) => convertToLlm(context(session, id).messages),
+	body: (session, { id, api }) => body(process.argv[2], { api }, convertToLlm(context(session, id).messages)),
 	text: (session, { id }) => serializeConversationForSummary(convertToLlm(context(session, id).messages)),
 	tokens: (session, { id }) => tokens(session, id),
 	path: (session, { id }) => stored(session, session.getBranch(id)),

@@ -6,7 +6,8 @@ import { registerHooks } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { part, serve } from "./wire.mjs";
+import { body } from "./pi-sender.mjs";
+import { attempt, part, serve } from "./wire.mjs";
 
 const scratch = mkdtempSync(join(tmpdir(), "interop-pi-"));
 process.env.PI_CODING_AGENT_DIR = join(scratch, "agent");
@@ -136,6 +137,7 @@ const ANSWERS = {
   entries: (session) => session.getEntries(),
   context: (session, { id }) => context(session, id),
   llm: (session, { id }) => convertToLlm(context(session, id).messages),
+  body: (session, { id, ...target }) => body(process.argv[2], target, convertToLlm(context(session, id).messages)),
   text: (session, { id }) => serializeConversation(convertToLlm(context(session, id).messages)),
   tokens: (session, { id }) => tokens(session, id),
   path: (session, { id }) => session.getBranch(id),
@@ -166,9 +168,11 @@ await serve({
     }
   },
 
-  ask({ file, questions }) {
+  async ask({ file, questions }) {
     const session = open(file);
-    return questions.map((question) => part(() => ANSWERS[question.kind](session, question, file)));
+    const answers = [];
+    for (const question of questions) answers.push(await attempt(() => ANSWERS[question.kind](session, question, file)));
+    return answers;
   },
 });
 

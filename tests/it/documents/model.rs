@@ -19,8 +19,10 @@ pub fn listen() -> String {
 fn answer(mut stream: TcpStream) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut length = 0;
+    let mut asks_messages = false;
     for line in reader.by_ref().lines() {
         let line = line.unwrap();
+        asks_messages |= line.starts_with("POST /v1/messages ");
         if let Some((name, value)) =
             line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("content-length"))
         {
@@ -34,8 +36,22 @@ fn answer(mut stream: TcpStream) {
     reader.read_exact(&mut body).unwrap();
     let asked: Value = serde_json::from_slice(&body).unwrap();
     let messages = asked["messages"].as_array().expect("messages");
-    let last = messages.last().expect("one at least")["content"].as_str().expect("text");
+    let last = text_of(&messages.last().expect("one at least")["content"]);
     let said = format!("You gave me {} messages. The last: {last}", messages.len());
-    let body = json!({"choices": [{"message": {"role": "assistant", "content": said}}]}).to_string();
+    let body = if asks_messages {
+        assert!(asked["max_tokens"].is_u64() && asked["model"].is_string(), "{asked}");
+        json!({"role": "assistant", "content": [{"type": "text", "text": said}]})
+    } else {
+        json!({"choices": [{"message": {"role": "assistant", "content": said}}]})
+    };
+    let body = body.to_string();
     write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len()).unwrap();
+}
+
+/// Returns the text of a content: a string, or blocks.
+fn text_of(content: &Value) -> String {
+    let text = |value: &Value| value.as_str().expect("text").to_owned();
+    content
+        .as_array()
+        .map_or_else(|| text(content), |blocks| blocks.iter().map(|block| text(&block["text"])).collect())
 }

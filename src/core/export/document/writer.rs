@@ -140,41 +140,30 @@ impl<'a> Writer<'a> {
             }
             return;
         }
+        if is_block(tag) {
+            self.block();
+        }
         match tag {
-            Tag::Paragraph => self.block(),
-            Tag::Heading1 | Tag::Heading2 | Tag::Heading3 => {
-                self.block();
-                self.put(
-                    ["### ", "#### ", "##### "]
-                        [usize::from(tag == Tag::Heading2) + 2 * usize::from(tag == Tag::Heading3)],
-                );
-            }
-            Tag::List => self.block(),
-            Tag::Numbers => {
-                self.block();
-                self.numbers.push(value.parse().unwrap_or(1));
-            }
+            Tag::Heading1 => self.put("### "),
+            Tag::Heading2 => self.put("#### "),
+            Tag::Heading3 => self.put("##### "),
+            Tag::Numbers => self.numbers.push(value.parse().unwrap_or(1)),
             Tag::Item => self.item(),
             Tag::Task => self.put(if value == "x" { "[x] " } else { "[ ] " }),
             Tag::Quote | Tag::Alert => {
-                self.block();
                 self.put("> ");
                 self.prefix.push("> ".to_owned());
                 self.starts_line = true;
             }
-            Tag::Rule => {
-                self.block();
-                self.put("---");
-            }
+            Tag::Rule => self.put("---"),
             Tag::Break => {
                 self.put("\\");
                 self.line();
             }
-            Tag::Emphasis => self.put("*"),
+            Tag::Emphasis | Tag::Note => self.put("*"),
             Tag::Strong => self.put("**"),
             Tag::Struck => self.put("~~"),
             Tag::Link if !value.is_empty() => self.put("["),
-            Tag::Table => self.block(),
             Tag::Row => {
                 if !self.starts_line {
                     self.line();
@@ -186,27 +175,11 @@ impl<'a> Writer<'a> {
                 self.cells += 1;
                 self.put(" ");
             }
-            Tag::Block
-            | Tag::Output
-            | Tag::Diff
-            | Tag::Code
-            | Tag::Entry
-            | Tag::Summary
-            | Tag::ToolHead
-            | Tag::Call => {
-                self.held = Some(String::new());
-            }
-            Tag::Note => {
-                self.block();
-                self.put("*");
-            }
             Tag::Image => {
-                self.block();
-                self.put(&format!(
-                    "*(image: {})*",
-                    escaped(value.split(' ').next().unwrap_or_default(), false)
-                ));
+                let kind = escaped(value.split(' ').next().unwrap_or_default(), false);
+                self.put(&format!("*(image: {kind})*"));
             }
+            tag if is_held(tag) => self.held = Some(String::new()),
             _ => {}
         }
     }
@@ -245,13 +218,9 @@ impl<'a> Writer<'a> {
             return self.close_held(tag, &value);
         }
         match tag {
-            Tag::Emphasis => self.put("*"),
+            Tag::Emphasis | Tag::Note => self.put("*"),
             Tag::Strong => self.put("**"),
             Tag::Struck => self.put("~~"),
-            Tag::Note => {
-                self.put("*");
-                self.ended = true;
-            }
             Tag::Link if !value.is_empty() => {
                 let address = value.replace('\\', "%5C").replace('<', "%3C").replace('>', "%3E");
                 self.put(&format!("](<{address}>)"));
@@ -263,29 +232,20 @@ impl<'a> Writer<'a> {
             }
             Tag::Quote | Tag::Alert | Tag::Item => {
                 self.prefix.pop();
-                self.ended = tag != Tag::Item;
             }
             Tag::Numbers => {
                 self.numbers.pop();
-                self.ended = true;
             }
             Tag::Fold | Tag::Tool => {
                 self.ended = true;
                 self.block();
                 self.put("</details>");
-                self.ended = true;
-            }
-            Tag::Paragraph
-            | Tag::Heading1
-            | Tag::Heading2
-            | Tag::Heading3
-            | Tag::List
-            | Tag::Table
-            | Tag::Rule
-            | Tag::Image => {
-                self.ended = true;
             }
             _ => {}
+        }
+        match tag {
+            Tag::Item => self.ended = false,
+            tag => self.ended |= is_block(tag) || matches!(tag, Tag::Fold | Tag::Tool),
         }
     }
 
@@ -297,17 +257,7 @@ impl<'a> Writer<'a> {
 
     /// Writes the collected text at the end of the element that collects it.
     fn close_held(&mut self, tag: Tag, value: &str) {
-        let wants = [
-            Tag::Block,
-            Tag::Output,
-            Tag::Diff,
-            Tag::Code,
-            Tag::Entry,
-            Tag::Summary,
-            Tag::ToolHead,
-            Tag::Call,
-        ];
-        if !wants.contains(&tag) {
+        if !is_held(tag) {
             return;
         }
         let held = self.held.take().unwrap_or_default();
@@ -364,6 +314,40 @@ impl<'a> Writer<'a> {
         }
         self.out
     }
+}
+
+/// Whether the element begins after a blank line, and what follows it does, too.
+fn is_block(tag: Tag) -> bool {
+    matches!(
+        tag,
+        Tag::Paragraph
+            | Tag::Heading1
+            | Tag::Heading2
+            | Tag::Heading3
+            | Tag::List
+            | Tag::Numbers
+            | Tag::Quote
+            | Tag::Alert
+            | Tag::Rule
+            | Tag::Table
+            | Tag::Note
+            | Tag::Image
+    )
+}
+
+/// Whether the text of the element is collected, and written when it ends.
+fn is_held(tag: Tag) -> bool {
+    matches!(
+        tag,
+        Tag::Block
+            | Tag::Output
+            | Tag::Diff
+            | Tag::Code
+            | Tag::Entry
+            | Tag::Summary
+            | Tag::ToolHead
+            | Tag::Call
+    )
 }
 
 /// Returns the placeholders that enclose an element of a head line, until the line is written.

@@ -7,7 +7,7 @@
 use crate::core::agent::Agent;
 use crate::core::dialect::Dialect;
 use crate::core::json::Raw;
-use crate::core::shape::{Field, Shape, Want, may, need};
+use crate::core::shape::{FieldShape, Shape, Want, may, need};
 
 /// What is wrong with an entry, and what to try.
 pub(super) type Flaw = (String, Option<String>);
@@ -85,7 +85,7 @@ const BLOCKS: &[Shape] = &[
     ("toolCall", &[need("id", Want::Text), need("name", Want::Text), need("arguments", Want::Object)]),
 ];
 
-const USAGE: &[Field] = &[
+const USAGE: &[FieldShape] = &[
     need("input", Want::Number),
     need("output", Want::Number),
     need("cacheRead", Want::Number),
@@ -124,18 +124,18 @@ fn owner(kind: &str) -> Option<&'static dyn Agent> {
 }
 
 /// Adds a name to a flaw, and the required fields as a hint.
-fn told(agent: &dyn Agent, name: &str, fields: &[Field], (what, hint): Flaw) -> Flaw {
+fn told(agent: &dyn Agent, name: &str, fields: &[FieldShape], (what, hint): Flaw) -> Flaw {
     let needed: Vec<_> = fields.iter().filter(|field| field.2).map(|field| field.0).collect();
     let hint = hint.unwrap_or_else(|| format!("{}'s {name} has {}", agent.name(), needed.join(", ")));
     (format!("{name}: {what}"), Some(hint))
 }
 
-fn find(shapes: &[Shape], name: &str) -> Option<&'static [Field]> {
+fn find(shapes: &[Shape], name: &str) -> Option<&'static [FieldShape]> {
     shapes.iter().find(|(known, _)| *known == name).map(|(_, fields)| *fields)
 }
 
 /// Validates an object against these fields.
-fn filled(agent: &dyn Agent, object: Raw, fields: &[Field]) -> Result<(), Flaw> {
+fn filled(agent: &dyn Agent, object: Raw, fields: &[FieldShape]) -> Result<(), Flaw> {
     for &(name, want, needed) in fields {
         match object.get(name) {
             None if needed => return Err((format!("`{name}` is missing"), None)),

@@ -1,7 +1,7 @@
 //! Full-text search: finds the entries that match a pattern, and where.
 //!
 //! ```text
-//!   stretch ── Sieve ──> line that may match ── fields ──> decoded text ── Pattern ──> Hit
+//!   stretch ── Sieve ──> line that may match ── fields ──> decoded text ── Pattern ──> Match
 //! ```
 //!
 //! The sieve searches raw bytes and rejects almost every line. Lines that pass are parsed, and their texts
@@ -12,7 +12,7 @@ mod search;
 mod sieve;
 
 pub use pattern::{BadPattern, Pattern, PatternOptions};
-pub use search::{Hit, Query, Searched, TITLE, search};
+pub use search::{Match, Query, Searched, TITLE, search};
 pub use sieve::Sieve;
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::core::json::{Raw, Scanner};
 use crate::core::load::header::{self, Preamble, Version};
 use crate::core::load::{LoadError, Options, load};
 use crate::core::record::{Record, scan};
-use crate::core::search::Snippet;
+use crate::core::search::{Hit, Snippet};
 use crate::core::session::{Header, Session};
 use crate::core::store::ReadAt;
 use crate::core::stretches::{Stretch, StretchReader};
@@ -42,7 +42,7 @@ pub const TITLE: &str = "title";
 
 /// An entry that matches, with its first match.
 #[derive(Clone, Debug)]
-pub struct Hit {
+pub struct Match {
     /// Its physical line.
     pub line: LineNo,
     /// Its id; empty if it has none.
@@ -77,7 +77,7 @@ pub fn search(
     source: &dyn ReadAt,
     query: &Query,
     reader: &mut StretchReader,
-    take: &mut dyn FnMut(&Header, Hit) -> ControlFlow<()>,
+    take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
 ) -> Result<Searched, LoadError> {
     let preamble = header::read(source)?;
     let counted = Counted { place: preamble.end, lines: preamble.lines };
@@ -129,7 +129,7 @@ impl Search<'_> {
     fn stretch(
         &mut self,
         stretch: Stretch,
-        take: &mut dyn FnMut(&Header, Hit) -> ControlFlow<()>,
+        take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, LoadError> {
         let bytes = stretch.bytes;
         let mut at = 0;
@@ -150,7 +150,7 @@ impl Search<'_> {
     }
 
     /// Returns the title, if it matches: that of oh-my-pi's title line, else that of the header.
-    fn title(&self) -> Option<Hit> {
+    fn title(&self) -> Option<Match> {
         let Preamble { title_slot, header, lines, .. } = &self.preamble;
         let (line, json) = match title_slot {
             Some(slot) => (LineNo(1), slot.trim_ascii()),
@@ -167,12 +167,12 @@ impl Search<'_> {
             return None;
         }
         let title = text("title")?;
-        let found = Found::new("title".to_owned(), &title, self.query.pattern.find(title.as_bytes())?);
+        let found = hit_at("title".to_owned(), &title, self.query.pattern.find(title.as_bytes())?);
         Some(envelope.hit(line, found))
     }
 
     /// Searches the line from `start`. Returns where it ends, and the hit.
-    fn line(&mut self, stretch: Stretch, start: usize) -> Result<(usize, Option<Hit>), LoadError> {
+    fn line(&mut self, stretch: Stretch, start: usize) -> Result<(usize, Option<Match>), LoadError> {
         let rest = &stretch.bytes[start..];
         let mut scanner = Scanner::new(rest);
         let scanned = scan(&mut scanner, &mut Vec::new());
@@ -188,7 +188,12 @@ impl Search<'_> {
         Ok((start + scanner.pos(), self.record(&record, stretch, start)?))
     }
 
-    fn record(&mut self, record: &Record, stretch: Stretch, start: usize) -> Result<Option<Hit>, LoadError> {
+    fn record(
+        &mut self,
+        record: &Record,
+        stretch: Stretch,
+        start: usize,
+    ) -> Result<Option<Match>, LoadError> {
         let envelope = Envelope::of(record, self.preamble.version);
         let is_entry = record.is_object && !record.kind.is_some_and(|kind| kind.is("session"));
         if !is_entry || !self.wants(&envelope) {
@@ -211,22 +216,22 @@ impl Search<'_> {
             && self.query.since_ms.is_none_or(is_late)
     }
 
-    fn first_match(&self, record: &Record, envelope: &Envelope) -> Option<Found> {
+    fn first_match(&self, record: &Record, envelope: &Envelope) -> Option<Hit> {
         let mut found = None;
         let pattern = &self.query.pattern;
         let see = &mut |field: &Field| {
             let is_match = match pattern.sieve().map(|sieve| sieve.sift(field.raw())) {
                 Some(Sifted::No) => false,
                 Some(Sifted::Match) if !self.query.places => {
-                    found = Some(Found::nowhere());
+                    found = Some(nowhere());
                     true
                 }
                 _ => {
                     let text = field.text();
                     let place = pattern.find(text.as_bytes());
                     found = place.map(|place| match self.query.places {
-                        true => Found::new(field.path(), &text, place),
-                        false => Found::nowhere(),
+                        true => hit_at(field.path(), &text, place),
+                        false => nowhere(),
                     });
                     found.is_some()
                 }
@@ -239,7 +244,7 @@ impl Search<'_> {
     }
 
     /// Returns the hit, unless only the path to the leaf is searched and the entry is on another branch.
-    fn hit(&mut self, line: LineNo, envelope: Envelope, found: Found) -> Result<Option<Hit>, LoadError> {
+    fn hit(&mut self, line: LineNo, envelope: Envelope, found: Hit) -> Result<Option<Match>, LoadError> {
         // Entries of version 1 have the ids that migration gives them.
         let is_numbered = self.query.places && self.preamble.version == Version::One;
         if !self.query.active && !is_numbered {
@@ -335,8 +340,8 @@ impl<'a> Envelope<'a> {
         parse_js_date(self.timestamp.as_ref()?.as_bytes())
     }
 
-    fn hit(self, line: LineNo, found: Found) -> Hit {
-        Hit {
+    fn hit(self, line: LineNo, found: Hit) -> Match {
+        Match {
             line,
             id: self.id.into_owned(),
             role: self.role_name.into_owned(),
@@ -348,26 +353,19 @@ impl<'a> Envelope<'a> {
     }
 }
 
-struct Found {
-    field: String,
-    range: Range<usize>,
-    snippet: Snippet,
+/// A hit whose position is not requested.
+fn nowhere() -> Hit {
+    Hit { field: String::new(), range: 0..0, snippet: Snippet { text: String::new(), hit: 0..0 } }
 }
 
-impl Found {
-    fn nowhere() -> Found {
-        Found { field: String::new(), range: 0..0, snippet: Snippet { text: String::new(), hit: 0..0 } }
-    }
-
-    fn new(field: String, text: &Text, place: Range<usize>) -> Found {
-        // Lone surrogates become U+FFFD, which has as many bytes, so positions stay the same.
-        let shown = text.to_string_lossy();
-        let place = whole_characters(&shown, place);
-        let start = utf16_len(&text.as_bytes()[..place.start]);
-        let end = start + utf16_len(&text.as_bytes()[place.clone()]);
-        let snippet = Snippet::around(&shown, place);
-        Found { field, range: start..end, snippet }
-    }
+fn hit_at(field: String, text: &Text, place: Range<usize>) -> Hit {
+    // Lone surrogates become U+FFFD, which has as many bytes, so positions stay the same.
+    let shown = text.to_string_lossy();
+    let place = whole_characters(&shown, place);
+    let start = utf16_len(&text.as_bytes()[..place.start]);
+    let end = start + utf16_len(&text.as_bytes()[place.clone()]);
+    let snippet = Snippet::around(&shown, place);
+    Hit { field, range: start..end, snippet }
 }
 
 /// Returns the range extended to whole characters; `(?-u)` and empty matches can split them.

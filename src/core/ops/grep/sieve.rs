@@ -28,10 +28,10 @@ const KEPT_OF_SEVERAL: usize = 6;
 
 /// Finds lines that may match.
 #[derive(Clone, Debug)]
-pub struct Sieve(Kind);
+pub struct Sieve(Needle);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum Needle {
     /// One ASCII literal: its spelling, and the fifth bytes of the escapes of its characters, which all begin
     /// with `\u00`. Two searches for single strings are faster than one for several strings.
     One {
@@ -81,13 +81,13 @@ impl Sieve {
             let literal = Box::new(Finder::new(spelling(needle).as_bytes()).into_owned());
             let is_whole = is_literal(hir, needle);
             let start = Box::new(Finder::new(r"\u00"));
-            return Some(Sieve(Kind::One { literal, start, digits, is_whole }));
+            return Some(Sieve(Needle::One { literal, start, digits, is_whole }));
         }
         let spelled = needles.iter().map(|needle| regex_syntax::escape(&spelling(needle)));
         let escapes = escapes.iter().map(|digits| format!(r"\\u{digits}"));
         let source: Vec<_> = spelled.chain(escapes).collect();
         let regex = RegexBuilder::new(&source.join("|")).unicode(false).build().ok()?;
-        Some(Sieve(Kind::Several(regex)))
+        Some(Sieve(Needle::Several(regex)))
     }
 
     /// Tests the raw bytes of a string, without its quotes.
@@ -95,7 +95,9 @@ impl Sieve {
         let signs = Signs { sieve: self, bytes: string, literal: None, escape: None };
         let literal = signs.next_literal(0);
         match (&self.0, literal) {
-            (Kind::One { is_whole: true, .. }, Some(at)) if follows_no_escape(&string[..at]) => Sifted::Match,
+            (Needle::One { is_whole: true, .. }, Some(at)) if follows_no_escape(&string[..at]) => {
+                Sifted::Match
+            }
             (_, Some(_)) => Sifted::Perhaps,
             (_, None) if signs.next_escape(0).is_some() => Sifted::Perhaps,
             (_, None) => Sifted::No,
@@ -127,14 +129,14 @@ impl Signs<'_> {
 
     fn next_literal(&self, from: usize) -> Option<usize> {
         let found = match &self.sieve.0 {
-            Kind::One { literal, .. } => literal.find(self.bytes.get(from..)?),
-            Kind::Several(regex) => regex.find(self.bytes.get(from..)?).map(|found| found.start()),
+            Needle::One { literal, .. } => literal.find(self.bytes.get(from..)?),
+            Needle::Several(regex) => regex.find(self.bytes.get(from..)?).map(|found| found.start()),
         };
         found.map(|at| from + at)
     }
 
     fn next_escape(&self, from: usize) -> Option<usize> {
-        let Kind::One { start, digits, .. } = &self.sieve.0 else { return None };
+        let Needle::One { start, digits, .. } = &self.sieve.0 else { return None };
         let mut places = start.find_iter(self.bytes.get(from..)?).map(|at| from + at);
         // Most are those of control characters.
         places.find(|at| self.bytes.get(at + 4).is_some_and(|digit| digits.contains(digit)))

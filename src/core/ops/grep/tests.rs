@@ -159,7 +159,7 @@ fn query(pattern: Pattern) -> Query {
     Query { pattern, scope: Scope::Said, roles: Vec::new(), since_ms: None, active: false, places: true }
 }
 
-fn hits(lines: &str, query: &Query) -> Vec<Hit> {
+fn hits(lines: &str, query: &Query) -> Vec<Match> {
     let mut hits = Vec::new();
     let source = lines.as_bytes().to_vec();
     let searched = search(&source, query, &mut StretchReader::default(), &mut |_, hit| {

@@ -8,7 +8,7 @@
 mod payload;
 mod restore;
 
-pub use payload::{Kind, Wanted, size};
+pub use payload::{PayloadKind, Wanted, size};
 pub use restore::{Restore, RestoreError, find_places};
 
 use crate::core::bodies::{Bodies, FileBodies};
@@ -18,10 +18,16 @@ use crate::core::json::edit::Edit;
 use crate::core::json::write::Object;
 use crate::core::plan::copy;
 use crate::core::session::Session;
-use crate::core::store::ReadAt;
+use crate::core::store::{ReadAt, with_suffix};
 use payload::{Payload, payloads};
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Returns the file beside a session that holds its pruned payloads.
+pub fn pruned_file(session: &Path) -> PathBuf {
+    with_suffix(session, ".pruned")
+}
 
 /// A payload to prune.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +37,7 @@ pub struct Pruned {
     /// Its path in the line.
     pub field: String,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: PayloadKind,
     /// The number of bytes it takes in the line.
     pub bytes: usize,
     /// The number of bytes of its note.

@@ -12,7 +12,7 @@ use crate::core::text::Text;
 
 /// A kind of payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PayloadKind {
     /// An image block.
     Image,
     /// The text of a tool result, or the output of a command run by the user.
@@ -21,16 +21,16 @@ pub enum Kind {
     Details,
 }
 
-impl Kind {
+impl PayloadKind {
     /// All kinds.
-    pub const ALL: [Kind; 3] = [Kind::Image, Kind::Result, Kind::Details];
+    pub const ALL: [PayloadKind; 3] = [PayloadKind::Image, PayloadKind::Result, PayloadKind::Details];
 
     /// Returns the word for it.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Image => "image",
-            Kind::Result => "result",
-            Kind::Details => "details",
+            PayloadKind::Image => "image",
+            PayloadKind::Result => "result",
+            PayloadKind::Details => "details",
         }
     }
 }
@@ -41,14 +41,14 @@ pub struct Wanted {
     /// Those that take more bytes than this in their line.
     pub over: usize,
     /// Those of these kinds.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<PayloadKind>,
 }
 
 /// A value to prune.
 #[derive(Clone, Debug)]
 pub struct Payload<'a> {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: PayloadKind,
     /// Its path in the line.
     pub field: String,
     /// The value.
@@ -79,26 +79,36 @@ pub fn payloads<'a>(line: Raw<'a>, wanted: &Wanted) -> Vec<Payload<'a>> {
     let what = output_of(holder, role);
     if let Some(content) = holder.get("content").filter(|_| role != Role::Assistant) {
         if let (Some(what), true) = (&what, content.is_string()) {
-            add(Kind::Result, format!("{prefix}content"), content, text_note(what, content));
+            add(PayloadKind::Result, format!("{prefix}content"), content, text_note(what, content));
         }
         for (at, item) in content.items().enumerate() {
             let text = item.get("text").filter(|_| item.get("type").is_some_and(|kind| kind.is("text")));
             match (image_note(item), text, &what) {
-                (Some(note), ..) => add(Kind::Image, format!("{prefix}content[{at}]"), item, note),
+                (Some(note), ..) => add(PayloadKind::Image, format!("{prefix}content[{at}]"), item, note),
                 (None, Some(text), Some(what)) if text.is_string() => {
-                    add(Kind::Result, format!("{prefix}content[{at}].text"), text, text_note(what, text));
+                    add(
+                        PayloadKind::Result,
+                        format!("{prefix}content[{at}].text"),
+                        text,
+                        text_note(what, text),
+                    );
                 }
                 _ => {}
             }
         }
     }
     if let (Some(what), Some(output)) = (&what, holder.get("output").filter(|output| output.is_string())) {
-        add(Kind::Result, format!("{prefix}output"), output, text_note(what, output));
+        add(PayloadKind::Result, format!("{prefix}output"), output, text_note(what, output));
     }
     let has_details = is_custom || matches!(role, Role::ToolResult | Role::Custom | Role::HookMessage);
     if let Some(details) = holder.get("details").filter(|_| has_details) {
         let note = format!("[details removed, {}]", size(details.bytes().len()));
-        add(Kind::Details, format!("{prefix}details"), details, Object::new().str("pruned", &note).finish());
+        add(
+            PayloadKind::Details,
+            format!("{prefix}details"),
+            details,
+            Object::new().str("pruned", &note).finish(),
+        );
     }
     found
 }
@@ -166,7 +176,7 @@ mod tests {
 
     fn found(line: &str) -> String {
         let line = Raw::parse(line.as_bytes()).unwrap();
-        let wanted = Wanted { over: 0, kinds: Kind::ALL.to_vec() };
+        let wanted = Wanted { over: 0, kinds: PayloadKind::ALL.to_vec() };
         let payloads = payloads(line, &wanted);
         for payload in &payloads {
             assert_eq!(at_path(line, &payload.field).map(Raw::bytes), Some(payload.value.bytes()));

@@ -13,10 +13,13 @@
 //! without a cost is counted as unpriced.
 
 mod harvest;
+mod harvester;
+mod interned;
 mod scan;
 mod totals;
 
-pub use harvest::{Call, Counted, Harvest, HarvestOptions, Role, harvest};
+pub use harvest::{Call, Counted, Harvest, HarvestOptions, Role};
+pub use harvester::harvest;
 pub use scan::Usage;
 pub use totals::{Seen, Totals};
 

@@ -88,7 +88,7 @@ fn rewrite(locked: Locked, text: &str) -> Result<Committed, StoreError> {
     locked.rewrite(None, &mut |out| out.write_all(text.as_bytes()))?.done()
 }
 
-fn is_changed(result: Result<impl std::fmt::Debug, StoreError>, wanted: super::Change) -> bool {
+fn is_changed(result: Result<impl std::fmt::Debug, StoreError>, wanted: super::FileChange) -> bool {
     match result {
         Err(error @ StoreError::Changed { change, .. }) => change == wanted && error.is_busy(),
         other => panic!("{other:?}"),

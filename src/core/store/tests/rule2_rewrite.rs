@@ -286,7 +286,7 @@ fn as_nobody<T: Send>(act: impl FnOnce() -> T + Send) -> T {
 #[test]
 fn a_closure_that_fails_changes_nothing() {
     let bench = Bench::new(OLD);
-    let changed = || StoreError::Changed { path: "x".into(), change: super::super::Change::Edited };
+    let changed = || StoreError::Changed { path: "x".into(), change: super::super::FileChange::Edited };
     let error = bench.lock().unwrap().rewrite(None, &mut |out| {
         out.write_all(NEW.as_bytes())?;
         Err(std::io::Error::other(changed()))

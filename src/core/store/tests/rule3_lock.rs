@@ -1,6 +1,6 @@
 //! Rule 3: one writer at a time, and the path is still the file that was read.
 
-use super::super::{Change, Freshness};
+use super::super::{FileChange, Freshness};
 use super::*;
 
 #[test]
@@ -40,11 +40,11 @@ fn after_another_rewrite_the_waiter_finds_the_file_replaced() {
     seam.before("sleep", move || {
         rewrite(held.take().unwrap(), NEW).unwrap();
     });
-    assert!(is_changed(lock_on(seam, &file, &WriteOptions::default()), Change::Replaced));
+    assert!(is_changed(lock_on(seam, &file, &WriteOptions::default()), FileChange::Replaced));
     assert_eq!(bench.content(), NEW);
     let removed = bench.open();
     fs::remove_file(&bench.path).unwrap();
-    assert!(is_changed(lock_on(&DISK, &removed, &now(Dialect::Pi)), Change::Removed));
+    assert!(is_changed(lock_on(&DISK, &removed, &now(Dialect::Pi)), FileChange::Removed));
 }
 
 /// The file had the name only for a moment: its lock does not block the real one.
@@ -60,7 +60,7 @@ fn a_lock_on_another_file_is_none() {
         fs::write(&path, OLD).unwrap();
     });
     seam.before("open_append", move || fs::rename(&from, &back).unwrap());
-    assert!(is_changed(lock_on(seam, &file, &now(Dialect::Pi)), Change::Replaced));
+    assert!(is_changed(lock_on(seam, &file, &now(Dialect::Pi)), FileChange::Replaced));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn what_is_no_file_in_the_session_s_place_does_not_block() {
         put(&bench.path);
         let error = locked.reopen().unwrap_err();
         assert!(matches!(error, StoreError::NotRegular { .. } | StoreError::IsFolder { .. }), "{error:?}");
-        assert!(is_changed(locked.append(LINE.as_bytes()), Change::Replaced));
+        assert!(is_changed(locked.append(LINE.as_bytes()), FileChange::Replaced));
     }
 }
 

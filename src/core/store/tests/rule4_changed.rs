@@ -1,6 +1,6 @@
 //! Rule 4: what another process wrote between our read and our write is never lost and never overwritten.
 
-use super::super::{Change, Freshness, ReadAt};
+use super::super::{FileChange, Freshness, ReadAt};
 use super::*;
 use std::os::unix::fs::FileExt;
 
@@ -29,7 +29,7 @@ fn growth_that_was_not_read_is_not_built_upon() {
         } else {
             rewrite(locked, NEW)
         };
-        assert!(is_changed(result, Change::Grown));
+        assert!(is_changed(result, FileChange::Grown));
         assert_eq!(bench.content(), format!("{OLD}other\n"));
     }
 }
@@ -46,20 +46,20 @@ fn any_other_change_is_refused() {
         fs::OpenOptions::new().write(true).open(path).unwrap().set_len(size).unwrap();
     };
     type Act<'a> = &'a dyn Fn(&Path);
-    let acts: [(Change, Act<'_>); 7] = [
-        (Change::Edited, &|path| overwrite(path, "{\"type\":\"TITLE\"", 0)),
-        (Change::Edited, &|path| overwrite(path, "y", 10_000)),
-        (Change::Edited, &|path| {
+    let acts: [(FileChange, Act<'_>); 7] = [
+        (FileChange::Edited, &|path| overwrite(path, "{\"type\":\"TITLE\"", 0)),
+        (FileChange::Edited, &|path| overwrite(path, "y", 10_000)),
+        (FileChange::Edited, &|path| {
             overwrite(path, "y", 100);
             append_to(path, "more\n");
         }),
-        (Change::Edited, &|path| {
+        (FileChange::Edited, &|path| {
             truncate(path, 10_000);
             append_to(path, &"z".repeat(30_000));
         }),
-        (Change::Truncated, &|path| truncate(path, 10_000)),
-        (Change::Truncated, &|path| truncate(path, 0)),
-        (Change::Replaced, &|path| {
+        (FileChange::Truncated, &|path| truncate(path, 10_000)),
+        (FileChange::Truncated, &|path| truncate(path, 0)),
+        (FileChange::Replaced, &|path| {
             fs::copy(path, path.with_extension("new")).unwrap();
             fs::rename(path.with_extension("new"), path).unwrap();
         }),
@@ -74,7 +74,7 @@ fn any_other_change_is_refused() {
         let after = bench.content();
         assert!(is_changed(lock_on(&DISK, &file, &now(Dialect::Pi)), change), "{number}");
         // A file replaced by a rename can still be read as it was.
-        assert_eq!(file.still_same().unwrap(), change == Change::Replaced && number == 6, "{number}");
+        assert_eq!(file.still_same().unwrap(), change == FileChange::Replaced && number == 6, "{number}");
         assert_eq!(bench.content(), after);
     }
 }
@@ -83,16 +83,16 @@ fn any_other_change_is_refused() {
 #[test]
 fn the_last_look_is_right_before_the_commit() {
     type Act = fn(&Path);
-    let acts: [(Change, Act); 4] = [
-        (Change::Grown, |path| append_to(path, "other\n")),
-        (Change::Truncated, |path| {
+    let acts: [(FileChange, Act); 4] = [
+        (FileChange::Grown, |path| append_to(path, "other\n")),
+        (FileChange::Truncated, |path| {
             fs::OpenOptions::new().write(true).open(path).unwrap().set_len(3).unwrap();
         }),
-        (Change::Replaced, |path| {
+        (FileChange::Replaced, |path| {
             fs::write(path.with_extension("new"), "other\n").unwrap();
             fs::rename(path.with_extension("new"), path).unwrap();
         }),
-        (Change::Removed, |path| fs::remove_file(path).unwrap()),
+        (FileChange::Removed, |path| fs::remove_file(path).unwrap()),
     ];
     for (change, act) in acts {
         let bench = Bench::new(OLD);
@@ -183,7 +183,7 @@ fn growth_between_two_looks_is_read_until_the_wait_is_over() {
         assert_eq!(bench.content(), wanted);
         // It grows once per second, and ten seconds are allowed.
         let (bench, result) = decided_again(20, is_append);
-        assert!(is_changed(result, Change::Grown));
+        assert!(is_changed(result, FileChange::Grown));
         assert_eq!(bench.content(), format!("{OLD}{}", "other\n".repeat(10)));
         assert_eq!(bench.names(), ["s.jsonl"]);
     }
@@ -259,6 +259,6 @@ fn a_copy_up_is_no_change_but_an_edit_is() {
     locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     assert_eq!(bench.content(), format!("{long}{LINE}"));
 
-    assert!(is_changed(locked_after(true, of_content).1, Change::Edited));
-    assert!(is_changed(locked_after(false, of_ctime).1, Change::Edited));
+    assert!(is_changed(locked_after(true, of_content).1, FileChange::Edited));
+    assert!(is_changed(locked_after(false, of_ctime).1, FileChange::Edited));
 }

@@ -1,0 +1,165 @@
+//! `--repair`: writes the repaired session, and the bytes that were removed beside it.
+
+use super::report::Report;
+use super::{Args, checked};
+use crate::commands::input::Input;
+use crate::commands::transaction::{output_or_input, store_options, under_lock};
+use crate::core::load::Options;
+use crate::core::ops::check::{Checkup, Finding, Group};
+use crate::core::store::{self, Attempt, Committed, SessionFile, StoreError, with_suffix};
+use crate::ui::{Exit, Failure, Ui, visible};
+use std::io;
+use std::path::Path;
+
+/// Repairs one session.
+pub fn repair(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    if args.write.output.is_none() && args.backup.is_none() && !args.write.dry_run && path != Path::new("-") {
+        return Err(Failure::cannot("--repair requires -o or --backup")
+            .hint("give a new file with -o FILE, or --backup to repair in place"));
+    }
+    if path.is_dir() {
+        let what = format_args!("{}: --repair takes only one session, not a directory", path.display());
+        return Err(Failure::cannot(what));
+    }
+    let input = Input::open(path, ui)?;
+    // Files beside it are named after the file itself, not after the name by which it was found.
+    let path = input.file().map_or(path, SessionFile::path);
+    let options = Options { workers: ui.processors(), ..Options::default() };
+    let checkup = checked(&input, &options)?;
+    let repair = Repair { path, args, input: &input };
+    if args.write.dry_run {
+        return repair.report(checkup.findings(), ui);
+    }
+    match (&args.write.output, input.file()) {
+        (Some(output), _) if output != Path::new("-") => {
+            let create = |fill: &mut Fill| {
+                store::create(output, input.file(), args.write.force, fill).map(Attempt::Done)
+            };
+            let (attempt, rejected) = repair.write_both(&checkup, output, create)?;
+            repair.done(checkup.findings(), Some((attempt.done()?, rejected)), ui)
+        }
+        (None, Some(_)) if args.backup.is_some() => repair.in_place(&checkup, &options, ui),
+        _ => repair.to_stdout(&checkup, ui),
+    }
+}
+
+/// Writes the content of a session file.
+type Fill<'a> = dyn FnMut(&mut dyn io::Write) -> io::Result<()> + 'a;
+
+/// The repaired session, and the file of removed bytes, if any.
+type Written = (Committed, Option<Committed>);
+
+/// The repair of one session.
+struct Repair<'a> {
+    path: &'a Path,
+    args: &'a Args,
+    input: &'a Input,
+}
+
+impl Repair<'_> {
+    fn in_place(&self, checkup: &Checkup, options: &Options, ui: &mut Ui) -> Result<Exit, Failure> {
+        if !checkup.is_repairable() {
+            return self.done(checkup.findings(), None, ui);
+        }
+        let backup = self.args.backup.as_ref().map(|suffix| with_suffix(self.path, suffix));
+        let store_options = store_options(&self.args.write, checkup.session());
+        let mut attempt = |grown: Option<Input>, locked: store::Locked| {
+            let grown = grown.as_ref().map(|input| checked(input, options)).transpose()?;
+            let checkup = grown.as_ref().unwrap_or(checkup);
+            if !checkup.is_repairable() {
+                return Ok((None, (checkup.findings().to_vec(), None)));
+            }
+            let rewrite = |fill: &mut Fill| locked.rewrite(backup.as_deref(), fill);
+            let (attempt, rejected) = self.write_both(checkup, self.path, rewrite)?;
+            Ok((Some(attempt), (checkup.findings().to_vec(), rejected)))
+        };
+        let (committed, (findings, rejected)) = under_lock(self.input, &store_options, &mut attempt)?;
+        self.done(&findings, committed.map(|committed| (committed, rejected)), ui)
+    }
+
+    fn to_stdout(&self, checkup: &Checkup, ui: &mut Ui) -> Result<Exit, Failure> {
+        if self.args.write.json {
+            return Err(Failure::cannot("--json: standard output carries the session")
+                .hint("give a path with -o, or omit --json"));
+        }
+        if !checkup.rejected().is_empty() {
+            return Err(Failure::cannot("--repair: removed bytes cannot be kept beside standard output")
+                .hint("give a path with -o"));
+        }
+        checkup.write_repaired(ui.stdout()).map_err(|error| output_or_input(self.input, error))?;
+        // Standard output carries the session, so the findings go to standard error.
+        let mut report = Report::new(self.args, ui);
+        for finding in checkup.findings() {
+            report.count(finding);
+            ui.print_aside(&report.line(self.path, &Group::of(finding)));
+        }
+        Ok(report.exit)
+    }
+
+    /// Writes the repaired session, and beside it the removed bytes: these are on disk before the session
+    /// is in place (rule 6), and are deleted again if the session could not be written (rule 7).
+    fn write_both(
+        &self,
+        checkup: &Checkup,
+        output: &Path,
+        write: impl FnOnce(&mut Fill) -> Result<Attempt, StoreError>,
+    ) -> Result<(Attempt, Option<Committed>), StoreError> {
+        let mut rejected = None;
+        let written = write(&mut |out| {
+            checkup.write_repaired(out)?;
+            if !checkup.rejected().is_empty() {
+                rejected = Some(self.write_rejected(checkup, output).map_err(io::Error::other)?);
+            }
+            Ok(())
+        });
+        match (written, rejected) {
+            (Ok(Attempt::Done(committed)), rejected) => Ok((Attempt::Done(committed), rejected)),
+            (unwritten, rejected) => {
+                rejected.iter().for_each(store::take_back);
+                unwritten.map(|grown| (grown, None))
+            }
+        }
+    }
+
+    /// Writes the removed bytes to the first file name that is free.
+    fn write_rejected(&self, checkup: &Checkup, output: &Path) -> Result<Committed, StoreError> {
+        let mut number = 0;
+        loop {
+            let suffix = if number == 0 { ".rejected".to_owned() } else { format!(".rejected.{number}") };
+            let beside = with_suffix(output, &suffix);
+            match store::create(&beside, self.input.file(), false, &mut |out| checkup.write_rejected(out)) {
+                Err(StoreError::Exists { .. }) => number += 1,
+                made => return made,
+            }
+        }
+    }
+
+    /// Reports the repair. A failure here does not affect what is written (rule 7).
+    fn done(&self, findings: &[Finding], written: Option<Written>, ui: &mut Ui) -> Result<Exit, Failure> {
+        let Some((committed, rejected)) = written else { return self.report(findings, ui) };
+        ui.warn_of(&committed);
+        if self.args.write.output.is_none() {
+            self.input.report_path(ui);
+        }
+        let file = visible(&committed.path.to_string_lossy());
+        let printed = self.report(findings, ui).and_then(|exit| ui.flush().map(|()| exit));
+        let exit = printed.map_err(|failure| failure.after_writing(&file))?;
+        if let Some(rejected) = rejected {
+            ui.warn_of(&rejected);
+            ui.status(&format!("removed bytes are in {}", rejected.path.to_string_lossy()));
+        }
+        Ok(exit)
+    }
+
+    /// Prints the findings that were (or would be) repaired, and those that remain; the exit code is that of
+    /// a check of the result.
+    fn report(&self, findings: &[Finding], ui: &mut Ui) -> Result<Exit, Failure> {
+        let mut report = Report::new(self.args, ui);
+        report.findings(self.path, findings, ui)?;
+        let repaired = findings.iter().filter(|finding| finding.is_repairable()).count();
+        let left = findings.len() - repaired;
+        let done = if self.args.write.dry_run { "to repair" } else { "repaired" };
+        ui.status(&format!("{repaired} {done}, {left} left"));
+        Ok(report.exit)
+    }
+}

@@ -1,0 +1,159 @@
+//! Findings as text and as JSON, and the exit code that follows from them.
+
+use super::Args;
+use crate::core::json::write::Object;
+use crate::core::ops::check::{Finding, Group, Severity, grouped};
+use crate::core::text::Text;
+use crate::ui::{Exit, Failure, Styles, Ui, visible};
+use std::path::Path;
+
+/// Prints findings and counts them.
+pub struct Report<'a> {
+    args: &'a Args,
+    styles: Styles,
+    counts: [usize; 3],
+    repairable: usize,
+    files: usize,
+    pub exit: Exit,
+}
+
+impl<'a> Report<'a> {
+    /// Returns a report without findings.
+    pub fn new(args: &'a Args, ui: &Ui) -> Self {
+        Report { args, styles: ui.styles, counts: [0; 3], repairable: 0, files: 0, exit: Exit::Done }
+    }
+
+    /// Reports one file. An error in reading it does not stop the others; an error on standard output does.
+    pub fn session(
+        &mut self,
+        path: &Path,
+        found: Result<Vec<Finding>, Failure>,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        match found {
+            Ok(findings) => {
+                self.files += 1;
+                self.findings(path, &findings, ui)
+            }
+            Err(failure) => {
+                self.exit = self.exit.max(ui.report(&failure));
+                Ok(())
+            }
+        }
+    }
+
+    /// Reports the findings of one file.
+    pub fn findings(&mut self, path: &Path, findings: &[Finding], ui: &mut Ui) -> Result<(), Failure> {
+        for finding in findings {
+            let is_done = self.count(finding);
+            if self.args.write.json {
+                let repaired = self.args.repair.then_some(is_done && !self.args.write.dry_run);
+                ui.print_json(&row(path, finding, repaired))?;
+            }
+        }
+        let groups = match (self.args.write.json, self.args.repair) {
+            (true, _) => Vec::new(),
+            // Each repaired entry is reported on a separate line.
+            (false, true) => findings.iter().map(Group::of).collect(),
+            (false, false) => grouped(findings),
+        };
+        groups.iter().try_for_each(|group| ui.print(&self.line(path, group)))
+    }
+
+    /// Counts a finding; returns whether the repair resolves it.
+    pub fn count(&mut self, finding: &Finding) -> bool {
+        if self.args.repair && finding.is_repairable() {
+            return true;
+        }
+        self.counts[finding.severity as usize] += 1;
+        self.repairable += usize::from(finding.is_repairable());
+        if finding.severity > Severity::Note {
+            self.exit = self.exit.max(Exit::Found);
+        }
+        false
+    }
+
+    /// Returns a finding as text: `file:line: severity: what (entry id) — consequence [repairable]`
+    pub fn line(&self, path: &Path, group: &Group) -> String {
+        let finding = group.first();
+        let is_done = self.args.repair && finding.is_repairable();
+        let style = match finding.severity {
+            _ if is_done => self.styles.assistant,
+            Severity::Error => self.styles.error,
+            Severity::Warning => self.styles.label,
+            Severity::Note => self.styles.dim,
+        };
+        let severity = match (is_done, self.args.write.dry_run) {
+            (true, false) => "repaired",
+            (true, true) => "to repair",
+            (false, _) => finding.severity.name(),
+        };
+        let entry = match (group.lines(), &finding.entry) {
+            (Some(lines), _) => format!(" ({lines})"),
+            (None, Some(id)) => format!(" (entry {})", visible(&short(id))),
+            (None, None) => String::new(),
+        };
+        let rest = match &finding.fix {
+            Some(fix) if is_done => format!(" — {fix}"),
+            Some(_) => format!("{} [repairable]", dashed(finding.consequence)),
+            None => dashed(finding.consequence),
+        };
+        format!(
+            "{}:{}: {}: {}{entry}{}\n",
+            visible(&path.to_string_lossy()),
+            finding.line.0,
+            style.style(severity),
+            visible(&short(&Text::from(finding.message.as_str()))),
+            visible(&rest)
+        )
+    }
+
+    /// Prints the number of findings.
+    pub fn summary(&self, ui: &mut Ui) {
+        if self.files == 0 {
+            return;
+        }
+        let [notes, warnings, errors] = self.counts;
+        let counted = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+        let found = match notes + warnings + errors {
+            0 => "no problems".to_owned(),
+            _ => format!(
+                "{}, {}, {}",
+                counted(errors, "error"),
+                counted(warnings, "warning"),
+                counted(notes, "note")
+            ),
+        };
+        let hint = match self.repairable {
+            0 => String::new(),
+            n => format!("; {n} repairable (hint: pisess check --repair -o FILE)"),
+        };
+        ui.status(&format!("{} checked: {found}{hint}", counted(self.files, "session")));
+    }
+}
+
+fn dashed(consequence: &str) -> String {
+    if consequence.is_empty() { String::new() } else { format!(" — {consequence}") }
+}
+
+/// Returns the start of an id or message; the whole may be as long as a line.
+fn short(text: &Text) -> String {
+    let head = text.head_whole(200);
+    let mark = if head.utf16_len() < text.utf16_len() { "…" } else { "" };
+    format!("{head}{mark}")
+}
+
+fn row(path: &Path, finding: &Finding, repaired: Option<bool>) -> Vec<u8> {
+    Object::new()
+        .str("path", &path.to_string_lossy())
+        .number("line", f64::from(finding.line.0))
+        .text_or_null("id", finding.entry.as_ref())
+        .str("severity", finding.severity.name())
+        .str("kind", finding.kind.name())
+        .str("message", &finding.message)
+        .str("consequence", finding.consequence)
+        .bool("repairable", finding.is_repairable())
+        .text_or_null("fix", finding.fix.as_deref().map(Text::from).as_ref())
+        .with(repaired, |row, repaired| row.bool("repaired", repaired))
+        .finish()
+}

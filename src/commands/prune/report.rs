@@ -1,0 +1,119 @@
+//! The rows of a plan, and the result of `prune`.
+
+use super::Job;
+use crate::commands::amounts::{counted, tokens};
+use crate::core::entry::EntryIx;
+use crate::core::json::write::Object;
+use crate::core::ops::prune::{PayloadKind, Prune, size};
+use crate::core::store::Committed;
+use crate::ui::{Exit, Failure, Ui, visible};
+
+/// What was pruned or restored.
+#[derive(Default)]
+pub struct Outcome {
+    pub payloads: usize,
+    pub bytes: usize,
+}
+
+impl Job<'_> {
+    /// Prints a row for each payload, and the sizes of session and context before and after.
+    pub fn plan(&self, ui: &mut Ui) -> Result<Exit, Failure> {
+        let (session, source) = (&self.open.session, self.open.input.source());
+        let unreadable = |error| self.open.input.unreadable(error);
+        let prune = Prune::new(session, source, self.args.wanted()).map_err(unreadable)?;
+        for pruned in &prune.payloads {
+            self.print_row(pruned.entry, &pruned.field, Some((pruned.kind, pruned.bytes)), ui)?;
+        }
+        let [before, after] = prune.tokens(session, source).map_err(unreadable)?;
+        let whole = source.len() as usize;
+        let (payloads, context) = (
+            counted(prune.payloads.len(), "payload", "payloads"),
+            [before, after].map(|count| tokens(count as f64)),
+        );
+        let summary = format!(
+            "{payloads}; session {} to {}; context {} to {} tokens",
+            size(whole),
+            size(whole - prune.saved()),
+            context[0],
+            context[1]
+        );
+        match self.args.write.json {
+            true => ui.status(&summary),
+            false => ui.print(&(summary + "\n"))?,
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Prints the row of a payload.
+    pub fn print_row(
+        &self,
+        entry: EntryIx,
+        field: &str,
+        what: Option<(PayloadKind, usize)>,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        let session = &self.open.session;
+        let (id, line) = (session.id(entry), session.entry(entry).line.0);
+        if self.args.write.json {
+            let row = Object::new().text_or_null("id", Some(&id).filter(|id| !id.is_empty()));
+            let row = row.number("line", f64::from(line)).str("field", field);
+            let row = row
+                .with(what, |row, (kind, bytes)| row.str("kind", kind.name()).number("bytes", bytes as f64));
+            return ui.print_json(&row.finish());
+        }
+        let what =
+            what.map(|(kind, bytes)| format!("  {:7}  {:>6}", kind.name(), size(bytes))).unwrap_or_default();
+        ui.print(&format!("{}{what}  {}\n", visible(&id.to_string_lossy()), visible(field)))
+    }
+
+    /// Reports the result. A failure here does not affect what is written (rule 7).
+    pub fn report(
+        &self,
+        committed: Option<Committed>,
+        outcome: &Outcome,
+        ui: &mut Ui,
+    ) -> Result<Exit, Failure> {
+        if let Some(committed) = &committed {
+            ui.warn_of(committed);
+            self.open.input.report_path(ui);
+        }
+        let printed = self.print_outcome(committed.is_some(), outcome, ui).and_then(|()| ui.flush());
+        let late = |failure: Failure| match committed {
+            Some(_) => failure.after_writing(&self.place.to_string_lossy()),
+            None => failure,
+        };
+        printed.map(|()| Exit::Done).map_err(late)
+    }
+
+    fn print_outcome(&self, is_written: bool, outcome: &Outcome, ui: &mut Ui) -> Result<(), Failure> {
+        let Outcome { payloads, bytes } = outcome;
+        let pruned = self.pruned.to_string_lossy();
+        if self.args.write.json {
+            let action = match (is_written, &self.args.write.output) {
+                (false, _) => "nothing",
+                (true, None) => "rewrite",
+                (true, Some(_)) => "create",
+            };
+            let report = Object::new()
+                .str("path", &self.place.to_string_lossy())
+                .str("action", action)
+                .bool("dryRun", false)
+                .str("pruned", &pruned)
+                .number("payloads", *payloads as f64)
+                .number("bytes", *bytes as f64);
+            return ui.print_json(&report.finish());
+        }
+        if *payloads == 0 {
+            return Ok(());
+        }
+        let payloads = counted(*payloads, "payload", "payloads");
+        match self.args.restore {
+            true => ui.status(&format!("{}: {payloads} restored", self.open.input.name)),
+            false => {
+                ui.status(&format!("{}: {payloads} pruned, {}", self.open.input.name, size(*bytes)));
+                ui.print(&format!("{}\n", visible(&pruned)))?;
+            }
+        }
+        Ok(())
+    }
+}

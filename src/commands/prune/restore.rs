@@ -1,0 +1,90 @@
+//! `--restore`: puts the payloads back.
+
+use super::report::Outcome;
+use super::{Job, existing, own_path};
+use crate::commands::input::{Input, OpenSession};
+use crate::commands::transaction::{Attempted, store_options, under_lock};
+use crate::core::ops::prune::{Restore, RestoreError, find_places, pruned_file};
+use crate::core::store::{self, Attempt, Locked, SessionFile};
+use crate::ui::{Exit, Failure, Ui, visible};
+
+impl Job<'_> {
+    /// Restores the session, or prints which payloads would be put back.
+    pub fn restore(&self, ui: &mut Ui) -> Result<Exit, Failure> {
+        let file = self.open.input.file();
+        let source_of_payloads =
+            file.map_or_else(|| self.pruned.clone(), |file| pruned_file(&own_path(file)));
+        let Some(pruned) = existing(&source_of_payloads)? else {
+            ui.status(&format!("{}: nothing was pruned", self.open.input.name));
+            return self.report(None, &Outcome::default(), ui);
+        };
+        if self.args.write.dry_run {
+            let restore = self.places(self.open, &pruned)?;
+            for (entry, field) in restore.places() {
+                self.print_row(entry, field, None, ui)?;
+            }
+            return Ok(Exit::Done);
+        }
+        if self.args.write.output.is_some() {
+            let restore = self.places(self.open, &pruned)?;
+            let committed = store::create(&self.place, file, self.args.write.force, &mut |out| {
+                restore.write_session(&self.open.session, self.open.input.source(), &pruned, out)
+            })?;
+            return self.report(Some(committed), &Outcome { payloads: restore.count(), bytes: 0 }, ui);
+        }
+        let options = store_options(&self.args.write, &self.open.session);
+        let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<(Outcome, bool)> {
+            let grown = grown.map(|input| self.open.reloaded(input)).transpose()?;
+            let now = grown.as_ref().unwrap_or(self.open);
+            // Checked under the lock, because another pisess may have pruned or restored meanwhile.
+            let Some(pruned) = existing(&self.pruned)? else {
+                return Ok((None, (Outcome::default(), false)));
+            };
+            let restore = self.places(now, &pruned)?;
+            let outcome = Outcome { payloads: restore.count(), bytes: 0 };
+            let is_whole = restore.lost.is_empty();
+            if restore.count() == 0 {
+                return Ok((None, (outcome, is_whole)));
+            }
+            let (session, source) = (&now.session, now.input.source());
+            let attempt: Attempt =
+                locked.rewrite(None, &mut |out| restore.write_session(session, source, &pruned, out))?;
+            Ok((Some(attempt), (outcome, is_whole)))
+        };
+        let (committed, (outcome, is_whole)) = under_lock(&self.open.input, &options, &mut attempt)?;
+        if is_whole && let Err(error) = store::remove(&self.pruned) {
+            ui.warn(&error.to_string());
+        }
+        self.report(committed, &outcome, ui)
+    }
+
+    /// Returns the places of all payloads; fails if one has none, unless --force is given.
+    fn places(&self, now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
+        let restore = found_places(now, pruned)?;
+        let name = visible(&pruned.path().to_string_lossy());
+        match restore.lost.first().filter(|_| !self.args.write.force) {
+            None => Ok(restore),
+            Some((id, field)) => Err(now
+                .input
+                .cannot(format_args!(
+                    "{}, such as {field} of {id}",
+                    match restore.lost.len() {
+                        1 => format!("a note for {name} is not in the session"),
+                        count => format!("{count} notes for {name} are not in the session"),
+                    }
+                ))
+                .hint("--force puts the others back and keeps that file")),
+        }
+    }
+}
+
+/// Returns the places of all payloads that have one.
+pub fn found_places(now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
+    let name = visible(&pruned.path().to_string_lossy());
+    find_places(&now.session, now.input.source(), pruned).map_err(|error| match error {
+        RestoreError::Io(error) => Failure::reading(&name, error),
+        RestoreError::NotAPayload { line } => {
+            Failure::cannot(format_args!("{name}:{}: {error}", line.0)).path(&name).on_line(line.0)
+        }
+    })
+}

@@ -1,0 +1,159 @@
+//! Request bodies: a context as a provider's API takes it, as the session's agent would send it.
+//!
+//! ```text
+//! messages ── survey ── system text, tools, model          (first pass)
+//! messages ── replay ── turns with paired calls ── Writer ── body   (second pass)
+//! ```
+//!
+//! [`replay`] does what is alike for every API: it pairs calls with results, drops failed turns and foreign
+//! thinking, and gives each call an id. One module for each API then writes its form. Where an agent would
+//! send what the API refuses, the body is repaired; docs/format.md lists each such place. Left out: cache
+//! marks, streaming, thinking budgets, and whatever else depends on more than the session and the model.
+
+mod anthropic;
+mod blocks;
+mod google;
+mod ids;
+mod late;
+mod openai;
+mod replay;
+mod responses;
+mod schema;
+mod sink;
+mod survey;
+mod tools;
+
+use super::agent::{Agent, Manners};
+use super::bodies::{Bodies, Message};
+use super::text::Text;
+use late::Late;
+use replay::Replay;
+use sink::Sink;
+use std::io::{self, Write};
+use survey::Survey;
+
+/// An API of a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Api {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Chat Completions, which many providers have.
+    OpenAi,
+    /// OpenAI's Responses.
+    Responses,
+    /// Google's `generateContent`.
+    Google,
+}
+
+impl Api {
+    /// Returns the name that the agents store in the messages of its models.
+    pub fn name(self) -> &'static str {
+        match self {
+            Api::Anthropic => "anthropic-messages",
+            Api::OpenAi => "openai-completions",
+            Api::Responses => "openai-responses",
+            Api::Google => "google-generative-ai",
+        }
+    }
+
+    /// Returns the model of a body for which no other is known.
+    fn profile(self) -> Model {
+        let (provider, id) = match self {
+            Api::Anthropic => ("anthropic", "claude-sonnet-4-5"),
+            Api::OpenAi | Api::Responses => ("openai", "gpt-5.1"),
+            Api::Google => ("google", "gemini-3.1-pro-preview"),
+        };
+        Model { provider: Text::from(provider), id: Text::from(id) }
+    }
+
+    /// Returns how many tokens `model` may answer with, where the API wants a number or it is known.
+    fn max_tokens(self, model: &Model) -> Option<u64> {
+        let is_profile = *model == self.profile();
+        match self {
+            // Required. Each of Anthropic's current models answers with as many; of other providers' models,
+            // nearly all with the second number.
+            Api::Anthropic if model.provider == "anthropic" => Some(64_000),
+            Api::Anthropic => Some(32_000),
+            Api::OpenAi | Api::Responses => is_profile.then_some(128_000),
+            Api::Google => is_profile.then_some(65_536),
+        }
+    }
+}
+
+/// A model of a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// The provider.
+    pub provider: Text<'static>,
+    /// Its id there.
+    pub id: Text<'static>,
+}
+
+/// What a body is for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The API.
+    pub api: Api,
+    /// The model; without one, that of the last assistant message if it is of the same API, else a fixed one.
+    pub model: Option<Model>,
+    /// The largest answer, in tokens.
+    pub max_tokens: Option<u64>,
+}
+
+/// The model that a body is for, as its API's module needs it.
+#[derive(Debug)]
+struct Target {
+    api: Api,
+    model: Model,
+    max_tokens: Option<u64>,
+    manners: Manners,
+}
+
+/// What is to be known of a body that was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Whether the last message is the model's own, which some APIs refuse, and others continue.
+    pub ends_with_answer: bool,
+}
+
+/// Writes the body of a request with `messages`, which `agent` has built. Returns `None`, and writes nothing,
+/// if there is no message to send.
+///
+/// # Errors
+/// If an entry cannot be read, or writing fails.
+pub fn write(
+    agent: &dyn Agent,
+    messages: &[Message],
+    request: &Request,
+    bodies: &dyn Bodies,
+    out: &mut dyn Write,
+) -> io::Result<Option<Written>> {
+    let mut survey = Survey::of(agent, messages, request.api, bodies)?;
+    let late = std::mem::take(&mut survey.late);
+    let model = request.model.clone().or(survey.model.clone()).unwrap_or_else(|| request.api.profile());
+    let max_tokens = request.max_tokens.or(request.api.max_tokens(&model));
+    let target = Target { api: request.api, model, max_tokens, manners: agent.manners() };
+    let sink = Sink::new(out, target.manners.half_pair);
+    let messages = Messages { agent, messages, bodies };
+    match request.api {
+        Api::Anthropic => messages.send(&target, late, anthropic::Body::new(&target, &survey, sink)),
+        Api::OpenAi => messages.send(&target, late, openai::Body::new(&target, &survey, sink)),
+        Api::Responses => messages.send(&target, late, responses::Body::new(&target, &survey, sink)),
+        Api::Google => messages.send(&target, late, google::Body::new(&target, &survey, sink)),
+    }
+}
+
+/// The messages of a context.
+struct Messages<'a> {
+    agent: &'a dyn Agent,
+    messages: &'a [Message],
+    bodies: &'a dyn Bodies,
+}
+
+impl Messages<'_> {
+    fn send(&self, target: &Target, late: Late, body: impl replay::Writer) -> io::Result<Option<Written>> {
+        let mut replay = Replay::new(target, late, body);
+        self.agent.for_model(self.messages, self.bodies, &mut |json| replay.take(json))?;
+        replay.finish()
+    }
+}

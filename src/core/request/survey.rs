@@ -1,0 +1,72 @@
+//! What a body needs from all messages before the first of them: the system text, the tools, the model.
+
+use super::late::Late;
+use super::tools::{Grammar, Tool};
+use super::{Api, Model};
+use crate::core::agent::Agent;
+use crate::core::bodies::{Bodies, Message};
+use crate::core::content;
+use crate::core::json::Raw;
+use crate::core::pi::system::System;
+use crate::core::text::Text;
+use std::collections::{HashMap, HashSet};
+use std::io;
+
+/// The result of a first pass over the messages.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// The system prompt.
+    pub system: Text<'static>,
+    /// The tools in effect.
+    pub tools: Vec<Tool>,
+    /// The grammars of all tools there ever were, by their names.
+    pub grammars: HashMap<Text<'static>, Grammar>,
+    /// The model of the last assistant message, if it is of the API.
+    pub model: Option<Model>,
+    /// Late results, if the agent moves them.
+    pub late: Late,
+}
+
+impl Survey {
+    /// Reads all messages.
+    pub fn of(agent: &dyn Agent, messages: &[Message], api: Api, bodies: &dyn Bodies) -> io::Result<Self> {
+        let mut system = System::default();
+        let mut grammars = HashMap::new();
+        let mut model = None;
+        let mut late = Late::default();
+        let mut number = 0;
+        agent.for_model(messages, bodies, &mut |json| {
+            let message = Raw::checked(json);
+            number += 1;
+            if agent.manners().rescues_results {
+                late.read(number, message);
+            }
+            let role = message.get_text("role").unwrap_or_default();
+            match role.as_bytes() {
+                b"system" => {
+                    system.replay(message);
+                    grammars.extend(grammars_in(message, api));
+                }
+                b"assistant" => model = author(message, api),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        let tools = system.tools().filter_map(|json| Tool::of(Raw::checked(json), api)).collect::<Vec<_>>();
+        let mut names = HashSet::new();
+        let tools = tools.into_iter().filter(|tool| names.insert(tool.name.clone())).collect();
+        Ok(Survey { system: system.prompt(), tools, grammars, model, late })
+    }
+}
+
+fn grammars_in(message: Raw, api: Api) -> impl Iterator<Item = (Text<'static>, Grammar)> {
+    let added = message.get("toolsAdded").unwrap_or(Raw::NULL).items();
+    added.filter_map(move |tool| Tool::of(tool, api)?.into_grammar())
+}
+
+fn author(message: Raw, api: Api) -> Option<Model> {
+    let [provider, own, id] = content::members(message, ["provider", "api", "model"]);
+    let text = |value: Option<Raw>| value?.text().filter(|text| !text.is_empty()).map(Text::into_owned);
+    let is_of_api = own.is_some_and(|own| own.is(api.name()));
+    is_of_api.then(|| Some(Model { provider: text(provider)?, id: text(id)? })).flatten()
+}

@@ -1,0 +1,147 @@
+// The places where pi would send what a provider's API refuses, and what pisess sends there (docs/format.md):
+// `accepted` makes them in the messages before pi sends them, `asAccepted` in the body that pi sent.
+
+const REFUSED_REASONS = ["error", "aborted"];
+
+/** The messages in which each call has its own id and a name, and each result answers a call without one. */
+export function accepted(api, messages) {
+  const used = new Set();
+  let open = [];
+  return messages.flatMap((message) => {
+    if (message.role === "system") return [message];
+    if (message.role === "toolResult") {
+      const at = open.findIndex(({ own }) => own === message.toolCallId);
+      if (at < 0) return [];
+      const [{ call }] = open.splice(at, 1);
+      return call ? [{ ...message, toolCallId: call.id, toolName: message.toolName || call.name, content: parts(message.content) }] : [];
+    }
+    open = [];
+    if (message.role === "user") return [{ ...message, content: Array.isArray(message.content) ? parts(message.content) : message.content }];
+    if (message.role !== "assistant" || REFUSED_REASONS.includes(message.stopReason)) return [message];
+    const content = (message.content ?? []).flatMap((block) => {
+      if (block.type === "thinking" && block.redacted && !block.thinkingSignature) return [];
+      if (block.type !== "toolCall") return [block];
+      const call = block.name ? { ...block, id: unused(block.id, used), arguments: asObject(block.arguments) } : undefined;
+      open.push({ own: block.id, call });
+      return call ? [call] : [];
+    });
+    // A reasoning item needs another of its turn after it.
+    while (api === "openai-responses" && content.at(-1)?.type === "thinking") content.pop();
+    return [{ ...message, content }];
+  });
+}
+
+/** Text and images; pi takes every block of another type for an image. */
+const parts = (content) => (content ?? []).filter(({ type }) => type === "text" || type === "image").map(withData);
+
+const withData = (block) =>
+  block.type === "text" || /^[A-Za-z0-9+/=]+$/.test(block.data) ? block : { type: "text", text: "(image omitted: its data is not in the session)" };
+
+const asObject = (value) => (value && typeof value === "object" && !Array.isArray(value) ? value : {});
+
+function unused(id, used) {
+  const base = id || "call";
+  let free = base;
+  for (let n = 2; used.has(free); n++) free = base.includes("|") ? base.replace("|", `_${n}|`) : `${base}_${n}`;
+  used.add(free);
+  return free;
+}
+
+/** What is compared of a body of pi, as pisess would send it. */
+export function asAccepted(api, body) {
+  const { messages, system, tools, input, contents, systemInstruction, toolConfig } = JSON.parse(JSON.stringify(body), whole);
+  switch (api) {
+    case "anthropic":
+      return anthropic({ messages, system, tools });
+    case "openai":
+      return { messages: /^gpt/.test(body.model) ? messages.map(short) : messages, tools };
+    case "openai-responses":
+      return { input: responses(input), tools };
+    case "google":
+      return { contents: google(contents, body.id), systemInstruction, tools, toolConfig };
+  }
+}
+
+/** Whether a body of pi has no message besides the system prompt. */
+export const isEmpty = ({ messages, input, contents }) => !(messages ?? input ?? contents ?? []).some(({ role }) => !["system", "developer"].includes(role));
+
+/** The same members of a body of pisess. */
+export function asSent(api, body) {
+  const { messages, system, tools, input, contents, systemInstruction, toolConfig } = body;
+  switch (api) {
+    case "anthropic":
+      return { messages, system, tools };
+    case "openai":
+      return { messages, tools };
+    case "openai-responses":
+      return { input: unnumbered(input), tools };
+    case "google":
+      return { contents, systemInstruction, tools, toolConfig };
+  }
+}
+
+/** JSON without halves of surrogate pairs. */
+const whole = (_key, value) => (typeof value === "string" ? value.replace(/\p{Surrogate}/gu, "") : value);
+
+const isBlank = ({ type, text }) => type === "text" && text.trim() === "";
+
+function anthropic({ messages, system, tools }) {
+  const sent = [];
+  for (const message of messages) {
+    const { role } = message;
+    // A text of nothing but halves of surrogate pairs is empty without them.
+    if (message.content === "") continue;
+    const content = Array.isArray(message.content) ? message.content.filter((block) => block.text !== "") : message.content;
+    if (content.length === 0) continue;
+    message.content = content;
+    if (role === "assistant") {
+      while (["thinking", "redacted_thinking"].includes(content.at(-1)?.type)) content.pop();
+      if (content.length === 0) continue;
+      if (sent.length === 0) sent.push({ role: "user", content: "(no earlier message)" });
+    }
+    if (Array.isArray(content)) for (const block of content) if (Array.isArray(block.content)) block.content = described(block.content);
+    sent.push(message);
+  }
+  const last = sent.at(-1);
+  if (last?.role === "assistant" && last.content.at(-1).type === "text") last.content.at(-1).text = last.content.at(-1).text.trimEnd();
+  const called = [...new Set(sent.flatMap(({ content }) => (Array.isArray(content) ? content : [])).flatMap(({ type, name }) => (type === "tool_use" ? [name] : [])))];
+  const any = called.map((name) => ({ name, input_schema: { type: "object", properties: {}, required: [] } }));
+  return { messages: sent, system, tools: tools ?? (any.length > 0 ? any : undefined) };
+}
+
+/** The blocks of a result with images, none of them blank. */
+function described(blocks) {
+  const kept = blocks.filter((block) => !isBlank(block));
+  return kept.some(({ type }) => type === "text") ? kept : [{ type: "text", text: "(see attached image)" }, ...kept];
+}
+
+/** OpenAI takes ids of up to 40 characters, also from the model that had longer ones elsewhere. */
+function short(message) {
+  const cut = (call) => ({ ...call, id: call.id.slice(0, 40) });
+  const { tool_calls: calls, tool_call_id: id } = message;
+  return { ...message, ...(calls && { tool_calls: calls.map(cut) }), ...(id && { tool_call_id: id.slice(0, 40) }) };
+}
+
+/** The ids that pi makes for texts count messages, also those that pisess leaves out. */
+const unnumbered = (items) => items.map((item) => (item.id?.startsWith("msg_pi_") ? { ...item, id: "msg_pi" } : item));
+
+function responses(items) {
+  const seen = new Set();
+  const isNew = (id) => id === undefined || !seen.has(id) === !!seen.add(id);
+  const kept = unnumbered(items).flatMap((item) => {
+    if (item.type === "reasoning") return isNew(item.id) ? [item] : [];
+    if (item.id === undefined || item.id === "msg_pi" || (item.id.length <= 64 && isNew(item.id))) return [item];
+    const { id, ...rest } = item;
+    return [item.type === "message" ? { ...item, id: "msg_pi" } : rest];
+  });
+  return kept;
+}
+
+function google(contents, model) {
+  const needs = /^gemini-[3-9]/.test(model);
+  const signed = contents.map((content) => ({
+    ...content,
+    parts: content.parts.map((part) => (needs && part.functionCall && !part.thoughtSignature ? { ...part, thoughtSignature: "skip_thought_signature_validator" } : part)),
+  }));
+  return signed[0]?.role === "model" ? [{ parts: [{ text: "(no earlier message)" }], role: "user" }, ...signed] : signed;
+}
