@@ -163,6 +163,7 @@ impl Extract {
                 report: words(LAST_WORDS),
                 stop: previous.after(REPLIED).next().map(|_| Stop::of(&words(LAST_WORDS))),
                 calls: 0,
+                calls_before_report: 0,
             });
         }
         self.previous = Some(previous);

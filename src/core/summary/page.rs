@@ -140,7 +140,9 @@ impl Page<'_> {
         out.extend(old);
         let is_long = units(&turn.report) > WORDS;
         let how = if is_long { " (shortened here)" } else { "" };
-        let words = || quotation(&format!("{LAST_WORDS}{how}:"), &turn.report, WORDS);
+        let after = turn.calls - turn.calls_before_report;
+        let when = if after > 0 { format!(", {} before the end", calls(after)) } else { String::new() };
+        let words = || quotation(&format!("{LAST_WORDS}{how}{when}:"), &turn.report, WORDS);
         out.extend((!turn.report.is_empty()).then(words));
         out
     }

@@ -149,7 +149,7 @@ fn a_job_keeps_its_request_word_for_word_and_the_evidence_of_its_progress() {
     ## Next Steps
     1. Go on with the request under Goal: the messages after this summary are its continuation.
 
-    The assistant's last words:
+    The assistant's last words, 1 tool call before the end:
     > The test passes. Next is the report.
 
     ## Critical Context
@@ -165,7 +165,8 @@ fn a_request_survives_any_number_of_compactions() {
         messages.extend(tool(&format!("Round {round}."), "bash", r#"{"command":"make report"}"#, None));
         text = summary(Some(&text), messages);
         assert_eq!(quotation(&text, REQUEST), JOB);
-        assert_eq!(quotation(&text, "The assistant's last words:"), format!("Round {round}."));
+        let last_words = "The assistant's last words, 1 tool call before the end:";
+        assert_eq!(quotation(&text, last_words), format!("Round {round}."));
     }
     let done = below(&text, "### Done").join("\n");
     assert!(

@@ -17,6 +17,8 @@ pub(super) struct Turn {
     pub report: String,
     pub said: Vec<String>,
     pub calls: usize,
+    /// The calls before what the assistant said last.
+    pub calls_before_report: usize,
 }
 
 impl Turn {
@@ -32,6 +34,7 @@ impl Turn {
         self.stop = Some(said.stop);
         if !said.text.trim().is_empty() {
             let before = std::mem::replace(&mut self.report, said.text);
+            self.calls_before_report = self.calls;
             self.said.extend(Some(before).filter(|before| !before.is_empty()));
             if self.said.len() > REMARKS {
                 self.said.remove(1);
