@@ -34,7 +34,7 @@ const WIDE: [(&str, Shape, u32); 4] = [
 ];
 const OTHERS: [&str; 5] = ["append", "folder", "v1", "complete", "start"];
 /// What reads a session, and is timed.
-const SHOWN: [&str; 5] = ["tree", "path", "path --json", "label", "context"];
+const SHOWN: [&str; 6] = ["tree", "path", "path --json", "label", "context", "redact --check"];
 
 impl Plan {
     /// `None` where a list was asked for.
@@ -219,6 +219,7 @@ impl Bench<'_> {
         expect("rows of the tree", count(&tree), facts.tree_rows)?;
         expect("tree", column(&tree, 0), facts.tree)?;
         expect("context", Hash::of(&output(&["context", session])?), facts.context)?;
+        expect("secrets", count(&output(&["redact", session, "--check", "-q"])?), 0)?;
         expect("labels", count(&output(&["label", session])?), facts.labels)
     }
 

@@ -162,6 +162,22 @@ fn a_session_of_oh_my_pi_for_pi() {
     "#);
 }
 
+/// The name is not lost with the entry that gave it, where that is not copied.
+#[test]
+fn the_name_comes_along() {
+    let s = Sandbox::new();
+    let start = r#"{"type":"title","v":1,"title":"Kites","source":"user","updatedAt":"2026-01-01T00:00:00.000Z","pad":""#;
+    s.put("s.jsonl", format!("{start}{}\"}}\n", " ".repeat(256 - start.len() - 3)) + concat!(
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}"#, "\n",
+        r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"hi"}}"#, "\n",
+        r#"{"type":"title_change","id":"a2","parentId":"a1","timestamp":"2026-01-01T00:00:02.000Z","title":"Kites","source":"user"}"#, "\n",
+    ));
+    for (form, wanted) in [("a1", 1), ("", 1), ("--all", 1)] {
+        s.run(&format!("fork ./s.jsonl {form} --for pi -o ./new --force"));
+        assert_eq!(s.text("new").matches(r#""name":"Kites""#).count(), wanted, "{form}: {}", s.text("new"));
+    }
+}
+
 #[test]
 fn it_goes_to_the_store_of_the_other_agent() {
     let s = Sandbox::new();

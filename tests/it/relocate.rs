@@ -177,6 +177,31 @@ fn a_run_that_was_killed_is_completed_by_the_next() {
     assert!(partly > 0, "no run was killed between");
 }
 
+/// A limit on the size of files stands in for a full disk: the header cannot be rewritten, and nothing moves.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_moves_nothing() {
+    let h = Home::new();
+    let name = format!("{}/2026_p1.jsonl", h.pi[0]);
+    let long = format!(
+        "{}\n{{\"type\":\"custom\",\"id\":\"x\",\"data\":\"{}\"}}\n",
+        h.s.text(&name),
+        "x".repeat(2_000_000)
+    );
+    h.s.put(&name, long);
+    let before = h.s.files();
+    for limit in ["8", "500", "2000"] {
+        let line = format!("trap '' XFSZ; ulimit -f {limit} && exec \"$0\" relocate -q {name} ./new");
+        let mut command = std::process::Command::new("sh");
+        let home = h.s.path("");
+        command.args(["-c", &line]).arg(env!("CARGO_BIN_EXE_pisess")).current_dir(&home).env("HOME", &home);
+        let done = command.output().unwrap();
+        assert_eq!(done.status.code(), Some(2), "{limit}: {done:?}");
+        assert!(h.s.files() == before, "{limit}");
+    }
+    assert_eq!(h.run(&format!("relocate -q ./{name} ./new")).code, 0);
+}
+
 #[test]
 fn never_onto_another_file() {
     let h = Home::new();

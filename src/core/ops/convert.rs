@@ -49,7 +49,7 @@ pub fn convert(
     let edits = EditsOf::new(session, bodies)?;
     let mut pieces: Vec<_> = pieces.into_iter().map(|piece| converted(piece, session, to, &edits)).collect();
     let mut leaf = new.leaf;
-    if to == Dialect::Pi && name != last_title(session, bodies)? {
+    if to == Dialect::Pi && name != last_title(session, bodies, &pieces)? {
         let entry = named(&name.unwrap_or_default(), leaf.as_ref(), fresh.entry_id(session), &new.timestamp);
         leaf = Some(entry.id.clone());
         pieces.push(Piece::New(entry));
@@ -110,11 +110,18 @@ impl EditsOf {
     }
 }
 
-/// Returns the title that the last `title_change` gave; with it pi has the name already.
-fn last_title(session: &Session, bodies: &dyn Bodies) -> io::Result<Option<Text<'static>>> {
-    let Some(ix) = session.all().rev().find(|&ix| session.entry(ix).kind == Kind::TitleChange) else {
-        return Ok(None);
+/// Returns the title that the last `title_change` among the copies gave; with it pi has the name already.
+fn last_title(session: &Session, bodies: &dyn Bodies, pieces: &[Piece]) -> io::Result<Option<Text<'static>>> {
+    let of = |piece: &Piece| match piece {
+        Piece::Converted { copy, .. } => match **copy {
+            Piece::Copied { entry, .. } => Some(entry),
+            _ => None,
+        },
+        _ => None,
     };
+    let changes = pieces.iter().rev().filter_map(of);
+    let last = changes.into_iter().find(|&ix| session.entry(ix).kind == Kind::TitleChange);
+    let Some(ix) = last else { return Ok(None) };
     let line = bodies.line(ix)?;
     let title = Raw::checked(line.trim_ascii()).get_text("title").map(Text::into_owned);
     Ok(title.filter(|title| !title.is_blank()))
