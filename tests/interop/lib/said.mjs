@@ -71,7 +71,7 @@ const READERS = {
 const blocks = (content) => (typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []));
 
 /** Spaces are not compared: the senders join blocks with different ones. */
-const plainly = (text) => text.replace(/\s+/g, "");
+const plainly = (text) => text.replaceAll("(image omitted: its data is not in the session)", "").replace(/\s+/g, "");
 
 /** What only the form of a body needs. */
 const FORM = [/^\(see attached image\)$/, /^\(no tool output\)$/, /^\(no earlier message\)$/, /^Continue\.$/, /^Attached image\(s\) from/, /^Images from the error result/, /^\(image attached after/, /^\(image omitted: its data/];
