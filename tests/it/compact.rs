@@ -213,7 +213,7 @@ fn the_built_in_summary_passes_over_old_tool_calls_only() {
         "- \"Tidy the parser. Never touch the schema!\": answered: \"Tidied.\"".to_owned(),
         "no final answer yet; 700 tool calls so far".to_owned(),
         format!("  - edit `src/{}.rs`: ok\n", "m".repeat(700 % 30 + 1)),
-        "The assistant's last words:\n> Part 700.\n".to_owned(),
+        "The assistant's last words, 1 tool call before the end:\n> Part 700.\n".to_owned(),
     ] {
         assert!(summary.contains(&kept), "{kept}: {summary}");
     }
