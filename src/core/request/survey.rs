@@ -19,7 +19,7 @@ pub struct Survey {
     pub system: Text<'static>,
     /// The tools in effect.
     pub tools: Vec<Tool>,
-    /// The grammars of all tools there ever were, by their names.
+    /// The grammars of the tools in effect, by their names.
     pub grammars: HashMap<Text<'static>, Grammar>,
     /// The model of the last assistant message, if it is of the API.
     pub model: Option<Model>,
@@ -31,7 +31,6 @@ impl Survey {
     /// Reads all messages.
     pub fn of(agent: &dyn Agent, messages: &[Message], api: Api, bodies: &dyn Bodies) -> io::Result<Self> {
         let mut system = System::default();
-        let mut grammars = HashMap::new();
         let mut model = None;
         let mut late = Late::default();
         let mut number = 0;
@@ -43,10 +42,7 @@ impl Survey {
             }
             let role = message.get_text("role").unwrap_or_default();
             match role.as_bytes() {
-                b"system" => {
-                    system.replay(message);
-                    grammars.extend(grammars_in(message, api));
-                }
+                b"system" => system.replay(message),
                 b"assistant" => model = author(message, api),
                 _ => {}
             }
@@ -54,14 +50,11 @@ impl Survey {
         })?;
         let tools = system.tools().filter_map(|json| Tool::of(Raw::checked(json), api)).collect::<Vec<_>>();
         let mut names = HashSet::new();
-        let tools = tools.into_iter().filter(|tool| names.insert(tool.name.clone())).collect();
+        let tools = tools.into_iter().filter(|tool| names.insert(tool.name.clone())).collect::<Vec<_>>();
+        let grammar = |tool: &Tool| Some((tool.name.clone(), tool.grammar()?.clone()));
+        let grammars = tools.iter().filter_map(grammar).collect();
         Ok(Survey { system: system.prompt(), tools, grammars, model, late })
     }
-}
-
-fn grammars_in(message: Raw, api: Api) -> impl Iterator<Item = (Text<'static>, Grammar)> {
-    let added = message.get("toolsAdded").unwrap_or(Raw::NULL).items();
-    added.filter_map(move |tool| Tool::of(tool, api)?.into_grammar())
 }
 
 fn author(message: Raw, api: Api) -> Option<Model> {

@@ -81,14 +81,6 @@ impl Tool {
         }
     }
 
-    /// Returns its name and its grammar, if it has one.
-    pub fn into_grammar(self) -> Option<(Text<'static>, Grammar)> {
-        match self.sampling {
-            Sampling::Grammar(grammar) => Some((self.name, grammar)),
-            Sampling::Free | Sampling::Schema => None,
-        }
-    }
-
     /// Returns an object with its name and description.
     pub fn head(&self, object: Object) -> Object {
         object
