@@ -119,7 +119,7 @@ impl Writer for Body<'_> {
         for block in turn.blocks {
             blocks.extend(match block {
                 Block::Text { text, .. } => (!text.is_blank()).then(|| TurnBlock::Text(text.into_owned())),
-                Block::Thinking { text, signature, redacted } => Some(thinking(&text, signature, redacted)),
+                Block::Thinking { text, signature, redacted } => thinking(&text, signature, redacted),
                 Block::Call(call) => Some(TurnBlock::Call(self.call(call))),
             });
         }
@@ -175,16 +175,18 @@ fn message(role: &str, content: &[u8]) -> Vec<u8> {
     Object::new().str("role", role).json("content", content).finish()
 }
 
-fn thinking(text: &Text, signature: Option<Text>, redacted: bool) -> TurnBlock {
+/// Returns thinking, as text if it has no signature; `None` if nothing is left of it.
+fn thinking(text: &Text, signature: Option<Text>, redacted: bool) -> Option<TurnBlock> {
     match signature.filter(|signature| !signature.is_blank()) {
         Some(data) if redacted => {
-            TurnBlock::Thinking(Object::new().str("type", "redacted_thinking").text("data", &data).finish())
+            let block = Object::new().str("type", "redacted_thinking").text("data", &data);
+            Some(TurnBlock::Thinking(block.finish()))
         }
         Some(signature) => {
             let block = Object::new().str("type", "thinking").text("thinking", text);
-            TurnBlock::Thinking(block.text("signature", &signature).finish())
+            Some(TurnBlock::Thinking(block.text("signature", &signature).finish()))
         }
-        None => TurnBlock::Text(text.borrowed().into_owned()),
+        None => (!text.is_blank()).then(|| TurnBlock::Text(text.borrowed().into_owned())),
     }
 }
 

@@ -130,7 +130,7 @@ impl<'t, W: Writer> Replay<'t, W> {
             }
             b"thinking" => thinking(block, source, self.target),
             b"redactedThinking" if source.is_same_model() => {
-                let signature = Some(block.get_text("data").filter(|data| !data.is_empty())?);
+                let signature = Some(block.get_text("data").filter(|data| !data.is_blank())?);
                 Some(Block::Thinking { text: Text::default(), signature, redacted: true })
             }
             b"toolCall" => self.call(block, source).map(Block::Call),
@@ -263,10 +263,10 @@ fn thinking<'a>(block: Raw<'a>, source: Source, target: &Target) -> Option<Block
     let redacted = content::truthy(block, "redacted");
     let shares = manners.shares_signatures && target.api == Api::Anthropic && source.provider && source.api;
     if source.is_same_model() || shares && signature.is_some() {
-        if signature.is_none() && (text.is_blank() || redacted) {
+        let is_unsigned = signature.as_ref().is_none_or(Text::is_blank);
+        if signature.is_none() && text.is_blank() || is_unsigned && redacted {
             return None;
         }
-        let is_unsigned = signature.as_ref().is_none_or(Text::is_blank);
         let dropped = is_unsigned && manners.drops_unsigned && target.api == Api::Anthropic;
         return (!dropped).then_some(Block::Thinking { text, signature, redacted });
     }

@@ -179,6 +179,23 @@ fn thinking_survives_for_its_own_model_only() {
 }
 
 #[test]
+fn blank_signatures_leave_no_blank_block() {
+    let thinking = |text: &str, redacted: bool| json!({"type": "thinking", "thinking": text, "thinkingSignature": " ", "redacted": redacted});
+    let blocks = json!([
+        thinking("[Reasoning redacted]", true),
+        thinking(" ", false),
+        thinking("plan", false),
+        text("hi")
+    ]);
+    let sent = list(&body("anthropic", &[user("q"), own_turn("anthropic", blocks)]));
+    assert_eq!(sent[1]["content"], json!([text("plan"), text("hi")]));
+    let blocks = json!([{"type": "redactedThinking", "data": " "}, text("hi")]);
+    let lines = omp_session(&[user("q"), own_turn("anthropic", blocks)]);
+    let sent = list(&body_of(&lines, "--as anthropic"));
+    assert_eq!(sent[1]["content"], json!([text("hi")]));
+}
+
+#[test]
 fn reasoning_items_are_sent_once_and_before_another_item() {
     let reasoning = json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "E"});
     let signed = json!({"type": "thinking", "thinking": "", "thinkingSignature": reasoning.to_string()});
@@ -457,6 +474,25 @@ fn tools_have_the_form_of_the_api() {
 }
 
 #[test]
+fn calls_of_a_tool_that_was_removed_have_no_grammar() {
+    let patch = json!({"name": "patch", "parameters": {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}, "constrainedSampling": {"type": "grammar", "variants": {"openai_lark": "start: /x/"}}});
+    let messages = [
+        system("", json!({"toolsAdded": [patch]})),
+        user("q"),
+        turn(json!([{"type": "toolCall", "id": "p", "name": "patch", "arguments": {"input": "x"}}])),
+        system("", json!({"toolsRemoved": [{"name": "patch"}]})),
+        user("z"),
+    ];
+    let function = json!({"name": "patch", "arguments": r#"{"input":"x"}"#});
+    let openai = list(&body("openai", &messages));
+    assert_eq!(openai[1]["tool_calls"], json!([{"id": "p", "type": "function", "function": function}]));
+    let responses = list(&body("openai-responses", &messages));
+    assert_eq!(responses[1]["type"], "function_call");
+    assert_eq!(responses[1]["arguments"], function["arguments"]);
+    assert_eq!(responses[2]["type"], "function_call_output");
+}
+
+#[test]
 fn calls_without_any_tool_define_it_for_anthropic() {
     let messages = [user("q"), turn(json!([call("c1"), call("c2")])), user("z")];
     let any = json!([{"name": "read", "input_schema": {"type": "object", "properties": {}, "required": []}}]);
@@ -527,6 +563,25 @@ fn half_pairs_leave_texts_and_stay_in_arguments() {
             _ => assert_eq!(list[1]["arguments"], r#"{"k\ud83d":"e\ud83d"}"#),
         }
     }
+}
+
+#[test]
+fn texts_of_half_pairs_are_blank() {
+    let messages = [
+        user(json!([text("~"), text("q")])),
+        turn(json!([text(" ~"), text("hi")])),
+        turn(json!([text("~")])),
+        user("z"),
+    ];
+    let lines = session(&messages).replace('~', r"\ud83d");
+    let sent = |at: usize| list(&body_of(&lines, &format!("--as {} --model {}", TARGETS[at], PROFILES[at])));
+    let (anthropic, openai, google) = (sent(0), sent(1), sent(3));
+    assert_eq!(anthropic[0]["content"], json!([text("q")]));
+    assert_eq!(anthropic[1]["content"], json!([text("hi")]));
+    assert_eq!(openai[0]["content"], json!([text("q")]));
+    assert_eq!(openai[1]["content"], "hi");
+    assert_eq!(google[1]["parts"], json!([{"text": "hi"}]));
+    assert_eq!([anthropic.len(), openai.len(), google.len()], [3; 3]);
 }
 
 #[test]
