@@ -7,7 +7,7 @@ const REFUSED_REASONS = ["error", "aborted"];
 export function accepted(api, messages) {
   const used = new Set();
   let open = [];
-  return messages.flatMap((message) => {
+  return messages.map(withoutHalves).flatMap((message) => {
     if (message.role === "system") return [message];
     if (message.role === "toolResult") {
       const at = open.findIndex(({ own }) => own === message.toolCallId);
@@ -19,7 +19,7 @@ export function accepted(api, messages) {
     if (message.role === "user") return [{ ...message, content: Array.isArray(message.content) ? parts(message.content) : message.content }];
     if (message.role !== "assistant" || REFUSED_REASONS.includes(message.stopReason)) return [message];
     const content = (message.content ?? []).flatMap((block) => {
-      if (block.type === "thinking" && block.redacted && !block.thinkingSignature) return [];
+      if (block.type === "thinking" && block.redacted && !block.thinkingSignature?.trim()) return [];
       if (block.type !== "toolCall") return [block];
       const call = block.name ? { ...block, id: unused(block.id, used), arguments: asObject(block.arguments) } : undefined;
       open.push({ own: block.id, call });
@@ -29,6 +29,14 @@ export function accepted(api, messages) {
     while (api === "openai-responses" && content.at(-1)?.type === "thinking") content.pop();
     return [{ ...message, content }];
   });
+}
+
+/** pi looks for blank texts before it takes halves of surrogate pairs out; the texts that are blank then are so here before. */
+function withoutHalves(message) {
+  if (message.role === "system") return message;
+  const text = (value) => (typeof value === "string" && whole("", value).trim() === "" ? whole("", value) : value);
+  const block = (part) => (["text", "thinking"].includes(part?.type) ? { ...part, [part.type]: text(part[part.type]) } : part);
+  return { ...message, content: Array.isArray(message.content) ? message.content.map(block) : text(message.content) };
 }
 
 /** Text and images; pi takes every block of another type for an image. */
@@ -88,12 +96,7 @@ const isBlank = ({ type, text }) => type === "text" && text.trim() === "";
 function anthropic({ messages, system, tools }) {
   const sent = [];
   for (const message of messages) {
-    const { role } = message;
-    // A text of nothing but halves of surrogate pairs is empty without them.
-    if (message.content === "") continue;
-    const content = Array.isArray(message.content) ? message.content.filter((block) => block.text !== "") : message.content;
-    if (content.length === 0) continue;
-    message.content = content;
+    const { role, content } = message;
     if (role === "assistant") {
       while (["thinking", "redacted_thinking"].includes(content.at(-1)?.type)) content.pop();
       if (content.length === 0) continue;
