@@ -22,7 +22,8 @@ export function said(api, body) {
     model: (words) => add({ by: "model" }, words),
     call: (id, name, args) => (calls.push(id), steps.push({ call: calls.length - 1, name, args })),
     result: (id, words) => add({ result: calls.lastIndexOf(id) }, words),
-    image: (data) => data && /^[A-Za-z0-9+/=]+$/.test(data) && images.push(data),
+    // oh-my-pi takes a block of an unknown type for an image, whose data it does not have.
+    image: (data) => data !== "undefined" && /^[A-Za-z0-9+/=]+$/.test(data ?? "") && images.push(data),
   };
   for (const item of items) READERS[api](item, read);
   return { steps, images: images.sort() };
@@ -70,8 +71,11 @@ const READERS = {
 
 const blocks = (content) => (typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []));
 
+/** Notes in the place of an image within a result. */
+const NOTES = /\(image omitted: its data is not in the session\)|\(image attached after the tool results\)/g;
+
 /** Spaces are not compared: the senders join blocks with different ones. */
-const plainly = (text) => text.replaceAll("(image omitted: its data is not in the session)", "").replace(/\s+/g, "");
+const plainly = (text) => text.replace(NOTES, "").replace(/\s+/g, "");
 
 /** What only the form of a body needs. */
-const FORM = [/^\(see attached image\)$/, /^\(no tool output\)$/, /^\(no earlier message\)$/, /^Continue\.$/, /^Attached image\(s\) from/, /^Images from the error result/, /^\(image attached after/, /^\(image omitted: its data/];
+const FORM = [/^\(see attached image\)$/, /^\(no tool output\)$/, /^\(no earlier message\)$/, /^Continue\.$/, /^Attached image\(s\) from (the )?tool result(\(s\) above)?:$/, /^Images from the error result of tool call \S+ \(\S+\):$/];

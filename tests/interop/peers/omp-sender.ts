@@ -20,11 +20,14 @@ export async function body(omp: string, { api }: { api: string }, messages: any[
 	let ended: any;
 	const sent = await record.sent(async () => {
 		const options = { apiKey: "sk-recorded", cacheRetention: "none", maxRetries: 0 };
-		for await (const event of streamSimple(target, { messages }, options)) ended = event;
+		for await (const event of streamSimple(target, { messages: messages.map(plain) }, options)) ended = event;
 	});
 	if (sent.length > 1) throw new Error(`oh-my-pi sent ${sent.length} requests`);
 	return sent[0] ?? { none: ended?.error?.errorMessage ?? "no request" };
 }
+
+/** Native histories of the Responses API, which pisess does not replay (docs/format.md), left out. */
+const plain = ({ providerPayload, ...message }: any) => message;
 
 async function start(omp: string) {
 	const { streamSimple } = await import(resolve(omp, "../pi-ai/src/stream.ts"));
