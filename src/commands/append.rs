@@ -32,7 +32,7 @@ pub const GUIDE: Guide = Guide {
             "pisess append session.jsonl --at 'cause found' --model anthropic/claude-opus-4-5 --user 'Are you sure?'",
         ),
         Example::new(
-            "Append a note for programs, which no model sees",
+            "Append data for other programs, which no model sees",
             "pisess append session.jsonl --custom reviewed --data '{\"by\":\"u\"}'",
         ),
         Example::new(
@@ -47,16 +47,16 @@ pub const GUIDE: Guide = Guide {
 
 /// Append entries: messages, notes, settings or a session name.
 ///
-/// Entries are given by options, or read as JSON lines from standard input, in the format that the
-/// file's agent writes. If `id`, `parentId` or `timestamp` is missing, it is filled in: the parent of
-/// the first entry is the leaf or `--at REF`, and that of each further entry is the one before it.
-/// Fields that are present are kept byte for byte.
+/// Entries are given by options, or read as JSON lines from standard input in the format of the file's agent
+/// (pi or oh-my-pi). If `id`, `parentId` or `timestamp` is missing, it is filled in: the parent of the first
+/// entry is the leaf or `--at REF`; the parent of each later entry is the entry before it. Fields that are
+/// present are kept byte for byte.
 ///
 /// All entries are validated before any is written: fields that the agent relies on must be present,
 /// ids must be new, and entries that are referred to must exist in the session. The ids of the new
 /// entries are printed; the last one is the new leaf.
 ///
-/// Several options append several entries, settings before messages. If the text of a message is
+/// If several options are given, each appends an entry, settings before messages. If the text of a message is
 /// `-`, it is read from standard input.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
@@ -107,7 +107,7 @@ pub struct Words {
     /// Append a user message
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub user: Option<String>,
-    /// Append an assistant message, attributed to the current model
+    /// Append an assistant message, attributed to the current model, whose provider must have replied before in the session
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub assistant: Option<String>,
 }

@@ -41,8 +41,8 @@ pub const GUIDE: Guide = Guide {
 
 /// Print what the model would see at an entry.
 ///
-/// The context consists of the messages and settings that the file's own agent would build from the
-/// path to REF, starting at the last compaction, with summaries in place of the entries they replace.
+/// The context is what the file's agent would build from the path to REF: the settings, and the messages since
+/// the last compaction, with summaries in place of the entries they replace.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -70,7 +70,7 @@ pub struct Args {
 pub enum Form {
     /// The agent's messages and settings, as JSON
     Messages,
-    /// The messages in the roles of a model's API, as JSON
+    /// The messages with the roles of a model API, as JSON
     Llm,
     /// The transcript that the agent's summarizer receives
     Text,

@@ -45,12 +45,12 @@ pub const GUIDE: Guide = Guide {
 
 /// Copy the path to an entry, or the whole tree, into a new session.
 ///
-/// The new session is written to a file beside the original, named as the agent names its files. It
-/// has a new id, and records which session it was copied from. Labels in effect on the copied entries
-/// are copied, too. The original is not changed. The path of the new file is printed.
+/// The new session is written to a file beside the original, named as the agent names its files. It has a new
+/// id, and records which session it was copied from. Labels of the copied entries are copied as well. The
+/// original is not changed. The path of the new file is printed.
 ///
-/// With --subtree the descendants of REF are copied, too. The leaf of the new session is then that of
-/// the original if it was copied, else the last entry that was copied.
+/// With --subtree the descendants of REF are copied, too. The leaf of the new session is the original leaf if
+/// that was copied, and otherwise the last entry copied.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {

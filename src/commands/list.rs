@@ -44,13 +44,14 @@ pub const GUIDE: Guide = Guide {
 
 /// List sessions, newest first.
 ///
-/// Without PATH, the sessions of the current directory are listed, from the stores of both agents. A directory
-/// means all sessions below it, including hidden directories.
+/// Without PATH, the sessions of the current directory are listed, from the stores of both agents. For a
+/// directory, all sessions below it are listed, including those in hidden directories.
 ///
-/// The columns are the age of the last user or assistant message, the end of the id, the project, the number of
-/// messages and branches, the size of the context at the leaf in tokens, the cost, and the name or the first
-/// user message. `*` marks the session that `last` refers to. Sub-agents and advisors are listed below their
-/// session.
+/// The columns are the age of the last user or assistant message (and its time, if the terminal is wide
+/// enough), the end of the session id, the project (if there are several), the numbers of messages and
+/// branches, the size of the context at the leaf in tokens, the cost, and the name or the first user message.
+/// `*` marks the session that `last` refers to. Sessions of oh-my-pi's sub-agents and advisors are listed below
+/// the session that started them.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -69,7 +70,7 @@ pub struct Args {
     /// List at most COUNT sessions
     #[arg(long, value_name = "COUNT")]
     pub limit: Option<usize>,
-    /// List forks below their source, counting only what each adds
+    /// List forks below the session they were copied from, counting only what each adds
     #[arg(long)]
     pub forks: bool,
     /// Print one JSON object per session

@@ -83,7 +83,7 @@ struct Cli {
     /// Options of every command.
     #[command(flatten)]
     global: GlobalArgs,
-    /// List all commands, including those provided by programs on the PATH
+    /// List all commands, including programs on your PATH
     #[arg(long)]
     list: bool,
     /// The command.

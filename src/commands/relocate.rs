@@ -37,20 +37,20 @@ pub const GUIDE: Guide = Guide {
 
 /// Move sessions to another project directory.
 ///
-/// Sets the working directory in the header of each session to DIR. A session in its agent's store is
-/// moved to where the agent keeps the sessions of DIR, never onto another file; a session elsewhere stays
-/// where it is. What belongs to it comes along: the files and sub-agents that oh-my-pi keeps beside it, and
-/// what `prune` took out. Forks in the stores that name it as their source are updated.
+/// Sets the working directory in the header of each session to DIR. A session in its agent's store is moved to
+/// where the agent keeps the sessions of DIR, never onto another file; a session elsewhere stays where it is.
+/// Files that belong to the session move with it: those that oh-my-pi keeps beside it, including sub-agents,
+/// and SESSION.pruned. Forks in the stores that name it as their source are updated.
 ///
 /// With --moved-from, moves all sessions of OLD and of directories below it, after that directory was moved or
 /// renamed to DIR.
 ///
-/// A session is refused while an agent may have it open (exit 3): one that runs in the old or the new directory, or
-/// just wrote to it. It would go on writing at the old place.
+/// A session is refused (exit 3) while an agent may have it open: while an agent runs in the old or the new
+/// directory, or if the session was written a moment ago. The agent would keep writing to the old path.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// The sessions, paths or names, and then the directory they belong to now
+    /// The sessions, given by path or name, followed by their new project directory
     #[arg(value_name = "SESSION... DIR", required = true)]
     pub paths: Vec<PathBuf>,
     /// Move all sessions of this directory and of those below it
