@@ -82,20 +82,22 @@ pub const SESSIONS: Section = Section {
          other branches remain in the file.",
         "pi keeps its sessions below `~/.pi/agent/sessions`, oh-my-pi below `~/.omp/agent/sessions`. Both \
          call their format version 3; a file is attributed to one of them by content that only that agent \
-         writes. Older files (version 1, version 2 and the draft of the tree format) are read as if they \
+         writes. Older files (version 1, version 2 and the draft tree format) are read as if they \
          had been migrated, and the ids displayed are those that a migration would give them. Files of \
          version 4, written by pi's newer harness and not by the coding agent, are refused.",
         "A SESSION argument is a path, `-` for standard input, or a name. `last` is the most recently \
-         changed session of the current directory in the stores of both agents, `last~1` the one before. A \
-         session can also be named by the start or end of its id (4 characters or more), or by the exact \
-         name that the user gave it. Sessions of the current directory are looked up first, then all \
+         changed session for the current directory in the stores of both agents, as for `pi -c`, and `last~1` \
+         the one before. Any change of the file counts, as of a label, while `pisess list` sorts by the last \
+         message. A session can also be named by the start or end of its id (4 characters or more), or by the exact \
+         name that the user gave it. Sessions for the current directory are looked up first, then all \
          others. An existing path always wins. If a name matches several sessions, the command fails and \
          lists them. A command that changes a session found by name reports its path on standard error.",
-        "The stores are where the agents keep their sessions: `PI_CODING_AGENT_SESSION_DIR`; else, for pi, \
-         `sessionDir` in `.pi/settings.json` or in the `settings.json` of its own directory; else the directory \
-         of the project below `~/.pi/agent/sessions` (`PI_CODING_AGENT_DIR` replaces `~/.pi/agent`) and below \
-         `~/.omp/agent/sessions` (`PI_CODING_AGENT_DIR`, `OMP_PROFILE`, `PI_PROFILE`, `PI_CONFIG_DIR` and \
-         `XDG_DATA_HOME` as oh-my-pi reads them).",
+        "The stores are the directories in which the agents keep their sessions. For each agent, it is the first \
+         of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in the \
+         `settings.json` of its own directory; the directory of the project below `~/.pi/agent/sessions` or \
+         `~/.omp/agent/sessions`. `PI_CODING_AGENT_DIR` replaces `~/.pi/agent`. For oh-my-pi, \
+         `PI_CODING_AGENT_DIR`, `OMP_PROFILE`, `PI_PROFILE`, `PI_CONFIG_DIR` and `XDG_DATA_HOME` have the same \
+         effect as in oh-my-pi.",
     ],
 };
 
@@ -110,7 +112,7 @@ pub const STREAMS: Section = Section {
          sequences or characters that change the direction of writing to it, not even in a pipe. Data \
          requested verbatim (`--json`, `context --as text`, lines of a session) is unchanged in a pipe and \
          escaped on a terminal.",
-        "Given a path, a command that changes a session changes that file; given -, it writes the whole \
+        "Given a path, a command that changes a session changes that file; given `-`, it writes the whole \
          changed session to standard output. With `-o` the result is written elsewhere and the session is \
          left unchanged. The outcome (the id of the new entry, the path of the new file, the text to be \
          edited and sent again) is printed to standard output, or to standard error if standard output \
@@ -125,12 +127,13 @@ pub const SUMMARIES: Section = Section {
     title: "SUMMARIES",
     paragraphs: &[
         "`compact`, `summarize`, `merge`, `pop` and `switch --summarize` use the first of these that is \
-         given: a text (`--summary`, `--summary-file`), the reply of a hook (`--hook`), the output of a \
-         command (`--summarizer`). Otherwise they extract a summary from the conversation itself; this uses \
+         available: a text (`--summary`, `--summary-file`), the reply of a hook (`--hook`), or the output of \
+         a summarizer (`--summarizer`). Otherwise they extract a summary from the conversation itself; this uses \
          neither a model nor the network, and its result is always the same.",
-        "A summarizer receives on standard input the prompt that the file's agent would send (`--prompt` \
-         prints it), and prints the summary on standard output.",
-        "Summarizers and hooks are run with sh -c. Session content is passed to them on standard input \
+        "A summarizer is any command that reads on standard input the prompt that the file's agent would send \
+         (`--prompt` prints it), and prints the summary on standard output: for example `llm -m MODEL`, where \
+         `llm` is a separate program for sending prompts to models (https://llm.datasette.io).",
+        "Summarizers and hooks are run with `sh -c`. Session content is passed to them on standard input \
          only, never in an argument or the environment. If a summarizer prints nothing, or a command fails \
          or exceeds `--timeout`, that is an error (exit 2), and nothing is written.",
         "Lists of the files that were read and changed are stored with each summary, as the agents do, so \
@@ -178,7 +181,10 @@ pub const PROGRAMS: Section = Section {
 pub const WRITING: Section = Section {
     title: "WRITING",
     paragraphs: &[
-        "Whatever an operation does not change is written back byte for byte. Commands that work on the tree only add entries. `migrate` and `relocate` change fields of existing lines; `prune` replaces payloads, which it keeps in `SESSION.pruned`; and only `check --repair` removes lines, which it keeps in `FILE.rejected`.",
+        "Whatever an operation does not change is written back byte for byte. Commands that work on the tree only \
+         add entries. `migrate` and `relocate` change fields of existing lines; `prune` replaces payloads, which \
+         it keeps in `SESSION.pruned`; and only `check --repair` removes lines, which it keeps in \
+         `FILE.rejected`.",
         "Added entries are appended to the file with a single write, followed by fsync. A file that has to \
          be rewritten (a migration) is written to a new file with the same mode, owner and attributes, which \
          then replaces the old one by a rename, so that a crash leaves either the old file or the new one.",
@@ -221,7 +227,7 @@ pub const EXAMPLES: [Example; 5] = [
     ),
     Example::new(
         "Compact the context with a model of your choice if it exceeds 100,000 tokens",
-        "pisess compact --if-over 100k --summarizer 'llm -m small' session.jsonl",
+        "pisess compact --if-over 100k --summarizer 'llm -m MODEL' session.jsonl",
     ),
     Example::new(
         "Print the prompt that the model would receive",
@@ -329,13 +335,34 @@ fn last_space(line: &str, within: usize) -> Option<usize> {
 pub fn help() -> String {
     format!(
         "REF arguments name an entry in one of these forms:\n{}\n\
-         SESSION is a path, - for standard input, or a name: `last` (the newest session\n\
-         of the current directory), `last~1` (the one before), the start or end of an\n\
-         id, or the name that the user gave the session.\n\n\
+         SESSION is a path, - for standard input, or a name: `last` (the most recently\n\
+         changed session for the current directory), `last~1` (the one before that),\n\
+         the start or end of an id, or the name that the user gave the session.\n\n\
+         `pisess help TOPIC` explains more, as does man pisess. The topics are\n\
+         {}.\n\n\
          Exit codes:\n{}",
         table(REFERENCES),
+        TOPICS.map(|(name, _)| name).join(", "),
         table(EXIT_CODES).trim_end()
     )
+}
+
+/// The sections that `pisess help TOPIC` prints, with their names there.
+const TOPICS: [(&str, &Section); 7] = [
+    ("sessions", &SESSIONS),
+    ("streams", &STREAMS),
+    ("summaries", &SUMMARIES),
+    ("hooks", &HOOKS),
+    ("writing", &WRITING),
+    ("agents", &AGENTS),
+    ("programs", &PROGRAMS),
+];
+
+/// Returns the section with this name, as a text.
+pub fn topic(name: &str) -> Option<String> {
+    let (_, section) = TOPICS.iter().find(|(topic, _)| *topic == name)?;
+    let paragraph = |text: &&str| format!("\n  {}\n", indented(&text.replace('`', ""), 2));
+    Some(format!("{}\n{}", section.title, section.paragraphs.iter().map(paragraph).collect::<String>()))
 }
 
 /// Returns the end of the short help.

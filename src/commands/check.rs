@@ -234,6 +234,18 @@ impl<'a> Report<'a> {
         )
     }
 
+    /// Returns the arguments for a repair: of a single session to another file, of several in place.
+    fn how_to_repair(&self) -> String {
+        let is_plain = |c: char| c.is_alphanumeric() || "/._-~+,:@".contains(c);
+        match &self.args.sessions[..] {
+            [path] if self.files == 1 => {
+                let path = path.to_string_lossy();
+                format!("-o FILE {}", if path.chars().all(is_plain) { &path } else { "SESSION" })
+            }
+            _ => "--backup SESSION...".to_owned(),
+        }
+    }
+
     /// Prints the number of findings.
     fn summary(&self, ui: &mut Ui) {
         if self.files == 0 {
@@ -252,7 +264,7 @@ impl<'a> Report<'a> {
         };
         let hint = match self.repairable {
             0 => String::new(),
-            n => format!("; {n} repairable (hint: pisess check --repair -o FILE)"),
+            n => format!("; {n} repairable (hint: pisess check --repair {})", self.how_to_repair()),
         };
         ui.status(&format!("{} checked: {found}{hint}", counted(self.files, "session")));
     }

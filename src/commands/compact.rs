@@ -31,7 +31,7 @@ pub const GUIDE: Guide = Guide {
         ),
         Example::new(
             "Compact with a model, if the context exceeds 100,000 tokens",
-            "pisess compact --if-over 100k --summarizer 'llm -m small' session.jsonl",
+            "pisess compact --if-over 100k --summarizer 'llm -m MODEL' session.jsonl",
         ),
         Example::new(
             "Supply the summary, keeping the last user message and what follows",

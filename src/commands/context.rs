@@ -26,7 +26,7 @@ pub const GUIDE: Guide = Guide {
             "pisess context --tokens session.jsonl",
         ),
         Example::new(
-            "Print the context at the last user message, in the roles of a model's API",
+            "Print the context at the last user message, with the roles of a model API",
             "pisess context --as llm session.jsonl '@^{user}'",
         ),
         Example::new(

@@ -49,8 +49,7 @@ pub const GUIDE: Guide = Guide {
 /// within a text. On a terminal, the matches of each session have a heading: its path or, without PATH, the end
 /// of its id, which is also a SESSION argument; then when it began, and its project. In a pipe each row is
 /// `PATH:ID:ROLE: TEXT`, without the path if one session is named. An entry without an id has `:LINE` in its
-/// place. Both the id and `:LINE` are references, so you can pass them to `pisess show SESSION REF` or `pisess
-/// switch SESSION REF`.
+/// place. Both the id and `:LINE` are references, so you can pass them to `pisess show` or `pisess switch`.
 ///
 /// Without PATH the sessions of the current directory are searched. Directories are searched recursively,
 /// including hidden ones; sessions are searched in the order of their paths.

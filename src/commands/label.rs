@@ -31,8 +31,8 @@ pub const GUIDE: Guide = Guide {
 /// With NAME, labels REF; other commands then accept the label as a reference. Without NAME, lists
 /// the labels in effect: all of them, or that of REF. If REF has the label already, nothing changes.
 ///
-/// Here `@` means the nearest entry at or above the leaf that is not a label, a setting or a mark (see `pisess
-/// switch --help`), so that labelling twice labels the same entry. A label that is already on another entry is
+/// Here `@` means the nearest entry at or above the leaf that is not a label, a setting or a mark (see `pisess switch
+/// --help`), so that labelling twice labels the same entry. A label that is already on another entry is
 /// refused unless --move is given. A label that reads like a reference (`@`, `root`, `:12`, a suffix) is
 /// refused.
 ///

@@ -4,6 +4,7 @@ use super::ids::Ids;
 use super::input::Input;
 use super::list_rows::{Look, print};
 use super::places::{Found, Places};
+use super::sessions::NONE_HERE;
 use super::since::since_ms;
 use crate::core::digest::{Digesting, Usage};
 use crate::core::json::js;
@@ -35,7 +36,7 @@ pub const GUIDE: Guide = Guide {
             "List the sessions below a directory, the most expensive first",
             "pisess list sessions --sort cost",
         ),
-        Example::new("List forks below their source", "pisess list --forks sessions"),
+        Example::new("List forks below the sessions they were copied from", "pisess list --forks sessions"),
     ],
     found: None,
     writes: false,
@@ -50,8 +51,10 @@ pub const GUIDE: Guide = Guide {
 /// The columns are the age of the last user or assistant message (and its time, if the terminal is wide
 /// enough), the end of the session id, the project (if there are several), the numbers of messages and
 /// branches, the size of the context at the leaf in tokens, the cost, and the name or the first user message.
-/// `*` marks the session that `last` refers to. Sessions of oh-my-pi's sub-agents and advisors are listed below
-/// the session that started them.
+/// Sessions of oh-my-pi's sub-agents and advisors are listed below the session that started them.
+///
+/// Rows are sorted by the last message. `*` marks the session that `last` refers to: the one whose file changed
+/// last, if only by a label, as for `pi -c`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -59,10 +62,10 @@ pub struct Args {
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// List the sessions of all projects
-    #[arg(long, conflicts_with = "paths")]
+    #[arg(short, long, conflicts_with = "paths")]
     pub all: bool,
-    /// List only sessions with a message since WHEN: 7d, 2w, a date, or an RFC 3339 time
-    #[arg(long, value_name = "WHEN")]
+    /// List only sessions with a message since TIME: 7d, 2w, a date, or an RFC 3339 time
+    #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
     /// Sort by KEY: modified, created, name, project, messages, context, tokens or cost
     #[arg(long, value_name = "KEY", default_value = "modified", hide_possible_values = true)]
@@ -81,11 +84,11 @@ pub struct Args {
 /// What sessions are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SortKey {
-    /// The newest question or answer first.
+    /// The last to have a user or assistant message first.
     Modified,
     /// The last one started first.
     Created,
-    /// By name or first question.
+    /// By name or first user message.
     Name,
     /// By working directory.
     Project,
@@ -120,6 +123,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let places = Places::of(ui);
     let mut list: Vec<Listed> = piped(&args.paths, ui)?.into_iter().collect();
     let Found { files, mut failed } = places.sessions(&args.paths, args.all, ui);
+    if files.is_empty() && args.paths.is_empty() && !args.all {
+        ui.warn(NONE_HERE);
+    }
     let (found, unread) = readings(files, args.forks, ui);
     list.extend(found);
     for (file, failure) in unread {

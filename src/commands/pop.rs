@@ -18,7 +18,7 @@ pub const GUIDE: Guide = Guide {
         Example::new("Undo the last user message, and print it for editing", "pisess pop session.jsonl"),
         Example::new(
             "Undo two user messages at once, with a summary by a model",
-            "pisess pop --summarizer 'llm -m small' session.jsonl '@^{user}^^{user}'",
+            "pisess pop --summarizer 'llm -m MODEL' session.jsonl '@^{user}^^{user}'",
         ),
         Example::new("Go back to an entry", "pisess pop session.jsonl '@~4'"),
     ],

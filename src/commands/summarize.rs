@@ -20,7 +20,7 @@ pub const GUIDE: Guide = Guide {
         ),
         Example::new(
             "Undo the last user message and print it, with a summary by a model",
-            "pisess summarize --summarizer 'llm -m small' session.jsonl '@^{user}'",
+            "pisess summarize --summarizer 'llm -m MODEL' session.jsonl '@^{user}'",
         ),
         Example::new(
             "Go back with your own summary, and label it",

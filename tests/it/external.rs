@@ -33,6 +33,19 @@ fn gets_the_arguments_and_the_streams() {
 }
 
 #[test]
+fn topics_are_sections_of_the_manual() {
+    let s = Sandbox::new();
+    let help = call(&s, "bin", "--help").done().quiet();
+    let (_, topics) = help.split_once("The topics are\n").unwrap();
+    let (topics, _) = topics.split_once('.').unwrap();
+    for topic in topics.split(", ").map(str::trim) {
+        let text = call(&s, "bin", &format!("help {topic}")).done().quiet();
+        assert!(text.starts_with(|c: char| c.is_uppercase()), "{topic}: {text}");
+        assert!(text.lines().count() > 3 && text.lines().all(|line| line.len() <= 80), "{topic}: {text}");
+    }
+}
+
+#[test]
 fn dies_as_the_program_does() {
     let s = Sandbox::new();
     s.script("pisess-die", "kill -TERM $$");

@@ -241,7 +241,12 @@ fn in_an_oh_my_pi_file() {
 fn labelling_the_leaf_twice_labels_the_same_entry() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("label ./two-branches.jsonl @ done");
-    assert_eq!(s.run("label ./two-branches.jsonl @ done"), "", "nothing to do");
+    let again = s.unchanged("label ./two-branches.jsonl @ done");
+    assert_eq!(
+        (again.text(), &*again.stderr),
+        (String::new(), "pisess: nothing to do in ./two-branches.jsonl\n")
+    );
+    assert_eq!(s.unchanged("label -q ./two-branches.jsonl @ done").quiet(), "");
     s.run("switch ./two-branches.jsonl 1a2b3c07");
     s.run("label ./two-branches.jsonl @ again");
     assert_snapshot!(s.run("label ./two-branches.jsonl"), @"

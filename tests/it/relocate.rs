@@ -77,9 +77,16 @@ fn a_session_goes_to_the_new_project() {
     assert!(h.s.text(&fork).contains(&format!(r#""parentSession":"./{new}""#)), "{}", h.s.text(&fork));
     // Once more, there is nothing to do.
     let before = h.s.files();
-    let again = h.run(&format!("relocate -q ./{new} ./new"));
-    assert_eq!((again.code, again.text().as_str()), (0, ""));
+    let again = h.run(&format!("relocate ./{new} ./new"));
+    assert_eq!(
+        (again.code, again.text(), &*again.stderr),
+        (0, String::new(), &*format!("pisess: nothing to do in ./{new}\n"))
+    );
     assert!(h.s.files() == before);
+    // A session that is found by its name is named.
+    let moved = h.run("relocate fork ./new");
+    assert_eq!((moved.code, moved.text()), (0, format!("./{}/2026_fork.jsonl\n", h.pi[1])), "{moved}");
+    assert_eq!(moved.stderr, format!("pisess: moved ./{fork}\n"));
 }
 
 #[test]

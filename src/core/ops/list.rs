@@ -159,7 +159,7 @@ pub enum Order {
     Modified,
     /// The last one that was started first.
     Created,
-    /// By name or first question.
+    /// By name or first user message.
     Name,
     /// By directory, in each the newest first.
     Project,

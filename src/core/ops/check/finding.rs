@@ -165,7 +165,7 @@ kinds! {
     SeveralRoots = "several-roots",
     /// The entry has an unknown type, or none.
     UnknownType = "unknown-type",
-    /// A record of the leaf, as an older harness wrote.
+    /// A record of the leaf, as another tool on pi's library wrote.
     LeafRecord = "leaf-record",
     /// The message has an unknown role, or none.
     UnknownRole = "unknown-role",
@@ -267,7 +267,7 @@ impl FindingKind {
                 (Warning, "the tree does not show the entry, and the agent hangs when it moves there")
             }
             K::SeveralRoots if grave => (Warning, "the model sees only the ancestors of the last entry"),
-            K::SeveralRoots => (Note, "the agents draw them side by side"),
+            K::SeveralRoots => (Note, "each starts a conversation of its own"),
             K::UnknownType => (Note, "the agents keep it and show an empty row"),
             K::LeafRecord if grave => {
                 (Note, "the agents treat the record itself as the leaf, and continue from it")
