@@ -1,4 +1,4 @@
-//! The texts that `--help`, the man pages and the documents share, as values, so that each is written once.
+//! The texts shared by `--help`, the man pages and the documents, each written once as a value.
 //!
 //! The commands print parts of them after their options. `tests/it/generated.rs` generates the man pages
 //! from all of them; `tests/it/documents.rs` compares the README with them and runs the examples.
@@ -177,7 +177,7 @@ pub const PROGRAMS: Section = Section {
     ],
 };
 
-/// A summary of the rules of writing.
+/// The rules of writing, in short.
 pub const WRITING: Section = Section {
     title: "WRITING",
     paragraphs: &[
@@ -247,12 +247,12 @@ pub struct Example {
 }
 
 impl Example {
-    /// Returns an example that exits with 0.
+    /// Returns an example with exit code 0.
     pub const fn new(what: &'static str, line: &'static str) -> Example {
         Example { what, line, exit: 0 }
     }
 
-    /// Returns an example that exits with 1.
+    /// Returns an example with exit code 1.
     pub const fn answers_no(what: &'static str, line: &'static str) -> Example {
         Example { what, line, exit: 1 }
     }

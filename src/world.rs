@@ -1,7 +1,7 @@
 //! The outside world: streams, terminals, clock, randomness, environment.
 //!
 //! The binary builds a [`World`] from the process, tests build one from buffers. Nothing else in the library
-//! accesses these.
+//! accesses the outside world, except files.
 
 use crate::core::store::SessionFile;
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ pub struct World<'a> {
     pub stderr: &'a mut dyn Write,
     /// Which of the streams are terminals.
     pub terminals: Terminals,
-    /// Returns an environment variable, if it is set and is text.
+    /// Returns an environment variable, if it is set and valid UTF-8.
     pub env: &'a dyn Fn(&str) -> Option<String>,
     /// Milliseconds since 1970.
     pub now_ms: &'a dyn Fn() -> i64,

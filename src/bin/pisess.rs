@@ -98,7 +98,7 @@ fn main() -> ExitCode {
         processors: std::thread::available_parallelism().map_or(1, usize::from),
     };
     let code = pisess::run(std::env::args_os(), world);
-    // An error in flushing was reported, or the reader is gone.
+    // A failure to flush was reported, or the reader is gone.
     let _ = out.flush();
     ExitCode::from(code)
 }

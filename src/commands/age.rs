@@ -1,8 +1,8 @@
-//! How long ago something was.
+//! Formats how long ago something was.
 
 use crate::core::entry::Entry;
 
-/// How long ago, in the largest unit of which that is at least one.
+/// Returns how long ago a time was, in the largest unit of which that is at least one.
 pub fn age(now: i64, time: i64) -> String {
     if time == Entry::NO_TIME {
         return "?".to_owned();

@@ -1,20 +1,20 @@
-//! Tokens, prices and counts for people.
+//! Formats tokens, prices and counts for people.
 
-/// A number of tokens: `950`, `12.3k`, `4.5M`.
+/// Returns a number of tokens: `950`, `12.3k`, `4.5M`.
 pub fn tokens(count: f64) -> String {
     let scaled = |value: f64, unit: &str| match value < 100.0 {
         true => format!("{value:.1}{unit}"),
         false => format!("{value:.0}{unit}"),
     };
     match count {
-        // A number that would be rounded up to the next unit is given in that unit.
+        // A number that would be rounded to a whole larger unit is given in that unit.
         count if count < 999.5 => format!("{count:.0}"),
         count if count < 999_500.0 => scaled(count / 1e3, "k"),
         count => scaled(count / 1e6, "M"),
     }
 }
 
-/// Returns a price in dollars; a small one with more digits.
+/// Returns a price in dollars; small prices have more digits.
 pub fn dollars(cost: f64) -> String {
     if cost > 0.0 && cost < 0.1 { format!("${cost:.4}") } else { format!("${cost:.2}") }
 }

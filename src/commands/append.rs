@@ -154,7 +154,7 @@ pub fn run(mut args: Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Returns the entries to append, read before anything is locked.
+/// Returns the entries to append. They are read before anything is locked.
 fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure> {
     if args.words.any() && args.input.is_some() {
         return Err(Failure::cannot("--input: entries are already given by options")
@@ -177,7 +177,7 @@ fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure
     Ok(Given::Lines(name, bytes))
 }
 
-/// Appends lines of JSON. The name of their source is for messages.
+/// Appends lines of JSON. `source` is the name of their source, for messages.
 fn lines(
     (name, text): (&str, &[u8]),
     open: &OpenSession,
@@ -225,7 +225,7 @@ impl Words {
         self.model.is_some() || texts.into_iter().any(Option::is_some)
     }
 
-    /// Reads the text that is given as `-`, and validates what can be validated without the session.
+    /// Reads a text given as `-`, and validates what does not depend on the session.
     fn read(&mut self, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
         let mut read = false;
         for text in [&mut self.text, &mut self.user, &mut self.assistant].into_iter().flatten() {
@@ -281,8 +281,8 @@ impl Words {
 }
 
 /// Returns a copy of the nearest assistant message at or above `place`, attributed to the current model: the
-/// one that is `asked` for, else that of a later model change, else the one that wrote the message. The API
-/// depends on the provider, so the provider must be the same.
+/// one `asked` for, else that of a later model change, else the one that wrote the message. The API depends
+/// on the provider, so the provider must be the same.
 fn reply(open: &OpenSession, place: Position, asked: Option<(Text, Text)>) -> Result<Vec<u8>, Failure> {
     let (session, bodies) = (&open.session, open.bodies());
     let line = |ix: EntryIx| bodies.line(ix).map_err(|error| open.input.unreadable(error));

@@ -62,9 +62,10 @@ struct Listing<'a> {
     drawing: Drawing<'a>,
     branches: Vec<Branch<'a>>,
     sizes: HashMap<EntryIx, f64>,
-    /// The tips that are marks of a switch: their own text does not describe the branch.
+    /// The tips that are marks of a switch: the text of a mark does not describe the branch.
     marks: Vec<EntryIx>,
-    /// The text that the user typed to invoke a skill, by its prompt: the prompt itself is the skill's text.
+    /// The text that the user typed to invoke a skill, by the entry of its prompt, which contains the text of
+    /// the skill instead.
     typed: HashMap<EntryIx, Text<'static>>,
 }
 
@@ -174,7 +175,7 @@ impl Listing<'_> {
         let mut said: Cell = label.map(|label| (label, styles.label)).into_iter().collect();
         if let Some(ix) = self.question(branch) {
             let row = self.drawing.row(ix);
-            // A question needs no word for whose it is.
+            // A question needs no role.
             if branch.request.is_none() {
                 let colon = if row.body.is_empty() { "" } else { ": " };
                 said.push((visible(&format!("{}{colon}", row.role)), tone_style(row.tone, styles)));
@@ -185,7 +186,7 @@ impl Listing<'_> {
     }
 }
 
-/// Returns what a user typed to call a skill, on one line.
+/// Returns the text that a user typed to invoke a skill, on one line.
 fn on_one_line(typed: &Text) -> Text<'static> {
     let words = typed.to_string_lossy().split_whitespace().collect::<Vec<_>>().join(" ");
     Text::from(words).head_whole(ROW_UNITS).into_owned()

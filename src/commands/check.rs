@@ -274,7 +274,7 @@ fn dashed(consequence: &str) -> String {
     if consequence.is_empty() { String::new() } else { format!(" — {consequence}") }
 }
 
-/// Returns the start of an id or message, which can be as long as a line.
+/// Returns the start of an id or message; the whole may be as long as a line.
 fn short(text: &Text) -> String {
     let head = text.head_whole(200);
     let mark = if head.utf16_len() < text.utf16_len() { "…" } else { "" };
@@ -307,7 +307,7 @@ fn repair(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::cannot(what));
     }
     let input = Input::open(path, ui)?;
-    // What lies beside it has its file's name, not the name by which it was found.
+    // Files beside it are named after the file itself, not after the name by which it was found.
     let path = input.file().map_or(path, SessionFile::path);
     let options = Options { workers: ui.processors(), ..Options::default() };
     let checkup = checked(&input, &options)?;

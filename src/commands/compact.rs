@@ -115,7 +115,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     })
 }
 
-/// Whether the leaf is at or below the previous leaf, and the session was not compacted in the meantime.
+/// Whether the leaf is at or below the previous leaf, with no compaction in between.
 fn goes_on(session: &Session, leaf: Option<&Text>) -> bool {
     if session.leaf.map(|leaf| session.id(leaf)).as_ref() == leaf {
         return true;
@@ -336,7 +336,7 @@ fn done(args: &Args, ready: &Ready, change: &Change) -> Object {
     occasion(args, event)
 }
 
-/// Adds the reason for the compaction, as pi names it.
+/// Adds the reason for the compaction, by pi's name for it.
 fn occasion(args: &Args, event: Object) -> Object {
     let reason = if args.if_over.is_some() { "threshold" } else { "manual" };
     event.str("reason", reason).bool("willRetry", false)

@@ -118,7 +118,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         (Some(line), _) => {
             let words = words::split(line).into_iter().map(OsString::from).collect::<Vec<_>>();
             let last = words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-            // The part of the word that bash keeps: it replaces only what follows.
+            // bash keeps this part of the word, and replaces only the rest.
             let kept = last.strip_suffix(&*args.word).unwrap_or_default();
             let found = candidates(&words, ui);
             let found = found.iter().filter_map(|found| found.value.strip_prefix(kept));

@@ -18,7 +18,7 @@ use crate::ui::{Exit, Failure, Glyphs, Rows, Ui, push_visible, visible};
 use owo_colors::Style;
 use std::path::{Path, PathBuf};
 
-/// Usage notes, printed after the options in the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "diff",
     examples: &[
@@ -101,7 +101,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Comparison { args, ends, is_one: true }.run(ui)
 }
 
-/// The other session.
+/// Opens the other session.
 fn other(args: &Args, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
     let open = OpenSession::open(&args.other, options, ui);
     open.map_err(|failure| match failure.is_missing() || !args.other.to_string_lossy().contains(['.', '/']) {
@@ -110,7 +110,7 @@ fn other(args: &Args, options: Options, ui: &mut Ui) -> Result<OpenSession, Fail
     })
 }
 
-/// The end of a path that is compared.
+/// The end of a path to compare.
 struct End<'a> {
     open: &'a OpenSession,
     name: String,
@@ -130,7 +130,7 @@ impl<'a> End<'a> {
 struct Comparison<'a> {
     args: &'a Args,
     ends: [End<'a>; 2],
-    /// Whether both ends are of one session.
+    /// Whether both ends belong to the same session.
     is_one: bool,
 }
 
@@ -174,7 +174,7 @@ impl Comparison<'_> {
             .finish()
     }
 
-    /// Prints a row for each entry that differs, below the last one before.
+    /// Prints a row for each entry that differs, after the last common entry.
     fn print_entries(&self, difference: &Difference, ui: &mut Ui) -> Result<(), Failure> {
         if difference.is_empty() {
             return Ok(());

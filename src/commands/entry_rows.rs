@@ -23,7 +23,7 @@ use std::ops::Range;
 /// The maximum width of the id column: a UUID fits. A longer id shifts the rest of its row.
 pub const ID_COLUMNS: usize = 36;
 
-/// Returns how sessions are loaded whose rows are printed.
+/// Returns the options for loading sessions whose rows are printed.
 pub fn row_options(ui: &Ui, form: Form) -> Options {
     let home = ui.home().map(Text::from);
     Options { rows: Some(RowOptions { home, form, ..RowOptions::default() }), ..Options::default() }
@@ -103,7 +103,7 @@ pub type Edits = HashMap<EntryIx, Edited>;
 pub struct Look<'a> {
     /// The session.
     pub drawing: &'a Drawing<'a>,
-    /// Which entries are marked as edited.
+    /// The entries that are marked as edited.
     pub edits: &'a Edits,
     /// Their colours.
     pub styles: Styles,
@@ -146,7 +146,7 @@ impl Look<'_> {
             return self.found(rows, ix, row, &body, style);
         }
         match rows.left {
-            // Escaping has moved the match.
+            // Only if escaping has not moved the path.
             Some(left) if !row.path.is_empty() && body == text => {
                 rows.put(&fitted_path(&body, row.path.clone(), left, self.glyphs.ellipsis), style);
             }
@@ -154,8 +154,8 @@ impl Look<'_> {
         }
     }
 
-    /// Returns the body with the match; if that would not be visible, the beginning of the body and the text
-    /// around the match.
+    /// Draws the body with the match; if the match would not be visible, the beginning of the body and the
+    /// text around the match.
     fn found(&self, rows: &mut Rows, ix: EntryIx, row: &Row, body: &str, style: Style) {
         let shown =
             rows.left.map_or(Cow::Borrowed(body), |left| fitted(body, left, self.glyphs.ellipsis).into());
@@ -170,7 +170,7 @@ impl Look<'_> {
         }
     }
 
-    /// Returns the text around a match, after the beginning of the body if that is another text.
+    /// Draws the text around a match, after the beginning of the body if the match is in another text.
     fn snippet(&self, rows: &mut Rows, row: &Row, body: &str, hit: &Hit, style: Style) {
         let field = field_name(&hit.field);
         let is_own = field.is_none() && row.tone != Tone::Tool;
@@ -186,7 +186,7 @@ impl Look<'_> {
         if columns(&text[..first.end]) < room {
             return self.highlighted(rows, &text, style);
         }
-        // Less text before the match, so that it is visible.
+        // Shorten the text before the match, so that the match is visible.
         let mut start = first.start;
         for (at, _) in text[..first.start].char_indices().rev() {
             if columns(&text[at..first.start]) > room / 3 {
@@ -209,10 +209,10 @@ impl Look<'_> {
     }
 }
 
-/// The maximum width of the body before the match in it.
+/// The maximum width of the body when the text around a match follows it.
 const MOST_HEAD: usize = 40;
 
-/// Returns the name of a field for people; none for ordinary text.
+/// Returns the name of a field for people; `None` for ordinary text.
 fn field_name(path: &str) -> Option<&str> {
     let name = path.rsplit('.').next()?;
     let name = name.split('[').next().filter(|name| !name.is_empty())?;

@@ -1,7 +1,7 @@
-//! Writing to a command and reading from it at the same time.
+//! Writes to a command and reads from it at the same time.
 //!
-//! On Unix, one thread does both, so that it works if no further thread can be started, and reacts to a
-//! signal at once.
+//! On Unix, one thread does both, so it works even if no further thread can be started, and reacts to signals
+//! at once.
 
 use super::interrupt::Waiting;
 use std::io::{self, Read, Write};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// The result of an exchange.
 pub enum Reply {
-    /// The command closed its output, which is this.
+    /// The output of the command, which has closed it.
     Output(Vec<u8>),
     /// It printed too much.
     TooMuch,
@@ -33,7 +33,7 @@ pub fn exchange(
     let (mut stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let mut stdout = stdout.ok_or_else(|| io::Error::other("it has no output"))?;
     if let Some(stdin) = &stdin {
-        // A command that does not read must not block reading.
+        // Writing to a command that does not read must not block reading.
         rustix::io::ioctl_fionbio(stdin, true)?;
     }
     let (mut left, mut output) = (input, Vec::new());
@@ -73,7 +73,7 @@ fn is_for_later(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// Which ends of the pipes are ready, or have been closed.
+/// The ends of the pipes that are ready or closed.
 #[cfg(unix)]
 struct Ready {
     stdin: bool,
@@ -109,7 +109,7 @@ pub fn pause(waiting: &Waiting, time: Duration) {
     }
 }
 
-/// Does the same with two threads.
+/// Does the same on other systems, with two threads.
 #[cfg(not(unix))]
 pub fn exchange(
     child: &mut Child,
@@ -130,7 +130,7 @@ pub fn exchange(
     Builder::new().spawn(move || {
         let mut output = Vec::new();
         let read = stdout.take(most as u64 + 1).read_to_end(&mut output);
-        // Nobody receives it after the time limit.
+        // After the time limit, nobody receives it.
         let _ = send.send(read.map(|_| output));
     })?;
     match receive.recv_timeout(deadline.saturating_duration_since(Instant::now())) {

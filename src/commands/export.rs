@@ -1,4 +1,4 @@
-//! `pisess export`: a session as a page or a text for people.
+//! `pisess export`: writes a session as a page or a text for people.
 
 use super::entry_rows::row_options;
 use super::input::{Input, OpenSession};
@@ -69,13 +69,13 @@ pub struct Args {
     /// Write to PATH (- for standard output)
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
-    /// What turns custom entries into Markdown.
+    /// Renderers that turn custom entries into Markdown.
     #[command(flatten)]
     pub renderers: RendererArgs,
     /// Remove secrets, signatures and images first, as `pisess redact` does
     #[arg(long)]
     pub redact: bool,
-    /// What to remove.
+    /// The options of redaction.
     #[command(flatten)]
     pub redaction: RedactionArgs,
     /// Override refusals, such as overwriting an existing output
@@ -140,7 +140,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What was removed before the export.
+/// The secrets removed before the export.
 struct Removed {
     report: Report,
     secrets: Vec<Value>,
@@ -159,7 +159,7 @@ fn redacted(input: Input, redaction: &RedactionArgs, ui: &mut Ui) -> Result<(Inp
     Ok((input.redacted(copy), removed))
 }
 
-/// What is written, and how.
+/// The content of the export, and the options for writing it.
 struct Export<'a> {
     args: &'a Args,
     contents: Contents<'a>,
@@ -169,7 +169,7 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
-    /// Writes it to a new file, which appears only if no secret is left in it.
+    /// Writes the export to a new file, which appears only if no secret is left in it.
     fn create(
         &self,
         path: &Path,
@@ -193,7 +193,7 @@ impl Export<'_> {
         Ok(committed?)
     }
 
-    /// Writes it to standard output, once no secret is left in it.
+    /// Writes the export to standard output, but only if no secret is left in it.
     fn print(&self, removed: Option<&Removed>, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
         let Some(removed) = removed else {
             return self.write(ui.stdout()).map_err(Failure::output);
@@ -228,12 +228,12 @@ impl Export<'_> {
     }
 }
 
-/// Text goes out as it is.
+/// Returns the text unchanged.
 fn as_it_is(text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
-/// Named after the session; what comes by a pipe goes on by one.
+/// Returns a path named after the session; standard output if the input is a stream.
 fn default_output(args: &Args, input: &Input) -> PathBuf {
     let extension = if args.format == Format::Markdown { "md" } else { "html" };
     let Some(mut name) = input.file().and_then(|file| file.path().file_stem()).map(OsString::from) else {

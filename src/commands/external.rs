@@ -112,7 +112,7 @@ fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// Returns the commands whose names are most similar to `name`.
+/// Returns the commands with the names most similar to `name`.
 fn alike(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
     let built_in = command.get_subcommands().map(|verb| verb.get_name().to_owned());
     let known = built_in.chain(programs(command, ui).into_keys());

@@ -1,19 +1,19 @@
-//! What a command is given beside the session: entries, a text, secrets.
+//! Reads the arguments of a command besides the session: entries, a text, secrets.
 
 use super::input::Input;
 use crate::ui::{Failure, Ui, visible};
 use std::io::Read;
 use std::path::Path;
 
-/// The maximum number of bytes. A device such as `/dev/zero` has no end.
+/// The maximum number of bytes to read: a device such as `/dev/zero` has no end.
 const MOST: u64 = 1 << 30;
 
 /// Returns the bytes of a file, or of standard input for `-`, with the name of their source for messages.
 ///
 /// # Errors
 ///
-/// Fails if the source cannot be read, has more than 1 GiB, or is standard input which is the session already.
-/// `kind` completes the hint "give the path of …".
+/// If the source cannot be read, has more than 1 GiB, or is standard input, from which the session is read
+/// already. `kind` completes the hint "give the path of …".
 pub fn read(path: &Path, kind: &str, session: &Input, ui: &mut Ui) -> Result<(String, Vec<u8>), Failure> {
     let mut bytes = Vec::new();
     let (name, read) = if path == Path::new("-") {
@@ -43,7 +43,7 @@ pub fn read(path: &Path, kind: &str, session: &Input, ui: &mut Ui) -> Result<(St
 ///
 /// # Errors
 ///
-/// Fails as [`read`] does.
+/// As for [`read`].
 pub fn read_text(path: &Path, session: &Input, ui: &mut Ui) -> Result<String, Failure> {
     let (_, bytes) = read(path, "a text file", session, ui)?;
     Ok(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned())

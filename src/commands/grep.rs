@@ -17,7 +17,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// How it is used, behind the options of the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "grep",
     examples: &[
@@ -59,7 +59,7 @@ pub struct Args {
     /// What to search for
     #[arg(required_unless_present = "regexp", allow_hyphen_values = true)]
     pub pattern: Option<String>,
-    /// Where to search.
+    /// The sessions to search.
     #[command(flatten)]
     pub sessions: SessionsArgs,
     /// Search for PATTERN; may be given several times
@@ -135,7 +135,7 @@ pub fn run(mut args: Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit.max(if matched { Exit::Done } else { Exit::Found }))
 }
 
-/// The patterns; with -e the first argument is a path.
+/// Returns the pattern; with -e, the first argument is a path instead.
 fn pattern(args: &mut Args) -> Result<Pattern, Failure> {
     let mut patterns = std::mem::take(&mut args.regexp);
     if patterns.is_empty() {
@@ -161,10 +161,10 @@ fn known_role(name: &str) -> Result<String, Failure> {
     }
 }
 
-/// What was found in one session.
+/// The result for one session.
 struct Found {
     count: u64,
-    /// The rows, as they are printed.
+    /// The rows as printed.
     rows: Vec<u8>,
     note: Option<String>,
 }
@@ -202,7 +202,7 @@ fn unread(name: &str, searched: &Searched) -> Option<String> {
     Some(format!("{name}: {count} {lines}, from line {} (hint: pisess check {name})", line.0))
 }
 
-/// What is printed of a session.
+/// What is printed for each session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
     Rows,
@@ -210,15 +210,15 @@ enum Detail {
     Path,
 }
 
-/// How rows are printed.
+/// The format of the output.
 struct Paint {
     detail: Detail,
     json: bool,
-    /// Rows have a heading for their session above them.
+    /// Whether each session has a heading above its rows.
     headings: bool,
-    /// Headings name sessions by the end of their ids, since nobody gave their paths.
+    /// Whether headings name sessions by the end of their ids, because no paths were given.
     by_id: bool,
-    /// Rows begin with the path of their session.
+    /// Whether rows begin with the path of their session.
     paths: bool,
     width: usize,
     styles: Styles,
@@ -243,7 +243,8 @@ impl Paint {
         }
     }
 
-    /// The path or id of a session with when it began and where, behind an empty line but for the first.
+    /// Returns the path or id of a session, its start time and its directory, preceded by an empty line
+    /// unless it is the first.
     fn heading(&self, target: &Target, header: &Header, is_first: bool, ui: &Ui) -> String {
         if !self.headings {
             return String::new();
@@ -285,7 +286,7 @@ impl Paint {
         out.push(b'\n');
     }
 
-    /// The snippet in so many columns, its match highlighted.
+    /// Appends the snippet, truncated to `columns`, with its match highlighted.
     fn push_snippet(&self, hit: &Hit, columns: usize, line: &mut String) {
         let (text, range) = (&hit.snippet.text, hit.snippet.hit.clone());
         let mut left = columns;
@@ -300,7 +301,7 @@ impl Paint {
         }
     }
 
-    /// The one row of a session, for -l and -c.
+    /// Appends the single row of a session, for -l and -c.
     fn summary(&self, target: &Target, header: &Header, count: u64, out: &mut Vec<u8>) {
         if self.detail == Detail::Rows {
             return;

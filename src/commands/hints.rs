@@ -5,10 +5,14 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::path::Path;
 
+<<<<<<< HEAD
 /// The commands with an argument that is any text, and so may begin with a hyphen.
 const FREE_TEXT: [&str; 2] = ["grep", "label"];
 
 /// Returns a usage error on one line: clap's message, with its tips and the help to see as the hint.
+=======
+/// Returns a usage error on one line: clap's message, with its tips and the command for help as the hint.
+>>>>>>> main
 pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) -> Failure {
     let text = error.render().to_string();
     let said = text
@@ -49,8 +53,8 @@ fn unknown_option(error: &clap::Error) -> Option<&str> {
     }
 }
 
-/// Returns what an unknown option may be meant as: a path that begins with `-`, as pi's directories do, or a
-/// value of an option of the command.
+/// Returns a guess at what an unknown option was meant as: a path that begins with `-`, as pi's directories
+/// do, or a value of an option of the command.
 fn meant(option: &str, verb: Option<&clap::Command>) -> Option<String> {
     if option.contains('/') || option.ends_with(".jsonl") {
         return Some(format!("put ./ before a path that begins with -, as in ./{option}"));
@@ -61,7 +65,8 @@ fn meant(option: &str, verb: Option<&clap::Command>) -> Option<String> {
     Some(format!("did you mean --{} {value}?", arg.get_long()?))
 }
 
-/// Adds a hint where the session was given after another argument: the first argument is no file, a later one is.
+/// Adds a hint if the session was given after another argument: the first argument is not a file, but a later
+/// one is.
 pub fn with_session_first(failure: Failure, args: &[OsString]) -> Failure {
     if !failure.is_missing() {
         return failure;

@@ -161,7 +161,7 @@ impl Notification {
 /// Returns entries as they are stored, or would be after a migration.
 ///
 /// # Errors
-/// Fails if a line cannot be read.
+/// If a line cannot be read.
 pub fn entries(entries: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Vec<u8>> {
     let lines = entries.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
     Ok(array(lines.collect::<io::Result<Vec<_>>>()?))
@@ -174,7 +174,7 @@ pub struct Answer {
     pub summary: Option<HookSummary>,
     /// The id of the first entry to keep.
     pub first_kept: Option<Text<'static>>,
-    /// The size of the context before, in place of the computed one.
+    /// The size of the context before the compaction, in place of the computed one.
     pub tokens_before: Option<f64>,
     /// The instructions for the summary.
     pub instructions: Option<String>,

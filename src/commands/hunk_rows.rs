@@ -1,4 +1,4 @@
-//! A unified diff for people: coloured, with the words marked that differ.
+//! A unified diff for people, coloured, with differing words highlighted.
 
 use super::amounts::counted;
 use crate::core::ops::diff::hunks::{Hunk, Tag};
@@ -7,10 +7,10 @@ use owo_colors::Style;
 use similar::{ChangeTag, TextDiff};
 use std::ops::Range;
 
-/// Words are not compared in changes of more bytes.
+/// The size in bytes above which the words of a change are not compared.
 const LONGEST: usize = 256 * 1024;
 
-/// Prints hunks below the names of both sides.
+/// Prints hunks after a header with the names of both sides.
 pub fn print_hunks(hunks: &[Hunk], names: [&str; 2], ui: &mut Ui) -> Result<(), Failure> {
     let styles = ui.styles;
     let headings = [format!("--- {}", names[0]), format!("+++ {}", names[1])];
@@ -29,14 +29,14 @@ pub fn print_hunks(hunks: &[Hunk], names: [&str; 2], ui: &mut Ui) -> Result<(), 
     Ok(())
 }
 
-/// Returns how many lines differ, on one line.
+/// Returns the number of differing lines, as one line.
 pub fn line_stat(hunks: &[Hunk]) -> String {
     let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
     let count = |tag| counted(lines.clone().filter(|(line, _)| *line == tag).count(), "line", "lines");
     format!("{} (-), {} (+)\n", count(Tag::Removed), count(Tag::Added))
 }
 
-/// Lines as a unified diff counts them: from 1, and the line before where there are none.
+/// Returns a range of lines as in a unified diff: counted from 1; for an empty range, the line before it.
 fn range(lines: &Range<usize>) -> String {
     match lines.len() {
         0 => format!("{},0", lines.start),
@@ -45,8 +45,8 @@ fn range(lines: &Range<usize>) -> String {
     }
 }
 
-/// Appends lines that are on both sides, or a change. In colour, words of a change are compared where
-/// there are lines of both sides.
+/// Appends common lines, or a change. In colour, the words of a change that has lines on both sides are
+/// compared.
 fn push_block(block: &[(Tag, String)], styles: &Styles, out: &mut String) {
     let of = |tag| block.iter().filter(move |(line, _)| *line == tag).map(|(_, text)| &**text);
     let (removed, added): (Vec<_>, Vec<_>) = (of(Tag::Removed).collect(), of(Tag::Added).collect());
@@ -57,7 +57,7 @@ fn push_block(block: &[(Tag, String)], styles: &Styles, out: &mut String) {
         return;
     }
     let diff = TextDiff::from_slices(&removed, &added);
-    // Without the deadline that it has by default: the same on a slow machine.
+    // Without the default deadline, so that the result does not depend on the speed of the machine.
     for change in diff.ops().iter().flat_map(|op| diff.iter_inline_changes_deadline(op, None)) {
         let tag = match change.tag() {
             ChangeTag::Equal => Tag::Both,
@@ -68,7 +68,7 @@ fn push_block(block: &[(Tag, String)], styles: &Styles, out: &mut String) {
     }
 }
 
-/// Appends a line in parts, of which some are marked.
+/// Appends a line given in parts, some of which are highlighted.
 fn push_line<'a>(tag: Tag, parts: impl Iterator<Item = (bool, &'a str)>, styles: &Styles, out: &mut String) {
     let (sign, style) = match tag {
         Tag::Both => (" ", Style::new()),

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::Path;
 
-/// Up to 16 MB of a stream are kept in memory. More goes to an unlinked private file, but only if those
+/// Up to 16 MB of a stream are kept in memory. The rest goes to an unlinked private file, but only if they
 /// contain a header: a device may be endless.
 const SPOOL: SpoolOptions = SpoolOptions { memory: 16 << 20, is_promising: has_header };
 
@@ -23,9 +23,9 @@ pub struct Input {
     /// The name used in messages.
     pub name: String,
     opened: Opened,
-    /// What is read in place of its bytes.
+    /// The copy that is read in place of its bytes.
     redacted: Option<Spooled>,
-    /// Whether it was found by a name, so that its path is news.
+    /// Whether it was found by a name, so that its path is to be reported.
     pub by_name: bool,
 }
 
@@ -159,7 +159,7 @@ impl OpenSession {
         OpenSession::of(input, options, ui)
     }
 
-    /// Loads a session that is open; warns about its problems.
+    /// Loads a session from an open input; warns about its problems.
     pub fn of(input: Input, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
         let options = Options { workers: ui.processors(), ..options };
         let open = OpenSession::load(input, options)?;
@@ -189,7 +189,7 @@ impl OpenSession {
         resolve(&self.session, reference).map_err(|error| Failure::reference(&self.input.name, &error))
     }
 
-    /// Returns which entries the model sees otherwise than they are, with the leaf at a place.
+    /// Returns the entries that the model sees differently, if the leaf were at a position.
     pub fn edits(&self, leaf: Position) -> Result<HashMap<EntryIx, Edited>, Failure> {
         edited(&self.session, &self.bodies(), leaf).map_err(|error| self.input.unreadable(error))
     }
@@ -222,7 +222,7 @@ impl OpenSession {
             .hint(format!("see `pisess check {name}`")))
     }
 
-    /// Returns the failure for a session whose leaf has moved to another branch since it was read.
+    /// Returns the failure for a session whose leaf was moved to another branch since it was read.
     pub fn went_elsewhere(&self) -> Failure {
         self.input.busy("the conversation went elsewhere meanwhile")
     }

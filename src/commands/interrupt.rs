@@ -1,8 +1,8 @@
-//! Signals that end pisess while it waits for a command: the command is ended first.
+//! Signals that end pisess while it waits for a command: the command is terminated first.
 //!
-//! A command runs in its own process group, so that all of it can be ended at once; Ctrl-C in the terminal
-//! does not reach it. A signal handler only records the signal and wakes up the waiting thread. At all other
-//! times the default actions apply.
+//! A command runs in its own process group, so that all of it can be terminated at once; Ctrl-C in the
+//! terminal does not reach it. A signal handler only records the signal and wakes up the waiting thread. At
+//! all other times the default actions apply.
 
 #[cfg(unix)]
 pub use unix::Waiting;
@@ -28,11 +28,12 @@ mod unix {
 
     static SIGNALS: OnceLock<Option<Signals>> = OnceLock::new();
 
-    /// While this exists, a signal does not end the process at once; when it is dropped, it does.
+    /// While this value exists, signals do not end the process at once. If one arrived, dropping the value
+    /// ends it.
     pub struct Waiting(Option<&'static Signals>);
 
     impl Waiting {
-        /// If handlers cannot be set, the default actions apply.
+        /// Starts waiting; if handlers cannot be set, the default actions apply.
         pub fn begin() -> Waiting {
             let signals = SIGNALS.get_or_init(|| Signals::register().ok()).as_ref();
             if let Some(signals) = signals {
@@ -62,7 +63,8 @@ mod unix {
             *waiting -= 1;
             signals.idle.store(*waiting == 0, Ordering::SeqCst);
             if let Some(signal) = self.signal() {
-                // By the signal itself, so that a shell knows the reason; it reports 128 plus the number.
+                // Ended by the signal itself, so that a shell sees the reason; it reports 128 plus the
+                // number.
                 let _ = low_level::emulate_default_handler(signal);
                 std::process::exit(128 + signal);
             }
@@ -94,18 +96,18 @@ mod unix {
     }
 }
 
-/// A stand-in where signals keep their default actions.
+/// A substitute on systems where signals keep their default actions.
 #[cfg(not(unix))]
 pub struct Waiting;
 
 #[cfg(not(unix))]
 impl Waiting {
-    /// Changes nothing.
+    /// Does nothing.
     pub fn begin() -> Waiting {
         Waiting
     }
 
-    /// None that would be known here.
+    /// Returns `None`: signals are not detected here.
     pub fn signal(&self) -> Option<i32> {
         None
     }

@@ -11,7 +11,7 @@ use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui};
 use std::path::PathBuf;
 
-/// Usage notes, printed after the options in the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "label",
     examples: &[

@@ -17,7 +17,7 @@ use crate::ui::{Clock, Exit, Failure, Styles, Ui, visible};
 use owo_colors::Style;
 use std::path::Path;
 
-/// What to list.
+/// The parameters of the list.
 pub struct Listing<'a> {
     /// The session.
     pub session: &'a Path,
@@ -57,7 +57,7 @@ pub fn list(listing: &Listing, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Labelled<'_> {
-    /// Returns the entry that is labelled, which need not be in the file.
+    /// Returns the labelled entry; `None` if it is not in the file.
     fn target(&self, change: &LabelChange) -> Position {
         self.session.find(&self.session.text(change.target))
     }

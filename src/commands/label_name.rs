@@ -24,7 +24,7 @@ pub fn label_name(name: &str) -> Result<Text<'_>, Failure> {
     Ok(Text::from(trimmed))
 }
 
-/// Fails if another entry than `target` has the label; `None` is an entry that is not written yet.
+/// Fails if an entry other than `target` has the label; `None` is an entry that is not written yet.
 pub fn label_is_free(now: &OpenSession, target: Option<EntryIx>, name: Option<&Text>) -> Result<(), Failure> {
     name.map_or(Ok(()), |name| check_name(&now.session, target, name)).map_err(|error| refused(now, &error))
 }

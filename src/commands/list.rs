@@ -1,4 +1,4 @@
-//! `pisess list`: sessions to choose from.
+//! `pisess list`: lists sessions.
 
 use super::ids::Ids;
 use super::input::Input;
@@ -147,7 +147,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(if failed { Exit::Cannot } else { Exit::Done })
 }
 
-/// The session on standard input, where one of the paths is `-`.
+/// Returns the session on standard input, if one of the paths is `-`.
 fn piped(paths: &[PathBuf], ui: &mut Ui) -> Result<Option<Listed>, Failure> {
     let Some(path) = paths.iter().find(|path| *path == Path::new("-")) else { return Ok(None) };
     let input = Input::open(path, ui)?;
@@ -155,7 +155,7 @@ fn piped(paths: &[PathBuf], ui: &mut Ui) -> Result<Option<Listed>, Failure> {
     let options = Options { workers: ui.processors(), digest: Some(Digesting::Sums), ..Options::default() };
     let reading = read(listing, &options).map_err(|error| Failure::load(&input.name, error))?;
     let mut listed = reading.listed;
-    // It cannot be read again later.
+    // Standard input cannot be read again later.
     let whole =
         first_message(&listed, input.source()).map_err(|error| Failure::reading(&input.name, error))?;
     if let Some(question) = &mut listed.question {
@@ -164,7 +164,7 @@ fn piped(paths: &[PathBuf], ui: &mut Ui) -> Result<Option<Listed>, Failure> {
     Ok(Some(listed))
 }
 
-/// As many of the sessions that stand below no other as are wanted, with what stands below them.
+/// Returns the first `limit` sessions of the top level, with all that is nested below them.
 fn limited(mut rows: Vec<Row>, limit: Option<usize>) -> Vec<Row> {
     let Some(limit) = limit else { return rows };
     let mut heads = 0;
@@ -176,12 +176,12 @@ fn limited(mut rows: Vec<Row>, limit: Option<usize>) -> Vec<Row> {
     rows
 }
 
-/// A file that is not in the list, and why.
+/// A file that could not be listed, and why.
 type Unread = (FoundFile, Failure);
 
 /// Reads all files, on all processors.
 fn readings(files: Vec<FoundFile>, forks: bool, ui: &Ui) -> (Vec<Listed>, Vec<Unread>) {
-    // An entry belongs to the session that was started first.
+    // A shared entry belongs to the session that was started first.
     let files = if forks { families(files) } else { files.into_iter().map(|file| (file, false)).collect() };
     let progress = ui.progress(files.len());
     let workers = ui.processors().min(files.len()).max(1);
@@ -209,7 +209,7 @@ fn readings(files: Vec<FoundFile>, forks: bool, ui: &Ui) -> (Vec<Listed>, Vec<Un
 /// Reads one file. Returns `None` if it is not a session and was not named on the command line.
 fn one(file: &FoundFile, options: &Options) -> Result<Option<Reading>, Failure> {
     let reading = match file.named {
-        // It may be a FIFO.
+        // A named file may be a FIFO.
         true => {
             let input = Input::open_path(&file.path, &|_| false)?;
             let modified = store::modified(&file.path).unwrap_or(UNIX_EPOCH);
@@ -260,7 +260,7 @@ fn json(session: &Listed, row: &Row, is_last: bool) -> Vec<u8> {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let time = |time: Option<i64>| time.map_or("null".to_owned(), |time| format!("\"{}\"", iso_string(time)));
     let agent = session.agent.agent().name();
-    // A file that changed meanwhile still has the start of its question here.
+    // If the file has changed meanwhile, the start of the question that was kept is printed.
     let source = Glance::open(&session.path).ok();
     let question = source.and_then(|source| first_message(session, &source).ok());
     let kept = || session.question.as_ref().map(|question| question.text.clone()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A list of sessions as rows for people.
+//! A list of sessions for people.
 
 use super::age::age;
 use crate::core::ops::list::{Listed, Row};
@@ -9,17 +9,17 @@ use std::path::Path;
 
 /// The width from which times and directories are shown in full.
 const WIDE: usize = 110;
-/// The width of a project's name if space is scarce.
+/// The width of the project column if space is scarce.
 const PROJECT: usize = 12;
-/// The number of characters from the end of an id, if they are unambiguous.
+/// The number of characters shown from the end of an id, unless more are needed to distinguish ids.
 pub const ID: usize = 8;
 /// The columns before the title; numbers are aligned to the right.
 const HEADER: [&str; 9] = ["", "age", "time", "id", "project", "msgs", "br", "context", "cost"];
 const RIGHT: [usize; 5] = [1, 5, 6, 7, 8];
 
-/// What rows depend on, besides the list.
+/// The data that rows depend on, besides the list.
 pub struct Look<'a> {
-    /// Milliseconds since 1970.
+    /// The current time in milliseconds since 1970.
     pub now: i64,
     /// The session that `last` names.
     pub last: Option<&'a Path>,
@@ -53,19 +53,19 @@ pub fn print(list: &[Listed], rows: &[Row], look: &Look, ui: &mut Ui) -> Result<
     Ok(())
 }
 
-/// What the rows of one list have in common.
+/// The properties that the rows of a list share.
 struct Shape<'a> {
     look: &'a Look<'a>,
     list: &'a [Listed],
     is_wide: bool,
-    /// The number of characters from the end of an id.
+    /// The number of characters shown from the end of an id.
     id: usize,
     has_projects: bool,
     clock: Clock,
     home: Option<String>,
 }
 
-/// One row.
+/// The cells of one row.
 struct Cells {
     columns: [String; HEADER.len()],
     title: String,
@@ -89,7 +89,7 @@ impl Shape<'_> {
         Cells { columns: self.shown(columns), title: title(session, row) }
     }
 
-    /// Removes columns without information, or for which there is no space.
+    /// Removes columns that have no information or no space.
     fn shown(&self, mut columns: [String; HEADER.len()]) -> [String; HEADER.len()] {
         if !self.is_wide {
             columns[2].clear();
@@ -111,7 +111,7 @@ impl Shape<'_> {
     }
 }
 
-/// Returns a folder as a person writes it: below the home folder from `~` on.
+/// Returns a directory, with `~` for the home directory.
 pub fn below_home(folder: &str, home: Option<&str>) -> String {
     let below = home.and_then(|home| folder.strip_prefix(home));
     match below.filter(|rest| rest.is_empty() || rest.starts_with('/')) {
@@ -183,7 +183,7 @@ fn title(session: &Listed, row: &Row) -> String {
     visible(&format!("{branch}{}{}", agent.unwrap_or_default(), text.trim()))
 }
 
-/// Returns how many characters from the end make all ids different.
+/// Returns the number of characters from the end that distinguish all ids.
 fn id_length(list: &[Listed]) -> usize {
     let tells_apart = |&length: &usize| {
         let mut seen = HashSet::new();
@@ -192,7 +192,7 @@ fn id_length(list: &[Listed]) -> usize {
     [ID, ID + 4].into_iter().find(tells_apart).unwrap_or(ID)
 }
 
-/// Returns the last characters of an id, which name a session as well.
+/// Returns the last characters of an id, by which a session can be named.
 pub fn id_end(id: &str, length: usize) -> &str {
     id.char_indices().rev().nth(length - 1).map_or(id, |(at, _)| &id[at..])
 }

@@ -17,7 +17,7 @@ use crate::ui::{Exit, Failure, Ui};
 use std::io;
 use std::path::PathBuf;
 
-/// Usage notes, printed after the options in the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "merge",
     examples: &[

@@ -18,7 +18,7 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Usage notes, printed after the options in the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "migrate",
     examples: &[
@@ -155,7 +155,7 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The sessions that the arguments mean.
+/// The sessions that the arguments refer to.
 #[derive(Default)]
 struct Listing {
     /// Their files.
@@ -166,7 +166,7 @@ struct Listing {
     outcomes: Vec<Outcome>,
 }
 
-/// Returns the files to migrate.
+/// Returns the sessions that the arguments refer to.
 fn listed(args: &Args, ui: &Ui) -> Result<Listing, Failure> {
     let mut listed = Listing::default();
     for path in &args.sessions {

@@ -166,7 +166,7 @@ pub fn completion_scripts() -> impl Iterator<Item = (&'static str, &'static str)
     completions::Shell::ALL.into_iter().map(|shell| (shell.file_name(), shell.script()))
 }
 
-/// Runs one command line and returns its exit code, which may have any value if it is that of another program.
+/// Runs one command line and returns its exit code. That of another program may have any value.
 pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     let args: Vec<_> = args.into_iter().collect();
     let mut ui = Ui::new(world, wants_json(&args));
@@ -177,7 +177,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     done.unwrap_or_else(|failure| ui.report(&failure).code())
 }
 
-/// Whether errors are printed as JSON. Decided before the command line is parsed, as that may fail.
+/// Whether errors are printed as JSON. Determined before the command line is parsed, because parsing may
+/// fail.
 fn wants_json(args: &[OsString]) -> bool {
     args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json")
 }

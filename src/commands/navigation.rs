@@ -1,4 +1,5 @@
-//! Moving to another entry, with or without a summary of the branch left: what these commands share.
+//! Moves to another entry, with or without a summary of the branch left: the part that several commands
+//! share.
 //!
 //! A command sets the origin and the target ([`Move`]). This module evaluates the summary options, calls
 //! the hook, and writes the branch summary, or a mark for a move without one.
@@ -97,7 +98,7 @@ impl Move<'_> {
         }))
     }
 
-    /// Appends no summary, because there is one already; labels that one if a label is given.
+    /// Appends no summary, because there is one already; labels it if a label is given.
     pub fn stay(self, summary: EntryIx, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         let (draft, name) = (self.draft()?, self.name()?);
         let session = &self.open.session;
@@ -289,7 +290,7 @@ impl Move<'_> {
 
 /// A completed move, as reported to a hook.
 pub struct Moved<'a> {
-    /// The leaf before.
+    /// The leaf before the move.
     pub old_leaf: Option<Text<'static>>,
     /// The summary that was appended, the first of the new entries.
     pub summary: Option<&'a Summary>,

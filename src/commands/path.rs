@@ -1,4 +1,4 @@
-//! `pisess path`: the entries from the root to an entry.
+//! `pisess path`: lists the entries from the root to an entry.
 
 use super::entry_rows::{print_rows, print_stored, row_options};
 use super::input::OpenSession;
@@ -9,7 +9,7 @@ use crate::guide::{Example, Guide};
 use crate::ui::{Exit, Failure, Ui, visible};
 use std::path::PathBuf;
 
-/// Usage notes, printed after the options in the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "path",
     examples: &[
@@ -60,7 +60,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let ids = path.iter().map(|&ix| visible(&open.session.id(ix).to_string_lossy()) + "\n");
         ids.into_iter().try_for_each(|id| ui.print(&id))?;
     } else {
-        // Rows have the same text as in the tree, where a tool result is shown as its call.
+        // Rows have the same text as in the tree, which shows a tool result as its call.
         print_rows(&rows(&open.session, end), &open.edits(end)?, &path, ui)?;
     }
     Ok(Exit::Done)

@@ -1,4 +1,4 @@
-//! The sessions of a command: paths, those of this directory, all; and sessions by name.
+//! Resolves the sessions of a command: given paths or names, those of the current directory, or all.
 
 use crate::core::names::{NameError, Names, is_of};
 use crate::core::peek::Head;
@@ -8,27 +8,27 @@ use crate::ui::{Failure, Ui};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// The sessions to read, for a command that reads many.
+/// The set of sessions to read, for a command that reads many.
 #[derive(Clone, Copy, Debug)]
 enum Scope<'a> {
-    /// These, and those below these folders.
+    /// These files, and the sessions below these directories.
     Paths(&'a [PathBuf]),
-    /// Those of the current directory, in the stores of both agents.
+    /// The sessions of the current directory, in the stores of both agents.
     Here,
-    /// Those of all projects.
+    /// The sessions of all projects.
     All,
 }
 
-/// The sessions that arguments name; nothing is read of them yet.
+/// The sessions that the arguments refer to; none has been read yet.
 #[derive(Debug)]
 pub struct Found {
     /// Their files.
     pub files: Vec<FoundFile>,
-    /// Whether something that was asked for is not among them, which is reported.
+    /// Whether a given path was not found or could not be searched; this has been reported.
     pub failed: bool,
 }
 
-/// Where sessions are; looked up once per run.
+/// The places where sessions are, looked up once per run.
 pub struct Places {
     home: Option<PathBuf>,
     folder: PathBuf,
@@ -54,8 +54,8 @@ impl Places {
         Names { stores: &self.stores, here: self.here(), workers: self.workers }
     }
 
-    /// Returns the sessions that PATHs, which may be sessions by name, and `--all` mean. What cannot be
-    /// searched is reported, and the rest is found.
+    /// Returns the sessions that paths, names and `--all` refer to. Reports directories that cannot be
+    /// searched, and continues.
     pub fn sessions(&self, paths: &[PathBuf], all: bool, ui: &mut Ui) -> Found {
         let (resolved, mut failed) = files_of(paths, ui);
         let scope = match (paths, all) {
@@ -68,7 +68,7 @@ impl Places {
         Found { files: finding.files, failed }
     }
 
-    /// Returns the sessions of all projects. What cannot be searched is left out.
+    /// Returns the sessions of all projects, skipping directories that cannot be searched.
     pub fn everywhere(&self) -> Vec<FoundFile> {
         self.find(Scope::All).files
     }
@@ -89,7 +89,7 @@ impl Places {
         if !flat.is_empty() {
             let mut known: HashMap<PathBuf, bool> = HashMap::new();
             finding.files.retain(|file| {
-                // A sub-agent may work elsewhere; its session decides.
+                // A sub-agent may work in another directory; that of its session decides.
                 let decides = file.owner.as_deref().unwrap_or(&file.path);
                 let is_flat = decides.parent().is_some_and(|folder| flat.contains(&folder.to_owned()));
                 !is_flat || *known.entry(decides.to_owned()).or_insert_with(|| self.is_of_project(decides))
@@ -104,7 +104,7 @@ impl Places {
     }
 }
 
-/// Returns the stores of both agents as they are for a project, by their real paths.
+/// Returns the stores of both agents as seen from a project, with their real paths.
 pub fn stores_seen_from(project: &Path, ui: &Ui) -> Vec<Store> {
     let home = ui.home().map(PathBuf::from);
     let env = |name: &str| ui.env(name);
@@ -122,7 +122,7 @@ pub fn stores_seen_from(project: &Path, ui: &Ui) -> Vec<Store> {
     stores
 }
 
-/// Returns the files below directories that were not given; missing directories are skipped.
+/// Returns the files below directories that were not given by the user; missing directories are skipped.
 fn unnamed(folders: impl Iterator<Item = PathBuf>) -> Finding {
     let folders: Vec<_> = folders.filter(|folder| folder.exists()).collect();
     let mut finding = store::find(&folders);
@@ -130,8 +130,7 @@ fn unnamed(folders: impl Iterator<Item = PathBuf>) -> Finding {
     finding
 }
 
-/// Resolves PATHs, which may be names of sessions; `-` is skipped. Returns whether one of them matches no
-/// session, which is reported.
+/// Resolves paths and names, except `-`. Returns whether any of them matches no session, which is reported.
 fn files_of(paths: &[PathBuf], ui: &mut Ui) -> (Vec<PathBuf>, bool) {
     let mut failed = false;
     let mut found = Vec::new();
@@ -147,7 +146,7 @@ fn files_of(paths: &[PathBuf], ui: &mut Ui) -> (Vec<PathBuf>, bool) {
     (found, failed)
 }
 
-/// Reports what a search could not read. Returns whether a given path is among it.
+/// Reports the paths that a search could not read. Returns whether a given path is among them.
 fn report(troubles: Vec<Trouble>, ui: &mut Ui) -> bool {
     let mut failed = false;
     for trouble in troubles {
@@ -162,7 +161,7 @@ fn report(troubles: Vec<Trouble>, ui: &mut Ui) -> bool {
     failed
 }
 
-/// The session of an argument.
+/// A session argument, resolved.
 #[derive(Debug)]
 pub struct Named {
     /// Its path.
@@ -171,8 +170,8 @@ pub struct Named {
     pub by_name: bool,
 }
 
-/// Resolves a session argument: `-`, a path that exists, else a name. An argument written as a path is looked
-/// up only on the disk.
+/// Resolves a session argument: `-`, an existing path, or else a name. An argument in the form of a path is
+/// never a name.
 ///
 /// # Errors
 /// If it is a name that matches no session, or several.

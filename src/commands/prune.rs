@@ -14,7 +14,7 @@ use crate::options::{WriteArgs, bytes};
 use crate::ui::{Exit, Failure, Ui, visible};
 use std::path::{Path, PathBuf};
 
-/// Usage notes, printed after the options in the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "prune",
     examples: &[
@@ -71,7 +71,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// The kinds that are named; all where none is.
+    /// Returns the kinds given by options; all kinds if there are none.
     fn wanted(&self) -> Wanted {
         let named = [self.images, self.results, self.details];
         let is_wanted = |at: usize| named[at] || !named.contains(&true);
@@ -103,7 +103,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 }
 
-/// Where the session is: its name in messages and its place are one, unless it is a symbolic link.
+/// Returns the path as given, or with links resolved if it is a symbolic link.
 fn own_path(file: &SessionFile) -> PathBuf {
     match file.path().is_symlink() {
         true => file.resolved().to_owned(),
@@ -111,14 +111,14 @@ fn own_path(file: &SessionFile) -> PathBuf {
     }
 }
 
-/// The file beside a session.
+/// Returns the path of the file beside a session.
 fn beside(session: &Path) -> PathBuf {
     let mut name = session.as_os_str().to_owned();
     name.push(".pruned");
     PathBuf::from(name)
 }
 
-/// Opens the file beside a session, where there is one.
+/// Opens the file beside a session, if it exists.
 fn existing(path: &Path) -> Result<Option<SessionFile>, Failure> {
     match SessionFile::open(path) {
         Err(StoreError::NotFound { .. }) => Ok(None),
@@ -126,7 +126,7 @@ fn existing(path: &Path) -> Result<Option<SessionFile>, Failure> {
     }
 }
 
-/// The places of all payloads that have one.
+/// Returns the places of all payloads that have one.
 fn found_places(now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
     let name = visible(&pruned.path().to_string_lossy());
     find_places(&now.session, now.input.source(), pruned).map_err(|error| match error {
@@ -146,7 +146,7 @@ struct Job<'a> {
     pruned: PathBuf,
 }
 
-/// What was done, for the report.
+/// The numbers for the report.
 #[derive(Default)]
 struct Outcome {
     payloads: usize,
@@ -154,7 +154,7 @@ struct Outcome {
 }
 
 impl Job<'_> {
-    /// Prints a row for each payload, and what the session and its context would shrink to.
+    /// Prints a row for each payload, and the sizes to which the session and its context would shrink.
     fn plan(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         let (session, source) = (&self.open.session, self.open.input.source());
         let unreadable = |error| self.open.input.unreadable(error);
@@ -207,7 +207,7 @@ impl Job<'_> {
         let (committed, outcome) = match &self.args.write.output {
             Some(_) => self.prune_elsewhere(ui)?,
             None => {
-                // As it was before the first attempt.
+                // The file beside the session, before the first attempt.
                 let mut old = None;
                 let options = store_options(&self.args.write, &self.open.session);
                 let mut attempt =
@@ -221,8 +221,8 @@ impl Job<'_> {
         self.report(committed, &outcome, ui)
     }
 
-    /// Prunes the session under its lock: first the file beside it, then the session. If that fails, the
-    /// file beside it is as before.
+    /// Prunes the session under its lock: writes the file beside it, then the session. If the session cannot
+    /// be written, the file beside it is restored.
     fn attempt(
         &self,
         grown: Option<Input>,
@@ -239,7 +239,7 @@ impl Job<'_> {
         if old.is_none() {
             *old = Some(existing(&self.pruned)?);
         }
-        // A file of somebody else's is not added to.
+        // Refuses to add to a file that pisess did not write.
         old.iter().flatten().try_for_each(|old| found_places(now, old).map(drop))?;
         let old = old.as_ref().and_then(Option::as_ref);
         let made = self.write_pruned(now, &prune, old, true)?;
@@ -249,7 +249,7 @@ impl Job<'_> {
             Err(error) => {
                 match old {
                     None => store::take_back(&made),
-                    // What cannot be put back has lines too many, which do no harm.
+                    // If restoring fails, the file has surplus lines, which are harmless.
                     Some(old) => drop(store::create(&self.pruned, None, true, &mut |out| copy_all(old, out))),
                 }
                 Err(error.into())
@@ -262,7 +262,7 @@ impl Job<'_> {
         prune.map_err(|error| now.input.unreadable(error))
     }
 
-    /// Writes what is in the file beside the session and what is pruned now.
+    /// Writes the existing lines of the file beside the session, then the new payloads.
     fn write_pruned(
         &self,
         now: &OpenSession,
@@ -282,7 +282,7 @@ impl Job<'_> {
         Ok(made?)
     }
 
-    /// Writes a pruned copy; what was pruned before belongs to it, too.
+    /// Writes a pruned copy, whose file of payloads includes those pruned before.
     fn prune_elsewhere(&self, ui: &mut Ui) -> Result<(Option<Committed>, Outcome), Failure> {
         let prune = self.find(self.open)?;
         let force = self.args.write.force;
@@ -327,7 +327,7 @@ impl Job<'_> {
         let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<(Outcome, bool)> {
             let grown = grown.map(|input| self.open.reloaded(input)).transpose()?;
             let now = grown.as_ref().unwrap_or(self.open);
-            // Under the lock, as another pisess may have pruned or restored meanwhile.
+            // Checked under the lock, because another pisess may have pruned or restored meanwhile.
             let Some(pruned) = existing(&self.pruned)? else {
                 return Ok((None, (Outcome::default(), false)));
             };
@@ -349,7 +349,7 @@ impl Job<'_> {
         self.report(committed, &outcome, ui)
     }
 
-    /// The places of all payloads; fails where one has none, unless --force is given.
+    /// Returns the places of all payloads; fails if one has none, unless --force is given.
     fn places(&self, now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
         let restore = found_places(now, pruned)?;
         let name = visible(&pruned.path().to_string_lossy());

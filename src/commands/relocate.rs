@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Usage notes, printed after the options in the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "relocate",
     examples: &[
@@ -91,8 +91,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         (None, sessions) => sessions.iter().map(|session| (session.clone(), dir.clone())).collect(),
     };
     let mut batch = Batch { args, worst: Exit::Done, moved: HashMap::new() };
-    // First headers, then forks, then places: a run that was cut short anywhere is completed by the same
-    // command, because a session that is not in its place yet is found again.
+    // Changes headers first, then forks, and moves files last. The same command completes an interrupted run,
+    // because it finds sessions that are not in their new place yet.
     let sessions: Vec<_> =
         planned.iter().map(|(session, cwd)| (session, batch.prepare(session, cwd, ui))).collect();
     batch.update_forks(ui)?;
@@ -110,7 +110,7 @@ fn folder(path: &Path, ui: &Ui) -> PathBuf {
     absolute(&path.to_string_lossy(), Here { home: ui.home().as_deref().map(Path::new), folder: ui.folder() })
 }
 
-/// The sessions of a directory that moved and of those below it, with the directory each belongs to now.
+/// Returns the sessions of a moved directory and of those below it, with the new directory of each.
 fn moved_with(old: &Path, new: &Path, ui: &Ui) -> Vec<(PathBuf, PathBuf)> {
     let home = ui.home();
     let here = Here { home: home.as_deref().map(Path::new), folder: ui.folder() };
@@ -121,7 +121,7 @@ fn moved_with(old: &Path, new: &Path, ui: &Ui) -> Vec<(PathBuf, PathBuf)> {
         if let Some(cwd) = cwd_after(&cwd, old, new, here) {
             return Some((path, cwd));
         }
-        // An earlier run changed the header and was cut short: the session is still where those of OLD are.
+        // An interrupted run changed the header: the session is still where those of OLD are.
         let before = stores_seen_from(&cwd_after(&cwd, new, old, here)?, ui);
         let is_left = |store: &Store| store.project_folders().iter().any(|own| Some(&**own) == path.parent());
         before.iter().any(is_left).then(|| (path.clone(), PathBuf::from(cwd)))
@@ -129,7 +129,7 @@ fn moved_with(old: &Path, new: &Path, ui: &Ui) -> Vec<(PathBuf, PathBuf)> {
     files.filter_map(|file| of_folder(file.path)).collect()
 }
 
-/// What becomes of a session.
+/// The relocation of one session.
 struct Relocation {
     path: PathBuf,
     to: PathBuf,
@@ -139,7 +139,7 @@ struct Relocation {
 }
 
 impl Relocation {
-    /// Moves the session, whose header is changed, and what belongs to it.
+    /// Moves the session, whose header was changed before, and the files that belong to it.
     fn finish(self) -> Result<Relocation, Failure> {
         if self.status == "moved" {
             for (from, to) in moves(&self.path, &self.to) {
@@ -154,12 +154,12 @@ impl Relocation {
 struct Batch<'a> {
     args: &'a Args,
     worst: Exit,
-    /// Where sessions were, and where they are.
+    /// The new path of each session, by its old one.
     moved: HashMap<PathBuf, PathBuf>,
 }
 
 impl Batch<'_> {
-    /// Prints what became of a session. One that failed does not stop the others.
+    /// Prints the result for a session. A failure does not stop the others.
     fn note(
         &mut self,
         session: &Path,
@@ -198,7 +198,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Refuses what cannot be moved, and changes the header of what can.
+    /// Refuses a session that cannot be moved; otherwise changes its header.
     fn prepare(&mut self, session: &Path, cwd: &Path, ui: &mut Ui) -> Result<Relocation, Failure> {
         let open = OpenSession::open(session, Options::default(), ui)?;
         let Some(file) = open.input.file() else {
@@ -245,7 +245,7 @@ impl Batch<'_> {
 
     /// Changes the header of a session.
     fn rewrite(&self, input: &Input, changes: &Changes, ui: &mut Ui) -> Result<(), Failure> {
-        // As for oh-my-pi: who has the file open for writing, or just wrote to it, owns it.
+        // As with oh-my-pi, a process that has the file open for writing, or just wrote to it, owns it.
         let options = WriteOptions {
             force: self.args.force,
             wait: Duration::from_secs_f64(self.args.wait),
@@ -262,7 +262,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Lets forks name the new place of their source.
+    /// Updates the headers of forks to the new paths of their sources.
     fn update_forks(&mut self, ui: &mut Ui) -> Result<(), Failure> {
         if self.moved.values().zip(self.moved.keys()).all(|(to, from)| to == from) {
             return Ok(());
@@ -293,7 +293,7 @@ impl Batch<'_> {
     }
 }
 
-/// Where a session goes.
+/// Returns the new path of a session.
 fn destination(old: &Path, dialect: Dialect, old_cwd: Option<&Path>, cwd: &Path, ui: &Ui) -> PathBuf {
     let folder = old.parent().unwrap_or(Path::new("/"));
     let before = stores_seen_from(old_cwd.unwrap_or(ui.folder()), ui);
@@ -304,8 +304,7 @@ fn destination(old: &Path, dialect: Dialect, old_cwd: Option<&Path>, cwd: &Path,
     }
 }
 
-/// What is moved, in the order in which it is: the session last, so that a run that was cut short can be
-/// repeated.
+/// Returns the moves to make, in order: the session last, so that an interrupted run can be repeated.
 fn moves(old: &Path, to: &Path) -> Vec<(PathBuf, PathBuf)> {
     if old == to {
         return Vec::new();

@@ -1,8 +1,8 @@
 //! `--renderer TYPE=CMD`: commands that turn the custom entries of an extension into Markdown.
 //!
-//! A command is started once. It receives the entries as JSON lines on standard input and replies with
-//! lines `{"id": …, "markdown": …}`. An entry without an answer is shown as without a renderer; if a
-//! command fails, a warning is printed and all of its entries are.
+//! A command is started once. It receives the entries as JSON lines on standard input and replies with lines
+//! `{"id": …, "markdown": …}`. An entry without a reply is shown as without a renderer; so are all entries of
+//! a command that fails, with a warning.
 
 use super::input::OpenSession;
 use super::shell::Shell;
@@ -17,7 +17,7 @@ use crate::ui::{Failure, Ui, visible};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-/// How long a renderer may take.
+/// The time limit of a renderer.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The renderers of a command.
@@ -30,7 +30,7 @@ pub struct RendererArgs {
     pub renderers: Vec<Renderer>,
 }
 
-/// A command, and the type of entries that it renders.
+/// A renderer and the type of entries that it renders.
 #[derive(Clone, Debug)]
 pub struct Renderer {
     custom_type: String,
@@ -47,10 +47,10 @@ fn parse(text: &str) -> Result<Renderer, String> {
 }
 
 impl RendererArgs {
-    /// Returns the Markdown of those entries that have a renderer and got an answer.
+    /// Returns the Markdown of the entries for which a renderer replied.
     ///
     /// # Errors
-    /// Where a line cannot be read.
+    /// If a line cannot be read.
     pub fn render(
         &self,
         open: &OpenSession,
@@ -88,10 +88,10 @@ impl RendererArgs {
         Ok(rendered)
     }
 
-    /// Returns what the renderers made of entries, each on one line.
+    /// Returns the same with each text on one line, for rows.
     ///
     /// # Errors
-    /// Where a line cannot be read.
+    /// If a line cannot be read.
     pub fn rows(
         &self,
         open: &OpenSession,
@@ -102,7 +102,7 @@ impl RendererArgs {
         Ok(rendered.map(|(ix, markdown)| (ix, Text::from(one_line(&markdown)))).collect())
     }
 
-    /// Returns what each renderer gets.
+    /// Returns the input of each renderer.
     fn asked(&self, open: &OpenSession, entries: &[EntryIx]) -> Result<Vec<Asked>, Failure> {
         let mut asked: Vec<_> = self.renderers.iter().map(|_| Asked::default()).collect();
         let bodies = open.bodies();
@@ -125,7 +125,7 @@ impl RendererArgs {
     }
 }
 
-/// What a renderer gets.
+/// The input of a renderer.
 #[derive(Default)]
 struct Asked {
     lines: Vec<u8>,
@@ -141,7 +141,7 @@ fn is_custom(session: &Session, ix: EntryIx) -> bool {
     }
 }
 
-/// Reads the answers, one per line.
+/// Parses the replies, one per line.
 fn answers(
     output: &[u8],
     session: &Session,

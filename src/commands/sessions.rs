@@ -1,4 +1,4 @@
-//! The sessions that a command reads: files, directories, or the agents' stores.
+//! Reads the sessions given by arguments: files, directories, or the agents' stores.
 
 use super::input::Input;
 use super::places::{Found, Places};
@@ -12,10 +12,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
+<<<<<<< HEAD
 /// Printed if no session belongs to the current directory and no other place to look is given.
 pub const NONE_HERE: &str = "no sessions for the current directory (hint: --all includes all projects)";
 
 /// Which sessions.
+=======
+/// The sessions to read.
+>>>>>>> main
 #[derive(Clone, Debug, clap::Args)]
 pub struct SessionsArgs {
     /// Sessions by path or name, or directories to search at any depth; - for standard input (default: the
@@ -27,14 +31,14 @@ pub struct SessionsArgs {
     pub all: bool,
 }
 
-/// The sessions that were found; none has been read yet.
+/// The sessions found; none has been read yet.
 pub struct Sessions {
     files: Vec<Target>,
-    /// The exit code for what could not be read.
+    /// The exit code, unless reading fails.
     exit: Exit,
-    /// Whether one session was given: its path need not be printed with each row.
+    /// Whether a single session was given, so that its path need not be printed with each row.
     pub is_one: bool,
-    /// Whether no path was given: they are those of the agents' stores.
+    /// Whether no path was given, so that they are from the agents' stores.
     pub is_of_stores: bool,
 }
 
@@ -45,13 +49,13 @@ pub struct Target {
     pub path: PathBuf,
     /// Whether the path itself was given.
     named: bool,
-    /// Whether files of its sub-agents were found, too.
+    /// Whether files of its sub-agents were found as well.
     pub has_agents: bool,
 }
 
 impl SessionsArgs {
-    /// Finds them. Paths that cannot be searched are reported, and the rest is found. Files last modified
-    /// before `since_ms` are left out.
+    /// Finds the sessions, without files last modified before `since_ms`. Reports paths that cannot be
+    /// searched, and continues.
     pub fn find(&self, since_ms: Option<i64>, ui: &mut Ui) -> Result<Sessions, Failure> {
         if self.paths.iter().any(|path| path == Path::new("-")) {
             return self.standard_input();
@@ -91,8 +95,8 @@ impl SessionsArgs {
 }
 
 impl Sessions {
-    /// Reads the sessions on all processors with `work`, and passes its results to `take` in order. Sessions
-    /// that cannot be read are reported, and the rest is read. Returns the exit code.
+    /// Reads the sessions on all processors with `work`, and passes its results to `take` in order. Reports
+    /// sessions that cannot be read, and continues. Returns the exit code.
     pub fn read<T: Send>(
         self,
         ui: &mut Ui,
@@ -132,12 +136,12 @@ impl Sessions {
     }
 }
 
-/// Buffers for reading, one for each worker.
+/// Reading buffers, one per worker.
 #[derive(Default)]
 pub struct Readers(Mutex<Vec<StretchReader>>);
 
 impl Readers {
-    /// Calls `work` with a reader that is not in use.
+    /// Calls `work` with a buffer that is not in use.
     pub fn with<T>(&self, work: impl FnOnce(&mut StretchReader) -> T) -> T {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut reader = lock().pop().unwrap_or_default();
@@ -147,8 +151,8 @@ impl Readers {
     }
 }
 
-/// Returns the sessions beside which files of their sub-agents were found. The usage of advisors is not in
-/// tool results, so their files do not count it twice.
+/// Returns the sessions of which files of sub-agents were found. Advisors are ignored: their usage is not in
+/// tool results, so it is not counted twice.
 fn with_agents(files: &[FoundFile]) -> HashSet<PathBuf> {
     let is_agent = |file: &&FoundFile| {
         let name = file.path.file_name().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Running a command given by the user: `sh -c`, with text on standard input only.
+//! Runs a command given by the user: `sh -c`, with text on standard input only.
 //!
 //! No part of a session is ever put into an argument or the environment. Input is written and output
 //! read concurrently; a child that stops reading early is not an error.
@@ -82,7 +82,7 @@ impl Shell<'_> {
         }
     }
 
-    /// Returns a failure that is never printed: the signal ends pisess once the command has ended.
+    /// Returns a failure that is never printed: the signal ends pisess after the command.
     fn interrupted(&self) -> Failure {
         self.failed("interrupted")
     }

@@ -21,7 +21,7 @@ use crate::ui::{Clock, Exit, Failure, Styles, Ui, styled, visible, visible_lines
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Usage notes, printed after the options in the help and in the man page.
+/// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
     verb: "show",
     examples: &[

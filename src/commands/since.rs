@@ -1,4 +1,4 @@
-//! `--since`: a time, or how long ago.
+//! Parses `--since`: a time, or how long ago.
 
 use super::ids::Ids;
 use crate::core::time::parse_js_date;
@@ -6,8 +6,8 @@ use crate::ui::{Clock, Failure, Ui};
 
 const HOUR_MS: i64 = 3_600_000;
 
-/// Returns the time that `--since` names, in milliseconds since 1970: `12h`, `7d` and `2w` ago, the
-/// start of a day or a month here, or an RFC 3339 time.
+/// Returns the time given by `--since`, in milliseconds since 1970: `12h`, `7d` and `2w` ago, the start of a
+/// local day or month, or an RFC 3339 time.
 pub fn since_ms(text: &str, ui: &Ui) -> Result<i64, Failure> {
     let units = [('h', HOUR_MS), ('d', 24 * HOUR_MS), ('w', 7 * 24 * HOUR_MS)];
     for (unit, length) in units {

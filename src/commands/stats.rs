@@ -1,4 +1,4 @@
-//! `pisess stats`: what sessions took.
+//! `pisess stats`: counts tokens, cost, messages, tools and time.
 
 mod entries;
 mod groups;
@@ -57,7 +57,7 @@ pub const GUIDE: Guide = Guide {
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// What to read.
+    /// The sessions to read.
     #[command(flatten)]
     pub sessions: SessionsArgs,
     /// Print a row for each session, model, day, week, month, project, tool or billed entry
@@ -126,7 +126,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Ok(())
         },
     )?;
-    // Sums of nothing would be taken for an answer.
+    // Sums over nothing could be mistaken for a result.
     let is_answer = !groups.is_empty() || args.json && exit == Exit::Done;
     if !by_entry && is_answer {
         groups.print(args.json, ui)?;
@@ -140,7 +140,7 @@ fn warn_of_damage(harvested: &Harvest, name: &str, ui: &mut Ui) {
     ui.warn(&format!("{name}: {count} {lines}, from line {} (hint: pisess check {name})", line.0));
 }
 
-/// Tokens as the rows of every table have them.
+/// Returns the tokens for a row of any table, as JSON.
 fn tokens_json(totals: &Totals) -> Vec<u8> {
     tokens(totals.input, totals.output, totals.cache_read, totals.cache_write)
 }

@@ -51,7 +51,8 @@ pub enum Source {
 }
 
 impl Source {
-    /// Returns the summary to store: `details` are the agent's, `around` adds its preamble and files.
+    /// Returns the summary to store: `details` are those of the agent, and `around` adds its preamble and
+    /// files.
     pub fn stored(self, details: Vec<u8>, around: impl FnOnce(Text<'static>) -> Text<'static>) -> Summary {
         match self {
             Source::Given(text) => Summary { text, details, usage: None, from_hook: false },

@@ -1,18 +1,18 @@
-//! Small tables: columns as wide as their content, without lines.
+//! Small tables: columns as wide as their content, without rules.
 //!
-//! `comfy-table` lays them out and cuts what does not fit. It would count colours as columns, so they are
-//! added afterwards.
+//! `comfy-table` lays them out and truncates cells that do not fit. It would count colours as columns, so
+//! they are added afterwards.
 
 use crate::ui::{Failure, Ui, fitted, styled};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, TableStyle};
 use owo_colors::Style;
 
-/// The parts of a cell, each in its colour.
+/// The parts of a cell, each with its style.
 pub type Cell = Vec<(String, Style)>;
 
-/// The columns between two cells.
+/// The number of columns between two cells.
 const GAP: u16 = 2;
-/// Replaces what was cut off.
+/// Replaces truncated text.
 const ELLIPSIS: &str = "…";
 
 /// A table to be printed.
@@ -20,17 +20,17 @@ const ELLIPSIS: &str = "…";
 pub struct SmallTable {
     table: Table,
     rows: Vec<Vec<Cell>>,
-    /// The columns that are cut where there is no room.
+    /// The columns that are truncated if space is scarce.
     cut: &'static [usize],
 }
 
 impl SmallTable {
-    /// Returns an empty table; where there is no room, the columns `cut` are cut and no others.
+    /// Returns an empty table, in which only the columns `cut` are truncated.
     pub fn new(cut: &'static [usize]) -> Self {
         let mut table = Table::new();
         table.load_style(TableStyle::new()).set_truncation_indicator(ELLIPSIS);
         table.set_content_arrangement(ContentArrangement::Dynamic);
-        // Text is cut at any character: control characters do not occur in it.
+        // Text may be truncated at any character: it contains no control characters.
         table.set_delimiter('\0');
         SmallTable { table, rows: Vec::new(), cut }
     }
@@ -73,7 +73,7 @@ impl SmallTable {
             let line = line
                 .strip_suffix(ELLIPSIS)
                 .map_or(line.to_owned(), |cut| cut.trim_end().to_owned() + ELLIPSIS);
-            // Where even the columns that are not cut have no room.
+            // The columns that are not truncated may be too wide.
             let line = match ui.width() {
                 Some(width) => fitted(&line, width, ELLIPSIS),
                 None => line,
@@ -84,13 +84,13 @@ impl SmallTable {
     }
 }
 
-/// Returns the line with the colours of its cells.
+/// Returns the line, coloured like its cells.
 fn coloured(line: &str, cells: &[Cell]) -> String {
     let mut out = String::with_capacity(line.len() + 32);
     let mut rest = line;
     for cell in cells {
         for (text, style) in cell {
-            // Only spaces are between cells.
+            // Cells are separated only by spaces.
             let start = rest.len() - rest.trim_start_matches(' ').len();
             out.push_str(&rest[..start]);
             rest = &rest[start..];
@@ -110,7 +110,7 @@ fn coloured(line: &str, cells: &[Cell]) -> String {
     out + rest
 }
 
-/// Returns the length of what both texts begin with.
+/// Returns the length of the common prefix.
 fn common_prefix(one: &str, other: &str) -> usize {
     let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other);
     same.map(|(character, _)| character.len_utf8()).sum()

@@ -35,7 +35,7 @@ use std::time::Duration;
 pub struct Decision {
     /// The change.
     pub change: Change,
-    /// The number of new entries whose ids are reported; labels on them come after.
+    /// The number of new entries whose ids are reported; labels on them follow.
     pub reported: usize,
     /// Text to be edited again.
     pub editor_text: Option<Text<'static>>,
@@ -49,7 +49,7 @@ impl From<Change> for Decision {
     }
 }
 
-/// A new session, and what to report of it.
+/// A new session, and the data to report about it.
 pub struct Creation {
     /// The session.
     pub new: NewSession,
@@ -117,8 +117,8 @@ impl Target {
 }
 
 impl OpenSession {
-    /// Changes the session as `decide` returns, based on the contents of the file at the time of the commit.
-    /// A change without an entry leaves the session unchanged.
+    /// Makes the change that `decide` returns for the contents of the file at the time of the commit. A
+    /// change without entries leaves the session unchanged.
     pub fn change(
         &self,
         write: &WriteArgs,
@@ -220,8 +220,8 @@ impl OpenSession {
     }
 }
 
-/// The result of an attempt to change a session: its commit, unless there was nothing to do, and a value
-/// for the command.
+/// The result of an attempt to change a session: the commit, unless there was nothing to do, and a value for
+/// the command.
 pub type Attempted<T> = Result<(Option<Attempt>, T), Failure>;
 
 /// Calls `attempt` with the locked session, and with the current contents of the file if it has grown since

@@ -185,7 +185,7 @@ fn json_row(session: &Session, drawing: &Drawing, place: &Place) -> Vec<u8> {
         .finish()
 }
 
-/// Where the words were found; `null` where only the agent's own search finds the row.
+/// Returns the position of the words; `null` if only the agent's own search matches the row.
 fn hit_json(drawing: &Drawing, ix: EntryIx) -> Vec<u8> {
     let Some(hit) = drawing.hit(ix) else { return b"null".to_vec() };
     Object::new()

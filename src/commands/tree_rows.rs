@@ -64,7 +64,7 @@ impl Bars {
         self.0 &= !u32::MAX.checked_shl(levels as u32).unwrap_or(0);
     }
 
-    /// Continues past the rows in between to the siblings that follow.
+    /// Continues the bar past the rows in between, to the next sibling.
     fn leave(&mut self, place: &Place) {
         if place.connector && !place.last {
             self.0 |= 1_u32.checked_shl(place.level - 1).unwrap_or(0);
@@ -72,7 +72,7 @@ impl Bars {
     }
 }
 
-/// How rows are drawn.
+/// The options for drawing rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn {
     /// The characters to draw with.
@@ -88,9 +88,9 @@ pub struct Drawn {
 /// Draws rows, one after the other.
 pub struct Painter<'a> {
     look: Look<'a>,
-    /// One for each row.
+    /// The folds, one for each row to draw.
     folds: Vec<Fold>,
-    /// Which entries are above the last compaction on the path to the leaf.
+    /// Whether each entry is above the last compaction on the path to the leaf.
     is_summarized: Vec<bool>,
     extents: Vec<Extent>,
     now_ms: i64,
@@ -136,7 +136,7 @@ impl<'a> Painter<'a> {
     /// Prints all rows.
     pub fn paint(&self, ui: &mut Ui) -> Result<(), Failure> {
         let places = &self.look.drawing.places;
-        // Ranges of rows are drawn independently, so the bars at the start of each must be known.
+        // Ranges of rows are drawn independently, so the bars at the start of each are computed first.
         let mut bars = Bars::default();
         let mut starts = Vec::new();
         for (at, fold) in self.folds.iter().enumerate() {
@@ -203,7 +203,7 @@ impl<'a> Painter<'a> {
         rows.end();
     }
 
-    /// Returns the end of a row.
+    /// Returns the marks at the end of a row.
     fn marks(&self, place: &Place) -> Vec<(String, Style)> {
         let (ix, Look { drawing, styles, glyphs, .. }) = (place.entry, &self.look);
         let mut marks = Vec::new();
@@ -220,7 +220,7 @@ impl<'a> Painter<'a> {
         marks
     }
 
-    /// Returns the size of a branch, and the age of its newest entry.
+    /// Returns the size of a branch and the age of its newest entry.
     fn extent(&self, ix: EntryIx) -> String {
         let extent = self.extents[ix.at()];
         let entries = counted(extent.entries as usize, "entry", "entries");

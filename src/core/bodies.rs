@@ -36,26 +36,26 @@ pub trait Bodies {
 
 /// Bodies from the file a session was loaded from.
 ///
-/// Neighbouring lines are read in one go. Each read is as long as the previous one was useful, so the amount
-/// read stays in proportion to the amount requested, in any order.
+/// Neighbouring lines are read at once. The length of each read depends on how much of the previous one was
+/// requested, so the amount read stays in proportion to the amount requested, in any order.
 pub struct FileBodies<'a> {
     session: &'a Session,
     source: &'a dyn ReadAt,
     window: RefCell<Window>,
 }
 
-/// The bytes of the file that were read last.
+/// The bytes of the file read last.
 #[derive(Default)]
 struct Window {
     start: u64,
     bytes: Vec<u8>,
-    /// How many of these bytes were requested.
+    /// The number of these bytes that were requested.
     used: u64,
 }
 
-/// The largest number of bytes to read ahead.
+/// The maximum number of bytes to read ahead.
 const WINDOW: u64 = 256 * 1024;
-/// The same, as a multiple of the bytes that were useful.
+/// The maximum, as a multiple of the requested bytes of the previous read.
 const AHEAD: u64 = 4;
 
 impl<'a> FileBodies<'a> {
@@ -74,7 +74,7 @@ impl<'a> FileBodies<'a> {
 
     /// Calls `see` with bytes of the file, without copying them out of the window.
     pub(in crate::core) fn with_stored<T>(&self, span: Span, see: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
-        // Moved out, so that `see` can request another line.
+        // Moved out, so that `see` can request another line meanwhile.
         let mut window = self.window.take();
         let filled = self.fill(&mut window, span);
         let seen = filled.map(|()| {
@@ -151,7 +151,7 @@ pub struct Message {
     pub body: Body,
 }
 
-/// Where the JSON of a message is.
+/// The location of the JSON of a message.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// In the `message` member of the entry's line, as stored.
@@ -177,7 +177,7 @@ impl Message {
     }
 }
 
-/// What an agent builds from a path: the messages for its model, and the settings in effect.
+/// The result of an agent for a path: the messages for its model, and the settings in effect.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The messages, in order.

@@ -1,7 +1,7 @@
 //! Members, content and content blocks of messages, as both agents read and write them.
 //!
-//! A content is a string or an array of blocks; a block is an object with a `type`. How JavaScript treats
-//! single values is in [`crate::core::json::js`].
+//! A content is a string or an array of blocks; a block is an object with a `type`. For how JavaScript treats
+//! single values, see [`crate::core::json::js`].
 
 use super::json::write::{Object, array};
 use super::json::{Raw, js, string};

@@ -12,6 +12,6 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Both.
+    /// All agents.
     pub const ALL: [Dialect; 2] = [Dialect::Pi, Dialect::OhMyPi];
 }

@@ -1,4 +1,4 @@
-//! What a list of sessions shows of each: counts, sums and the start of the first question.
+//! The data that a list of sessions shows of each: counts, sums and the start of the first question.
 //!
 //! The size of a digest does not depend on the number of entries, unless keys of copied entries are
 //! requested. It is collected while the file is loaded ([`crate::core::load`]).
@@ -10,7 +10,7 @@ use super::text::Text;
 /// UTF-16 units of the first question to keep.
 pub const PREVIEW: usize = 200;
 
-/// What a digest contains.
+/// The extent of a digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Digesting {
     /// Counts and sums.
@@ -87,7 +87,7 @@ pub struct Question {
     pub is_whole: bool,
 }
 
-/// What identifies an entry, and what it contributes.
+/// The identity of an entry, and its contribution to the sums.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryKey {
     /// A hash of its id and its timestamp, which are the same in copies made by forks.

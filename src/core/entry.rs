@@ -1,4 +1,4 @@
-//! What is kept of an entry: its envelope, a few facts about its body, and the location of its line.
+//! The stored part of an entry: its envelope, a few facts about its body, and the location of its line.
 //!
 //! There is one [`Entry`] for each record of a file except the header. Bodies stay in the file. Strings that
 //! are needed often are stored in one arena and referred to by [`Slice`]s, so that memory grows with the
@@ -217,7 +217,7 @@ impl Flags {
     /// An assistant message without text that ended neither with an error nor early: the agents' trees never
     /// show it.
     pub const SILENT: Flags = Flags(2);
-    /// What the agent treats as a request by the user: a user message; in oh-my-pi, also a skill or
+    /// Treated by the agent as a request of the user: a user message; in oh-my-pi, also a skill or
     /// collaboration prompt attributed to the user.
     pub const USER_REQUEST: Flags = Flags(4);
     /// The parent link closes a cycle and was cut here, or the entry descends from such a cycle.
@@ -263,7 +263,7 @@ pub struct Entry {
     pub parent_id: Slice,
     /// The text of its row in the tree (for a tool result, the id of its call), if rows were requested.
     pub row: Slice,
-    /// Its parent in the tree, where cycles are cut; `None` for a root.
+    /// Its parent in the tree, after cutting cycles; `None` for a root.
     pub parent: Option<EntryIx>,
     /// The line number.
     pub line: LineNo,

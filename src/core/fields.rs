@@ -9,57 +9,24 @@
 //! are all visited: a search covers what the file contains.
 
 use super::entry::{Kind, Role};
+use super::json::scan::RawString;
 use super::json::{Raw, Scanner, string};
 use super::text::Text;
-use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
-/// What kind of text a field holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
-    /// Text by the user, the model or an extension.
-    Text,
-    /// Thinking of the model.
-    Thinking,
-    /// The name of a tool.
-    Tool,
-    /// An argument of a tool call.
-    Argument,
-    /// The output of a tool or a command.
-    Result,
-    /// A command or code run by the user.
-    Command,
-    /// The error message of a turn.
-    Error,
-    /// The summary of a compaction or a branch.
-    Summary,
-    /// A label.
-    Label,
-    /// The name of the session.
-    Name,
-    /// The type of a custom entry.
-    CustomType,
-    /// A model, a thinking level, a mode or another setting.
-    Setting,
-    /// Anything else: ids, signatures, details, data.
-    Data,
-}
-
-/// Which fields to visit.
+/// Which fields are visited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
     /// Only the meaningful ones.
     #[default]
     Said,
-    /// Every string of the line; those that are not meaningful are [`Class::Data`].
+    /// Every string of the line.
     Everything,
 }
 
 /// One field of an entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a, 'p> {
-    /// What kind of text it is.
-    pub class: Class,
     value: Raw<'a>,
     path: &'p [Step<'a>],
 }
@@ -67,7 +34,8 @@ pub struct Field<'a, 'p> {
 /// A step of a path.
 #[derive(Clone, Debug)]
 enum Step<'a> {
-    Key(Text<'a>),
+    /// A key as it is between its quotes.
+    Key(&'a [u8]),
     Index(usize),
 }
 
@@ -86,18 +54,20 @@ impl<'a> Field<'a, '_> {
     pub fn path(&self) -> String {
         let mut path = String::new();
         for step in self.path {
-            match step {
-                Step::Key(key) if is_identifier(key.as_bytes()) => {
-                    path.push_str(if path.is_empty() { "" } else { "." });
-                    path.push_str(&key.to_string_lossy());
+            let key = match step {
+                Step::Key(key) => string::decode(key),
+                Step::Index(at) => {
+                    path += &format!("[{at}]");
+                    continue;
                 }
-                Step::Key(key) => {
-                    path.push('[');
-                    path.push_str(&String::from_utf8_lossy(&string::encoded(key)));
-                    path.push(']');
-                }
-                // Writing to a string cannot fail.
-                Step::Index(at) => drop(write!(path, "[{at}]")),
+            };
+            if is_identifier(key.as_bytes()) {
+                path.push_str(if path.is_empty() { "" } else { "." });
+                path.push_str(&key.to_string_lossy());
+            } else {
+                path.push('[');
+                path.push_str(&String::from_utf8_lossy(&string::encoded(&key)));
+                path.push(']');
             }
         }
         path
@@ -111,22 +81,6 @@ fn is_identifier(key: &[u8]) -> bool {
 
 /// Calls `see` with each field of an entry's line, in order, until it breaks.
 pub fn visit<'a>(
-    line: Raw<'a>,
-    scope: Scope,
-    see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>,
-) -> ControlFlow<()> {
-    let name = |value: Option<Raw<'a>>| value.and_then(Raw::text);
-    let kind = name(line.get("type")).map_or(Kind::Missing, |name| Kind::named(name.as_bytes()));
-    let role = match kind {
-        Kind::Message => name(line.get("message").and_then(|message| message.get("role"))),
-        _ => None,
-    };
-    let role = role.map_or(Role::Missing, |name| Role::named(name.as_bytes()));
-    visit_known(line, kind, role, scope, see)
-}
-
-/// The same for an entry whose type and role are known.
-pub fn visit_known<'a>(
     line: Raw<'a>,
     kind: Kind,
     role: Role,
@@ -144,16 +98,18 @@ enum Region {
     Entry,
     Message,
     /// `content`: a string, or an array of blocks.
-    Content(Class),
-    Block(Class),
+    Content,
+    Block,
     /// `replacement` of a context edit.
     Replacement,
     /// The files of a mention, and each of them.
     Files,
     File,
-    /// All strings at and below it are text of this class.
-    All(Class),
-    /// Nothing at or below it is meaningful.
+    /// Strings at and below it are fields.
+    Strings,
+    /// Strings and numbers at and below it are fields.
+    Arguments,
+    /// Nothing at or below it is a field.
     Silent,
 }
 
@@ -204,18 +160,21 @@ impl<'a> Walk<'a> {
     fn member(&mut self) -> Region {
         let Some(&(region, is_object)) = self.open.last() else { return Region::Silent };
         let inner = if is_object {
-            let key = self.scanner.string().map(|key| string::decode(key.bytes)).unwrap_or_default();
+            let key = self.scanner.string().unwrap_or(RawString { bytes: b"", escaped: false });
             self.scanner.peek();
             self.scanner.seek(self.scanner.pos() + 1);
-            let inner = self.member_of(region, key.as_bytes());
+            let inner = match key.escaped {
+                true => self.member_of(region, string::decode(key.bytes).as_bytes()),
+                false => self.member_of(region, key.bytes),
+            };
             self.path.pop();
-            self.path.push(Step::Key(key));
+            self.path.push(Step::Key(key.bytes));
             inner
         } else {
             item_of(region)
         };
         match (inner, self.scope) {
-            (Region::Silent, Scope::Everything) => Region::All(Class::Data),
+            (Region::Silent, Scope::Everything) => Region::Strings,
             (inner, _) => inner,
         }
     }
@@ -249,27 +208,23 @@ impl<'a> Walk<'a> {
         see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let Ok(value) = self.scanner.value() else { return ControlFlow::Break(()) };
-        let (Region::All(class) | Region::Content(class)) = region else { return ControlFlow::Continue(()) };
         let value = Raw::checked(value);
-        let counts = value.is_string() || class == Class::Argument && value.is_number();
-        if counts { see(&Field { class, value, path: &self.path }) } else { ControlFlow::Continue(()) }
+        let counts = match region {
+            Region::Content | Region::Strings => value.is_string(),
+            Region::Arguments => value.is_string() || value.is_number(),
+            _ => false,
+        };
+        if counts { see(&Field { value, path: &self.path }) } else { ControlFlow::Continue(()) }
     }
 
     fn member_of(&self, region: Region, key: &[u8]) -> Region {
-        match region {
-            Region::Entry => member_of_entry(self.kind, key),
-            Region::Message => member_of_message(self.role, key),
-            Region::Block(class) => match key {
-                b"text" => Region::All(class),
-                b"thinking" => Region::All(Class::Thinking),
-                b"name" => Region::All(Class::Tool),
-                b"arguments" | b"intent" => Region::All(Class::Argument),
-                _ => Region::Silent,
-            },
-            Region::Replacement if key == b"content" => Region::Content(Class::Text),
-            Region::File if key == b"path" => Region::All(Class::Argument),
-            Region::File if key == b"content" => Region::All(Class::Result),
-            Region::All(class) => Region::All(class),
+        match (region, key) {
+            (Region::Entry, key) => member_of_entry(self.kind, key),
+            (Region::Message, key) => member_of_message(self.role, key),
+            (Region::Block, b"text" | b"thinking" | b"name") | (Region::File, b"content") => Region::Strings,
+            (Region::Block, b"arguments" | b"intent") | (Region::File, b"path") => Region::Arguments,
+            (Region::Replacement, b"content") => Region::Content,
+            (Region::Strings | Region::Arguments, _) => region,
             _ => Region::Silent,
         }
     }
@@ -277,66 +232,74 @@ impl<'a> Walk<'a> {
 
 fn item_of(region: Region) -> Region {
     match region {
-        Region::Content(class) => Region::Block(class),
+        Region::Content => Region::Block,
         Region::Files => Region::File,
-        Region::All(class) => Region::All(class),
+        Region::Strings | Region::Arguments => region,
         _ => Region::Silent,
     }
 }
 
 fn member_of_entry(kind: Kind, key: &[u8]) -> Region {
-    let class = match (kind, key) {
-        (Kind::Message, b"message") => return Region::Message,
-        (Kind::CustomMessage, b"content") => return Region::Content(Class::Text),
-        (Kind::ContextEdit, b"replacement") => return Region::Replacement,
-        (Kind::Custom | Kind::CustomMessage, b"customType") => Class::CustomType,
-        (Kind::Compaction, b"summary" | b"shortSummary")
+    match (kind, key) {
+        (Kind::Message, b"message") => Region::Message,
+        (Kind::CustomMessage, b"content") => Region::Content,
+        (Kind::ContextEdit, b"replacement") => Region::Replacement,
+        (Kind::Custom | Kind::CustomMessage, b"customType")
+        | (Kind::Compaction, b"summary" | b"shortSummary" | b"warning")
         | (Kind::BranchSummary | Kind::StackSummary, b"summary")
-        | (Kind::StackPop, b"summary" | b"prePopSummary") => Class::Summary,
-        (Kind::Compaction, b"warning") | (Kind::ModelUsage, b"errorMessage") => Class::Error,
-        (Kind::Label, b"label") | (Kind::Head, b"name") => Class::Label,
-        (Kind::SessionInfo, b"name") | (Kind::TitleChange, b"title") => Class::Name,
-        (Kind::SessionInit, b"systemPrompt" | b"task") | (Kind::Usage, b"note") => Class::Text,
-        (Kind::ModelChange, b"provider" | b"modelId" | b"model")
+        | (Kind::StackPop, b"summary" | b"prePopSummary")
+        | (Kind::Label, b"label")
+        | (Kind::Head | Kind::SessionInfo, b"name")
+        | (Kind::TitleChange, b"title")
+        | (Kind::SessionInit, b"systemPrompt" | b"task" | b"agent")
+        | (Kind::Usage, b"note")
+        | (Kind::ModelChange, b"provider" | b"modelId" | b"model")
         | (Kind::ThinkingLevelChange, b"thinkingLevel")
         | (Kind::ServiceTierChange, b"serviceTier")
         | (Kind::ModeChange, b"mode")
         | (Kind::CredentialPin, b"provider")
-        | (Kind::SessionInit, b"agent")
         | (Kind::TtsrInjection, b"injectedRules")
-        | (Kind::ModelUsage, b"purpose" | b"role" | b"provider" | b"model") => Class::Setting,
-        (Kind::Other | Kind::Missing, b"type" | b"id" | b"parentId" | b"timestamp") => return Region::Silent,
+        | (Kind::ModelUsage, b"purpose" | b"role" | b"provider" | b"model" | b"errorMessage") => {
+            Region::Strings
+        }
+        (Kind::Other | Kind::Missing, b"type" | b"id" | b"parentId" | b"timestamp") => Region::Silent,
         // In a type that is not known, everything but the envelope may be meaningful.
-        (Kind::Other | Kind::Missing, _) => Class::Text,
-        _ => return Region::Silent,
-    };
-    Region::All(class)
+        (Kind::Other | Kind::Missing, _) => Region::Strings,
+        _ => Region::Silent,
+    }
 }
 
 fn member_of_message(role: Role, key: &[u8]) -> Region {
-    let class = match key {
-        b"content" if role == Role::ToolResult => return Region::Content(Class::Result),
-        b"content" => return Region::Content(Class::Text),
-        b"files" if role == Role::FileMention => return Region::Files,
-        b"toolName" => Class::Tool,
-        b"errorMessage" => Class::Error,
-        b"command" | b"code" => Class::Command,
-        b"output" => Class::Result,
-        b"customType" => Class::CustomType,
-        b"summary" => Class::Summary,
-        _ => return Region::Silent,
-    };
-    Region::All(class)
+    match key {
+        b"content" => Region::Content,
+        b"files" if role == Role::FileMention => Region::Files,
+        b"toolName" | b"errorMessage" | b"command" | b"code" | b"output" | b"customType" | b"summary" => {
+            Region::Strings
+        }
+        _ => Region::Silent,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn visit_line(
+        line: &str,
+        scope: Scope,
+        see: &mut dyn FnMut(&Field) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let line = Raw::parse(line.as_bytes()).unwrap();
+        let kind = Kind::named(line.get_text("type").unwrap().as_bytes());
+        let role = line.get("message").and_then(|message| message.get_text("role"));
+        let role = role.map_or(Role::Missing, |role| Role::named(role.as_bytes()));
+        visit(line, kind, role, scope, see)
+    }
+
     fn fields(line: &str, scope: Scope) -> Vec<String> {
         let mut found = Vec::new();
-        let flow = visit(Raw::parse(line.as_bytes()).unwrap(), scope, &mut |field| {
-            found.push(format!("{} {:?} {}", field.path(), field.class, field.text()));
+        let flow = visit_line(line, scope, &mut |field| {
+            found.push(format!("{} {}", field.path(), field.text()));
             ControlFlow::Continue(())
         });
         assert_eq!(flow, ControlFlow::Continue(()));
@@ -357,22 +320,18 @@ mod tests {
         assert_eq!(
             said(line),
             [
-                "message.content[0].thinking Thinking hm",
-                "message.content[1].text Text So\né",
-                "message.content[2].name Tool edit",
-                "message.content[2].arguments.path Argument /x",
-                "message.content[2].arguments.edits[0].old Argument a",
-                "message.content[2].arguments.edits[1][\"new key\"] Argument b",
-                "message.content[2].arguments.edits[1].n Argument 8080",
-                "message.errorMessage Error failed",
+                "message.content[0].thinking hm",
+                "message.content[1].text So\né",
+                "message.content[2].name edit",
+                "message.content[2].arguments.path /x",
+                "message.content[2].arguments.edits[0].old a",
+                "message.content[2].arguments.edits[1][\"new key\"] b",
+                "message.content[2].arguments.edits[1].n 8080",
+                "message.errorMessage failed",
             ]
         );
         let all = fields(line, Scope::Everything);
-        for found in [
-            "id Data a",
-            "message.content[0].thinkingSignature Data xyz",
-            "message.content[3].data Data AAAA",
-        ] {
+        for found in ["id a", "message.content[0].thinkingSignature xyz", "message.content[3].data AAAA"] {
             assert!(all.iter().any(|field| field == found), "{found}: {all:?}");
         }
         assert!(said(line).iter().all(|field| all.contains(field)));
@@ -383,31 +342,31 @@ mod tests {
         let cases: [(&str, &[&str]); 9] = [
             (
                 r#"{"message":{"content":"out","toolName":"bash","role":"toolResult","details":{"diff":"d"}},"type":"message"}"#,
-                &["message.content Result out", "message.toolName Tool bash"],
+                &["message.content out", "message.toolName bash"],
             ),
             (
                 r#"{"type":"message","message":{"role":"bashExecution","command":"ls","output":"a"}}"#,
-                &["message.command Command ls", "message.output Result a"],
+                &["message.command ls", "message.output a"],
             ),
             (
                 r#"{"type":"message","message":{"role":"fileMention","files":[{"path":"p","content":"c","lineCount":1}]}}"#,
-                &["message.files[0].path Argument p", "message.files[0].content Result c"],
+                &["message.files[0].path p", "message.files[0].content c"],
             ),
             (
                 r#"{"type":"compaction","summary":"S","shortSummary":"s","details":{"readFiles":["f"]}}"#,
-                &["summary Summary S", "shortSummary Summary s"],
+                &["summary S", "shortSummary s"],
             ),
-            (r#"{"type":"label","targetId":"x","label":"mark"}"#, &["label Label mark"]),
-            (r#"{"type":"custom","customType":"t","data":{"a":"b"}}"#, &["customType CustomType t"]),
+            (r#"{"type":"label","targetId":"x","label":"mark"}"#, &["label mark"]),
+            (r#"{"type":"custom","customType":"t","data":{"a":"b"}}"#, &["customType t"]),
             (
                 r#"{"type":"custom_message","customType":"t","content":[{"type":"text","text":"x"}]}"#,
-                &["customType CustomType t", "content[0].text Text x"],
+                &["customType t", "content[0].text x"],
             ),
             (
                 r#"{"type":"context_edit","targetId":"x","replacement":{"content":"short"}}"#,
-                &["replacement.content Text short"],
+                &["replacement.content short"],
             ),
-            (r#"{"type":"brand_new","id":"x","notes":["n",{"m":[[]]},{}]}"#, &["notes[0] Text n"]),
+            (r#"{"type":"brand_new","id":"x","notes":["n",{"m":[[]]},{}]}"#, &["notes[0] n"]),
         ];
         for (line, expected) in cases {
             assert_eq!(said(line), expected, "{line}");
@@ -417,8 +376,8 @@ mod tests {
     #[test]
     fn it_stops_when_asked_and_never_overflows() {
         let mut seen = 0;
-        let line = Raw::checked(br#"{"type":"session_info","name":"a","name":"b"}"#);
-        let flow = visit(line, Scope::Said, &mut |_| {
+        let line = r#"{"type":"session_info","name":"a","name":"b"}"#;
+        let flow = visit_line(line, Scope::Said, &mut |_| {
             seen += 1;
             ControlFlow::Break(())
         });

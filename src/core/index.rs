@@ -6,7 +6,7 @@ use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 /// A table from id to entry index; the ids themselves are in the session's arena. The hash has a random key,
-/// so that no file can be constructed to collide; nothing that is printed depends on it.
+/// so that no file can be constructed to collide; no output depends on it.
 #[derive(Debug, Default)]
 pub struct IdIndex {
     table: HashTable<u32>,

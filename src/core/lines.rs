@@ -12,11 +12,11 @@ const FIRST_STEP: usize = 4096;
 /// A physical line.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'b> {
-    /// Where it is, without its newline.
+    /// Its location, without its newline.
     pub span: Span,
     /// Its bytes, without its newline.
     pub bytes: &'b [u8],
-    /// Whether it has one.
+    /// Whether it ends with a newline.
     pub newline: bool,
 }
 

@@ -8,6 +8,7 @@ pub mod text;
 pub mod json;
 pub mod time;
 
+pub mod defect;
 pub mod dialect;
 pub mod shape;
 pub mod stores;

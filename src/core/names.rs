@@ -1,8 +1,8 @@
 //! Sessions by name: `last`, the start or end of an id, or a name that the user gave.
 //!
 //! The stores of both agents are searched, first those of the current project, then all, as pi does. File
-//! names contain the ids, so among thousands of files only those are opened whose name matches. Names given
-//! by the user are inside the files, and are searched for if no id matches.
+//! names contain the ids, so of thousands of files only those with a matching name are opened. Names given by
+//! the user are inside the files, and are searched for if no id matches.
 
 use super::load::{LoadError, WrongFile};
 use super::peek::{self, Head};
@@ -92,7 +92,7 @@ impl fmt::Display for NameError {
 
 impl std::error::Error for NameError {}
 
-/// Where to look names up.
+/// The places to look names up in.
 #[derive(Clone, Copy)]
 pub struct Names<'a> {
     /// The stores of both agents.
@@ -152,7 +152,7 @@ impl Names<'_> {
         let here = self.here;
         files.into_iter().filter_map(move |(_, path, is_flat)| {
             let is_of_project = match head(&path)? {
-                // A session in a newer format may be the last one, too.
+                // `last` may be a session in a newer format, too.
                 None => true,
                 Some(head) => !is_flat || is_of(&head, here),
             };
@@ -252,7 +252,7 @@ fn known(path: &Path) -> Option<Known> {
     })
 }
 
-/// Returns the one that matches, if any does.
+/// Returns the match, if there is one.
 fn unique(name: &str, mut fits: Vec<Known>) -> Result<Option<PathBuf>, NameError> {
     if fits.len() < 2 {
         return Ok(fits.pop().map(|session| session.path));
@@ -272,7 +272,7 @@ fn near(wanted: &str, known: &[Known]) -> Vec<String> {
     let most = 1 + length / 4;
     let names = known.iter().filter_map(|session| session.name.as_deref());
     let names = names.map(|name| (strsim::osa_distance(wanted, name), name));
-    // Of an id, compare as many characters as were given.
+    // Ids are compared up to the given number of characters.
     let starts = known.iter().filter_map(|session| Some((session.id.get(..length)?, &*session.id)));
     let ids = starts.filter(|_| length >= LEAST);
     let ids = ids.map(|(start, id)| (strsim::osa_distance(wanted, start), id));

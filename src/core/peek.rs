@@ -13,7 +13,7 @@ use std::io;
 
 /// The number of bytes to search at a time, from the end backwards.
 const STEP: usize = 1 << 20;
-/// The length of the longest line that can hold a name; a longer one only mentions `session_info`.
+/// The maximum length of a line that can set a name; a longer one only mentions `session_info`.
 const NAME_LINE: u64 = 64 * 1024;
 const NEEDLE: &[u8] = b"session_info";
 
@@ -49,12 +49,12 @@ impl Head {
     }
 }
 
-/// What the start of a file determines about the name.
+/// The name, as far as the start of a file determines it.
 #[derive(Debug)]
 pub enum Title {
-    /// This is the name, or there is none.
+    /// The name; `None` if there is none.
     Decided(Option<Text<'static>>),
-    /// This is the name, unless a `session_info` follows.
+    /// The name, unless a `session_info` follows.
     UnlessNamed(Option<Text<'static>>),
 }
 
@@ -66,7 +66,7 @@ pub fn name(head: &Head, source: &dyn ReadAt) -> io::Result<Option<Text<'static>
     name_near_end(head, source, u64::MAX)
 }
 
-/// Does the same, searching at most `within` bytes at the end.
+/// Does the same, searching at most `bytes` bytes at the end.
 ///
 /// # Errors
 /// If the source cannot be read.
@@ -77,8 +77,9 @@ pub fn name_near_end(head: &Head, source: &dyn ReadAt, bytes: u64) -> io::Result
     }
 }
 
-/// Returns the header and the last whole lines of a session, at most so many bytes of them, as a session. If
-/// a session of version 1 is longer, its lines are left out, because its entries are known by their index.
+/// Returns the header and the last whole lines of a session, at most `bytes` bytes of them, as a session. If
+/// a session of version 1 is longer, its lines are omitted, because its entries are identified by their
+/// index.
 ///
 /// # Errors
 /// If the source is not a session, or cannot be read.
@@ -93,20 +94,20 @@ pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
     }
     let mut tail = vec![0; (source.len() - start) as usize];
     source.read_exact_at(&mut tail, start)?;
-    // The line that is cut is left out.
+    // The first line may be incomplete and is omitted.
     let first = if is_whole { Some(0) } else { memchr::memchr(b'\n', &tail).map(|newline| newline + 1) };
     ends.extend_from_slice(&tail[first.unwrap_or(tail.len())..]);
     Ok(ends)
 }
 
-/// Returns the start of the first question, if it is within so many bytes from the start.
+/// Returns the start of the first question, if it is within the first `bytes` bytes.
 pub fn first_question(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     let mut start = vec![0; usize::try_from(source.len().min(bytes)).unwrap_or_default()];
     if source.read_exact_at(&mut start, 0).is_err() {
         return Text::default();
     }
     let options = Options { digest: Some(Digesting::Sums), ..Options::default() };
-    // A question cut off by the end is not a valid line.
+    // A question cut off at the end is not a valid line.
     let question = load(&start, &options).ok().and_then(|session| session.digest.question);
     question.map(|question| question.text).unwrap_or_default()
 }
@@ -116,7 +117,7 @@ pub fn first_question(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
 fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Option<Text<'static>>>> {
     let finder = memmem::FinderRev::new(NEEDLE);
     let mut buffer = vec![0; STEP.min(usize::try_from(source.len()).unwrap_or(STEP))];
-    // A word across the border of two steps is in both.
+    // The steps overlap, so that a word at their border is found.
     let overlap = NEEDLE.len() as u64 - 1;
     let mut end = source.len();
     let least = end.saturating_sub(bytes);
@@ -128,7 +129,7 @@ fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Optio
         while let Some(at) = finder.rfind(searched) {
             match line_around(source, start + at as u64)? {
                 Around::Name(name) => return Ok(Some(name)),
-                // No other match in this line counts.
+                // Ignore all other matches in this line.
                 Around::Other { start: line } => {
                     searched = &searched[..usize::try_from(line.saturating_sub(start)).unwrap_or(0).min(at)];
                 }
@@ -139,7 +140,7 @@ fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Optio
     Ok(None)
 }
 
-/// What the line around a match is.
+/// The line around a match.
 enum Around {
     /// A `session_info`, and the name it sets.
     Name(Option<Text<'static>>),

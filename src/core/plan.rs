@@ -26,7 +26,7 @@ pub struct NewEntry {
     pub line: Vec<u8>,
 }
 
-/// What a commit does to a file.
+/// The effect of a commit on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Nothing is written.
@@ -40,7 +40,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns the word for it in plans.
+    /// Returns its word in plans.
     pub fn name(self) -> &'static str {
         match self {
             Action::Nothing => "nothing",
@@ -58,7 +58,7 @@ pub struct NewSession {
     pub id: String,
     /// Its creation time, as in its header.
     pub timestamp: String,
-    /// What precedes the entries: the header, after oh-my-pi's title line if there is one.
+    /// The lines before the entries: the header, after oh-my-pi's title line if there is one.
     pub head: Vec<Vec<u8>>,
     /// The id of its leaf.
     pub leaf: Option<Text<'static>>,
@@ -102,7 +102,7 @@ impl Change {
         self.entries.is_empty()
     }
 
-    /// Returns what committing it does to the session's own file.
+    /// Returns the effect of committing it on the session's own file.
     pub fn action(&self, session: &Session) -> Action {
         match session.format {
             _ if self.is_empty() => Action::Nothing,
@@ -225,7 +225,7 @@ fn write_rest(session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io
     for ix in session.all().filter(|&ix| session.is_upgraded(ix)) {
         let span = session.entry(ix).span;
         match (Span { start: at, len: span.start - at }) {
-            // Most often a newline, which is already in the window.
+            // Usually a newline, which is already in the window.
             gap if gap.len < 64 => bodies.with_stored(gap, |gap| out.write_all(gap))??,
             gap => copy(source, gap, out)?,
         }
@@ -237,7 +237,7 @@ fn write_rest(session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io
     copy(source, Span { start: at, len: session.len - at }, out)
 }
 
-/// Does the same without the rest of the header's line, and ends with a newline.
+/// Does the same, but skips the rest of the header's line, and ends with a newline.
 fn copy_newline_less(session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
     let mut skip = SkipLine { out, skipping: true };
     write_rest(session, source, &mut skip)?;

@@ -7,7 +7,7 @@ use super::entry::EntryIx;
 use super::text::Text;
 use std::collections::HashSet;
 
-/// Where the kept part of a compaction begins, if the caller specifies it.
+/// The start of the kept part of a compaction, if the caller specifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstKept {
     /// At this entry of the path.
@@ -27,7 +27,7 @@ pub struct Preparation {
     pub tokens_before: f64,
     /// The summary of the compaction in effect, if any.
     pub previous_summary: Option<Text<'static>>,
-    /// What the summary replaces, in order, without the turn that is split.
+    /// The messages that the summary replaces, in order, without the turn that is split.
     pub messages_to_summarize: Vec<Message>,
     /// The beginning of the turn that is split.
     pub turn_prefix_messages: Vec<Message>,

@@ -1,14 +1,14 @@
-//! One line: validated to its end, collecting its envelope and the facts of its message.
+//! Validates a line to its end, and collects its envelope and the facts of its message.
 //!
-//! A body is walked once. What a row of the tree may need (role, text blocks, tool calls) is kept as
-//! positions in the line; only what is drawn is decoded, later.
+//! A body is walked once. Values that a row of the tree may need (role, text blocks, tool calls) are kept as
+//! positions in the line; only those that are drawn are decoded, later.
 
 use crate::core::entry::{Kind, Role};
 use crate::core::json::scan::RawString;
 use crate::core::json::{Malformed, Raw, Scanner};
 use crate::core::text::Text;
 
-/// What the walk over a record found. Of duplicate keys the last counts, as in the agents.
+/// The result of the walk over a record. Of duplicate keys the last counts, as in the agents.
 #[derive(Debug, Default)]
 #[allow(missing_docs)] // Each field is named after its member.
 pub struct Record<'a> {
@@ -36,7 +36,7 @@ pub struct Record<'a> {
     pub usage: Option<Raw<'a>>,
 }
 
-/// What the walk over a message found.
+/// The result of the walk over a message.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)] // Each field is named after its member.
 pub struct MessageFacts<'a> {

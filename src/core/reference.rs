@@ -122,7 +122,7 @@ pub fn resolve(session: &Session, reference: &str) -> Result<Position, Reference
     Ok(place)
 }
 
-/// Whether a string reads as a form of reference other than an id or a label: such a label could not be used.
+/// Whether a string has a form of reference other than an id or a label: such a label could not be used.
 pub fn is_form(name: &str) -> bool {
     let prefixed = [":", "id:", "label:"].iter().any(|prefix| name.starts_with(prefix));
     prefixed || matches!(name, "@" | "root") || split(name).is_some()
@@ -161,7 +161,7 @@ fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Positi
     if name.chars().count() < SHORTEST_PREFIX {
         return Ok(None);
     }
-    // Duplicate ids are one id, which names its last entry.
+    // Entries with the same id count as one, and the id refers to the last.
     let is_prefix = |&ix: &EntryIx| {
         session.id(ix).as_bytes().starts_with(name.as_bytes()) && session.find(&session.id(ix)) == Some(ix)
     };
@@ -178,7 +178,7 @@ fn labelled(session: &Session, labels: &Labels, label: &str) -> Result<Option<En
     })
 }
 
-/// Returns the only one of these, or an error with the ids of several.
+/// Returns the only entry found, or an error with the ids of several.
 fn one(session: &Session, found: Vec<EntryIx>) -> Result<Option<EntryIx>, Vec<String>> {
     match found[..] {
         [] => Ok(None),

@@ -5,16 +5,14 @@
 //! equals; its snippet is around the first word in it.
 
 use super::entry::{Kind, Role};
-use super::fields::{Scope, visit_known};
+use super::fields::{Scope, visit};
 use super::json::Raw;
 use super::text::utf16_len;
 use std::ops::{ControlFlow, Range};
 
-/// The number of UTF-16 units of a snippet before the match, and from its start on.
+/// The number of UTF-16 units of a snippet before the match, and from the start of the match on.
 const BEFORE: usize = 32;
 const AFTER: usize = 128;
-/// The number of units to read on either side, before runs of white space are shortened.
-const LOOKED_AT: usize = 4 * AFTER;
 
 /// The words to search for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,7 +44,7 @@ pub struct Hit {
 /// A match with the text around it, on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// The text, with `…` where it was truncated.
+    /// The text, with `…` in place of truncated parts.
     pub text: String,
     /// The position of the match in the text, in bytes.
     pub hit: Range<usize>,
@@ -87,7 +85,7 @@ impl Words {
         let mut words = vec![false; self.words.len()];
         let mut best: Option<(usize, Hit)> = None;
         // The visitor never breaks.
-        let _ = visit_known(line, kind, role, Scope::Said, &mut |field| {
+        let _ = visit(line, kind, role, Scope::Said, &mut |field| {
             if !self.may_hold(field.raw()) {
                 return ControlFlow::Continue(());
             }
@@ -217,55 +215,42 @@ impl Snippet {
     /// Returns the match at `place` with the text around it. Runs of white space become one space.
     pub fn around(text: &str, place: Range<usize>) -> Snippet {
         let (before, after) = (&text[..place.start], &text[place.end..]);
-        let (near, next) = (last_units(before, LOOKED_AT), first_units(after, LOOKED_AT));
-        let (near, next) = (squeezed(near), squeezed(next));
-        let hit = squeezed(first_units(&text[place], AFTER));
-        let shown = last_units(&near, BEFORE).trim_start();
-        let shown_next = first_units(&next, AFTER.saturating_sub(utf16_len(hit.as_bytes()))).trim_end();
-        let cuts = |shown: &str, squeezed: &str, whole: &str| {
-            shown.len() < squeezed.trim().len() || utf16_len(whole.trim().as_bytes()) > LOOKED_AT
-        };
-        let mut snippet = String::from(if cuts(shown, &near, before) { "…" } else { "" });
-        snippet.push_str(shown);
+        let hit = squeezed(text[place].chars(), AFTER).text;
+        let near = squeezed(before.chars().rev(), BEFORE);
+        let next = squeezed(after.chars(), AFTER.saturating_sub(utf16_len(hit.as_bytes())));
+        let is_cut = |rest: &str| if rest.trim().is_empty() { "" } else { "…" };
+        let mut snippet = String::from(is_cut(&before[..before.len() - near.walked]));
+        snippet.extend(near.text.trim_end().chars().rev());
         let start = snippet.len();
         snippet.push_str(&hit);
         let end = snippet.len();
-        snippet.push_str(shown_next);
-        snippet.push_str(if cuts(shown_next, &next, after) { "…" } else { "" });
+        snippet.push_str(next.text.trim_end());
+        snippet.push_str(is_cut(&after[next.walked..]));
         Snippet { text: snippet, hit: start..end }
     }
 }
 
-/// Replaces each run of white space by one space.
-fn squeezed(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut spaced = false;
-    for c in text.chars() {
+struct Squeezed {
+    text: String,
+    /// The number of bytes of the original that it stands for.
+    walked: usize,
+}
+
+/// Takes at most `units` UTF-16 units, with one space for each run of white space.
+fn squeezed(chars: impl Iterator<Item = char>, units: usize) -> Squeezed {
+    let mut squeezed = Squeezed { text: String::new(), walked: 0 };
+    let (mut left, mut spaced) = (units, false);
+    for c in chars {
         let space = c.is_whitespace();
         if !(space && spaced) {
-            out.push(if space { ' ' } else { c });
+            let Some(rest) = left.checked_sub(c.len_utf16()) else { break };
+            left = rest;
+            squeezed.text.push(if space { ' ' } else { c });
         }
+        squeezed.walked += c.len_utf8();
         spaced = space;
     }
-    out
-}
-
-fn first_units(text: &str, units: usize) -> &str {
-    let mut used = 0;
-    let end = text.char_indices().find(|(_, c)| {
-        used += c.len_utf16();
-        used > units
-    });
-    &text[..end.map_or(text.len(), |(at, _)| at)]
-}
-
-fn last_units(text: &str, units: usize) -> &str {
-    let mut used = 0;
-    let before = text.char_indices().rev().find(|(_, c)| {
-        used += c.len_utf16();
-        used > units
-    });
-    &text[before.map_or(0, |(at, c)| at + c.len_utf8())..]
+    squeezed
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A loaded session: its header, its entries, and the problems found.
 //!
-//! Loading ([`crate::core::load`]) never fails on content. What is wrong with a file is listed in
-//! [`Session::problems`], and each command decides which problems stop it. Older formats are presented as if
+//! Loading ([`crate::core::load`]) never fails on content. Defects of a file are listed in
+//! [`Session::problems`], and each command decides which of them stop it. Older formats are presented as if
 //! migrated: every entry has an id and a parent.
 
 use super::dialect::Dialect;
@@ -123,7 +123,7 @@ pub struct Problem {
     pub kind: ProblemKind,
 }
 
-/// The kinds of [`Problem`] that loading notes.
+/// The kinds of [`Problem`] that loading reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ProblemKind {
     /// The line is not JSON.
@@ -185,7 +185,7 @@ pub struct Session {
     pub found: Vec<(EntryIx, Found)>,
     /// The position of each entry's `message` in its line, if requested.
     pub messages: Vec<InLine>,
-    /// What a list of sessions shows of it, if requested.
+    /// Its digest for a list of sessions, if requested.
     pub digest: Digest,
     /// The length of the file in bytes.
     pub len: u64,
@@ -220,7 +220,7 @@ impl Session {
         self.text(self.entry(ix).id)
     }
 
-    /// Returns the entry with this id; of several, the last, as in both agents.
+    /// Returns the entry with this id; if there are several, the last, as in both agents.
     pub fn find(&self, id: &Text) -> Option<EntryIx> {
         self.ids.get(id.as_bytes(), |ix| &self.arena[self.entry(ix).id.range()])
     }

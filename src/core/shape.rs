@@ -1,11 +1,11 @@
-//! The fields of entries and messages: a language for the tables of what an agent requires.
+//! The types of the tables that list the fields which an agent requires of entries and messages.
 
 /// The kind of value that a field takes.
 #[derive(Clone, Copy, Debug)]
 pub enum Want {
     /// Text.
     Text,
-    /// A text, or `null`.
+    /// Text, or `null`.
     TextOrNull,
     /// A number.
     Number,
@@ -19,7 +19,7 @@ pub enum Want {
     Content,
     /// An array of blocks.
     Blocks,
-    /// The tokens of a turn and what they cost.
+    /// The tokens and cost of a turn.
     Usage,
     /// How a turn ended.
     StopReason,
@@ -27,30 +27,30 @@ pub enum Want {
     Replacement,
 }
 
-/// A field, what it takes, and whether it must be there.
+/// A field, the kind of its value, and whether it is required.
 pub type Field = (&'static str, Want, bool);
 
 /// A type or role, and its fields.
 pub type Shape = (&'static str, &'static [Field]);
 
-/// Returns a field that must be there.
+/// Returns a required field.
 pub const fn need(name: &'static str, want: Want) -> Field {
     (name, want, true)
 }
 
-/// Returns a field that may be missing.
+/// Returns an optional field.
 pub const fn may(name: &'static str, want: Want) -> Field {
     (name, want, false)
 }
 
-/// What one agent writes and the other does not.
+/// The tables of what only one agent writes.
 #[derive(Debug)]
 pub struct Shapes {
     /// Entries, by type.
     pub entries: &'static [Shape],
     /// Messages, by role.
     pub messages: &'static [Shape],
-    /// Messages that occur in a context and in no entry, by role.
+    /// Messages that occur in a context but not in entries, by role.
     pub context_only: &'static [Shape],
     /// Content blocks, by type.
     pub blocks: &'static [Shape],

@@ -1,8 +1,7 @@
-//! Where both agents keep their sessions.
+//! The directories in which both agents keep their sessions.
 //!
-//! Each agent uses the first that applies of an environment variable, a setting, and a default below the home
-//! directory. Everything they read is passed in ([`Surroundings`], [`Look`]), so this is a function of its
-//! inputs.
+//! Each agent uses an environment variable, else a setting, else a default below the home directory. All of
+//! these are passed in ([`Surroundings`], [`Look`]), so the result is a function of its inputs.
 //!
 //! ```text
 //!          flat: sessions of all projects             nested: a directory for each project
@@ -15,15 +14,15 @@
 //!                                                     ~/.omp/agent/sessions
 //! ```
 //!
-//! oh-my-pi moves a project's sessions out of folders with names of older versions when it is started
-//! there. Until then those folders are searched beside the current one.
+//! When oh-my-pi is started in a project, it moves the sessions out of directories that older versions named.
+//! Until then, those directories are searched as well.
 
 use super::dialect::Dialect;
 use super::json::Raw;
 use sha2::{Digest, Sha256};
 use std::path::{Component, Path, PathBuf};
 
-/// What determines where the stores are.
+/// The inputs that determine where the stores are.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// Returns an environment variable.
@@ -34,7 +33,7 @@ pub struct Surroundings<'a> {
     pub folder: &'a Path,
 }
 
-/// What paths are relative to.
+/// The directories that paths are relative to.
 #[derive(Clone, Copy, Debug)]
 pub struct Here<'a> {
     /// The home directory, if there is one.
@@ -49,7 +48,7 @@ impl<'a> From<Surroundings<'a>> for Here<'a> {
     }
 }
 
-/// What must be looked up on the disk.
+/// Access to the disk.
 pub trait Look {
     /// Returns the content of a small file, if it can be read.
     fn text(&self, path: &Path) -> Option<Vec<u8>>;
@@ -66,15 +65,15 @@ pub struct Store {
     pub agent: Dialect,
     /// The root directory.
     pub root: PathBuf,
-    /// How sessions of a project are found in it.
+    /// The layout of the root directory.
     pub layout: Layout,
 }
 
-/// How a store is laid out.
+/// The layout of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Each project has a directory below the root; these are those of the current project, the current name
-    /// first.
+    /// Each project has a directory below the root; these are those of the current project, the one with its
+    /// current name first.
     Nested(Vec<PathBuf>),
     /// Sessions of all projects are in the root, distinguished by the `cwd` in their headers.
     Flat,
@@ -133,7 +132,7 @@ fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look) 
     let project = nested.as_ref().map(|root| root.join(encoded("--", &lexical(surroundings.folder), "--")));
     let agent = Dialect::Pi;
     match (flat, nested, project) {
-        // The default, under its own name.
+        // The default directory, set explicitly.
         (Some(flat), Some(root), Some(project)) if flat == project => {
             Some(Store { agent, root, layout: Layout::Nested(vec![project]) })
         }
@@ -168,7 +167,7 @@ fn omp_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look)
     Some(Store { agent, root, layout: Layout::Nested(folders) })
 }
 
-/// Returns oh-my-pi's directory of sessions.
+/// Returns oh-my-pi's session directory.
 fn omp_root(surroundings: Surroundings, look: &dyn Look) -> Option<PathBuf> {
     let profile = profile(surroundings);
     let own = own_agent_folder(surroundings).filter(|_| profile.is_none());
@@ -213,12 +212,12 @@ fn normalized_profile(name: Option<String>) -> Option<String> {
     (fits && name != "default").then_some(name)
 }
 
-/// The name of a project's folder in oh-my-pi's store, and what it is relative to.
+/// Returns the name of a project's directory in oh-my-pi's store, and what the name is relative to.
 fn omp_project(surroundings: Surroundings, real: &Path, look: &dyn Look) -> (&'static str, String) {
     let below = |folder: &Path, prefix: &str| {
         let rest = real.strip_prefix(look.real(folder)).ok()?.to_string_lossy().into_owned();
         let separator = if rest.is_empty() || prefix.ends_with('-') { "" } else { "-" };
-        // Its test for "not below" mistakes such names for a parent directory.
+        // oh-my-pi's own test mistakes such names for a parent directory.
         (!rest.starts_with("..")).then(|| format!("{prefix}{separator}{}", without_separators(&rest)))
     };
     let temporary = ["TMPDIR", "TMP", "TEMP"].into_iter().find_map(|name| variable(surroundings, name));
@@ -228,7 +227,7 @@ fn omp_project(surroundings: Surroundings, real: &Path, look: &dyn Look) -> (&'s
     home.or_else(temporary).unwrap_or_else(|| ("abs", encoded("--", real, "--")))
 }
 
-/// The name that oh-my-pi 17.2.5 to 17.2.8 gave to a project's folder.
+/// Returns the name that oh-my-pi 17.2.5 to 17.2.8 gave to a project's directory.
 fn hashed(scope: &str, real: &Path) -> String {
     let name = real.file_name().unwrap_or_default().to_string_lossy();
     let is_kept = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
@@ -242,7 +241,7 @@ fn hashed(scope: &str, real: &Path) -> String {
     }
     let readable = readable.replace('\0', "-");
     let readable = readable.trim_matches('-');
-    // All of it is ASCII.
+    // The text is ASCII.
     let readable = &readable[readable.len().saturating_sub(80)..];
     let readable = if readable.is_empty() { "project" } else { readable };
     let digest = Sha256::digest(real.to_string_lossy().replace('\\', "/").as_bytes());

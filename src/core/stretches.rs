@@ -1,7 +1,7 @@
-//! Whole lines of a file, some at a time, in one buffer that is reused for the next file.
+//! Reads a file in stretches of whole lines, into one buffer that is reused for the next file.
 //!
 //! For readers of many files that keep little of each; [`super::load`] reads one file on many threads. Memory
-//! is the longest line, at least `STRETCH`.
+//! is that of the longest line, and at least `STRETCH`.
 
 use super::store::ReadAt;
 use memchr::memrchr;
@@ -13,7 +13,8 @@ const STRETCH: usize = 512 * 1024;
 /// The kernel copies a page several times faster if the buffer has the same alignment within a page as the
 /// file offset.
 const PAGE: usize = 4096;
-/// The capacity that a buffer keeps between files, so that one long line does not hold memory forever.
+/// The maximum capacity that a buffer keeps between files, so that one long line does not occupy memory
+/// forever.
 const KEPT: usize = 4 * STRETCH;
 
 /// The buffer of one reader.
@@ -32,7 +33,7 @@ pub struct Stretch<'a> {
 }
 
 impl StretchReader {
-    /// Calls `take` with the lines from the byte `from` on, until it breaks.
+    /// Calls `take` with the lines from the offset `from` on, until it breaks.
     ///
     /// # Errors
     /// If reading fails, or the file ends before the length it had when it was opened.

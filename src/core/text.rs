@@ -33,7 +33,7 @@ impl<'a> Text<'a> {
         self.0.into_owned()
     }
 
-    /// Returns a part, by bytes that lie between characters.
+    /// Returns a part, given by byte offsets between characters.
     pub fn part(&self, range: std::ops::Range<usize>) -> Text<'a> {
         match &self.0 {
             Cow::Borrowed(bytes) => Text(Cow::Borrowed(&bytes[range])),
@@ -41,7 +41,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// A short-lived copy of the reference, so that callers need not clone the bytes.
+    /// Returns a borrowed copy, so that callers need not clone the bytes.
     pub fn borrowed(&self) -> Text<'_> {
         Text(Cow::Borrowed(&self.0))
     }
@@ -89,7 +89,7 @@ impl<'a> Text<'a> {
         self.0.to_mut().extend_from_slice(other.as_bytes());
     }
 
-    /// Returns it without the white space that `trim` of JavaScript removes at both ends.
+    /// Returns the text without the white space that JavaScript's `trim` removes at both ends.
     pub fn trim(&self) -> Text<'_> {
         let start = leading_space(&self.0);
         let mut end = self.0.len();
@@ -112,7 +112,7 @@ impl<'a> Text<'a> {
         CodePoints(&self.0)
     }
 
-    /// Returns it as a `String` in which lone surrogates are U+FFFD.
+    /// Returns the text as a `String`, with U+FFFD for lone surrogates.
     pub fn to_string_lossy(&self) -> Cow<'_, str> {
         match simdutf8::basic::from_utf8(&self.0) {
             Ok(text) => Cow::Borrowed(text),
@@ -163,13 +163,6 @@ impl fmt::Display for Text<'_> {
 #[derive(Clone, Debug)]
 pub struct CodePoints<'a>(&'a [u8]);
 
-impl<'a> CodePoints<'a> {
-    /// Returns an iterator over bytes that need not be a [`Text`].
-    pub fn new(bytes: &'a [u8]) -> Self {
-        CodePoints(bytes)
-    }
-}
-
 impl Iterator for CodePoints<'_> {
     type Item = u32;
 
@@ -215,7 +208,7 @@ pub fn join_surrogates(high: u32, low: u32) -> u32 {
     0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)
 }
 
-/// JavaScript's `trimEnd`.
+/// Returns the text without the white space that JavaScript's `trimEnd` removes.
 pub fn trim_end(text: &[u8]) -> &[u8] {
     let whole = Text::from_wtf8(text);
     let trimmed = whole.trim();
@@ -238,7 +231,7 @@ fn high_surrogate(code_point: u32) -> u32 {
     0xd800 + ((code_point - 0x1_0000) >> 10)
 }
 
-/// Returns the bytes at the start that JavaScript's `trimStart` removes.
+/// Returns the number of leading bytes that JavaScript's `trimStart` removes.
 pub fn leading_space(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some((code_point, width)) = first_code_point(&bytes[at..]) {
@@ -250,7 +243,7 @@ pub fn leading_space(bytes: &[u8]) -> usize {
     at
 }
 
-/// Returns where the first `units` UTF-16 units end, and the code point that the cut would split.
+/// Returns the offset after the first `units` UTF-16 units, and the code point that a cut there would split.
 fn utf16_offset(bytes: &[u8], units: usize) -> (usize, Option<u32>) {
     let (mut at, mut left) = (0, units);
     while left > 0 {

@@ -104,7 +104,7 @@ impl Rest<'_> {
         }
     }
 
-    /// Reads `HH:MM`, `HH:MM:SS` or `HH:MM:SS.m…`, in milliseconds.
+    /// Reads `HH:MM`, `HH:MM:SS` or `HH:MM:SS.m…`; returns milliseconds.
     fn clock(&mut self) -> Option<i64> {
         let hour = self.digits(2)?;
         let minute = self.take(b":").then(|| self.digits(2))??;
@@ -112,7 +112,7 @@ impl Rest<'_> {
         clock_ms(hour, minute, second, if self.take(b".") { self.fraction()? } else { 0 })
     }
 
-    /// Reads milliseconds from any number of digits; the rest are dropped.
+    /// Reads any number of digits of a fraction; returns milliseconds, ignoring further digits.
     fn fraction(&mut self) -> Option<i64> {
         let count = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (digits, rest) = self.0.split_at(count);

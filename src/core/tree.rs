@@ -17,7 +17,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Every entry, exactly once.
+    /// Returns the tree; it contains every entry exactly once.
     pub fn new(session: &Session) -> Tree {
         let entries = &session.entries;
         let mut first = vec![0_u32; entries.len() + 1];
@@ -66,7 +66,7 @@ impl Tree {
     }
 }
 
-/// Ancestry in constant time: entries in drawing order with the sizes of their subtrees.
+/// Answers ancestor queries in constant time: entries in drawing order with the sizes of their subtrees.
 #[derive(Debug)]
 pub struct Ancestry {
     place: Vec<u32>,
@@ -197,7 +197,8 @@ pub fn layout(session: &Session, tree: &Tree, is_active: &[bool], is_visible: &[
                 just_branched[ix.at()] = many_roots;
                 return Place { entry: ix, depth: 0, level: 0, connector: false, last: roots == 0 };
             };
-            // One level deeper below a branch point, and so is the first entry below that, to group it.
+            // Indented by one level below a branch point, and by one more below the first entry there, to
+            // group it.
             let connector = branches[parent.at()];
             let above = indent[parent.at()];
             let deeper = connector || (just_branched[parent.at()] && above > 0);
@@ -239,7 +240,7 @@ mod tests {
     use super::*;
     use crate::core::load::{Options, load};
 
-    /// A session of `child<parent@second` words.
+    /// Returns a session of `child<parent@second` words.
     fn session(words: &str) -> Session {
         let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
         for word in words.split_whitespace() {

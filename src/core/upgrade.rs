@@ -1,7 +1,7 @@
-//! Lines of older formats as version 3 stores them: spliced, never serialized again.
+//! Converts lines of older formats to version 3 by splicing, without serializing them again.
 //!
-//! For the lines they change, this does what the migrations of pi and oh-my-pi do (their code is the same).
-//! Neither knows the draft tree; its rules are in `docs/format.md`.
+//! The changes are those of the migrations of pi and oh-my-pi (their code is the same). Neither knows the
+//! draft tree; its rules are in `docs/format.md`.
 
 use super::entry::{Entry, EntryIx, Flags, Kind, Role};
 use super::json::edit::Edit;
@@ -14,7 +14,7 @@ use super::text::Text;
 use std::borrow::Cow;
 
 impl Session {
-    /// Whether migration would change the line of this entry. False means that the bytes stay the same.
+    /// Whether migration would change the line of this entry. If not, its bytes stay the same.
     pub fn is_upgraded(&self, ix: EntryIx) -> bool {
         let entry = self.entry(ix);
         match self.format {
@@ -27,7 +27,7 @@ impl Session {
     /// Returns the line of an entry as version 3 stores it, from the line in the file.
     ///
     /// # Errors
-    /// If the line is not an object: then the file is not the one that was loaded.
+    /// If the line is not an object, because the file is not the one that was loaded.
     pub fn upgraded<'a>(&self, ix: EntryIx, line: &'a [u8]) -> Result<Cow<'a, [u8]>, Malformed> {
         if !self.is_upgraded(ix) {
             return Ok(Cow::Borrowed(line));
@@ -49,7 +49,7 @@ impl Session {
     }
 
     /// Returns the line of an ordinary version 1 message with its keys after its last member, as an [`Edit`]
-    /// would put them. Nothing else in it changes, so it is not walked.
+    /// would put them. Nothing else in it changes, so it is not parsed.
     fn with_tree_keys(&self, ix: EntryIx, line: &[u8]) -> Option<Vec<u8>> {
         let entry = self.entry(ix);
         let is_ordinary = self.format == Format::V1
@@ -98,7 +98,7 @@ impl Session {
         })
     }
 
-    /// Adds `id`, `parentId` and the kept id of a compaction: version 1 to 2.
+    /// Adds `id`, `parentId` and the kept id of a compaction (version 1 to 2).
     fn tree_keys(&self, ix: EntryIx, edit: &mut Edit) {
         edit.set("id", &encoded(&self.id(ix)));
         edit.set("parentId", &self.parent_json(ix));
@@ -108,7 +108,7 @@ impl Session {
     fn kept_id(&self, ix: EntryIx, edit: &mut Edit) {
         let index = edit.get("firstKeptEntryIndex").filter(|index| index.is_number());
         let Some(index) = index.filter(|_| self.entry(ix).kind == Kind::Compaction) else { return };
-        // The agents assign ids in one pass, so an index further down refers to an entry without one.
+        // The agents assign ids in one pass, so an index of a later entry refers to one without an id.
         let kept = index.number().and_then(|number| self.record_entry(number)).filter(|&kept| kept <= ix);
         edit.remove("firstKeptEntryIndex");
         if let Some(kept) = kept {
@@ -205,7 +205,7 @@ impl Session {
         }
     }
 
-    /// The timestamps of the draft are optional; loading used the time of the entry before.
+    /// Timestamps of the draft are optional; an entry without one gets that of the previous entry.
     pub(super) fn draft_timestamp(&self, ix: EntryIx) -> Text<'static> {
         match self.entry(ix).time_ms {
             Entry::NO_TIME => Text::from("1970-01-01T00:00:00.000Z"),

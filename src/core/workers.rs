@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// The number of results per worker that may wait for an earlier one: enough that one slow item does not
-/// block the others, few enough that memory does not grow with the number of items.
+/// The number of results per worker that may wait for an earlier one: large enough that one slow item does
+/// not block the others, small enough that memory does not grow with the number of items.
 const AHEAD: usize = 16;
 
 /// Calls `work` on each item, on `workers` threads, and passes the results to `take` in the order of the
@@ -59,7 +59,7 @@ struct State<I, T> {
     items: I,
     total: usize,
     taken: usize,
-    /// The items that were started after the last one taken: their results, if finished.
+    /// The items started but not taken yet: their results, if finished.
     begun: VecDeque<Option<T>>,
     is_over: bool,
 }
@@ -73,7 +73,7 @@ impl<I: Iterator, T> Queue<I, T> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the next item with its number, once it is not too far ahead.
+    /// Returns the next item with its number; waits while it is too far ahead.
     fn next(&self) -> Option<(usize, I::Item)> {
         let mut state = self.lock();
         while !state.is_over && state.begun.len() >= self.ahead {
@@ -113,7 +113,7 @@ impl<I: Iterator, T> Queue<I, T> {
     }
 }
 
-/// Stops the work when dropped: results are no longer taken, or a worker has panicked.
+/// Stops the work when dropped: because results are no longer taken, or a worker has panicked.
 struct Stop<'a, I: Iterator, T>(&'a Queue<I, T>);
 
 impl<I: Iterator, T> Drop for Stop<'_, I, T> {
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(taken, 4);
     }
 
-    /// The first item finishes once as many others as allowed are done; without a limit, all would be.
+    /// The first item waits until as many others as allowed are done; without a limit, all of them would be.
     #[test]
     fn few_results_wait() {
         let done = AtomicUsize::new(0);

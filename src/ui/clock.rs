@@ -22,7 +22,7 @@ impl Clock {
         Clock { zone: if utc { OnceCell::from(TimeZone::UTC) } else { OnceCell::new() } }
     }
 
-    /// Appends a time as `2026-01-31 12:00`, or a `?` padded to the same width if it is not a valid time.
+    /// Appends a time as `2026-01-31 12:00`, or a `?` of the same width if it is not a valid time.
     pub fn push(&self, out: &mut String, time_ms: i64) {
         let written = match Timestamp::from_millisecond(time_ms) {
             Ok(time) => write!(out, "{}", time.to_zoned(self.zone().clone()).strftime("%Y-%m-%d %H:%M")),
@@ -38,7 +38,7 @@ impl Clock {
         Some((time_ms + ahead).div_euclid(DAY_MS))
     }
 
-    /// Returns the start of a local day: its first moment, if the clocks skip midnight.
+    /// Returns the start of a local day: its first existing moment, if the clocks skip midnight.
     pub fn day_start(&self, day: i64) -> i64 {
         let utc = day.saturating_mul(DAY_MS);
         let midnight = Timestamp::from_millisecond(utc).map(|time| TimeZone::UTC.to_datetime(time));
@@ -58,8 +58,7 @@ impl Clock {
     }
 }
 
-/// Whether `TZ` names a device or FIFO, which would be read forever. Any other invalid zone means UTC as
-/// well.
+/// Whether `TZ` names a device or FIFO, reading which would not end. Any other invalid zone means UTC, too.
 fn has_no_end(zone: &str, ui: &Ui) -> bool {
     let zone = Path::new(zone.strip_prefix(':').unwrap_or(zone));
     let folders = [Some(ui.folder().to_owned()), ui.env("TZDIR").map(PathBuf::from)];

@@ -183,7 +183,7 @@ impl Failure {
         self.is_change
     }
 
-    /// Returns the failure as that of a file to be read that does not exist.
+    /// Returns the failure, marked as that of an input file that does not exist.
     pub fn missing(self) -> Self {
         Failure { is_missing: true, ..self }
     }
@@ -230,7 +230,7 @@ impl From<StoreError> for Failure {
             () if error.is_busy() => (Exit::Busy, Kind::Busy),
             () => (Exit::Cannot, Kind::Io),
         };
-        // The message includes the system's; with the error as its cause that would be printed twice.
+        // The message includes that of the system, which would be printed twice if the error were the cause.
         let failure = Failure::new(exit, kind, &error);
         Failure {
             path: error.path().map(|path| path.to_string_lossy().into_owned()),

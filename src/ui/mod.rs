@@ -51,7 +51,7 @@ impl<'w> Ui<'w> {
         self.world.terminals.stdout && !no_color && !is_dumb
     }
 
-    /// Returns an environment variable, if it is set and is valid text.
+    /// Returns an environment variable, if it is set and valid UTF-8.
     pub fn env(&self, name: &str) -> Option<String> {
         (self.world.env)(name)
     }
@@ -154,7 +154,7 @@ impl<'w> Ui<'w> {
         self.status(&format!("note: {what}"));
     }
 
-    /// Prints warnings about problems after a commit, which is not undone.
+    /// Prints the warnings of a commit, which is not undone.
     pub fn warn_of(&mut self, committed: &Committed) {
         for warning in &committed.troubles {
             self.warn(&warning.to_string());
@@ -174,7 +174,7 @@ impl<'w> Ui<'w> {
         let _ = writeln!(self.world.stderr, "pisess: {}", visible(what));
     }
 
-    /// Prints results on standard error, unless `-q` is given, for when standard output carries a session.
+    /// Prints results on standard error, unless `-q` is given. Used if standard output carries a session.
     pub fn print_aside(&mut self, text: &str) {
         if !self.is_quiet {
             let _ = self.world.stderr.write_all(text.as_bytes());

@@ -36,7 +36,7 @@ impl Progress {
         let waiting = bar.clone();
         let spin = move || {
             let mut pause = PATIENCE;
-            // The sender is dropped when the command has ended.
+            // The sender is dropped when the command ends.
             while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 if pause == PATIENCE {
                     waiting.set_draw_target(ProgressDrawTarget::stderr());

@@ -34,9 +34,9 @@ pub struct Styles {
     pub hit: Style,
     /// Names.
     pub bold: Style,
-    /// What only the left side has.
+    /// Text that only the left side has.
     pub removed: Style,
-    /// What only the right side has.
+    /// Text that only the right side has.
     pub added: Style,
 }
 
@@ -68,7 +68,7 @@ impl Styles {
     }
 }
 
-/// The characters rows are drawn with.
+/// The characters that rows are drawn with.
 #[derive(Clone, Copy, Debug)]
 pub struct Glyphs {
     /// Connects a sibling that is not the last.
@@ -79,13 +79,13 @@ pub struct Glyphs {
     pub bar: &'static str,
     /// Marks entries on the active path.
     pub bullet: &'static str,
-    /// Follows the leaf.
+    /// Marks the leaf, after its text.
     pub leaf: &'static str,
-    /// Follows the row above the leaf, if the leaf is not shown.
+    /// Marks the row above the leaf if the leaf is not shown, after its text.
     pub hidden_leaf: &'static str,
     /// Precedes a row that represents several.
     pub fold: &'static str,
-    /// Stands between facts.
+    /// Separates facts.
     pub dot: &'static str,
     /// Replaces text that was truncated.
     pub ellipsis: &'static str,
@@ -134,7 +134,7 @@ pub struct Rows {
     pub part: String,
     /// Formats the times of the rows, if they have any.
     pub clock: Option<Clock>,
-    /// The date of the row before, which is not repeated.
+    /// The date of the previous row, which is not repeated.
     date: String,
 }
 
@@ -145,7 +145,7 @@ impl Rows {
         Rows { text, width, left: width, ellipsis, start: 0, part, clock, date }
     }
 
-    /// Forgets the date of the row before, or replaces it by that of a time: at the start of a range of rows.
+    /// Sets the date of the previous row from a time, or clears it, before a range of rows.
     pub fn follow(&mut self, time_ms: Option<i64>) {
         self.date = match (&self.clock, time_ms) {
             (Some(clock), Some(time_ms)) => date_of(&clock.text(time_ms)).to_owned(),
@@ -153,7 +153,7 @@ impl Rows {
         };
     }
 
-    /// Appends a time to the part, with its date only if the row before has another.
+    /// Appends a time to the part, with its date only if that differs from the previous row.
     pub fn push_time(&mut self, time_ms: i64) {
         let Some(clock) = &self.clock else { return };
         let time = clock.text(time_ms);
@@ -225,7 +225,7 @@ pub fn draw_stretches(
             }
         };
         thread::scope(|scope| {
-            // This thread draws as well, and draws everything if no other thread can be started.
+            // This thread draws, too: everything, if no other thread can be started.
             let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, work).is_ok();
             (1..threads).take_while(start).for_each(drop);
             work();
@@ -269,8 +269,8 @@ pub fn columns(text: &str) -> usize {
     if is_plain(text) { text.len() } else { text.width() }
 }
 
-/// Returns a text whose `path` is truncated in the middle to fit into `columns`: the file's name and what
-/// follows it stay. If that is impossible, the text is truncated at its end.
+/// Returns a text whose `path` is truncated in the middle to fit into `columns`, keeping the file's name and
+/// the text after it. If that is impossible, truncates the text at its end.
 pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &str) -> String {
     let whole = self::columns(text);
     let (before, after) = (&text[..path.start], &text[path.end..]);
@@ -280,7 +280,7 @@ pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &st
     if whole <= columns || room < self::columns(&path[name..]).min(12) {
         return fitted(text, columns, ellipsis);
     }
-    // A third for the beginning, unless the name needs it.
+    // One third is for the beginning, unless the name needs it.
     let head = (room / 3).min(room.saturating_sub(self::columns(&path[name..])));
     let head = &path[..end_at(path.graphemes(true), head)];
     let tail = path.len() - end_at(path.graphemes(true).rev(), room - self::columns(head));
@@ -291,7 +291,7 @@ pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &st
     format!("{before}{head}{ellipsis}{}{after}", &tail[cut..])
 }
 
-/// Returns the bytes that fit into `columns`.
+/// Returns the number of bytes that fit into `columns`.
 fn end_at<'a>(graphemes: impl Iterator<Item = &'a str>, columns: usize) -> usize {
     let mut left = columns;
     let fits = |grapheme: &&str| {
@@ -303,7 +303,7 @@ fn end_at<'a>(graphemes: impl Iterator<Item = &'a str>, columns: usize) -> usize
     { graphemes }.take_while(fits).map(str::len).sum()
 }
 
-/// Returns the text truncated to `columns`, with a mark if it was.
+/// Returns the text truncated to `columns`, with an ellipsis if it was.
 pub fn fitted(text: &str, columns: usize, ellipsis: &str) -> String {
     if self::columns(text) <= columns {
         return text.to_owned();

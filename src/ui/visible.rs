@@ -15,7 +15,7 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// Appends the text, escaped as by [`visible`]. Most text needs no change and is copied as it is.
+/// Appends the text, escaped as by [`visible`]. Most text needs no change and is copied.
 pub fn push_visible(out: &mut String, text: &str) {
     if is_plain(text) {
         out.push_str(text);
@@ -51,7 +51,8 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns JSON with what acts on a terminal escaped as `\\u202e` is: the value stays the same.
+/// Returns JSON in which characters that act on a terminal are escaped, such as `\\u202e`; its value is
+/// unchanged.
 pub fn escaped_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {

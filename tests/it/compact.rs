@@ -79,29 +79,28 @@ fn the_built_in_summary() {
     The assistant's words before it:
     > `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
 
-    - Make waiting times right across midnight in `ferry`.
+    - Earlier: Make waiting times right across midnight in `ferry`.
 
     ## Constraints & Preferences
-    - The board must still show ferries that just left.
+    - Earlier: The board must still show ferries that just left.
 
     ## Progress
     ### Done
-    - [x] Cause: `departs_in` subtracted minutes of the day.
-    - [x] `departs_in` takes the nearer departure; 14 tests pass.
-    - "Good. Please add a test for exactly that evening.": answered "`tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes."; changed `/home/u/code/ferry/tests/midnight.rs`
+    - Earlier: [x] Cause: `departs_in` subtracted minutes of the day.
+    - Earlier: [x] `departs_in` takes the nearer departure; 14 tests pass.
     - Files changed, newest first: `/home/u/code/ferry/tests/midnight.rs`
 
     ### In Progress
-    - [ ] A test for the first ferry after midnight. (open since an earlier summary)
+    - Earlier: [ ] A test for the first ferry after midnight.
 
     ### Blocked
     - (none)
 
     ## Key Decisions
-    - **Nearest departure**: adding a day hid the past.
+    - Earlier: **Nearest departure**: adding a day hid the past.
 
     ## Next Steps
-    1. The last request was answered. What the user wants next is in the messages after this summary, if any.
+    1. The request under Goal was answered. What the user wants next is in the messages after this summary, if any.
 
     The assistant's last words:
     > "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
@@ -145,16 +144,14 @@ fn the_built_in_summary_of_a_whole_story() {
 
     ## Progress
     ### Done
-    - "The 00:10 ferry shows up as 'left 23 h ago' when I ask at 23:50. Can you find out why?": answered "`departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as 'left 23 h ago'. The timetable has no dates, only times."
-    - "Just add a day when it comes out negative.": answered "Two tests fail: a ferry that left five minutes ago now 'departs in 23 h 55 min'. Adding a day hides the past, and the board needs it."; changed `/home/u/code/ferry/src/clock.rs`
+    - "The 00:10 ferry shows up as 'left 23 h ago' when I ask at 23:50. Can you find out why?": answered: "`departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as 'left 23 h ago'. The timetable has no dates, only times."
     - Files changed, newest first: `/home/u/code/ferry/src/clock.rs`
 
     ### In Progress
-    - [ ] The request under Goal: the model's reply failed
+    - [ ] The request under Goal: the model's reply failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}"; 0 tool calls so far
 
     ### Blocked
     - `cargo test --quiet`: exited with code 101: "board::delayed_ferry_stays_on_board" (the last tool call)
-    - The model's reply failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}"
 
     ## Key Decisions
     - (none)
@@ -170,6 +167,58 @@ fn the_built_in_summary_of_a_whole_story() {
     </modified-files>
     "#);
     assert_snapshot!(entry["details"], @r#"{"modifiedFiles":["/home/u/code/ferry/src/clock.rs"],"readFiles":[]}"#);
+}
+
+#[test]
+fn the_built_in_summary_passes_over_old_tool_calls_only() {
+    let call = |at: usize, tool: &str, path: &str| {
+        let call =
+            format!(r#"{{"type":"toolCall","id":"c{at}","name":"{tool}","arguments":{{"path":"{path}"}}}}"#);
+        let said = format!(r#"{{"type":"text","text":"Part {at}."}}"#);
+        format!(
+            r#"{{"role":"assistant","content":[{said},{call}],"stopReason":"toolUse"}}
+{{"role":"toolResult","toolCallId":"c{at}","toolName":"{tool}","content":[{{"type":"text","text":"fine"}}]}}"#
+        )
+    };
+    let user = |text: &str| format!(r#"{{"role":"user","content":"{text}"}}"#);
+    let says = |text: &str| {
+        format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}],"stopReason":"stop"}}"#)
+    };
+    let port = "Port every module to the new interface, in the order of the list, and run the tests after each; then write down in docs/port.md what changed for the users of the library, module by module.";
+    let mut messages = vec![
+        user("Tidy the parser. Never touch the schema!"),
+        call(0, "edit", "old.rs"),
+        says("Tidied."),
+        user(port),
+    ];
+    messages.extend((1..=700).map(|at| call(at, "edit", &format!("src/{}.rs", "m".repeat(at % 30 + 1)))));
+    let mut text = String::from(
+        "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/x\"}\n",
+    );
+    let mut parent = "null".to_owned();
+    for (at, message) in messages.join("\n").lines().enumerate() {
+        text += &format!(
+            "{{\"type\":\"message\",\"id\":\"{at:08x}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"message\":{message}}}\n"
+        );
+        parent = format!("\"{at:08x}\"");
+    }
+    let s = Sandbox::with(&[]);
+    s.put("long.jsonl", &text);
+    s.run("compact ./long.jsonl --first-kept none");
+    let entry: Value = serde_json::from_str(s.text("long.jsonl").lines().last().unwrap()).unwrap();
+    let summary = entry["summary"].as_str().unwrap();
+    for kept in [
+        format!("The last request, word for word:\n> {port}\n"),
+        "- \"Never touch the schema!\"".to_owned(),
+        "- \"Tidy the parser. Never touch the schema!\": answered: \"Tidied.\"".to_owned(),
+        "no final answer yet; 700 tool calls so far".to_owned(),
+        format!("  - edit `src/{}.rs`: ok\n", "m".repeat(700 % 30 + 1)),
+        "The assistant's last words:\n> Part 700.\n".to_owned(),
+    ] {
+        assert!(summary.contains(&kept), "{kept}: {summary}");
+    }
+    let lists = summary.split("<read-files>").next().unwrap().split("<modified-files>").next().unwrap();
+    assert!(!lists.contains("old.rs") && !lists.contains("Part 1.\""), "{summary}");
 }
 
 #[test]

@@ -48,9 +48,9 @@ fn work() {
         "rewrite with backups for ever" => loop {
             let old = generation(&fs::read_to_string(&session).unwrap());
             let backup = backup_of(&session, old);
-            // One that a killed process left is not overwritten; the one before is not needed any more.
-            for unneeded in [&backup, &backup_of(&session, old.saturating_sub(2))] {
-                drop(fs::remove_file(unneeded));
+            // One that a killed process left is not overwritten; the one before the last is not needed any more.
+            for unneeded in [Some(old), old.checked_sub(2)].into_iter().flatten() {
+                drop(fs::remove_file(backup_of(&session, unneeded)));
             }
             tell(rewrite_next_generation(&session, Some(&backup)));
         },

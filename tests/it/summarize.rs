@@ -177,13 +177,13 @@ fn the_built_in_summary() {
 
     ## Progress
     ### Done
-    - "Just add a day when it comes out negative.": answered "Two tests fail: a ferry that left five minutes ago now 'departs in 23 h 55 min'. Adding a day hides the past, and the board needs it."
+    - (none)
 
     ### In Progress
-    - [ ] The request under Goal: the model's reply failed
+    - [ ] The request under Goal: the model's reply failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}"; 0 tool calls so far
 
     ### Blocked
-    - The model's reply failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}"
+    - (none)
 
     ## Key Decisions
     - (none)

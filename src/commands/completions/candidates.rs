@@ -50,7 +50,7 @@ pub fn candidates(words: &[OsString], ui: &mut Ui) -> Vec<Candidate> {
     found.iter().filter(|found| is_asked_for(found, &last)).map(candidate).collect()
 }
 
-/// Options are offered if the word begins one, or if nothing else matches.
+/// Whether to offer a candidate: options are offered if the word begins one, or if nothing else matches.
 fn is_asked_for(found: &CompletionCandidate, word: &OsStr) -> bool {
     let is_option = found.get_value().as_encoded_bytes().starts_with(b"-");
     !is_option || word.as_encoded_bytes().starts_with(b"-")
@@ -73,7 +73,8 @@ fn with_completers(
 ) -> Command {
     command.mut_subcommands(|verb| {
         verb.mut_args(|arg| {
-            // What reads many sessions takes them as PATHs; that of an option is a file.
+            // Commands that read many sessions take them as positional PATHs; the PATH of an option is a
+            // file.
             if takes(&arg, "SESSION") || arg.is_positional() && takes(&arg, "PATH") {
                 let (sessions, folder) = (sessions.clone(), folder.to_owned());
                 arg.add(ArgValueCompleter::new(move |word: &OsStr| session_words(word, &sessions, &folder)))
@@ -140,7 +141,7 @@ fn session_words(word: &OsStr, sessions: &[Known], here: &Path) -> Vec<Completio
             session.id.char_indices().rev().nth(ID - 1).map_or(&*session.id, |(at, _)| &session.id[at..]);
         let words =
             [session.name.as_deref(), session.name.is_none().then_some(end), Some(end), Some(&*session.id)];
-        // For an empty word, the shortest name is offered.
+        // For an empty word, this is the name, else the end of the id.
         let offered = words.into_iter().flatten().find(|value| fits(value));
         if let Some(value) = offered {
             offer(value, session);
@@ -283,7 +284,7 @@ mod tests {
         assert!(read <= TAIL + 16 * 1024, "{read}");
     }
 
-    /// Entries of version 1 are known by their number, which the end of the file does not show.
+    /// Entries of version 1 are identified by their number, which the end of the file does not determine.
     #[test]
     fn of_version_1_all_or_nothing_is_offered() {
         assert_eq!(places(&session("", 3), None).unwrap().len(), 4);

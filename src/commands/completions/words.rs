@@ -1,7 +1,7 @@
 //! Splits a line of bash into words, and quotes words for bash.
 
-/// Returns the words of a line, from the command on; the last one is the word before the cursor, which may be
-/// empty.
+/// Returns the words of a line, starting at the command; the last one is the word before the cursor, which
+/// may be empty.
 pub fn split(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut is_word = false;
@@ -34,8 +34,8 @@ pub fn split(line: &str) -> Vec<String> {
     words
 }
 
-/// Returns a word that bash reads as this text. Plain text stays unquoted, so that completion can continue in
-/// it.
+/// Returns a word that bash parses as this text. Plain text stays unquoted, so that completion can continue
+/// in it.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:=@%^".contains(c);
     let mut out = String::with_capacity(word.len());

@@ -1,4 +1,4 @@
-//! `--by entry`: a row for each billed entry, nothing left out.
+//! `--by entry`: prints a row for each billed entry.
 
 use crate::commands::sessions::Target;
 use crate::core::json::js;
@@ -8,19 +8,19 @@ use crate::core::text::Text;
 use crate::ui::{Failure, Ui, fitted, visible};
 use std::fmt::Write as _;
 
-/// How the rows are printed.
+/// The format of the rows.
 pub struct EntryRows {
     json: bool,
     paths: bool,
 }
 
 impl EntryRows {
-    /// With the path of their session, unless that was named.
+    /// Rows include the path of their session, unless it is the only one.
     pub fn new(json: bool, is_one: bool) -> EntryRows {
         EntryRows { json, paths: !is_one }
     }
 
-    /// Prints the billed ones of a session's entries.
+    /// Prints the billed entries of a session.
     pub fn print<'h>(
         &mut self,
         target: &Target,

@@ -27,18 +27,18 @@ pub struct Groups {
 
 /// A group.
 pub struct Group {
-    /// The key; none if there is none, such as for a summary without a model.
+    /// The key; `None` if it is missing, as for a summary without a model.
     pub key: Option<String>,
-    /// The path, for a session.
+    /// The path of the session, if groups are sessions.
     pub path: Option<String>,
-    /// The key for people, if it differs.
+    /// The key as shown to people, if different.
     pub shown: Option<String>,
     /// The sums.
     pub totals: Totals,
 }
 
 impl Groups {
-    /// Returns no groups.
+    /// Returns an empty set of groups.
     pub fn new(by: Option<By>, ui: &Ui) -> Groups {
         let (list, table) = (Vec::new(), HashMap::default());
         let (clock, home) = (Clock::new(ui), ui.home());
@@ -66,7 +66,7 @@ impl Groups {
             }
             key.clear();
             self.push_key(by, harvest, entry, &mut key);
-            // Only entries billed for a model have one.
+            // Only billed entries are grouped as having no model.
             if by == By::Model && key.is_empty() && !entry.is_billed() {
                 continue;
             }
@@ -84,7 +84,7 @@ impl Groups {
         }
     }
 
-    /// Calls count for the tool they name, results for theirs.
+    /// Counts calls for the tool they name, and results for their tool.
     fn add_tools(&mut self, harvest: &Harvest, entry: &Counted) {
         let session = self.sessions;
         for call in harvest.calls(entry) {
@@ -99,7 +99,7 @@ impl Groups {
         }
     }
 
-    /// Returns a session as the end of its id, its date and the name of its directory.
+    /// Returns the name of a session: the end of its id, its date and the name of its directory.
     fn shown(&self, header: &Header) -> String {
         let id = header.id.to_string_lossy();
         let tail = id.char_indices().rev().nth(7).map_or(&*id, |(at, _)| &id[at..]);
@@ -150,7 +150,7 @@ impl Groups {
         }
     }
 
-    /// Prints the groups: dates in order, others by cost.
+    /// Prints the groups: dates in order, tools by number of calls, others by cost.
     pub fn print(mut self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         let Some(by) = self.by else {
             return match json {
@@ -173,7 +173,7 @@ impl Groups {
     }
 }
 
-/// Returns the name of a key, in JSON and above its column.
+/// Returns the name of a key, for JSON and for the column title.
 pub fn key_name(by: By) -> &'static str {
     match by {
         By::Session => "session",

@@ -1,4 +1,4 @@
-//! Tables for people: numbers with separated thousands, a total, small bars on a terminal.
+//! Tables for people: grouped digits, a total, small bars on a terminal.
 
 use super::By;
 use super::groups::{Group, key_name};
@@ -13,7 +13,7 @@ const SHORTEST_BAR: usize = 6;
 const KEY: usize = 48;
 const SHORTEST_KEY: usize = 24;
 
-/// Prints the sums of one session, or of all together.
+/// Returns the sums of one session, or of all sessions.
 pub fn summary(totals: &Totals) -> String {
     let mut out = String::new();
     let mut row = |name: &str, text: String| out += &format!("{name:11}  {text}\n");
@@ -54,7 +54,7 @@ pub fn summary(totals: &Totals) -> String {
     out + &unpriced(totals)
 }
 
-/// Prints how much of the cost is unknown.
+/// Returns a note on the part of the cost that is unknown.
 fn unpriced(totals: &Totals) -> String {
     match totals.unpriced {
         0 => String::new(),
@@ -66,9 +66,9 @@ fn unpriced(totals: &Totals) -> String {
     }
 }
 
-/// Prints a row for each group, and the total.
+/// The table of all groups.
 pub struct Table<'g> {
-    /// What the groups are.
+    /// The key of the groups.
     pub by: By,
     /// The groups, in order.
     pub groups: &'g [Group],
@@ -79,19 +79,19 @@ pub struct Table<'g> {
 /// A column of numbers.
 struct Column {
     name: &'static str,
-    /// Its name above short numbers.
+    /// Its title if numbers are short.
     short: &'static str,
     cell: fn(&Totals, Numbers) -> String,
-    /// If space is scarce, the column with the highest number is removed first.
+    /// The higher, the earlier the column is removed if space is scarce.
     expendable: u8,
 }
 
-/// How numbers are written.
+/// The format of numbers.
 #[derive(Clone, Copy)]
 struct Numbers {
-    /// Decimal places of a cost.
+    /// The number of decimal places of a cost.
     places: usize,
-    /// Tokens as `12.3k`, for want of room.
+    /// Whether tokens are shortened, as in `12.3k`, to save space.
     is_short: bool,
 }
 
@@ -124,7 +124,7 @@ const COST: Column = column(["cost"; 2], 0, |totals, numbers| cost(totals, numbe
 const TIME: Column = column(["time"; 2], 8, |totals, _| duration(totals.took_ms));
 const FILES: Column = column(["files"; 2], 9, |totals, _| grouped(totals.files() as f64));
 
-/// The columns that fit, and how wide each is.
+/// The columns that fit, with their widths.
 struct Layout {
     key: usize,
     columns: Vec<(Column, usize)>,
@@ -155,14 +155,14 @@ impl Layout {
 }
 
 impl Table<'_> {
-    /// Prints the table, without the columns for which there is no space.
+    /// Prints the table, without columns for which there is no space.
     pub fn print(&self, ui: &mut Ui) -> Result<(), Failure> {
         if self.groups.is_empty() {
             return Ok(());
         }
         let keys: Vec<String> = self.groups.iter().map(|group| self.key(group)).collect();
         let room = ui.width().unwrap_or(usize::MAX);
-        // One bar alone compares nothing.
+        // A single bar has nothing to compare with.
         let has_bars = ui.stdout_is_terminal() && self.groups.len() > 1;
         let layout = self.layout(&keys, room.saturating_sub(if has_bars { SHORTEST_BAR + 2 } else { 0 }));
         let bar = room.saturating_sub(layout.width() + 2).min(BAR);
@@ -181,7 +181,7 @@ impl Table<'_> {
         ui.print(&unpriced(self.total))
     }
 
-    /// All columns with whole numbers; with short ones where these do not fit; else without some.
+    /// Returns all columns with whole numbers if they fit, else with short numbers, else fewer columns.
     fn layout(&self, keys: &[String], room: usize) -> Layout {
         let widest = keys.iter().map(|key| columns(key)).max().unwrap_or(0);
         let key = widest
@@ -222,7 +222,7 @@ impl Table<'_> {
         group.shown.as_deref().or(group.key.as_deref()).map_or(none.to_owned(), visible)
     }
 
-    /// Returns the columns that have information for these groups.
+    /// Returns the columns that are not empty for these groups.
     fn columns(&self) -> Vec<Column> {
         let mut all = vec![
             SESSIONS,
@@ -249,7 +249,7 @@ impl Table<'_> {
         all
     }
 
-    /// Returns the amounts that the bars compare.
+    /// Returns the amount that the bar of a group shows.
     fn worth(&self, totals: &Totals) -> f64 {
         match self.by {
             By::Tool => totals.tool_calls as f64,
@@ -273,7 +273,7 @@ fn pad_right(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
 }
 
-/// Returns a whole number with separated thousands.
+/// Returns a whole number with its digits in groups of three.
 fn grouped(number: f64) -> String {
     let digits = format!("{:.0}", number);
     let mut out = String::new();

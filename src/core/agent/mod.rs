@@ -1,8 +1,7 @@
-//! The agents: one trait, and a type for each of them.
+//! The agents: a trait, and a type for each agent.
 //!
-//! [`Dialect::agent`] is the one place that depends on the dialect. What both agents do alike is computed by
-//! the users of the trait; what each computes in its own way is in [`crate::core::pi`] and
-//! [`crate::core::omp`].
+//! [`Dialect::agent`] is the one place that depends on the dialect. Computations that are the same in both
+//! agents are in the users of the trait; all others are in [`crate::core::pi`] and [`crate::core::omp`].
 
 mod omp;
 mod pi;
@@ -11,6 +10,7 @@ pub use omp::OhMyPi;
 pub use pi::Pi;
 
 use super::bodies::{Bodies, Context, Message};
+use super::defect::{FindingKind, Severity};
 use super::dialect::Dialect;
 use super::entry::{Entry, EntryIx, Kind};
 use super::json::Raw;
@@ -19,7 +19,7 @@ use super::pi::prompt::{self, Instructions, Segment};
 use super::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use super::record::{Block, MessageFacts, Typed};
 use super::row::search::Query;
-use super::session::Session;
+use super::session::{Format, Session};
 use super::shape::Shapes;
 use super::text::Text;
 use super::tree::Tree;
@@ -46,10 +46,10 @@ impl Session {
 /// Instructions that the user adds to a prompt.
 pub type Prompt<'a> = Instructions<'a>;
 
-/// What an agent computes from its files. Methods that read bodies fail if a line cannot be read.
+/// The computations of an agent. Methods that read bodies fail if a line cannot be read.
 #[allow(clippy::missing_errors_doc)]
 pub trait Agent: Sync {
-    /// Returns its name, for people.
+    /// Returns the agent's name for people.
     fn name(&self) -> &'static str;
 
     /// Returns the row of an entry; for a tool result, its row without the call.
@@ -82,7 +82,7 @@ pub trait Agent: Sync {
     /// Whether a fork keeps the time of a label, rather than that of the fork.
     fn keeps_label_times(&self) -> bool;
 
-    /// Whether `fromId` of a branch summary is where the branch begins, and not where it ends.
+    /// Whether `fromId` of a branch summary is the start of the branch, rather than its end.
     fn summarizes_from_start(&self) -> bool;
 
     /// Returns the key that marks the summary of a hook.
@@ -100,7 +100,7 @@ pub trait Agent: Sync {
     /// Returns the entry that changes the thinking level.
     fn thinking_entry(&self, level: &Text) -> Object;
 
-    /// Returns what it writes and the other agent does not.
+    /// Returns the tables of what only this agent writes.
     fn shapes(&self) -> &'static Shapes;
 
     /// Whether its default view hides such entries, besides those that both agents hide.
@@ -108,6 +108,10 @@ pub trait Agent: Sync {
 
     /// Whether every view of its tree hides such entries.
     fn never_shows(&self, kind: Kind) -> bool;
+
+    /// Returns the severity of a defect for this agent, and its consequence. `grave`: it is where it does
+    /// most harm.
+    fn weight(&self, kind: FindingKind, format: Format, grave: bool) -> (Severity, &'static str);
 
     /// Returns its search for what the user `typed`, if that is fuzzy.
     fn fuzzy_search(&self, typed: &str) -> Option<Query>;
@@ -141,8 +145,8 @@ pub trait Agent: Sync {
     /// Returns its estimate of one message, in tokens.
     fn message_tokens(&self, message: Raw) -> u64;
 
-    /// Returns the estimate of [`Agent::tokens`] at each of `tips`, in a time that grows with the file and not with
-    /// their paths; those that would take longer are left out.
+    /// Returns the estimate of [`Agent::tokens`] at each of `tips`, in time proportional to the size of the
+    /// file, not of the paths; tips that would take longer are omitted.
     fn sizes(
         &self,
         session: &Session,

@@ -1,20 +1,21 @@
 //! oh-my-pi as an [`Agent`].
 
-use super::{Agent, Prompt};
+use super::{Agent, Pi, Prompt};
 use crate::core::bodies::{Bodies, Context, Message};
 use crate::core::content;
+use crate::core::defect::{FindingKind, Severity};
 use crate::core::entry::{Entry, EntryIx, Flags, Kind};
 use crate::core::json::Raw;
 use crate::core::json::write::Object;
 use crate::core::omp::{
-    branch, compaction, context, files, llm, message, prompt, shapes, tokens, transcript,
+    branch, compaction, context, defects, files, llm, message, prompt, shapes, tokens, transcript,
 };
 use crate::core::pi::prompt::Segment;
 use crate::core::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use crate::core::record::{Block, MessageFacts, Typed};
 use crate::core::row::search::Query;
 use crate::core::row::{omp as row, omp_call};
-use crate::core::session::Session;
+use crate::core::session::{Format, Session};
 use crate::core::shape::Shapes;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
@@ -55,7 +56,7 @@ impl Agent for OhMyPi {
     }
 
     fn backdates(&self, kind: Kind) -> bool {
-        // A custom message gets the time of what triggered it.
+        // A custom message gets the time of the event that triggered it.
         kind == Kind::CustomMessage
     }
 
@@ -124,6 +125,10 @@ impl Agent for OhMyPi {
 
     fn never_shows(&self, _: Kind) -> bool {
         false
+    }
+
+    fn weight(&self, kind: FindingKind, _: Format, grave: bool) -> (Severity, &'static str) {
+        defects::weight(kind, grave).unwrap_or_else(|| Pi.weight(kind, Format::V3, grave))
     }
 
     fn fuzzy_search(&self, typed: &str) -> Option<Query> {

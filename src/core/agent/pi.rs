@@ -3,17 +3,18 @@
 use super::{Agent, Prompt};
 use crate::core::bodies::{Bodies, Context, Message};
 use crate::core::content;
+use crate::core::defect::{FindingKind, Severity};
 use crate::core::entry::{Entry, EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::write::Object;
 use crate::core::pi::{
-    branch, compaction, context, files, llm, prompt, shapes, system, tips, tokens, transcript,
+    branch, compaction, context, defects, files, llm, prompt, shapes, system, tips, tokens, transcript,
 };
 use crate::core::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use crate::core::record::{Block, MessageFacts, Typed};
 use crate::core::row::pi as row;
 use crate::core::row::search::Query;
-use crate::core::session::Session;
+use crate::core::session::{Format, Session};
 use crate::core::shape::Shapes;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
@@ -103,6 +104,10 @@ impl Agent for Pi {
 
     fn never_shows(&self, kind: Kind) -> bool {
         kind == Kind::Usage
+    }
+
+    fn weight(&self, kind: FindingKind, format: Format, grave: bool) -> (Severity, &'static str) {
+        defects::weight(kind, format, grave)
     }
 
     fn fuzzy_search(&self, _: &str) -> Option<Query> {

@@ -1,7 +1,7 @@
-//! What a command printed for a terminal, as text and colours.
+//! Terminal output of a command, as text and colours.
 //!
-//! Of escape sequences only colours and bold are kept (`ESC [ … m`); the others are left out. A
-//! carriage return within a line writes over it, so that of a progress bar its last state is shown.
+//! Of escape sequences only colours and bold are kept (`ESC [ … m`); the others are left out. A carriage
+//! return within a line overwrites it, so of a progress bar only the last state is shown.
 
 use super::markup::Word;
 
@@ -14,7 +14,7 @@ pub fn words<'a>(text: &'a str, put: &mut dyn FnMut(Option<Word>, &'a str)) {
     for line in text.split_inclusive('\n') {
         let end = line.trim_end_matches(['\r', '\n']).len();
         let shown = line[..end].rfind('\r').map_or(0, |at| at + 1);
-        // Colours that were chosen in what is written over still count.
+        // Colours selected in overwritten text still apply.
         pieces(&line[..shown], &mut word, &mut |_, _| ());
         pieces(&line[shown..end], &mut word, put);
         if line.ends_with('\n') {
@@ -42,7 +42,7 @@ fn put_some<'a>(word: Option<Word>, text: &'a str, put: &mut dyn FnMut(Option<Wo
     }
 }
 
-/// The control sequence that `text` starts with.
+/// Returns the control sequence at the start of `text`.
 fn sequence(text: &str) -> &str {
     let bytes = text.as_bytes();
     let end = match bytes.get(1) {
@@ -50,7 +50,7 @@ fn sequence(text: &str) -> &str {
         Some(b'[') => {
             bytes[2..].iter().position(|byte| (0x40..=0x7e).contains(byte)).map_or(bytes.len(), |at| at + 3)
         }
-        // A title, a link: until BEL or ESC \.
+        // A title or a link: up to BEL or ESC \.
         Some(b']' | b'P' | b'_' | b'^') => {
             match bytes[2..].iter().position(|&byte| byte == 7 || byte == 0x1b) {
                 Some(at) if bytes[at + 2] == 7 => at + 3,
@@ -65,7 +65,7 @@ fn sequence(text: &str) -> &str {
     &text[..end]
 }
 
-/// Takes `1;31` and the like.
+/// Applies codes such as `1;31`.
 fn select(codes: &str, word: &mut Option<Word>) {
     let mut codes = codes.split([';', ':']).map(|code| code.parse::<u16>().unwrap_or(0));
     while let Some(code) = codes.next() {
@@ -75,7 +75,7 @@ fn select(codes: &str, word: &mut Option<Word>) {
             22 if *word == Some(Word::Bold) => *word = None,
             30..=37 => *word = Some(Word::Colour((code - 30) as u8)),
             90..=97 => *word = Some(Word::Colour((code - 90) as u8)),
-            // Colours by number or by value: what follows belongs to them.
+            // Colours by number or by value: the codes that follow belong to them.
             38 | 48 => {
                 let (kind, number) = (codes.next(), codes.next());
                 match (kind, number) {

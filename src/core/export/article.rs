@@ -1,4 +1,4 @@
-//! What an entry looks like: its texts rendered, its tools as what they are, the rest folded.
+//! How an entry is displayed: its texts rendered, its tools by what they do, the rest folded.
 
 use super::code::{self, Language};
 use super::html::{IMAGE_TYPES, is_base64};
@@ -13,31 +13,31 @@ use crate::core::json::pretty::pretty;
 use std::borrow::Cow;
 use std::io;
 
-/// An entry made ready to be shown.
+/// An entry prepared for display.
 #[derive(Debug, Default)]
 pub struct Article {
-    /// What it looks like.
+    /// Its markup.
     pub markup: Markup,
     /// The model that wrote it, as `provider/model`.
     pub model: Option<String>,
-    /// What it cost, in dollars.
+    /// Its cost in dollars.
     pub cost: f64,
-    /// Tokens that went in and came out.
+    /// The tokens sent and received.
     pub tokens: f64,
-    /// Whether it failed or was cut short.
+    /// Whether it failed or ended early.
     pub failed: bool,
-    /// Its images: base64, by their names in the markup.
+    /// Its images in base64, with their names in the markup.
     pub images: Vec<(String, String)>,
     /// The entry whose content this one changes for the model, and whether it omits it.
     pub edits: Option<(u32, bool)>,
-    /// The entry, for the names of images.
+    /// The number of the entry, for the names of images.
     number: u32,
 }
 
-/// Makes the article of an entry.
+/// Returns the article of an entry.
 ///
 /// # Errors
-/// Where its line, or that of a call it answers, cannot be read.
+/// If its line, or that of the call it answers, cannot be read.
 pub fn article(source: &Source, ix: EntryIx) -> io::Result<Article> {
     let mut article = Article { number: source.number(ix).unwrap_or(u32::MAX), ..Article::default() };
     let line = source.bodies.line(ix)?;
@@ -136,7 +136,7 @@ impl Article {
         self.ending(source, message);
     }
 
-    /// How a turn ended, where it did not end well.
+    /// Appends how a turn ended, if not normally.
     fn ending(&mut self, source: &Source, message: Raw) {
         let reason = message.get("stopReason").and_then(|reason| source.text(reason)).unwrap_or_default();
         let error = message.get("errorMessage").and_then(|error| source.text(error));
@@ -168,7 +168,7 @@ impl Article {
         self.tokens = usage.get("totalTokens").map_or(sum, |total| number(Some(total)));
     }
 
-    /// A content: a string, or blocks.
+    /// Appends a content: a string, or blocks.
     pub fn content(&mut self, source: &Source, content: Option<Raw>, breaks: Breaks) {
         let Some(content) = content else { return };
         match source.text(content) {
@@ -199,7 +199,7 @@ impl Article {
         }
     }
 
-    /// An image, or why it is not shown.
+    /// Appends an image, or why it is not shown.
     pub fn image(&mut self, source: &Source, block: Raw) {
         let text = |key: &str| block.get(key).and_then(|value| source.text(value));
         let kind = text("mimeType").unwrap_or_default().trim().to_ascii_lowercase();
@@ -292,7 +292,7 @@ impl Article {
         }
     }
 
-    /// A change of a setting: its values in one line.
+    /// Appends a change of a setting, its values on one line.
     fn setting(&mut self, source: &Source, line: Raw) {
         self.markup.element(Tag::Note, |m| {
             let mut first = true;
@@ -340,7 +340,7 @@ impl Article {
         }
     }
 
-    /// What an entry holds beyond what is known of its type.
+    /// Appends what an entry contains besides the known members of its type.
     fn rest(&mut self, source: &Source, title: &str, object: Raw, known: &[&str]) {
         let envelope = ["type", "id", "parentId", "timestamp"];
         let is_known = |key: &str| known.contains(&key) || envelope.contains(&key);
@@ -353,7 +353,7 @@ impl Article {
         }
     }
 
-    /// A value, folded.
+    /// Appends a value, folded.
     pub fn json(&mut self, source: &Source, title: &str, value: Raw) {
         let text = pretty(value);
         let text = source.scrubbed(&String::from_utf8_lossy(&text)).into_owned();
@@ -364,7 +364,7 @@ impl Article {
     }
 }
 
-/// At most so many characters of a text.
+/// Returns at most `most` characters of a text.
 pub fn cut(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
@@ -372,7 +372,7 @@ pub fn cut(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// 1234567 as `1,234,567`.
+/// Returns 1234567 as `1,234,567`.
 pub fn thousands(number: f64) -> String {
     let digits = format!("{:.0}", number.abs().min(1e18));
     let mut out = String::new();

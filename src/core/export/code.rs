@@ -1,17 +1,17 @@
-//! Blocks of code, output and diffs in sections, so that a page need not show the whole of a long one.
+//! Blocks of code, output and diffs, in sections, so that a page need not draw all of a long one.
 
 use super::ansi;
 pub use super::highlight::Language;
 use super::highlight::words;
 use super::markup::{Markup, Tag, Word};
 
-/// Lines and bytes of the section that is shown at first.
+/// The lines and bytes of the section that is shown at first.
 const FIRST: (usize, usize) = (24, 4 * 1024);
 
-/// Lines and bytes of each that follows.
+/// The lines and bytes of each section that follows.
 const MORE: (usize, usize) = (400, 16 * 1024);
 
-/// Code that is longer is not coloured.
+/// The length in bytes above which code is not coloured.
 const LONGEST_COLOURED: usize = 4 << 20;
 
 /// Appends a block of code.
@@ -38,7 +38,7 @@ fn element(tag: Tag, value: &str, text: &str, language: Option<&'static Language
     });
 }
 
-/// Appends what a command printed, with the colours it chose.
+/// Appends terminal output, with its colours.
 pub fn output(text: &str, markup: &mut Markup) {
     let text = text.strip_suffix('\n').unwrap_or(text);
     markup.element(Tag::Output, |markup| {
@@ -48,14 +48,14 @@ pub fn output(text: &str, markup: &mut Markup) {
     });
 }
 
-/// What a line of a diff is.
+/// The side of a diff that a line is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// On both sides.
+    /// Both sides.
     Both,
-    /// Only on the right.
+    /// Only the right side.
     Added,
-    /// Only on the left.
+    /// Only the left side.
     Removed,
 }
 
@@ -86,7 +86,7 @@ pub fn diff<'a>(lines: impl Iterator<Item = (Line, &'a str)>, markup: &mut Marku
     });
 }
 
-/// Writes words, and begins a new section behind the lines and bytes of one.
+/// Writes words, beginning a new section when the limit of lines or bytes is reached.
 struct Pen<'m> {
     markup: &'m mut Markup,
     lines: usize,
@@ -103,7 +103,7 @@ impl<'m> Pen<'m> {
     fn put(&mut self, word: Option<Word>, text: &str) {
         let mut rest = text;
         while !rest.is_empty() {
-            // Divided only before there is more to come: no section is empty.
+            // Divided only if more follows, so that no section is empty.
             if self.lines >= self.limit.0 || self.bytes >= self.limit.1 {
                 self.markup.divide(0, 0);
                 (self.lines, self.bytes, self.limit) = (0, 0, MORE);
@@ -117,8 +117,8 @@ impl<'m> Pen<'m> {
         }
     }
 
-    /// Where the section must end at the latest: behind its last line, or in the middle of a line that
-    /// is longer than a section.
+    /// Returns the latest end of the section: after its last line, or within a line that is longer than a
+    /// section.
     fn end_of_piece(&self, text: &str) -> usize {
         let most = self.limit.1 - self.bytes;
         let lines = self.limit.0 - self.lines;

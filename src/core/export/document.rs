@@ -1,10 +1,10 @@
-//! The path as Markdown that reads well on a forge: tools and thinking folded, code in fences.
+//! The path as Markdown for display on a forge: tools and thinking folded, code in fences.
 //!
-//! It is written anew from markup, with every character of the session escaped that could mean
-//! something, and with fences longer than what they hold. So no content can end the block that it is in.
+//! It is written from markup. Every character of the session that has a meaning in Markdown is escaped, and a
+//! fence is longer than any in its content, so no content can end the block that it is in.
 //!
-//! A heading is written where the speaker changes: tools work within the turn of the model that called
-//! them. Settings need none, and labels are part of the heading of their entry.
+//! A heading is written when the speaker changes; tools belong to the turn of the model that called them.
+//! Settings have no heading, and labels are part of the heading of their entry.
 
 use super::article::article;
 use super::markup::visible;
@@ -21,7 +21,7 @@ mod writer;
 /// Writes the path to the leaf.
 ///
 /// # Errors
-/// Where reading or writing fails.
+/// If reading or writing fails.
 pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Result<()> {
     let source = Source::new(contents);
     let path = contents.session.path(contents.leaf);
@@ -35,14 +35,14 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
     writeln!(out, "# {}", line(title))?;
     let mut headings = Headings::default();
     for &ix in &path {
-        // What it says is in the heading of the entry that it labels.
+        // A label is shown in the heading of the entry that it labels.
         if contents.session.entry(ix).kind == Kind::Label {
             continue;
         }
         let article = article(&source, ix)?;
         let text = writer::markdown(article.markup.as_str(), &is_here);
         let label = labels.name(ix).map(|label| source.scrubbed(&label.to_string_lossy()).into_owned());
-        // A model that only called a tool says nothing that the tool does not.
+        // A turn that only calls tools is omitted: the tools show the same.
         if text.is_empty() && edits.note(ix).is_none() && label.is_none() {
             continue;
         }
@@ -56,12 +56,12 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
     Ok(())
 }
 
-/// Text of a session in a line of its own.
+/// Returns text of a session as a line of its own.
 fn line(text: &str) -> String {
     escaped(&visible(text).replace('\n', " "), true)
 }
 
-/// Who has spoken last, on which day, by which model.
+/// The last speaker, day and model.
 #[derive(Default)]
 struct Headings {
     voice: Voice,
@@ -97,7 +97,7 @@ impl Headings {
         Ok(())
     }
 
-    /// The time of an entry in UTC, with its date where that changes.
+    /// Returns the time of an entry in UTC, with its date if that changed.
     fn time(&mut self, source: &Source, ix: EntryIx) -> Option<String> {
         let (day, time) = time_of(source, ix)?;
         let shown = if self.day == day { format!("{time} UTC") } else { format!("{day} {time} UTC") };
@@ -106,14 +106,14 @@ impl Headings {
     }
 }
 
-/// Whose turn an entry belongs to.
+/// The turn that an entry belongs to.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Voice {
-    /// Nobody's: a setting.
+    /// None: a setting.
     #[default]
     None,
     User,
-    /// The model's, with the tools that it called.
+    /// That of the model, including the tools that it called.
     Assistant,
     /// A turn of its own.
     Other,

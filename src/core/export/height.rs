@@ -1,15 +1,15 @@
-//! How many lines an article takes before anyone has opened anything in it: an estimate, by which the
-//! page places what it has not drawn yet.
+//! An estimate of how many lines an article takes while nothing in it is unfolded. The page uses it to
+//! position what it has not drawn yet.
 
 use super::markup::{OPEN, OPEN_WITH, SECTION, SECTION_END, Tag, VALUE, WORD};
 
-/// Characters on a line.
+/// The characters on a line.
 const LINE: usize = 90;
 
-/// Lines of markup.
+/// Returns the estimated number of lines.
 pub fn lines(markup: &str) -> u32 {
     let (mut lines, mut column, mut hidden) = (0_usize, 0_usize, 0_usize);
-    // Sections seen in each element that is open; of a fold none is shown, of others the first.
+    // Whether the next section is hidden: folds show none, other elements only the first.
     let (mut seen, mut folds) = (false, false);
     let mut rest = markup.chars();
     while let Some(c) = rest.next() {
@@ -18,7 +18,7 @@ pub fn lines(markup: &str) -> u32 {
             SECTION => {}
             SECTION_END => {
                 hidden = hidden.saturating_sub(1);
-                // What follows is a further section, unless another element begins.
+                // A section that follows is a further one, unless another element begins.
                 seen = true;
             }
             OPEN | OPEN_WITH => {

@@ -1,23 +1,22 @@
-//! Colours for code: one small lexer for the languages that people let agents write.
+//! Colours for code: one small lexer for the languages that agents commonly write.
 //!
-//! It knows strings, comments, numbers, keywords, names that begin with a capital, and names that are
-//! called; that is what a reader's eye looks for. What a language has beyond (heredocs, JSX, regular
-//! expressions) reads as plain code. *Left out:* grammars, which take longer to load than a session
-//! takes to write.
+//! It knows strings, comments, numbers, keywords, names that begin with a capital, and names that are called.
+//! All else (heredocs, JSX, regular expressions) is plain code. *Left out:* grammars, which take longer to
+//! load than a session takes to write.
 
 use super::markup::Word;
 
-/// How a language spells what is coloured.
+/// The syntax of a language, as needed for colouring.
 #[derive(Debug)]
 pub struct Language {
     names: &'static [&'static str],
     line_comments: &'static [&'static str],
     block_comment: Option<(&'static str, &'static str)>,
     quotes: &'static str,
-    /// Strings that run over lines.
+    /// The quotes of strings that may span lines.
     long_quotes: &'static [&'static str],
     keywords: &'static str,
-    /// Whether case makes no difference to a keyword.
+    /// Whether keywords are case-insensitive.
     any_case: bool,
     /// Whether `name:` and `"name":` are keys.
     keys: bool,
@@ -197,18 +196,18 @@ static LANGUAGES: &[Language] = &[
 ];
 
 impl Language {
-    /// The language that a fence names, or that files with this ending hold.
+    /// Returns the language with this name in a fence or as a file extension.
     pub fn named(name: &str) -> Option<&'static Language> {
         let name = name.trim().to_ascii_lowercase();
         LANGUAGES.iter().find(|language| language.names.contains(&name.as_str()))
     }
 
-    /// Returns the name by which a fence calls it.
+    /// Returns its name in a fence.
     pub fn name(&self) -> &'static str {
         self.names.first().copied().unwrap_or_default()
     }
 
-    /// The language of a file.
+    /// Returns the language of a file.
     pub fn of_path(path: &str) -> Option<&'static Language> {
         let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
         Language::named(file.rsplit('.').next().unwrap_or(file))
@@ -246,7 +245,7 @@ pub fn words<'a>(text: &'a str, language: &Language, put: &mut dyn FnMut(Option<
     }
 }
 
-/// What begins at `at`, and where it ends.
+/// Returns the kind of the word that begins at `at`, and where it ends.
 fn next(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
     let (bytes, rest) = (text.as_bytes(), &text.as_bytes()[at..]);
     let byte = bytes[at];
@@ -265,7 +264,7 @@ fn next(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
     {
         return (Some(Word::Comment), end_of(text, at + open.len(), close));
     }
-    // A shell's `$#` and a URL's `//` begin no comment.
+    // `$#` in a shell and `//` in a URL begin no comment.
     let before = at.checked_sub(1).map_or(b' ', |before| bytes[before]);
     let starts_comment = |mark: &str| {
         rest.starts_with(mark.as_bytes())
@@ -303,7 +302,7 @@ fn name(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
     (kind, end)
 }
 
-/// A string on one line, or a key.
+/// Returns a string on one line, or a key.
 fn string(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
     let bytes = text.as_bytes();
     let quote = bytes[at];
@@ -330,7 +329,7 @@ fn end_of(text: &str, from: usize, close: &str) -> usize {
     text[from..].find(close).map_or(text.len(), |at| from + at + close.len())
 }
 
-/// The end of a string that may hold escapes.
+/// Returns the end of a string that may contain escapes.
 fn end_of_string(text: &str, from: usize, quote: &str) -> usize {
     let mut at = from;
     while let Some(found) = text[at..].find(['\\', quote.as_bytes()[0] as char]) {
@@ -346,7 +345,7 @@ fn end_of_string(text: &str, from: usize, quote: &str) -> usize {
     text.len()
 }
 
-/// Bytes of the character that starts with this one.
+/// Returns the length in bytes of the character that starts with this one.
 fn character(first: u8) -> usize {
     match first {
         0xf0.. => 4,

@@ -1,34 +1,35 @@
-//! HTML that is safe by construction: [`Html`] holds nothing but what this module wrote.
+//! HTML that is safe by construction: an [`Html`] contains only what this module wrote.
 //!
-//! Text becomes HTML by being escaped, markup by its own elements; there is no other way in, and no
-//! element has an attribute that is not written here. No attribute runs a script or carries a style.
+//! Text becomes HTML by being escaped, markup by its own elements; there is no other way in, and all
+//! attributes are written here. No attribute runs a script or carries a style.
 
 use super::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, Tag, VALUE, WORD, WORD_END, visible};
 use std::fmt;
 
-/// What is HTML already.
+/// A piece of HTML.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Html(String);
 
 impl Html {
-    /// Of HTML that pisess itself brings along.
+    /// Returns HTML that is part of pisess.
     pub fn own(html: &'static str) -> Html {
         Html(html.to_owned())
     }
 
-    /// Of text; what has a meaning in HTML loses it, within quotes, too, and what acts is made visible.
+    /// Returns text as HTML: characters with a meaning in HTML, even within quotes, are escaped; those that
+    /// act are made visible.
     pub fn text(text: &str) -> Html {
         let mut html = Html::default();
         html.push_text(text);
         html
     }
 
-    /// Appends text.
+    /// Appends text, escaped.
     pub fn push_text(&mut self, text: &str) {
         self.push_escaped(&visible(text));
     }
 
-    /// Appends text that has been made visible before.
+    /// Appends text that is already visible.
     pub(super) fn push_escaped(&mut self, text: &str) {
         let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'');
         let mut rest = text;
@@ -51,12 +52,12 @@ impl Html {
         self.0 += &html.0;
     }
 
-    /// Appends HTML of our own.
+    /// Appends HTML that is part of pisess.
     pub fn push_own(&mut self, html: &'static str) {
         self.0 += html;
     }
 
-    /// The HTML.
+    /// Returns the HTML.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -85,15 +86,15 @@ impl fmt::Display for Html {
     }
 }
 
-/// What a page without scripts knows about the entries and images that markup names.
+/// The entries and images that markup may refer to, for a page without scripts.
 pub trait Around {
     /// Returns the fragment that links to the entry with this number; `None` if the document does not have it.
     fn address(&self, entry: &str) -> Option<String>;
-    /// The base64 of the image with this name.
+    /// Returns the image with this name, in base64.
     fn image(&self, name: &str) -> Option<&str>;
 }
 
-/// Markup as HTML, whole: folds can be opened, and sections follow one another.
+/// Returns markup as complete HTML: folds can be opened, and sections follow one another.
 pub fn html(markup: &str, around: &dyn Around) -> Html {
     let mut writer = Writer { html: Html::default(), open: Vec::new(), around };
     let mut rest = markup;
@@ -114,7 +115,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Takes a mark; what follows it.
+    /// Writes a mark; returns the text after it.
     fn mark<'a>(&mut self, mark: char, rest: &'a str) -> &'a str {
         let (code, behind) = split_first(rest);
         match mark {
@@ -124,7 +125,7 @@ impl Writer<'_> {
             }
             OPEN_WITH => {
                 let (value, behind) = behind.split_once(VALUE).unwrap_or((behind, ""));
-                // The result, with its call, stands further down.
+                // The result is shown further down, with its call.
                 if Tag::of(code) == Some(Tag::Call) && self.around.address(value).is_some() {
                     return behind_element(behind);
                 }
@@ -231,10 +232,10 @@ impl Writer<'_> {
     }
 }
 
-/// Types of images that a page may show.
+/// The types of images that a page may show.
 pub const IMAGE_TYPES: [&str; 5] = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"];
 
-/// Whether it is base64 and nothing else.
+/// Whether the text is valid base64 and nothing else.
 pub fn is_base64(data: &str) -> bool {
     let digits = data.trim_end_matches('=');
     data.len() - digits.len() <= 2
@@ -242,8 +243,8 @@ pub fn is_base64(data: &str) -> bool {
         && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
-/// Whether a link may lead there: http, https, mailto, or a place in the page. Control characters and
-/// spaces, which browsers leave out of the scheme, make it none of these.
+/// Whether a link may have this address: http, https, mailto, or a fragment of the page. Addresses with
+/// control characters and spaces are refused, because browsers ignore these in the scheme.
 pub fn allowed(address: &str) -> bool {
     if address.chars().any(|c| c <= ' ' || ('\u{7f}'..='\u{a0}').contains(&c)) {
         return false;
@@ -283,7 +284,7 @@ fn closing(element: &str) -> &'static str {
     CLOSING.iter().find(is_closing).copied().unwrap_or("")
 }
 
-/// What follows the element whose inside `rest` starts with.
+/// Returns the text after an element; `rest` starts inside it.
 fn behind_element(rest: &str) -> &str {
     let mut open = 1;
     for (at, mark) in rest.match_indices([OPEN, OPEN_WITH, CLOSE]) {

@@ -1,7 +1,7 @@
-//! What the page knows of all entries at once: the tree, and a few facts of each entry.
+//! The page's data about all entries: the tree, and a few facts about each entry.
 //!
-//! The first part stands before the entries, so that the tree can be drawn while the rest is still
-//! being read; what is known only once the bodies were read comes behind them.
+//! The first part precedes the entries, so that the tree can be drawn while the rest is still loading. The
+//! facts that require reading the bodies follow the entries.
 
 use super::article::{Article, cut};
 use super::markup::visible;
@@ -18,17 +18,17 @@ use std::collections::HashMap;
 /// The modes of the tree's filter, in the order of their bits.
 const FILTERS: [Filter; 4] = [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly];
 
-/// The bits of an entry, behind those of the filters: one that the agents hide in every mode unless it is
-/// the leaf, one that failed, one that the user stopped.
+/// The bits of an entry, after those of the filters: hidden by the agents in every mode unless it is the
+/// leaf; failed; aborted by the user.
 const FLAGS: [(u32, Flags); 3] = [(16, Flags::SILENT), (32, Flags::FAILED), (64, Flags::ABORTED)];
 
 /// The bit of an entry that is not part of the conversation.
 const NOTE: u32 = 128;
 
-/// What an entry's bits are added to.
+/// Added to an entry's bits, which gives a character.
 const FIRST: u32 = 48;
 
-/// What is in the page before the entries.
+/// Returns the part that precedes the entries.
 pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
     let (session, entries) = (contents.session, &contents.entries);
     let labels = crate::core::labels::Labels::new(session);
@@ -86,7 +86,7 @@ fn quoted(text: &str) -> Vec<u8> {
     string::encoded(&Text::from(visible(text)))
 }
 
-/// What an entry is, in a letter.
+/// Returns the letter for the kind of an entry.
 pub(super) fn letter(entry: &Entry) -> char {
     match (entry.kind, entry.role) {
         (Kind::Message, Role::User) => 'u',
@@ -116,7 +116,8 @@ pub(super) fn letter(entry: &Entry) -> char {
     }
 }
 
-/// The names of types that have no letter of their own, and whose they are: `[number, name, …]`.
+/// Returns the names of types that have no letter of their own, and the entries that have them: `[number,
+/// name, …]`.
 fn kind_names(contents: &Contents) -> (Vec<u8>, Vec<u8>) {
     let mut names: Vec<String> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -139,7 +140,7 @@ fn kind_names(contents: &Contents) -> (Vec<u8>, Vec<u8>) {
     (array(names.iter().map(|name| quoted(name))), array(of))
 }
 
-/// Milliseconds since the entry before; `null` without a time.
+/// Returns the milliseconds since the previous entry; `null` without a time.
 fn times(contents: &Contents) -> Vec<u8> {
     let mut before = 0;
     array(contents.entries.iter().map(|&ix| match contents.session.entry(ix).time_ms {
@@ -152,7 +153,7 @@ fn times(contents: &Contents) -> Vec<u8> {
     }))
 }
 
-/// The children of entries that have several, where they are not in file order: `[parent, [children]]`.
+/// Returns the children of entries whose children are not in file order: `[parent, [children]]`.
 fn order(contents: &Contents) -> Vec<u8> {
     let tree = Tree::new(contents.session);
     let siblings = contents.entries.iter().filter_map(|&ix| {
@@ -167,7 +168,7 @@ fn order(contents: &Contents) -> Vec<u8> {
     array(siblings)
 }
 
-/// The facts that reading the bodies brought.
+/// The facts that require reading the bodies.
 #[derive(Debug, Default)]
 pub struct Late {
     models: Vec<String>,
@@ -179,7 +180,7 @@ pub struct Late {
     edits: Vec<Vec<u8>>,
 }
 
-/// What is kept of an article behind its markup.
+/// The facts about an article that are kept besides its markup.
 #[derive(Debug)]
 pub struct Facts {
     model: Option<String>,
@@ -191,7 +192,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Of an article.
+    /// Returns the facts about an article.
     pub fn of(article: &Article) -> Facts {
         Facts {
             model: article.model.clone(),
@@ -204,7 +205,7 @@ impl Facts {
 }
 
 impl Late {
-    /// Takes the facts of the next entry.
+    /// Adds the facts of the next entry.
     pub fn push(&mut self, facts: Facts) {
         let number = self.model.len();
         let model = facts.model.map_or(0, |model| {
@@ -225,7 +226,7 @@ impl Late {
         }
     }
 
-    /// All of them.
+    /// Returns the part that follows the entries.
     pub fn finish(self, contents: &Contents) -> Vec<u8> {
         let models = self.models.iter().map(|model| quoted(&cut(&contents.scrubbed(model), 120)));
         Object::new()
@@ -239,11 +240,11 @@ impl Late {
     }
 }
 
-/// Characters of a body in a row: as many as a side bar is wide.
+/// The characters of a body in a row: the width of the side bar.
 const BODY: usize = 160;
 
-/// Returns the row of an entry in the tree: its role and its body, with a tab between them. Where a path
-/// is in the body, further tabs are around its folder, so that a narrow row keeps the file's name.
+/// Returns the row of an entry in the tree: its role and its body, separated by a tab. If the body contains a
+/// path, its directory is enclosed in further tabs, so that a narrow row can keep the file's name.
 pub fn row(contents: &Contents, row: &Row) -> String {
     let role = contents.scrubbed(&row.role.to_string_lossy()).into_owned();
     let text = row.body.to_string_lossy();
@@ -260,14 +261,14 @@ pub fn row(contents: &Contents, row: &Row) -> String {
     }
     let mut markup = super::markup::Markup::new();
     for (at, part) in parts.into_iter().enumerate() {
-        // A tab of the session is a space.
+        // Tabs of the session become spaces.
         markup.text(if at == 0 { "" } else { "\t" });
         markup.text(&cut(part, BODY).replace(['\n', '\t', '\r'], " "));
     }
     markup.finish()
 }
 
-/// The entry's number and those that follow it in the file, cut into pieces of about so many bytes.
+/// Returns the numbers of the entries in batches of about `bytes` bytes and at most `most` entries.
 pub fn batches(contents: &Contents, bytes: u64, most: usize) -> Vec<std::ops::Range<usize>> {
     let mut batches = Vec::new();
     let (mut start, mut sum) = (0, 0);

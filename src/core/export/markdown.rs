@@ -1,32 +1,32 @@
-//! Markdown to markup: what models and people write, with raw HTML as the text it is.
+//! Converts Markdown to markup; raw HTML stays text.
 //!
-//! Two things read otherwise than in CommonMark: a single `~` strikes nothing out, and bare addresses
-//! are no links. A text that is too long to be Markdown is shown as it is.
+//! Two differences from CommonMark: a single `~` strikes nothing out, and bare addresses are not links. Long
+//! texts are shown verbatim.
 
 use super::code::{self, Language};
 use super::html::allowed;
 use super::markup::{Markup, Tag};
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag as Start, TagEnd};
 
-/// Longer texts are shown as they are.
+/// The length in bytes above which texts are shown verbatim.
 const LONGEST: usize = 256 * 1024;
 
-/// A section of a text ends behind so many bytes, at the end of a block.
+/// The number of bytes after which a section ends with the current block.
 const SECTION: usize = 6 * 1024;
 
-/// A section of a text ends behind so many bytes or elements wherever it is.
+/// The number of bytes or elements after which a section ends anywhere.
 const MOST: (usize, usize) = (32 * 1024, 400);
 
-/// How line breaks within a paragraph read.
+/// How line breaks within a paragraph are rendered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breaks {
-    /// As spaces, as Markdown has it.
+    /// As spaces, as in Markdown.
     Soft,
-    /// As breaks: who writes into a prompt means them.
+    /// As breaks, because authors of prompts intend them.
     Hard,
 }
 
-/// The options with which Markdown is read.
+/// Returns the Markdown extensions that are enabled.
 pub fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
@@ -58,10 +58,10 @@ pub fn push(text: &str, breaks: Breaks, markup: &mut Markup) {
     });
 }
 
-/// Bytes of a text that one line is made from.
+/// The number of bytes of a text that are read for one line.
 const LINE: usize = 4 * 1024;
 
-/// Returns a text on one line, without its marks, for rows.
+/// Returns a text on one line, without its markup, for rows.
 pub fn one_line(text: &str) -> String {
     let end = (0..=LINE.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     let mut line = String::new();
@@ -91,13 +91,13 @@ struct Writer<'a, 'm> {
     markup: &'m mut Markup,
     source: &'a str,
     breaks: Breaks,
-    /// The language and text of the code block that is open.
+    /// The language and text of the open code block.
     code: Option<(String, String)>,
-    /// The columns of the table that is open.
+    /// The alignment of the columns of the open table.
     aligned: Vec<Alignment>,
     cell: usize,
     head: bool,
-    /// Images that are open: their text is a link.
+    /// The number of open images: their text becomes a link.
     images: usize,
 }
 

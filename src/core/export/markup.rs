@@ -1,8 +1,8 @@
-//! Markup: what an entry looks like, as text with a few control characters between.
+//! The appearance of an entry, as text with a few control characters as marks.
 //!
-//! The page's script builds elements from it, and [`super::html`] writes it as HTML. Both know only
-//! the elements of [`Tag`], so that no text of a session can become an element or an attribute of its
-//! own: [`Markup::text`] makes every control character visible, and what is between the marks is text.
+//! The page's script builds elements from it, and [`super::html`] writes it as HTML. Both know only the
+//! elements of [`Tag`], so no text of a session can become an element or an attribute: [`Markup::text`] makes
+//! every control character visible, and everything between the marks is text.
 //!
 //! ```text
 //! 01 TAG              opens an element            05 … 06   a section: shown when it is looked at
@@ -38,22 +38,22 @@ macro_rules! tags {
         }
 
         impl Tag {
-            /// Its letter in markup.
+            /// Returns its letter in markup.
             pub fn code(self) -> char {
                 match self { $(Tag::$variant => $code,)* }
             }
 
-            /// The tag with this letter.
+            /// Returns the tag with this letter.
             pub fn of(code: char) -> Option<Tag> {
                 match code { $($code => Some(Tag::$variant),)* _ => None }
             }
 
-            /// The HTML element and its class.
+            /// Returns the HTML element and its class.
             pub fn element(self) -> (&'static str, &'static str) {
                 match self { $(Tag::$variant => ($element, $class),)* }
             }
 
-            /// All of them as the page's script has them: letter, element, class.
+            /// Returns all tags for the page's script: letter, element, class.
             pub fn table() -> String {
                 let rows = [$(concat!($code, " ", $element, " ", $class)),*];
                 rows.join("\n")
@@ -77,7 +77,7 @@ tags! {
     Numbers = 'o', "ol", "";
     /// An item.
     Item = 'l', "li", "";
-    /// A task that is done or not: the value is `x` or nothing.
+    /// A task; the value is `x` if it is done, else empty.
     Task = 'x', "span", "task";
     /// A quotation.
     Quote = 'q', "blockquote", "";
@@ -107,10 +107,10 @@ tags! {
     Cell = 'D', "td", "";
     /// Rendered Markdown, in sections.
     Prose = 'P', "div", "prose";
-    /// A block of code in sections; the value is its language, then the number of its first line
-    /// where lines are counted.
+    /// A block of code in sections; the value is its language, then the number of its first line if lines are
+    /// numbered.
     Block = 'B', "div", "block";
-    /// What a command printed, in sections.
+    /// Terminal output in sections.
     Output = 'O', "div", "block output";
     /// A diff in sections.
     Diff = 'I', "div", "block diff";
@@ -118,21 +118,21 @@ tags! {
     Added = '+', "ins", "";
     /// Removed lines of a diff.
     Removed = '-', "del", "line";
-    /// Something that opens: a summary, then a section. The value is its kind.
+    /// A fold: a summary, then a section. The value is its kind.
     Fold = 'F', "details", "fold";
-    /// What is seen of it while it is closed.
+    /// The part of a fold that is visible while it is closed.
     Summary = 'S', "summary", "";
-    /// A tool at work; the value is its state.
+    /// A tool call with its result; the value is its state.
     Tool = 'T', "section", "tool";
-    /// What it does.
+    /// Its head line: name, subject and marks.
     ToolHead = 'Y', "div", "toolhead";
     /// The name of a tool.
     Name = 'n', "b", "name";
-    /// What it works on.
+    /// The subject of a call, such as a path or a command.
     Subject = 'j', "code", "subject";
     /// A call whose result is an entry of its own; the value is that entry's number.
     Call = 'C', "a", "call";
-    /// A mark behind it: the exit code, the size.
+    /// A mark after the subject: the exit code, the size.
     Mark = 'm', "span", "mark";
     /// A mark of failure.
     BadMark = 'M', "span", "mark bad";
@@ -140,11 +140,11 @@ tags! {
     Note = 'N', "div", "note";
     /// A remark that something failed.
     Alert = 'A', "div", "note bad";
-    /// An image; the value is its type, then where its bytes are.
+    /// An image; the value is its type, then the name of its data.
     Image = 'i', "figure", "image";
 }
 
-/// What a word of code is.
+/// The kind of a word of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     /// A keyword.
@@ -159,14 +159,14 @@ pub enum Word {
     Type,
     /// A name that is called, or a key.
     Call,
-    /// A colour of a terminal, 0 to 7: black, red, green, yellow, blue, magenta, cyan, white.
+    /// A terminal colour, 0 to 7: black, red, green, yellow, blue, magenta, cyan, white.
     Colour(u8),
-    /// Bold on a terminal.
+    /// Bold text of a terminal.
     Bold,
 }
 
 impl Word {
-    /// Its letter in markup.
+    /// Returns its letter in markup.
     pub fn code(self) -> char {
         match self {
             Word::Keyword => 'k',
@@ -181,63 +181,62 @@ impl Word {
     }
 }
 
-/// What is open around a section, how many elements that section holds, and where it begins.
+/// The state of an enclosing section: its open elements, the number of elements, and its offset.
 type Outside = (Vec<Option<(usize, usize)>>, usize, usize);
 
-/// Elements within elements that are opened; those further in are left out and their text kept.
+/// The maximum nesting of elements; deeper ones are omitted, and their text is kept.
 const MOST_LEVELS: usize = 24;
 
-/// Markup being made.
+/// Markup under construction.
 #[derive(Debug, Default)]
 pub struct Markup {
     out: String,
-    /// What is open since the section began: where each was opened in `out`, or nothing where it was
-    /// left out.
+    /// The elements opened in this section: the range of each opening in `out`; `None` if it was omitted.
     open: Vec<Option<(usize, usize)>>,
-    /// Elements opened in this section.
+    /// The number of elements opened in this section.
     elements: usize,
-    /// Where the section begins.
+    /// The offset of the section.
     section: usize,
-    /// The same of the sections around it.
+    /// The states of the enclosing sections.
     outside: Vec<Outside>,
 }
 
 impl Markup {
-    /// Nothing yet.
+    /// Returns empty markup.
     pub fn new() -> Markup {
         Markup::default()
     }
 
-    /// The markup made so far.
+    /// Returns the markup so far.
     pub fn as_str(&self) -> &str {
         &self.out
     }
 
-    /// The finished markup.
+    /// Returns the finished markup.
     pub fn finish(self) -> String {
         self.out
     }
 
-    /// Appends text of a session. Nothing in it is a mark.
+    /// Appends text of a session; no character of it acts as a mark.
     pub fn text(&mut self, text: &str) {
         push_text(&mut self.out, text);
     }
 
-    /// Appends an element with what `inside` appends.
+    /// Appends an element with the content that `inside` appends.
     pub fn element(&mut self, tag: Tag, inside: impl FnOnce(&mut Markup)) {
         self.open(tag);
         inside(self);
         self.close();
     }
 
-    /// The same with a value.
+    /// Appends an element with a value and the content that `inside` appends.
     pub fn element_with(&mut self, tag: Tag, value: &str, inside: impl FnOnce(&mut Markup)) {
         self.open_with(tag, value);
         inside(self);
         self.close();
     }
 
-    /// Appends an element that holds only text.
+    /// Appends an element that contains only text.
     pub fn words(&mut self, tag: Tag, text: &str) {
         self.element(tag, |m| m.text(text));
     }
@@ -257,7 +256,7 @@ impl Markup {
         self.push_open(start, |out| {
             out.push(OPEN_WITH);
             out.push(tag.code());
-            // Newlines of a value are no more than spaces.
+            // Newlines in a value have no meaning.
             push_text(out, &value.replace(['\n', '\r', '\t'], " "));
             out.push(VALUE);
         });
@@ -280,8 +279,7 @@ impl Markup {
         }
     }
 
-    /// Appends a section with what `inside` appends, cut in several where [`Markup::divide`] is called
-    /// often enough.
+    /// Appends a section with the content that `inside` appends; [`Markup::divide`] may split it.
     pub fn section(&mut self, inside: impl FnOnce(&mut Markup)) {
         self.begin();
         inside(self);
@@ -307,8 +305,8 @@ impl Markup {
         (self.elements, self.section) = (0, self.out.len());
     }
 
-    /// Ends the section and begins another where it holds `bytes` or more, or too many elements. What
-    /// is open is opened again.
+    /// Ends the section and begins another if it has at least `bytes` bytes or `elements` elements. Open
+    /// elements are opened again. Returns whether it did.
     pub fn divide(&mut self, bytes: usize, elements: usize) -> bool {
         if self.out.len() - self.section < bytes && self.elements < elements {
             return false;
@@ -327,7 +325,7 @@ impl Markup {
         true
     }
 
-    /// Whether nothing but text is open in the section.
+    /// Whether no element is open in the section.
     pub fn is_between_blocks(&self) -> bool {
         self.open.is_empty()
     }
@@ -346,15 +344,15 @@ impl Markup {
     }
 }
 
-/// The text as it may be shown: see [`Markup::text`].
+/// Returns the text as it may be shown: see [`Markup::text`].
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     push_text(&mut out, text);
     out
 }
 
-/// The text without any character that acts instead of being shown, but newlines and tabs. Carriage
-/// returns end lines, too.
+/// Appends the text, with every character escaped that acts instead of being shown, except newlines and tabs.
+/// Carriage returns end lines, too.
 fn push_text(out: &mut String, text: &str) {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
         out.push_str(text);
@@ -368,7 +366,7 @@ fn push_text(out: &mut String, text: &str) {
             '\r' => out.push('\n'),
             '\0'..='\x1f' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')),
             '\x7f' => out.push('\u{2421}'),
-            // What changes the direction of writing could make text look like another.
+            // A change of the writing direction could make text look like another.
             '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => {
                 // Writing to a string cannot fail.
                 let _ = write!(out, "<U+{:04X}>", c as u32);

@@ -1,4 +1,4 @@
-//! A session for people: a page, a page without scripts, or Markdown.
+//! Exports a session as a page, as a page without scripts, or as Markdown.
 //!
 //! ```text
 //! session, bodies ──> article ──> markup ──> page (pieces that the page's script draws)
@@ -6,8 +6,8 @@
 //!                └──────────────> document (Markdown)
 //! ```
 //!
-//! Everything that a session says goes through [`source::Contents::scrubbed`] on its way out, and
-//! becomes text in [`markup::Markup::text`] or [`html::Html::text`]; nothing else makes HTML.
+//! All text of a session goes through [`source::Contents::scrubbed`], and becomes text in
+//! [`markup::Markup::text`] or [`html::Html::text`]; nothing else makes HTML.
 
 pub mod html;
 pub mod markup;

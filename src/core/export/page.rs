@@ -1,13 +1,13 @@
-//! The page: one file that needs nothing else, with its entries in compressed pieces.
+//! The page: one self-contained file, with its entries in compressed pieces.
 //!
 //! ```text
 //! head: policy, style │ skeleton │ index, rows │ script │ entries, images … │ facts
 //! ```
 //!
-//! The script runs before the entries have arrived, so that the tree is there at once. Pieces are
-//! base64 of gzip in elements that no browser runs; the script inflates those that are looked at. The
-//! policy allows this script and this style by their hashes, images of the page itself, and nothing
-//! else: no request, no form, no plug-in, and no text that becomes HTML.
+//! The script runs before the entries are loaded, so the tree appears at once. Pieces are base64 of gzip, in
+//! elements that no browser runs; the script inflates those that are viewed. The policy allows this script
+//! and this style by their hashes, images of the page itself, and nothing else: no request, no form, no
+//! plug-in, and no text that becomes HTML.
 
 use super::article::article;
 use super::html::Html;
@@ -23,16 +23,16 @@ use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// Bytes of the session that go into a piece.
+/// The number of bytes of the session in a piece.
 const PIECE: u64 = 768 * 1024;
 
-/// Entries that go into a piece at most.
+/// The maximum number of entries in a piece.
 const MOST: usize = 1024;
 
-/// Rows that go into a piece.
+/// The number of rows in a piece.
 const ROWS: usize = 4096;
 
-/// Between the entries of a piece.
+/// Separates the entries of a piece.
 const BETWEEN: char = '\x1e';
 
 const SKELETON: &str = include_str!("page/page.html");
@@ -50,10 +50,10 @@ const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-/// Writes the page. `name` is the session's, `title` that of the page.
+/// Writes the page. `name` is that of the session, `title` that of the page.
 ///
 /// # Errors
-/// Where reading or writing fails.
+/// If reading or writing fails.
 pub fn page(
     contents: &Contents,
     name: Option<&str>,
@@ -72,7 +72,7 @@ pub fn page(
     out.write_all(b"</body>\n</html>\n")
 }
 
-/// The head of a page, with or without a script.
+/// Writes the head of a page, with or without a script.
 pub(super) fn head(
     title: &str,
     style: &'static str,
@@ -98,12 +98,12 @@ pub(super) fn head(
     )
 }
 
-/// The style of a page without a script.
+/// Returns the style of a page without a script.
 pub(super) fn static_style() -> &'static str {
     STATIC_STYLE
 }
 
-/// One piece: an element that holds compressed bytes.
+/// Writes a piece: an element that contains compressed bytes.
 fn piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
     let mut packed = GzEncoder::new(Vec::with_capacity(bytes.len() / 4 + 64), Compression::new(6));
     packed.write_all(bytes)?;
@@ -120,7 +120,7 @@ fn row_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes pieces in file order, made by several workers.
+/// Writes the pieces in file order; several workers make them.
 fn entry_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<Late> {
     let batches = index::batches(contents, PIECE, MOST);
     let mut late = Late::default();
@@ -134,7 +134,7 @@ fn entry_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io:
     Ok(late)
 }
 
-/// A piece with the entries of a range, and the images in it.
+/// Returns a piece with the entries of a range, and their images.
 fn entries_piece(source: &Source, range: Range<usize>) -> io::Result<(Vec<u8>, Vec<Facts>)> {
     let (mut text, mut images, mut facts) = (String::new(), Vec::new(), Vec::with_capacity(range.len()));
     for number in range.clone() {
@@ -149,7 +149,7 @@ fn entries_piece(source: &Source, range: Range<usize>) -> io::Result<(Vec<u8>, V
     let mut bytes = Vec::new();
     piece(&format!("class=\"entries\" data-n=\"{}\"", range.start), text.as_bytes(), &mut bytes)?;
     for (name, data) in images {
-        // Compressed already: base64 as it is, and nothing else, as was checked.
+        // Images are compressed already. The data was checked to be base64 and nothing else.
         writeln!(bytes, "<script type=\"text/plain\" id=\"{name}\">{data}</script>")?;
     }
     Ok((bytes, facts))

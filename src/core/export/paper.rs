@@ -15,7 +15,7 @@ use std::io::{self, Write};
 /// Writes the path to the leaf.
 ///
 /// # Errors
-/// Where reading or writing fails.
+/// If reading or writing fails.
 pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Result<()> {
     let source = Source::new(contents);
     let path = contents.session.path(contents.leaf);
@@ -27,7 +27,7 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
     let mut model: Option<String> = None;
     for &ix in &path {
         let article = article(&source, ix)?;
-        // A model that only called a tool says nothing that the tool does not.
+        // A turn that only calls tools is omitted: the tools show the same.
         let around = Paper { on_path: &on_path, article: &article };
         let body = html(article.markup.as_str(), &around);
         if body.as_str().is_empty() && edits.note(ix).is_none() && labels.name(ix).is_none() {
@@ -79,7 +79,7 @@ impl Around for Paper<'_> {
     }
 }
 
-/// Who speaks, and when, in UTC: a document has no zone of its own.
+/// Returns the speaker and the time in UTC, because a document has no time zone.
 fn heading(source: &Source, ix: EntryIx) -> String {
     let who = name_of(source, ix);
     match time_of(source, ix) {
@@ -88,7 +88,7 @@ fn heading(source: &Source, ix: EntryIx) -> String {
     }
 }
 
-/// Returns who speaks.
+/// Returns the name of the speaker.
 pub(super) fn name_of(source: &Source, ix: EntryIx) -> String {
     let who = match super::index::letter(source.session.entry(ix)) {
         'u' => "User",
@@ -118,18 +118,18 @@ pub(super) fn time_of(source: &Source, ix: EntryIx) -> Option<(String, String)> 
     Some((day.to_owned(), clock.get(..5)?.to_owned()))
 }
 
-/// The name of a type as people read it: `model_change` is a `Model change`.
+/// Returns the name of a type for people: `model_change` becomes `Model change`.
 fn in_words(name: &str) -> String {
     let words = super::article::cut(name, 60).replace('_', " ");
     let mut letters = words.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// What became of the entries of a path for the model.
+/// The edits on a path: whether each omits its entry.
 pub(super) struct Edits(HashMap<EntryIx, bool>);
 
 impl Edits {
-    /// The last edit of each entry.
+    /// Returns the last edit of each entry.
     pub fn of(source: &Source, path: &[EntryIx]) -> io::Result<Edits> {
         let mut edits = HashMap::new();
         for &ix in path.iter().filter(|&&ix| source.session.entry(ix).kind == Kind::ContextEdit) {
@@ -145,7 +145,7 @@ impl Edits {
         Ok(Edits(edits))
     }
 
-    /// What a reader of an entry should know.
+    /// Returns the note for the reader of an edited entry.
     pub fn note(&self, ix: EntryIx) -> Option<&'static str> {
         Some(match self.0.get(&ix)? {
             true => "No longer sent to the model: an edit further down omits it.",

@@ -1,8 +1,8 @@
-//! Reads back what an export wrote, and searches it for values that must not be in it.
+//! Reads an export back, and searches it for values that must not be in it.
 //!
-//! A value can be hidden by what surrounds it: compression, entities, backslashes, elements that highlighting
-//! puts inside of it, the margin of a quotation. So the same text is searched in several forms, each time for
-//! the values in the same form:
+//! The format of an export can hide a value: compression, entities, backslashes, elements that highlighting
+//! inserts into it, the margin of a quotation. So the text is searched in several forms, each time for the
+//! values in the same form:
 //!
 //! ```text
 //! page ──> pieces, inflated ─┐         ┌─ Marked:   elements with their attributes (addresses of links)
@@ -21,7 +21,7 @@ use flate2::read::GzDecoder;
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 
-/// What was written.
+/// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// A page, with its content in compressed pieces.
@@ -44,7 +44,7 @@ pub fn left_over(format: Format, written: &dyn ReadAt, values: &[Value]) -> io::
         match format {
             Format::Markdown => search.push(line.bytes),
             Format::Page if line.bytes.starts_with(PIECE) => search.push(&piece(line.bytes)?),
-            // The rest of a page, and its style, is the same for every session.
+            // The rest of a page, including its style, is the same for every session.
             Format::Page if line.bytes.starts_with(TITLE) => search.push(line.bytes),
             Format::Page => {}
             Format::StaticPage => {
@@ -62,7 +62,7 @@ pub fn left_over(format: Format, written: &dyn ReadAt, values: &[Value]) -> io::
 const PIECE: &[u8] = b"<script type=\"text/plain\" ";
 const TITLE: &[u8] = b"<title>";
 
-/// Returns what a piece of a page holds; nothing for an image.
+/// Returns the content of a piece of a page; nothing for an image.
 fn piece(line: &[u8]) -> io::Result<Vec<u8>> {
     let invalid = || io::Error::new(io::ErrorKind::InvalidData, "a piece of the page cannot be decoded");
     let start = memchr::memchr(b'>', line).ok_or_else(invalid)? + 1;
@@ -72,14 +72,14 @@ fn piece(line: &[u8]) -> io::Result<Vec<u8>> {
         Ok(packed) if packed.starts_with(&[0x1f, 0x8b]) => {
             GzDecoder::new(&packed[..]).read_to_end(&mut text)?;
         }
-        // Images have a name each, and are as they were.
+        // A piece with an id is an image, which is unchanged.
         _ if line[PIECE.len()..].starts_with(b"id=\"i") => {}
         _ => return Err(invalid()),
     }
     Ok(text)
 }
 
-/// The text in all forms, and what was found in it.
+/// The text in all forms, and the values found in it.
 struct Search {
     format: Format,
     forms: Vec<Searcher>,
@@ -93,7 +93,7 @@ impl Search {
         Search { format, forms: searchers.collect(), found: BTreeSet::new() }
     }
 
-    /// Takes more of the text: whole lines.
+    /// Adds more of the text, in whole lines.
     fn push(&mut self, text: &[u8]) {
         let plain = match self.format {
             Format::Page => without_marks(text),
@@ -126,7 +126,8 @@ enum Form {
 }
 
 impl Form {
-    /// Whether values of several lines are searched for in this form; the others are not.
+    /// Whether the value is searched for in this form: `Block` is for values of several lines, the others for
+    /// all others.
     fn is_for(self, value: &[u8]) -> bool {
         value.iter().any(|byte| matches!(byte, b'\n' | b'\r' | b'\t')) == (self == Form::Block)
     }
@@ -142,19 +143,19 @@ impl Form {
     }
 }
 
-/// The number of bytes to collect before they are searched.
+/// The number of bytes to collect before searching them.
 const MOST: usize = 1 << 20;
 
-/// The minimum length of a value whose form differs from it: shorter ones occur by chance.
+/// The minimum length of a value in a form that differs from it: shorter ones occur by chance.
 const SHORTEST: usize = 8;
 
 /// Searches one form of the text.
 struct Searcher {
     form: Form,
     exact: Exact,
-    /// The index of each value of `exact`.
+    /// The index of the value for each value of `exact`.
     which: Vec<usize>,
-    /// The text that has not been searched, and before it as much as a value may take.
+    /// The text not searched yet, after as much of the searched text as the longest value takes.
     window: Vec<u8>,
     overlap: usize,
 }
@@ -166,13 +167,13 @@ impl Searcher {
         let wanted = formed.filter(|(_, value, bytes)| *bytes == value.bytes || bytes.len() >= SHORTEST);
         let (which, values): (Vec<_>, Vec<_>) =
             wanted.map(|(at, value, bytes)| (at, Value { kind: value.kind, bytes })).unzip();
-        // Three characters for one, where it is percent-encoded.
+        // Percent-encoding takes three characters for one.
         let longest = values.iter().map(|value| value.bytes.len() * 3).max()?;
         let exact = Exact::new(&values);
         Some(Searcher { form, exact, which, window: Vec::new(), overlap: longest })
     }
 
-    /// Searches the text if there is more of it than `most`.
+    /// Searches the text if it has more than `most` bytes.
     fn search(&mut self, found: &mut BTreeSet<usize>, most: usize) {
         if self.window.len() <= most {
             return;
@@ -223,7 +224,7 @@ fn without_marks(markup: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Returns text with the entities that pisess writes replaced by their characters.
+/// Returns text in which the entities that pisess writes are replaced by their characters.
 fn entities_decoded(text: &[u8]) -> Vec<u8> {
     const ENTITIES: [(&[u8], u8); 5] =
         [(b"&amp;", b'&'), (b"&lt;", b'<'), (b"&gt;", b'>'), (b"&quot;", b'"'), (b"&#39;", b'\'')];

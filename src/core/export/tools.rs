@@ -1,7 +1,7 @@
-//! Tools at work: a command with its output, a file with its lines, an edit as a diff.
+//! Tool calls for people: a command with its output, a file with its lines, an edit as a diff.
 //!
-//! A call and its result are one thing to a reader, but two entries. The whole is drawn where the
-//! result is; the call leads there, and is drawn itself only where it has no result.
+//! A call and its result are two entries. Both are drawn at the result, and the call links there; a call
+//! without a result is drawn in its own place.
 
 use super::article::{Article, cut};
 use super::code::{self, Language, Line};
@@ -12,13 +12,13 @@ use crate::core::json::Raw;
 use similar::{ChangeTag, TextDiff};
 use std::io;
 
-/// Characters of a subject in a head line.
+/// The maximum number of characters of a subject in a head line.
 const SUBJECT: usize = 400;
 
-/// Texts that are longer, in bytes, are not compared but shown one after the other.
+/// The length in bytes above which texts are not compared but shown one after the other.
 const LONGEST_COMPARED: usize = 512 * 1024;
 
-/// A call in the message that made it.
+/// Appends a call in the message that made it.
 pub fn call(article: &mut Article, source: &Source, ix: EntryIx, block: Raw) {
     let name = block.get("name").and_then(|name| source.text(name)).unwrap_or_default();
     let arguments = block.get("arguments").unwrap_or(Raw::NULL);
@@ -35,7 +35,7 @@ pub fn call(article: &mut Article, source: &Source, ix: EntryIx, block: Raw) {
     }
 }
 
-/// A result with the call it answers.
+/// Appends a result with the call it answers.
 pub fn result(article: &mut Article, source: &Source, ix: EntryIx, message: Raw) -> io::Result<()> {
     let id = message.get_text("toolCallId").unwrap_or_default();
     article.failed = message.get("isError").is_some_and(Raw::is_truthy);
@@ -78,7 +78,7 @@ fn answered(article: &mut Article, source: &Source, name: &str, arguments: Raw, 
                 &mut article.markup,
             );
         }
-        // What an edit says is what its diff shows.
+        // The diff shows the same as the output of an edit.
         "edit" | "write" if !failed && is_work => {
             let first = text.trim().lines().next().unwrap_or_default();
             article.markup.words(Tag::Note, &cut(first, 300));
@@ -94,7 +94,7 @@ fn answered(article: &mut Article, source: &Source, name: &str, arguments: Raw, 
     article.markup.close();
 }
 
-/// The line that says what a tool does.
+/// Appends the head line of a tool.
 fn head(markup: &mut Markup, source: &Source, name: &str, arguments: Raw, marks: &[(Tag, &str)]) {
     markup.element(Tag::ToolHead, |m| {
         m.words(Tag::Name, &cut(name, 80));
@@ -106,7 +106,7 @@ fn head(markup: &mut Markup, source: &Source, name: &str, arguments: Raw, marks:
     });
 }
 
-/// What a call works on, in one line.
+/// Returns the subject of a call, on one line.
 fn subject(source: &Source, name: &str, arguments: Raw) -> String {
     let text = |key: &str| arguments.get(key).and_then(|value| source.text(value));
     let subject = match name {
@@ -133,7 +133,7 @@ fn subject(source: &Source, name: &str, arguments: Raw) -> String {
         _ => path(source, arguments),
     };
     subject.unwrap_or_else(|| {
-        // The first that is a string, as people name what they call for.
+        // The first string: usually the subject.
         let first = arguments.members().find_map(|(_, value)| source.text(value));
         first.map(|text| text.lines().next().unwrap_or_default().to_owned()).unwrap_or_default()
     })
@@ -145,7 +145,7 @@ fn path(source: &Source, arguments: Raw) -> Option<String> {
     Some(relative(&path, source.session.header.cwd.as_ref().map(|cwd| cwd.to_string_lossy()).as_deref()))
 }
 
-/// The path as it is seen from the folder of the session.
+/// Returns the path relative to the session's directory.
 fn relative(path: &str, cwd: Option<&str>) -> String {
     let cwd = cwd.map(|cwd| cwd.trim_end_matches('/')).filter(|cwd| !cwd.is_empty());
     match cwd.and_then(|cwd| path.strip_prefix(cwd)).and_then(|rest| rest.strip_prefix('/')) {
@@ -154,7 +154,7 @@ fn relative(path: &str, cwd: Option<&str>) -> String {
     }
 }
 
-/// What a call does, as far as its head does not say it; whether there was any.
+/// Appends what the head line does not show of a call. Returns whether it shows a change to a file.
 fn work(markup: &mut Markup, source: &Source, name: &str, arguments: Raw, details: Raw) -> bool {
     let text = |key: &str| arguments.get(key).and_then(|value| source.text(value));
     match name {
@@ -175,7 +175,7 @@ fn work(markup: &mut Markup, source: &Source, name: &str, arguments: Raw, detail
         }
         _ => {}
     }
-    // Some agents give only the heads of the hunks.
+    // Some agents store only the headers of the hunks.
     let changes = |diff: &str| diff.lines().any(|line| line_of_diff(line).0 != Line::Both);
     let diff = details.get("diff").and_then(|diff| source.text(diff)).filter(|diff| changes(diff));
     if let Some(diff) = diff {
@@ -206,7 +206,7 @@ fn line_of_diff(line: &str) -> (Line, &str) {
     }
 }
 
-/// Old and new texts of an edit, in the spellings that agents have for them.
+/// Returns the old and new texts of an edit, by the names that agents use for them.
 fn replacements(source: &Source, arguments: Raw) -> Vec<(String, String)> {
     let pair = |object: Raw| {
         let text = |keys: &[&str]| {
@@ -243,7 +243,7 @@ fn compared(old: &str, new: &str, markup: &mut Markup) {
     code::diff(marked.iter().map(|(line, text)| (*line, text.as_str())), markup);
 }
 
-/// The text of a result, and its blocks that are no text.
+/// Returns the text of a result, and its blocks that are not text.
 fn output<'t>(source: &Source, content: Option<Raw<'t>>) -> (String, Vec<Raw<'t>>) {
     let Some(content) = content else { return Default::default() };
     if let Some(text) = source.text(content) {
@@ -259,7 +259,7 @@ fn output<'t>(source: &Source, content: Option<Raw<'t>>) -> (String, Vec<Raw<'t>
     (all, others)
 }
 
-/// The exit code that agents write behind the output of a command that failed.
+/// Returns the exit code that agents append to the output of a command that failed.
 fn exit_code(text: &str) -> Option<&str> {
     let start = text.len() - text.len().min(200);
     let tail = text.get(start..).unwrap_or(text);
@@ -269,7 +269,7 @@ fn exit_code(text: &str) -> Option<&str> {
     Some(&code[..end]).filter(|code| !code.is_empty())
 }
 
-/// A command or code that the user ran.
+/// Appends a command or code that the user ran.
 pub fn execution(article: &mut Article, source: &Source, message: Raw) {
     let text = |key: &str| message.get(key).and_then(|value| source.text(value)).unwrap_or_default();
     let (name, language, ran) = match message.get("command").is_some() {
@@ -303,7 +303,7 @@ pub fn execution(article: &mut Article, source: &Source, message: Raw) {
     article.markup.close();
 }
 
-/// Files that the user mentioned.
+/// Appends files that the user mentioned.
 pub fn files(article: &mut Article, source: &Source, message: Raw) {
     for file in message.get("files").into_iter().flat_map(Raw::items) {
         let path = path(source, file).unwrap_or_default();

@@ -126,7 +126,7 @@ fn is_all(string: &[u8], out: &mut Vec<u8>) -> bool {
     decode_head(string, PREVIEW + 1, out) > 0
 }
 
-/// Returns a name as pi shows it; an empty name is none.
+/// Returns a name as pi shows it; `None` if it is empty.
 pub fn trimmed(name: Option<Text>) -> Option<Text<'static>> {
     name.map(|name| name.trim().into_owned()).filter(|name| !name.is_empty())
 }

@@ -21,8 +21,7 @@ use crate::core::text::Text;
 use crate::core::time::parse_js_date;
 use memchr::memchr;
 
-/// Entries and what belongs to them, numbered from 0 until it is joined to those before it in the
-/// file.
+/// Entries and what belongs to them, numbered from 0 until the fragment is joined to the previous one.
 #[derive(Debug, Default)]
 pub struct Fragment {
     pub entries: Vec<Entry>,
@@ -42,7 +41,7 @@ pub struct Fragment {
     pub numbered_targets: Vec<(EntryIx, f64)>,
     /// The last `leaf` record: its entry and the id it refers to.
     pub leaf_record: Option<(EntryIx, Slice)>,
-    /// What a list shows, if requested.
+    /// The digest for a list, if requested.
     pub digest: Digest,
     /// Whether an entry of the draft tree was seen.
     pub draft: bool,
@@ -63,7 +62,7 @@ pub struct DraftLink {
     pub head: bool,
 }
 
-/// How far [`Fragment::read_lines`] came.
+/// How far [`Fragment::read_lines`] read.
 pub enum Progress {
     /// All lines that start before the limit were read.
     Done,
@@ -71,7 +70,7 @@ pub enum Progress {
     NeedsMore(usize),
 }
 
-/// How lines are read.
+/// The options for reading lines.
 pub struct Reading<'a> {
     pub options: &'a Options,
     pub version: Version,
@@ -93,7 +92,7 @@ pub struct Window<'a> {
 }
 
 impl Fragment {
-    /// Takes in the lines of the window from `pos` on.
+    /// Adds the lines of the window from `pos` on.
     pub fn read_lines(&mut self, window: &Window, mut pos: usize, reading: &Reading) -> Progress {
         let bytes = window.bytes;
         let mut scanner = Scanner::new(bytes);
@@ -124,7 +123,7 @@ impl Fragment {
                     let span = Span { start: window.start + pos as u64, len: (end - pos) as u64 };
                     self.push(&record, &blocks, span, reading);
                     if reading.options.messages {
-                        // One more, if an entry was added.
+                        // Grows only if an entry was added.
                         self.messages.resize(self.entries.len(), message_place(&bytes[pos..end], &record));
                     }
                 }
@@ -141,7 +140,7 @@ impl Fragment {
         Progress::Done
     }
 
-    /// Reads one value.
+    /// Adds one value.
     fn push(&mut self, record: &Record, blocks: &[Block], span: Span, reading: &Reading) {
         let line = LineNo(self.lines);
         if !record.is_object {
@@ -188,7 +187,7 @@ impl Fragment {
         });
     }
 
-    /// Entries of older kinds become what migration makes of them; their links are recorded.
+    /// Returns the kind that migration gives an older entry, and records its links.
     fn draft_kind(&mut self, kind: Kind, entry: EntryIx, record: &Record) -> Kind {
         let whole = Raw::checked(record.bytes);
         let parent = if kind == Kind::StackPop { whole.get("backToIndex") } else { record.parent };
@@ -220,7 +219,7 @@ impl Fragment {
         self.keep(&text)
     }
 
-    /// Keeps what the row of an entry needs, its tool calls included; returns the row.
+    /// Keeps what the row of an entry requires, including its tool calls; returns the row.
     fn row(&mut self, entry: EntryIx, typed: &Typed, rows: &RowOptions, reading: &Reading) -> Slice {
         let agent = reading.agent;
         let text = match rows.form {
@@ -254,7 +253,7 @@ impl Fragment {
         if rows.form == Form::Readable {
             let folders = Folders { cwd: reading.cwd, home: rows.home.as_ref() };
             let call = readable::call(&name, arguments, folders);
-            // A row is short.
+            // Rows are short.
             let path = (call.path.start as u16, call.path.end as u16);
             return ToolCall { entry, id, name: self.keep(&name), row: self.keep(&call.text), path };
         }
@@ -262,7 +261,7 @@ impl Fragment {
         ToolCall { entry, id, name: Slice::default(), row: self.keep(&row), path: (0, 0) }
     }
 
-    /// Keeps what the options ask for beside the row.
+    /// Keeps what the options request besides the row.
     fn asked_for(
         &mut self,
         entry: EntryIx,
@@ -291,7 +290,7 @@ impl Fragment {
         }
     }
 
-    /// Keeps labels, a leaf record, and names that are not known here.
+    /// Keeps labels, a leaf record, and unknown names.
     fn side_tables(&mut self, entry: EntryIx, typed: &Typed, timestamp: &Text) {
         let Typed { kind, role, record, .. } = *typed;
         if kind == Kind::Label {

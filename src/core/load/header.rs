@@ -1,4 +1,4 @@
-//! What precedes the entries: the title slot and the header, and why a file is not a session.
+//! Reads the lines before the entries: the title slot and the header. Determines whether a file is a session.
 
 use super::{LoadError, WrongFile};
 use crate::core::entry::{LineNo, Span};

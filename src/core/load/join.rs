@@ -6,24 +6,24 @@ use super::header::Preamble;
 use crate::core::entry::{EntryIx, Slice};
 use std::collections::BTreeMap;
 
-/// Joins fragments in file order, whichever is ready first.
+/// Joins fragments in file order, in whatever order they arrive.
 pub struct Joiner {
     pub whole: Fragment,
     next: u64,
     waiting: BTreeMap<u64, Fragment>,
-    /// Parts that were joined: empty, with room for the next chunk.
+    /// Fragments that were joined: empty, to be reused for the next chunk.
     spare: Vec<Fragment>,
 }
 
 impl Joiner {
     /// Returns a joiner that has joined nothing yet.
     pub fn new(preamble: &Preamble) -> Self {
-        // Entries count from behind the header: its lines and its record come first.
+        // Entries are counted from after the header, whose lines and record are included.
         let whole = Fragment { lines: preamble.lines + 1, records: 1, ..Fragment::default() };
         Joiner { whole, next: 0, waiting: BTreeMap::new(), spare: Vec::new() }
     }
 
-    /// Takes a fragment; an empty one in return.
+    /// Adds a fragment, and returns an empty one.
     pub fn add(&mut self, chunk: u64, fragment: Fragment) -> Result<Fragment, LoadError> {
         self.waiting.insert(chunk, fragment);
         while let Some(mut fragment) = self.waiting.remove(&self.next) {
@@ -35,7 +35,7 @@ impl Joiner {
     }
 }
 
-/// What entries, strings, lines and records of a fragment are counted from once it is joined.
+/// The numbers of entries, strings, lines and records before a fragment.
 #[derive(Clone, Copy)]
 struct Base {
     entries: u32,
@@ -57,7 +57,7 @@ impl Base {
 }
 
 impl Fragment {
-    /// Joins the fragment that follows in the file, and leaves it empty to be used again.
+    /// Joins the next fragment of the file, and leaves it empty for reuse.
     ///
     /// # Errors
     /// If the strings of all entries no longer fit the arena (4 GiB).
@@ -96,7 +96,7 @@ impl Fragment {
         Ok(())
     }
 
-    /// Counts its entries, strings, lines and records from `base`.
+    /// Renumbers its entries, strings, lines and records to start from `base`.
     fn renumber(&mut self, base: Base) {
         for entry in &mut self.entries {
             base.slices([&mut entry.id, &mut entry.parent_id, &mut entry.row]);

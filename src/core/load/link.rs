@@ -1,4 +1,4 @@
-//! From fragments to a session: ids of older formats, parents, cycles, the leaf.
+//! Turns fragments into a session: ids of older formats, parents, cycles, the leaf.
 
 use super::LoadError;
 use super::fragment::{DraftLink, Fragment};
@@ -13,7 +13,7 @@ use crate::core::time::parse_js_date;
 use std::collections::HashSet;
 use uuid::Uuid;
 
-/// Makes the session of all fragments.
+/// Returns the session made of all fragments.
 pub fn link(
     preamble: Preamble,
     fragment: Fragment,
@@ -154,7 +154,7 @@ fn link_by_id(session: &mut Session) {
         }
         let before = at.checked_sub(1).map(|before| &session.entries[before]);
         let parent = match before {
-            // The same slice as the id of the entry before: no lookup is needed.
+            // The same slice as the id of the previous entry: no lookup is needed.
             Some(before) if before.id == parent_id && !before.flags.has(Flags::SUPERSEDED) => {
                 Some(EntryIx(at as u32 - 1))
             }
@@ -168,7 +168,7 @@ fn link_by_id(session: &mut Session) {
 }
 
 /// Links of the draft are record numbers; 0 (the header) and below mean no parent. The parent of an entry
-/// without a link is the entry before.
+/// without a link is the previous entry.
 fn link_draft(session: &mut Session, links: &[DraftLink]) {
     chain(session);
     carry_times(session);
@@ -205,7 +205,7 @@ fn link_draft_labels(session: &mut Session, links: &[DraftLink], numbered_target
     }
 }
 
-/// Timestamps of the draft are optional: an entry without one gets that of the entry before.
+/// Timestamps of the draft are optional: an entry without one gets that of the previous entry.
 fn carry_times(session: &mut Session) {
     let started = session.header.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
     let mut time = started.unwrap_or(Entry::NO_TIME);

@@ -1,9 +1,8 @@
 //! Loads a file in one pass: chunks, workers, envelopes.
 //!
-//! The file is cut into chunks at newlines; each worker reads a chunk into its own buffer, walks
-//! its lines once and makes a `Fragment`; fragments are joined in file order. Nothing of a body is
-//! kept but what [`Options`] ask for, so memory grows with entries, plus the longest line for each
-//! worker.
+//! The file is cut into chunks at newlines; each worker reads a chunk into its own buffer, walks its lines
+//! once and makes a `Fragment`; fragments are joined in file order. Of a body, only what [`Options`] request
+//! is kept, so memory grows with the number of entries, plus the longest line per worker.
 
 pub(crate) mod digest;
 mod fragment;
@@ -31,7 +30,7 @@ use std::thread;
 /// The number of bytes a worker reads at a time: small enough for the cache, large enough for few reads.
 const CHUNK: u64 = 256 * 1024;
 
-/// What to keep beside the envelopes.
+/// What to keep besides the envelopes.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The number of threads that read; small files are read by one in any case.
@@ -70,9 +69,9 @@ pub enum LoadError {
     /// The file is not a session that can be read here.
     #[error("{what}")]
     NotASession {
-        /// The line that shows it.
+        /// The line that proves it.
         line: Option<LineNo>,
-        /// What the file is instead.
+        /// The reason.
         what: WrongFile,
     },
     /// Reading failed.
@@ -83,7 +82,7 @@ pub enum LoadError {
     TooLarge,
 }
 
-/// What a file is that is not a session.
+/// Why a file is not a session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongFile {
     /// It is empty.
@@ -134,14 +133,14 @@ pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
 /// Loads a session.
 ///
 /// # Errors
-/// If the source is not a session, or cannot be read; never because of anything else in its lines.
+/// If the source is not a session, or cannot be read. Other defects of its lines are not errors.
 pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError> {
     let preamble = header::read(source)?;
     let guess = guess_dialect(source, &preamble, options)?;
     let mut fragment = Pass { source, options, preamble: &preamble, agent: guess.agent() }.run()?;
     let dialect = dialect(&preamble, &fragment);
     if dialect != guess {
-        // The first sign of the agent comes late: rows and flags are computed again by its rules.
+        // The first evidence of the agent came late: compute rows and flags again by its rules.
         fragment = Pass { source, options, preamble: &preamble, agent: dialect.agent() }.run()?;
     }
     link::link(preamble, fragment, dialect, source)
@@ -156,12 +155,12 @@ fn dialect(preamble: &Preamble, fragment: &Fragment) -> Dialect {
     if preamble.title_slot.is_some() { Dialect::OhMyPi } else { fragment.dialect.unwrap_or(Dialect::Pi) }
 }
 
-/// Returns the dialect as far as the first lines show it.
+/// Returns the dialect as far as the first lines determine it.
 fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) -> Result<Dialect, LoadError> {
     if preamble.title_slot.is_some() {
         return Ok(Dialect::OhMyPi);
     }
-    // Both agents write the current model first, which tells them apart. Without rows, little depends on the
+    // Both agents write the current model first, in different formats. Without rows, little depends on the
     // dialect, and when many small files are read, each byte read twice counts.
     let mut bytes = vec![0; if options.rows.is_some() { 64 * 1024 } else { 4 * 1024 }];
     let read = source.read_at(&mut bytes, preamble.end)?;

@@ -1,4 +1,4 @@
-//! What a line shows of its entry: role, flags, and whose file it is.
+//! What a line determines about its entry: role, flags, and the agent that wrote it.
 
 use super::header::Version;
 use crate::core::agent::Agent;
@@ -47,7 +47,7 @@ pub fn flags(typed: &Typed, agent: &dyn Agent) -> Flags {
     flags
 }
 
-/// Notes how a turn, a tool or a command ended, where not well.
+/// Sets the flag for how a turn, a tool or a command ended, if not normally.
 fn ended(role: Role, message: &MessageFacts, flags: &mut Flags) {
     let is_true = |value: Option<Raw>| value.is_some_and(Raw::is_truthy);
     let stopped = |reason: &str| message.stop_reason.is_some_and(|given| given.is(reason));
@@ -66,7 +66,7 @@ fn ended(role: Role, message: &MessageFacts, flags: &mut Flags) {
     }
 }
 
-/// Whose file it is, where only one of the agents writes such an entry.
+/// Returns the agent, if only one of them writes such an entry.
 pub fn evidence(kind: Kind, role: Role, record: &Record) -> Option<Dialect> {
     match kind {
         Kind::SessionInfo | Kind::Usage | Kind::ContextEdit => Some(Dialect::Pi),

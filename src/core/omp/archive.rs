@@ -1,7 +1,7 @@
 //! The archive of a snapcompact compaction: old history as text, and as pictures of text.
 //!
-//! A model gets pictures only up to a byte budget. Pictures that an agent moved into its blob store are never
-//! fetched: the result is that of the agent when the blob is missing.
+//! A model receives pictures up to a limit in bytes. Pictures that the agent moved into its blob store are
+//! not read: the result is that of the agent if the blob is missing.
 
 use super::data_url::elided;
 use crate::core::content;
@@ -14,7 +14,7 @@ use crate::core::text::{Text, utf16_len};
 const FRAME_BYTES: usize = 3_000_000;
 /// The mark for a line end in archived text.
 const NEWLINE_GLYPH: &str = "\u{2588}";
-/// The suffix of a string truncated by an older version while saving; it is not a picture any more.
+/// The suffix of a string truncated by an older version while saving; it is no longer a picture.
 const CUT_NOTICE: &[u8] = b"\n\n[Session persistence truncated large content]";
 
 /// Returns the blocks of a compaction's archive, oldest first; none if it has no archive.

@@ -9,8 +9,8 @@ use crate::core::pi::branch::BranchPreparation;
 use crate::core::session::Session;
 use std::io;
 
-/// The limit of oh-my-pi for the messages, in tokens: a usual context window minus its reserve for prompt and
-/// response.
+/// The limit of oh-my-pi for the messages, in tokens: the usual context window minus its reserve for prompt
+/// and response.
 pub const TOKEN_BUDGET: u64 = 128_000 - 16_384;
 
 /// Prepares the summary of `entries`, oldest first; a `budget` of 0 tokens means no limit.

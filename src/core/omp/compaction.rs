@@ -19,9 +19,6 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 use std::io;
 
-/// The number of tokens that oh-my-pi keeps by default.
-pub const KEEP_RECENT_TOKENS: u64 = 20_000;
-
 /// Prepares a compaction at the end of `path`. The cut keeps at most `keep_recent_tokens` tokens (fewer if
 /// the provider counted more than the estimate), or is at `first_kept`, an entry of the path.
 ///
@@ -83,8 +80,8 @@ pub fn prepare(
     }))
 }
 
-/// Whether the path ends in a compaction. One that a provider replays may leave messages before it that it
-/// does not cover.
+/// Whether the path ends in a compaction. One that a provider replays does not count: it may not cover all
+/// messages before it.
 fn ends_compacted(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<bool> {
     let Some(&last) = path.last().filter(|&&ix| session.entry(ix).kind == Kind::Compaction) else {
         return Ok(false);
@@ -93,7 +90,7 @@ fn ends_compacted(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> i
     Ok(!content::truthy(Raw::checked(line.trim_ascii()), "providerReplayThroughEntryId"))
 }
 
-/// The estimate may be lower than the provider's count: then less is kept.
+/// Returns the number of tokens to keep: less if the estimate is lower than the provider's count.
 fn budget(keep: u64, usage: Option<tokens::Usage>, said: &Said) -> f64 {
     let keep = keep as f64;
     let estimate: u64 = said.tokens.iter().sum();
@@ -101,15 +98,15 @@ fn budget(keep: u64, usage: Option<tokens::Usage>, said: &Said) -> f64 {
     if ratio.is_finite() && ratio > 1.0 { (keep / ratio).floor().max(1.0) } else { keep }
 }
 
-/// Returns where on the path a new summary begins.
+/// The start of a new summary on the path, and the previous summary.
 struct Since {
     start: usize,
     previous_summary: Option<Text<'static>>,
 }
 
 impl Since {
-    /// Returns what follows the last reset, from what the last compaction kept. The files of that compaction
-    /// are added to `ops`.
+    /// Returns the part after the last reset, starting with the entries that the last compaction kept. The
+    /// files of that compaction are added to `ops`.
     fn last_compaction(
         session: &Session,
         path: &[EntryIx],
@@ -174,7 +171,7 @@ enum CutPoint {
 
 struct Cut {
     at: usize,
-    /// Returns where the turn begins that the cut splits.
+    /// The index at which the turn begins that the cut splits.
     turn_start: Option<usize>,
 }
 

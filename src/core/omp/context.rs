@@ -51,7 +51,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Adds the summary of the compaction at `at`, what it kept, and what follows.
+    /// Adds the summary of the compaction at `at`, the entries it kept, and those that follow it.
     fn compacted(&mut self, at: usize, reset: Option<usize>) -> io::Result<()> {
         let ix = self.path[at];
         let line = self.bodies.line(ix)?;
@@ -125,7 +125,7 @@ impl Emitter<'_> {
         entries.iter().try_for_each(|&ix| self.append(ix))
     }
 
-    /// Returns the message of an entry, if it has one.
+    /// Adds the message of an entry, if it has one.
     fn append(&mut self, ix: EntryIx) -> io::Result<()> {
         let entry = self.session.entry(ix);
         let item = match entry.kind {
@@ -153,7 +153,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Returns the message of a `message` entry, unless the turn was retried, or failed before any output.
+    /// Returns the message of a `message` entry, unless its turn was retried or failed before any output.
     fn stored(&self, ix: EntryIx) -> io::Result<Option<Item>> {
         let role = self.session.entry(ix).role;
         if !matches!(role, Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing) {

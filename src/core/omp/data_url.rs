@@ -77,7 +77,7 @@ impl<'a> DataUrl<'a> {
     }
 }
 
-/// Parses `[…123ch elided…]`, with the white space around it.
+/// The marker `[…123ch elided…]`, with the white space around it.
 struct Marker {
     end: usize,
     chars: f64,
@@ -135,7 +135,7 @@ fn parameter_end(bytes: &[u8], start: usize) -> Option<usize> {
     token(name + 1)
 }
 
-/// Returns where `![label](` directly before the URL starts, not before `cursor`.
+/// Returns the offset of a `![label](` directly before the URL, not before `cursor`.
 fn markdown_opener(bytes: &[u8], url: usize, cursor: usize) -> Option<usize> {
     let before = &bytes[cursor..url];
     let trimmed = text::trim_end(before);

@@ -78,7 +78,7 @@ pub fn lists(ops: &FileOps) -> FileLists {
 }
 
 /// Returns the summary followed by its list of files, which replaces any list it had
-/// (`upsertFileOperations`). `read` are all files that were read, changed or not.
+/// (`upsertFileOperations`). `read` are all files that were read, whether changed or not.
 pub fn append(summary: &Text, files: &FileLists, read: &Paths) -> Text<'static> {
     let bare = without_lists(summary);
     let list = listed(files, read);

@@ -1,8 +1,8 @@
 //! Converts messages for a model (`convertToLlm`).
 //!
-//! A message may become none, one or two, and an assistant message depends on the message after it, so this
-//! works on the list. Instructions that steer a turn are not changed: the agent wraps them later, on their
-//! way to the provider.
+//! A message may become none, one or two, and the form of an assistant message depends on the message after
+//! it, so the whole list is converted. Instructions that steer a turn are not changed: the agent wraps them
+//! later, on their way to the provider.
 
 use super::message::{self, INTERRUPTED_THINKING};
 use super::notice::notice;
@@ -32,7 +32,7 @@ pub fn convert(messages: &[Message], bodies: &dyn Bodies, emit: &mut Emit) -> io
 }
 
 struct Converter {
-    /// A turn that ends in a thought: what follows decides how it is converted.
+    /// A turn that ends in thinking: the next message decides how it is converted.
     held: Option<Vec<u8>>,
 }
 
@@ -74,8 +74,8 @@ impl Converter {
     }
 }
 
-/// Returns what a turn contains before it ends in unsigned thinking; `None` if it does not end so and has
-/// content.
+/// Returns the blocks of a turn before the unsigned thinking that it ends in; `None` if it has content and
+/// does not end in unsigned thinking.
 fn breaks_off(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     let mut blocks: Vec<_> = turn.get("content").unwrap_or(Raw::NULL).items().collect();
     let whole = blocks.len();
@@ -93,7 +93,7 @@ fn breaks_off(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     (whole == 0 || blocks.len() < end).then_some(blocks)
 }
 
-/// Returns what any message but an assistant message becomes.
+/// Returns the messages for any message but an assistant message.
 fn one(role: &Text, message: Raw) -> Vec<Vec<u8>> {
     match role.as_bytes() {
         b"user" => vec![attributed(message, "user")],
@@ -199,7 +199,7 @@ fn ending(text: &mut Text, message: Raw, [before, cancelled_as, failed_as]: [&st
     }
 }
 
-/// Returns mentioned files, separately for text and for those with an image.
+/// Returns mentioned files in separate messages: text, and files with an image.
 fn file_mention(message: Raw) -> Vec<Vec<u8>> {
     let [files, timestamp] = content::members(message, ["files", "timestamp"]);
     let files: Vec<_> = files.unwrap_or(Raw::NULL).items().collect();

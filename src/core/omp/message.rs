@@ -1,4 +1,4 @@
-//! Messages as oh-my-pi derives them from entries, and tests on them.
+//! Messages as oh-my-pi derives them from entries, and predicates on them.
 
 use crate::core::bodies::Body;
 use crate::core::content;
@@ -185,7 +185,7 @@ pub fn is_user_interrupt(id: Option<Raw>, message: Option<Raw>) -> bool {
     js::has_bit(id, USER_INTERRUPT) || message.is_some_and(|message| message.is("Interrupted by user"))
 }
 
-/// Whether a turn that ended in an error had no output before: it was never part of a context.
+/// Whether a turn that ended in an error had no output before it. Such a turn was never part of a context.
 pub fn is_empty_turn(content: Raw) -> bool {
     let blank = |block: Raw, key| content::is_blank(block, key);
     let says_something = |block: Raw| match block.get_text("type").unwrap_or_default().as_bytes() {

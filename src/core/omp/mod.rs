@@ -1,9 +1,10 @@
 //! What oh-my-pi computes from a path: the context of its model, compactions and summaries, the texts of its
 //! tree.
 //!
-//! The reference is the running agent (18.2.3). Modules name the functions that they follow.
+//! The reference is the running agent (18.2.3). Modules name the functions they reproduce.
 
 pub mod context;
+pub mod defects;
 mod settings;
 pub mod shapes;
 

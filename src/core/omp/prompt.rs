@@ -12,9 +12,8 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 use std::io::{self, Write};
 
-/// Writes the prompt for one part of a compaction. In both agents alike,
-/// [`crate::core::pi::prompt::segments`] returns the parts, and [`crate::core::pi::prompt::merge`] joins
-/// their summaries.
+/// Writes the prompt for one part of a compaction. For both agents, [`crate::core::pi::prompt::segments`]
+/// returns the parts, and [`crate::core::pi::prompt::merge`] joins their summaries.
 ///
 /// # Errors
 /// If an entry cannot be read, or writing fails.

@@ -10,14 +10,14 @@ use crate::core::text::Text;
 use std::collections::HashSet;
 use std::io;
 
-/// Members of the context beside its messages, as JSON, in the order they are printed. A member that
-/// JavaScript would leave out is not there.
+/// Members of the context beside its messages, as JSON, in the order they are printed. Members that
+/// JavaScript would omit are missing.
 pub type Members = Vec<(&'static str, Vec<u8>)>;
 
-/// Reads them (the first loop of `buildSessionContext`): of each setting the last on the path.
+/// Reads the settings (the first loop of `buildSessionContext`): of each, the last on the path.
 ///
 /// # Errors
-/// Where an entry cannot be read.
+/// If an entry cannot be read.
 pub fn read(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Members> {
     let mut settings = Settings::default();
     for &ix in path {
@@ -46,7 +46,7 @@ struct Settings {
     thinking: Vec<u8>,
     configured_thinking: Option<Vec<u8>>,
     service_tier: Option<Vec<u8>>,
-    /// Assignments in order; the last of a role counts, at the place of its first.
+    /// Assignments in order; the last one of a role applies, at the position of the first.
     models: Vec<(Text<'static>, Vec<u8>)>,
     /// The last assistant message before a default model was chosen, and the position of its model.
     inferred: Option<(EntryIx, usize)>,
@@ -75,7 +75,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// An assistant message sets the default model as long as none was chosen.
+    /// An assistant message sets the default model if none was chosen before.
     fn assistant(&mut self, ix: EntryIx) {
         if self.default_chosen {
             return;
@@ -154,7 +154,7 @@ impl Settings {
     }
 }
 
-/// The tier of each provider family; the older single words are spread over the families.
+/// Returns the tier of each provider family; the older single words are split into families.
 fn service_tier(value: Raw) -> Option<Vec<u8>> {
     const FAMILIES: [&str; 3] = ["openai", "anthropic", "google"];
     let of = |tiers: [Option<&str>; 3]| {

@@ -1,8 +1,8 @@
-//! What oh-my-pi alone writes.
+//! What only oh-my-pi writes.
 
 use crate::core::shape::{Shape, Shapes, Want, may, need};
 
-/// The entries, messages and blocks of oh-my-pi alone. An image is none of them: oh-my-pi may keep its data
+/// The entries, messages and blocks of oh-my-pi only. Images are omitted: oh-my-pi may store their data
 /// elsewhere.
 pub const SHAPES: Shapes =
     Shapes { entries: ENTRIES, messages: MESSAGES, context_only: CONTEXT_ONLY, blocks: &[] };

@@ -6,7 +6,7 @@ use crate::core::text;
 use crate::core::text::Text;
 use std::borrow::Cow;
 
-/// A compaction's summary.
+/// Wraps the summary of a compaction.
 pub fn compaction_summary(summary: &Text) -> Text<'static> {
     framed(
         "Prior model work/tool state available.\nMUST build on prior work; NEVER duplicate prior work.\n\n<summary>\n",
@@ -15,7 +15,7 @@ pub fn compaction_summary(summary: &Text) -> Text<'static> {
     )
 }
 
-/// A compaction's summary, written as a handoff document.
+/// Wraps the summary of a compaction, as a handoff document.
 pub fn handoff_summary(summary: &Text) -> Text<'static> {
     framed(
         "Context replaced. The <handoff> below is a handoff document a prior instance of you wrote from the full \
@@ -30,12 +30,12 @@ pub fn handoff_summary(summary: &Text) -> Text<'static> {
     )
 }
 
-/// The summary of a branch that was left.
+/// Wraps the summary of a branch that was left.
 pub fn branch_summary(summary: &Text) -> Text<'static> {
     framed("Branch-return summary:\n\n<summary>\n", summary, "\n</summary>")
 }
 
-/// A message by the user while the model was working.
+/// Wraps a message that the user sent while the model was working.
 pub fn interjection(message: &Text) -> Text<'static> {
     framed(
         "<system-notice>\nUser interjection during work: priority; supersedes conflicting prior instructions. \
@@ -45,7 +45,7 @@ pub fn interjection(message: &Text) -> Text<'static> {
     )
 }
 
-/// The notebook of the experimental context notes.
+/// Wraps the notebook of the experimental context notes.
 pub fn context_notes(notes: &Text) -> Text<'static> {
     let text = framed(
         "<experimental-context-notes>\n\
@@ -66,12 +66,12 @@ pub fn context_notes(notes: &Text) -> Text<'static> {
     text.trim().into_owned()
 }
 
-/// The list of files below a summary.
+/// Wraps the list of files below a summary.
 pub fn files(tree: &Text) -> Text<'static> {
     framed("<files>\n", &tree.trim(), "\n</files>")
 }
 
-/// The preamble of a branch summary in its entry. Nothing separates the two.
+/// The preamble of a branch summary in its entry. No separator follows it.
 pub const BRANCH_PREAMBLE: &str =
     "User explored another conversation branch, then returned here.\nExploration summary:";
 

@@ -42,13 +42,13 @@ pub fn estimate(message: Raw) -> u64 {
     }
 }
 
-/// Returns those of a tool result in a branch summary: its text, truncated, without pictures.
+/// Returns the tokens of a tool result in a branch summary: its text, truncated, without pictures.
 pub fn estimate_cut_result(message: Raw) -> u64 {
     let text = content::joined_text(message.get("content"), "");
     quarter(super::transcript::cut(text).as_bytes().len())
 }
 
-/// Returns those of a block of a turn. Signatures count, since they are sent again.
+/// Returns the tokens of a block of a turn. Signatures count, since they are sent again.
 fn turn_block(block: Raw) -> u64 {
     let names = ["type", "text", "thinking", "thinkingSignature", "name", "arguments", "data", "block"];
     let [kind, said, thinking, signature, name, arguments, data, server_tool] =
@@ -130,7 +130,7 @@ pub fn sizes(
             }
         })?;
     }
-    // Parents come first.
+    // Parents precede their children.
     for ix in tree.walk(&told) {
         if let Some(parent) = session.entry(ix).parent.filter(|_| !told[ix.at()]) {
             sizes[ix.at()] = sizes[parent.at()];

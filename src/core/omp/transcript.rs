@@ -1,7 +1,7 @@
 //! Messages as text for a summarizer (`serializeConversation` without a model's own dialect).
 //!
-//! Only the texts of the user, the model and its tools: instructions are omitted, and so are results marked
-//! useless, with their calls. Tags that the prompt uses are defused.
+//! Only texts of the user, the model and its tools are written: instructions are omitted, and so are results
+//! marked useless, with their calls. Tags that the prompt uses are escaped.
 
 use super::llm;
 use crate::core::bodies::{Bodies, Body, Message};
@@ -70,7 +70,7 @@ pub fn cut(text: Text) -> Text {
     head
 }
 
-/// Returns the text with tags defused that would end the conversation or the previous summary.
+/// Returns the text with tags escaped that would end the conversation or the previous summary.
 pub fn defused(text: &Text) -> Text<'static> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());

@@ -1,4 +1,4 @@
-//! The branches of a session: where each conversation of the tree ends.
+//! The branches of a session: one for each end of a conversation in the tree.
 //!
 //! Notes ([`crate::core::entry::Kind::is_note`]: labels, marks, records) are not conversation. A branch ends
 //! at an entry below which there are only notes; they belong to it. Notes beside a conversation that
@@ -19,7 +19,7 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
 
-/// A branch.
+/// A branch of the session.
 #[derive(Clone, Debug)]
 pub struct Branch<'a> {
     /// Its last entry.
@@ -36,7 +36,7 @@ pub struct Branch<'a> {
     pub active: bool,
 }
 
-/// What is known about the path to an entry.
+/// The state at the end of the path to an entry.
 #[derive(Clone, Copy, Default)]
 struct Way {
     branch_point: Position,
@@ -91,7 +91,8 @@ pub fn branches<'a>(session: &'a Session, tree: &Tree) -> Vec<Branch<'a>> {
     };
     let is_tip = |ix: &EntryIx| is_part[ix.at()] && (ways_on[ix.at()] == 0 || active == Some(*ix));
     let mut branches: Vec<_> = session.all().filter(is_tip).map(tip).collect();
-    // A time that does not parse is older than any other; of equal times, the later in the file is newer.
+    // A time that does not parse is older than any other; of equal times, the later entry of the file is
+    // newer.
     branches.reverse();
     branches.sort_by_key(|branch| std::cmp::Reverse(session.entry(branch.tip).time_ms));
     branches
@@ -115,8 +116,8 @@ fn parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
     is_part
 }
 
-/// Returns in how many ways the conversation continues from each entry; the next message at the leaf counts
-/// as one more.
+/// Returns the number of ways in which the conversation continues from each entry; the next message at the
+/// leaf counts as one more.
 fn ways_on(session: &Session, is_part: &[bool]) -> Vec<u32> {
     let mut ways = vec![0; session.entries.len()];
     for ix in session.all().filter(|ix| is_part[ix.at()]) {

@@ -50,7 +50,7 @@ impl From<io::Error> for EditError {
     }
 }
 
-/// What the model sees of an entry's content.
+/// The content of an entry as the model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Seen {
     Nothing,
@@ -105,7 +105,7 @@ pub fn edit(
     Ok(change)
 }
 
-/// In pi's key order.
+/// Returns the entry, in pi's key order.
 fn line(id: &str, parent: Option<&Text>, timestamp: &str, target: &Text, seen: &Seen) -> Vec<u8> {
     let replacement = match seen {
         Seen::Nothing => b"null".to_vec(),
@@ -121,7 +121,7 @@ fn line(id: &str, parent: Option<&Text>, timestamp: &str, target: &Text, seen: &
         .finish()
 }
 
-/// Whether pi can edit it. An entry without an id cannot be referred to.
+/// Whether pi can edit the entry. An entry without an id cannot be referred to.
 fn is_editable(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     let has_content = match entry.kind {
@@ -132,7 +132,7 @@ fn is_editable(session: &Session, ix: EntryIx) -> bool {
     has_content && !entry.id.is_empty()
 }
 
-/// Returns what the model sees now.
+/// Returns the content that the model currently sees.
 fn seen(session: &Session, bodies: &dyn Bodies, ix: EntryIx, edits: &Edits) -> io::Result<Seen> {
     match edits.of(session, ix) {
         None => stored(bodies, ix),
@@ -182,7 +182,7 @@ fn halves(
     };
     let is_changed = |ix: &EntryIx| changes.contains_key(ix);
     let pairs = pairs(session, bodies, context)?;
-    // The calls of a turn before and after, found once for all of its results.
+    // The calls of a turn before and after the edit, computed once for all of its results.
     let mut turns: HashMap<EntryIx, [HashSet<Text>; 2]> = HashMap::new();
     let mut parted = HashSet::new();
     for (call, result, id) in pairs.iter().filter(|(call, result, _)| is_changed(call) || is_changed(result))
@@ -201,7 +201,7 @@ fn halves(
     if parted.is_empty() {
         return Ok(());
     }
-    // A turn goes with all of its results.
+    // A turn is kept or omitted with all of its results.
     let group = pairs.iter().filter(|(call, ..)| parted.contains(call));
     let group: BTreeSet<_> = group.flat_map(|&(call, result, _)| [call, result]).collect();
     let (named, others) = group.into_iter().partition(is_changed);

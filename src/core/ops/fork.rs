@@ -3,8 +3,8 @@
 //!
 //! Labels are entries of the tree, so they can have children. They are left out and written again at the end;
 //! their children are chained to what precedes them, and a `firstKeptEntryId` that refers to a label moves to
-//! the entry after it. oh-my-pi does not do this and loses what follows a label; pisess follows pi in both
-//! dialects.
+//! the entry after it. oh-my-pi does not do this and loses the entries after a label; pisess follows pi in
+//! both dialects.
 
 use super::switch::mark;
 use super::{IdSource, label};
@@ -168,16 +168,16 @@ fn without_labels(
 /// The path from the first of some entries to the current one.
 #[derive(Default)]
 struct Way {
-    /// All entries on it, and how many of the entries above each are kept.
+    /// All entries on it, and for each the number of kept entries above it.
     all: Vec<(EntryIx, usize)>,
     /// The entries that are kept.
     kept: Vec<EntryIx>,
-    /// The index of each left-out entry in `all`, when the path led there.
+    /// The index of each left-out entry in `all`, from the last time the path included it.
     left_out: HashMap<EntryIx, usize>,
 }
 
 impl Way {
-    /// Goes back to the parent, and on to the entry.
+    /// Truncates the path to the parent, and appends the entry.
     fn go_to(&mut self, ix: EntryIx, parent: Position) {
         while let Some(&(_, above)) = self.all.last().filter(|&&(last, _)| Some(last) != parent) {
             self.all.pop();
@@ -211,8 +211,8 @@ fn first_kept(
     Ok(behind.map(|ix| session.id(ix).into_owned()))
 }
 
-/// Returns the header, in the agent's key order; in oh-my-pi's files after the title line, which that agent
-/// writes in every file and by which its files are recognized.
+/// Returns the header, in the agent's key order. oh-my-pi's files get a title line before it, as in every
+/// file of that agent; the agent is recognized by it.
 fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8>> {
     let old = Raw::checked(&session.header.bytes);
     let slot = session.title_slot.as_deref().map(|slot| Raw::checked(slot.trim_ascii()));

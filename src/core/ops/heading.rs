@@ -1,4 +1,4 @@
-//! Describes a session in one line: its name, its project, its size.
+//! A one-line description of a session: its name, its project, its size.
 
 use crate::core::bodies::Bodies;
 use crate::core::entry::Kind;
@@ -7,7 +7,7 @@ use crate::core::session::{Session, Usage};
 use crate::core::text::Text;
 use std::io;
 
-/// The facts of one session.
+/// The parts of the heading.
 #[derive(Clone, Debug)]
 pub struct Heading {
     /// Its name, if it has one.

@@ -24,7 +24,7 @@ pub fn label(
     Ok(set(session, &[(target, name)], fresh))
 }
 
-/// Labels `target` with a name that other entries may have, where it is cleared.
+/// Labels `target`, and clears the label of other entries that have the same name.
 ///
 /// # Errors
 /// If the name is a form of reference.
@@ -43,7 +43,7 @@ pub fn move_label(
     Ok(set(session, &changes, fresh))
 }
 
-/// Returns label entries chained under the leaf, for those that change anything.
+/// Returns label entries for the changes that have an effect, chained under the leaf.
 fn set(session: &Session, changes: &[(EntryIx, Option<&Text>)], fresh: &mut IdSource) -> Change {
     let labels = Labels::new(session);
     let mut parent = parent_id(session, session.leaf).map(Text::into_owned);

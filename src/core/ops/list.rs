@@ -1,7 +1,7 @@
-//! What a list shows of each session, and in which order.
+//! The data that a list shows of each session, and its order.
 //!
-//! Where pi has a field, it is pi's: `modified` is the newest time of a message that was asked or
-//! answered, `firstMessage` the first question with text, the name that of the last `session_info`.
+//! Fields that pi's list has, too, have the same meaning: `modified` is the newest time of a user or
+//! assistant message, `firstMessage` the first question with text, the name that of the last `session_info`.
 
 use super::branches::branches;
 use crate::core::bodies::FileBodies;
@@ -26,50 +26,50 @@ use std::sync::Arc;
 pub struct Listed {
     /// Its file.
     pub path: PathBuf,
-    /// The session whose sub-agent or advisor it is.
+    /// The session that it is a sub-agent or advisor of.
     pub owner: Option<Arc<Path>>,
     /// Its id.
     pub id: Text<'static>,
-    /// Whose file it is.
+    /// The agent that it belongs to.
     pub agent: Dialect,
-    /// The version that its header names; 1 where it names none.
+    /// The version in its header; 1 if there is none.
     pub version: f64,
-    /// What a person called it, or oh-my-pi.
+    /// The name given by the user or by oh-my-pi.
     pub name: Option<Text<'static>>,
-    /// The directory it was held in; empty where the header has none.
+    /// The working directory; empty if the header has none.
     pub cwd: Text<'static>,
-    /// The session it was forked from, as its header has it: a path, or an id.
+    /// The session it was forked from, as in its header: a path, or an id.
     pub parent: Option<Text<'static>>,
     /// When it was started, in milliseconds since 1970.
     pub created: Option<i64>,
-    /// When something was last asked or answered.
+    /// The time of the last question or answer.
     pub modified: i64,
-    /// Entries of all sorts.
+    /// The number of entries.
     pub entries: u32,
-    /// Entries that are messages.
+    /// The number of entries that are messages.
     pub messages: u32,
-    /// Its branches, as `branches` counts them.
+    /// The number of branches, as counted by `branches`.
     pub branches: u32,
     /// The first question.
     pub question: Option<Question>,
-    /// Where the line of the first question is.
+    /// The location of the line of the first question.
     pub question_span: Option<Span>,
-    /// The models that answered.
+    /// The models that responded.
     pub models: Vec<Text<'static>>,
-    /// What it was billed, on all branches.
+    /// Its usage, on all branches.
     pub usage: Usage,
     /// The labels in effect.
     pub labels: Vec<Text<'static>>,
-    /// Tokens of the context at the leaf, as the agent counts them.
+    /// The size of the context at the leaf in tokens, as the agent counts them.
     pub context: Option<f64>,
 }
 
 /// A session that was read for a list.
 #[derive(Debug)]
 pub struct Reading {
-    /// What the list shows.
+    /// The row of the list.
     pub listed: Listed,
-    /// What tells its entries from others, where asked for.
+    /// The keys that identify its entries, if requested.
     pub keys: Vec<EntryKey>,
 }
 
@@ -80,14 +80,14 @@ pub struct Listing<'a> {
     pub path: &'a Path,
     /// Its bytes.
     pub source: &'a dyn ReadAt,
-    /// When they last changed.
+    /// The time at which they last changed.
     pub modified: i64,
 }
 
-/// Reads one session. The options must ask for a digest.
+/// Reads one session. The options must request a digest.
 ///
 /// # Errors
-/// Where the file is no session, or cannot be read.
+/// If the file is not a session, or cannot be read.
 pub fn read(file: Listing, options: &Options) -> Result<Reading, LoadError> {
     let mut session = load(file.source, options)?;
     let digest = std::mem::take(&mut session.digest);
@@ -125,7 +125,7 @@ pub fn read(file: Listing, options: &Options) -> Result<Reading, LoadError> {
     Ok(Reading { listed, keys: digest.entries })
 }
 
-/// oh-my-pi's title line decides; else the last `session_info`; else the header's title.
+/// Returns the name: that of oh-my-pi's title line, else of the last `session_info`, else of the header.
 fn name(session: &Session, digest: &Digest) -> Option<Text<'static>> {
     let head = Head { header: session.header.clone(), title_slot: session.title_slot.clone() };
     match head.title() {
@@ -134,10 +134,10 @@ fn name(session: &Session, digest: &Digest) -> Option<Text<'static>> {
     }
 }
 
-/// The whole text of the first question, read back.
+/// Returns the whole text of the first question, reading it again.
 ///
 /// # Errors
-/// Where it cannot be read, or is no longer there.
+/// If it cannot be read, or is no longer there.
 pub fn first_message(listed: &Listed, source: &dyn ReadAt) -> std::io::Result<Text<'static>> {
     let (Some(question), Some(span)) = (&listed.question, listed.question_span) else {
         return Ok(Text::from("(no messages)"));
@@ -152,16 +152,16 @@ pub fn first_message(listed: &Listed, source: &dyn ReadAt) -> std::io::Result<Te
     Ok(crate::core::content::content_text(content, " ").into_owned())
 }
 
-/// What a list is sorted by.
+/// The sort key of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The newest question or answer first.
     Modified,
-    /// The last one that was started first.
+    /// The most recently started first.
     Created,
     /// By name or first user message.
     Name,
-    /// By directory, in each the newest first.
+    /// By directory, the newest of each first.
     Project,
     /// The most messages first.
     Messages,
@@ -173,7 +173,7 @@ pub enum Order {
     Cost,
 }
 
-/// Sorts a list; what is equal stays newest first, then by path.
+/// Sorts a list; sessions that compare equal are sorted newest first, then by path.
 pub fn sort(list: &mut [Listed], order: Order) {
     list.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.as_os_str().cmp(b.path.as_os_str())));
     match order {
@@ -193,34 +193,34 @@ fn descending(a: Option<f64>, b: Option<f64>) -> std::cmp::Ordering {
 }
 
 impl Listed {
-    /// The name, else the first question, else nothing.
+    /// Returns the name, else the first question, else an empty text.
     pub fn title(&self) -> Text<'_> {
         let question = self.question.as_ref().map(|question| question.text.borrowed());
         self.name.as_ref().map(Text::borrowed).or(question).unwrap_or_default()
     }
 }
 
-/// A row of a list: which session, and how deep below another.
+/// A row of a list: a session and its depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its place in the list.
+    /// Its index in the list.
     pub at: usize,
-    /// How many are above it.
+    /// The number of sessions above it in the tree.
     pub depth: usize,
-    /// Whether it is the last one below the one above it.
+    /// Whether it is the last of its siblings.
     pub is_last: bool,
 }
 
-/// What stands below what.
+/// The kinds of sessions that are nested below others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nesting {
-    /// Sub-agents and advisors below their sessions.
+    /// Sub-agents and advisors, below their sessions.
     Agents,
-    /// Forks below what they were forked from, too.
+    /// Also forks, below their sources.
     Forks,
 }
 
-/// The rows of a sorted list. What belongs below a session that is not in the list has a row of its own.
+/// Returns the rows of a sorted list. A session whose parent is not in the list is at the top level.
 pub fn rows(list: &[Listed], nesting: Nesting) -> Vec<Row> {
     let parents = parents(list, nesting);
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); list.len()];
@@ -236,7 +236,7 @@ pub fn rows(list: &[Listed], nesting: Nesting) -> Vec<Row> {
     while let Some(row) = left.pop() {
         rows.push(row);
         let mut children = std::mem::take(&mut below[row.at]);
-        // Agents of the session itself first, then in the order of their start.
+        // Sub-agents of the session first, then by creation time.
         children.sort_by_key(|&at| (list[at].owner.is_none(), list[at].created));
         let last = children.last().copied();
         left.extend(children.iter().rev().map(|&at| Row {
@@ -248,7 +248,7 @@ pub fn rows(list: &[Listed], nesting: Nesting) -> Vec<Row> {
     rows
 }
 
-/// What each session stands below; never itself, by whatever way.
+/// Returns the parent of each session, such that there are no cycles.
 fn parents(list: &[Listed], nesting: Nesting) -> Vec<Option<usize>> {
     let by_path: HashMap<&Path, usize> =
         list.iter().enumerate().map(|(at, session)| (session.path.as_path(), at)).collect();
@@ -272,15 +272,15 @@ fn parents(list: &[Listed], nesting: Nesting) -> Vec<Option<usize>> {
     parents
 }
 
-/// Leaves only what each session adds: what was billed for entries that an earlier one has already, and
-/// those entries themselves, are taken out. Readings come in the order in which sessions were started.
+/// Removes from each session the entries that an earlier session contains, and their usage. Readings must be
+/// passed in the order in which the sessions were started.
 #[derive(Debug, Default)]
 pub struct Own {
     seen: HashSet<u128>,
 }
 
 impl Own {
-    /// Takes out of a reading what was seen before, and gives back the session.
+    /// Returns the session of a reading, without entries that were seen before.
     pub fn take(&mut self, reading: Reading) -> Listed {
         let mut listed = reading.listed;
         if reading.keys.is_empty() {
@@ -298,8 +298,8 @@ impl Own {
     }
 }
 
-/// Sorts files by the time their sessions were started, and marks those that are forks of one another.
-/// Only headers are read; what is no session stays where it cannot be told, at the end.
+/// Sorts files by the time their sessions were started, and marks forks and their sources. Only headers are
+/// read. Files that are not sessions come last.
 pub fn families(files: Vec<FoundFile>) -> Vec<(FoundFile, bool)> {
     let heads: Vec<Option<Header>> = files.iter().map(|file| header(&file.path)).collect();
     let parents: HashSet<&[u8]> = heads.iter().flatten().filter_map(|head| head.parent.as_deref()).collect();
@@ -315,7 +315,7 @@ pub fn families(files: Vec<FoundFile>) -> Vec<(FoundFile, bool)> {
     order.into_iter().map(|(_, file)| file).collect()
 }
 
-/// What a header says of where the session comes from.
+/// The origin of a session, from its header.
 struct Header {
     id: Vec<u8>,
     parent: Option<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! The operations: each takes a session and returns a plan, or the reason why not.
+//! The operations: each takes a session and returns a plan, or the reason for a refusal.
 
 pub mod append;
 pub mod branches;

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 /// A move from one position to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Navigation {
-    /// What was chosen.
+    /// The entry that was chosen.
     pub target: Position,
     /// The old leaf.
     pub old_leaf: Position,
@@ -47,8 +47,8 @@ pub fn last_request(session: &Session) -> Position {
     session.upwards(session.leaf).find(|&ix| session.entry(ix).flags.has(Flags::USER_REQUEST))
 }
 
-/// Whether choosing the entry returns its text: user requests, and custom messages (in oh-my-pi, of its skill
-/// prompts only those by the user).
+/// Whether choosing the entry returns its text: user requests, and custom messages (of oh-my-pi's skill
+/// prompts, only those by the user).
 fn is_draft(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     entry.flags.has(Flags::USER_REQUEST)

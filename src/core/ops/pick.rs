@@ -1,8 +1,8 @@
 //! Copies entries and chains them under another position.
 //!
-//! A copy has a new id and the current time; the message in it keeps its own time. A reference to an entry
-//! that is copied, too, becomes a reference to the copy. A turn with tool calls is copied with their results,
-//! and a result with its turn, because a model's API accepts neither alone.
+//! A copy has a new id and the current time; the message in it keeps its own time. If an entry that a copy
+//! refers to is copied as well, the reference becomes one to the copy. A turn with tool calls is copied with
+//! their results, and a result with its turn, because a model's API accepts neither alone.
 //!
 //! ```text
 //!  a ── call ── r1 ── r2 ── b          pick r2, b onto y
@@ -230,7 +230,7 @@ impl Graft<'_> {
         Ok(NewEntry { id, line: edit.finish() })
     }
 
-    /// Returns what a copy refers to instead.
+    /// Returns the members of a copy that refer to other entries, with their new values.
     fn names(&self, ix: EntryIx, entry: Raw) -> Result<Vec<(&'static str, Text<'static>)>, PickError> {
         let find = |key: &str| entry.get_text(key).and_then(|id| self.session.find(&id));
         let copy = |named: Position| named.and_then(|named| self.ids.get(&named)).cloned();

@@ -31,7 +31,7 @@ pub struct Found {
     pub id: Option<Text<'static>>,
     /// The physical line.
     pub line: LineNo,
-    /// Where in the line it is, its kind and its length.
+    /// Its position in the line, its kind and its length.
     pub finding: Finding,
 }
 
@@ -138,7 +138,7 @@ fn candidates(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::R
     Ok(candidates)
 }
 
-/// Returns where the part of each worker begins, at the start of a line; the end of the file last.
+/// Returns the offsets of the workers' parts, which start with a line, and the end of the file.
 fn starts(source: &dyn ReadAt, workers: usize) -> io::Result<Vec<u64>> {
     const SMALL: u64 = 1 << 20;
     let parts = (source.len() / SMALL).clamp(1, workers.max(1) as u64);
@@ -150,7 +150,7 @@ fn starts(source: &dyn ReadAt, workers: usize) -> io::Result<Vec<u64>> {
     Ok(starts)
 }
 
-/// Returns where the next line begins, at or after `from`.
+/// Returns the offset of the first line that begins at or after `from`.
 fn next_line(source: &dyn ReadAt, mut from: u64) -> io::Result<u64> {
     let mut bytes = vec![0; 64 * 1024];
     loop {

@@ -1,4 +1,4 @@
-//! A session that belongs to another project directory now: its header, and its place in the agents' stores.
+//! Moves a session to another project directory: its header, and its place in the agents' stores.
 
 use crate::core::dialect::Dialect;
 use crate::core::entry::Span;
@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 /// Members of a header and their new values.
 pub type Changes = Vec<(&'static str, Vec<u8>)>;
 
-/// Returns what changes in the header of a session that moves: its directory, and in oh-my-pi's files the
-/// places where the session was, as that agent notes them.
+/// Returns the changes to the header of a session that moves: its working directory, and for oh-my-pi the
+/// former paths of the session, as that agent records them.
 pub fn moved(header: &Header, dialect: Dialect, cwd: &Path, old: Option<&Path>) -> Changes {
     let mut changes = vec![("cwd", encoded(&Text::from(&*cwd.to_string_lossy())))];
     if let Some(old) = old.filter(|_| dialect == Dialect::OhMyPi) {
@@ -25,7 +25,7 @@ pub fn moved(header: &Header, dialect: Dialect, cwd: &Path, old: Option<&Path>) 
         let before = json.get("previousSessionFiles").into_iter().flat_map(|files| files.items());
         let mut files: Vec<_> = before.filter_map(|file| file.text()).collect();
         let old = Text::from(old.to_string_lossy().into_owned());
-        // A run that was cut short noted it already.
+        // An interrupted run has recorded it already.
         if files.last() != Some(&old) {
             files.push(old);
         }
@@ -34,15 +34,15 @@ pub fn moved(header: &Header, dialect: Dialect, cwd: &Path, old: Option<&Path>) 
     changes
 }
 
-/// Returns what changes in the header of a fork whose source moved.
+/// Returns the changes to the header of a fork whose source moved.
 pub fn follows(source: &Path) -> Changes {
     vec![("parentSession", encoded(&Text::from(&*source.to_string_lossy())))]
 }
 
-/// Writes a session with another header; all other bytes as they are.
+/// Writes a session with a changed header; all other bytes are unchanged.
 ///
 /// # Errors
-/// Where reading or writing fails.
+/// If reading or writing fails.
 pub fn write_with(
     header: &Header,
     changes: &Changes,
@@ -57,9 +57,9 @@ pub fn write_with(
     copy(source, Span { start: header.span.end(), len: source.len() - header.span.end() }, out)
 }
 
-/// Returns the directory in which the agent looks for the session once it belongs to another project; `None`
-/// where the session is in no store and stays where it is. `old` and `new` are the stores as seen from the
-/// directory of either project.
+/// Returns the directory in which the agent looks for sessions of the new project; `None` if the session
+/// stays where it is, because it is in no store or in a flat one. `old` and `new` are the stores as seen from
+/// the old and the new directory.
 pub fn folder_for<'a>(folder: &Path, dialect: Dialect, old: &[Store], new: &'a [Store]) -> Option<&'a Path> {
     let holds = |store: &&Store| {
         let is_below = !store.is_flat() && folder.parent() == Some(&*store.root);
@@ -77,8 +77,8 @@ pub fn folder_for<'a>(folder: &Path, dialect: Dialect, old: &[Store], new: &'a [
     }
 }
 
-/// Returns the directory of a session after `old` became `new`; `None` where the session is not of that
-/// directory or of one below it.
+/// Returns the directory of a session after `old` became `new`; `None` if its directory is neither `old` nor
+/// below it.
 pub fn cwd_after(cwd: &str, old: &Path, new: &Path, here: Here) -> Option<PathBuf> {
     let rest = absolute(cwd, here);
     let rest = rest.strip_prefix(old).ok().filter(|_| !cwd.is_empty())?;

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 
-/// The number of consecutive tool rows from which they are folded.
+/// The minimum number of consecutive tool rows that are folded.
 const MANY: usize = 3;
 
 /// The author of a row, which decides its colour.
@@ -40,7 +40,7 @@ pub enum Ending {
     Aborted,
 }
 
-/// What the model sees instead of an entry.
+/// What the model sees in place of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Edited {
     /// Another text.
@@ -78,20 +78,20 @@ impl Drawing<'_> {
         }
         let (role, body) = parted(self.text(ix));
         if let Some(rendered) = self.rendered(ix) {
-            // The row of a custom entry says only its type.
+            // The row of a custom entry contains only its type.
             let role = if entry.kind == Kind::Custom { body } else { role };
             return Row { tone, role, ending, body: rendered.borrowed(), path: 0..0 };
         }
         if entry.flags.has(Flags::SILENT) && body == "(no content)" {
             return Row { tone, role, ending, body: self.called(ix), path: 0..0 };
         }
-        // The mark shows that already.
+        // The ending shows that already.
         let ended = ending == Some(Ending::Aborted) && (body == "(aborted)" || body == "Operation aborted");
         let body = if ended { Text::default() } else { body };
         Row { tone, role, ending, body, path: 0..0 }
     }
 
-    /// Returns what a turn without text calls.
+    /// Returns the tools called by a turn without text.
     fn called(&self, ix: EntryIx) -> Text<'static> {
         let calls = &self.session.tool_calls;
         let first = calls.partition_point(|call| call.entry < ix);
@@ -123,7 +123,7 @@ pub fn tone(kind: Kind, role: Role) -> Tone {
 /// Splits an agent's row into role and body: `user: text`, `[bash]: ls`, `[model: x]`, `[reset boundary]`.
 fn parted(row: Text<'_>) -> (Text<'_>, Text<'_>) {
     let text = row.as_bytes();
-    // Rows are many and short: what searches for longer ones takes longer to make than to run.
+    // Rows are many and short: a searcher for longer strings takes longer to build than to run.
     let find = |mark: &[u8]| memchr::memchr_iter(mark[0], text).find(|&at| text[at..].starts_with(mark));
     let part = |range: Range<usize>| row.part(range);
     if !text.starts_with(b"[") {
@@ -142,12 +142,12 @@ fn parted(row: Text<'_>) -> (Text<'_>, Text<'_>) {
     }
 }
 
-/// Rows that are drawn as one: a position in the drawing, and how many rows before it are folded into it.
+/// Rows that are drawn as one: the position of the last, and how many are folded into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fold {
-    /// The position of the last row, whose id represents all.
+    /// The position of the last row, whose id represents them all.
     pub place: usize,
-    /// The number of rows; if one, it is not folded.
+    /// The number of rows; a single row is not folded.
     pub rows: usize,
 }
 

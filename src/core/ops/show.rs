@@ -8,7 +8,7 @@ use crate::core::text::Text;
 /// A part of an entry as displayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The name of what follows.
+    /// The title of the parts that follow.
     Title(Text<'static>),
     /// A name and a short value.
     Field(Text<'static>, Text<'static>),
@@ -19,8 +19,8 @@ pub enum Part {
 /// The length up to which strings of one line are printed beside their name.
 const SHORT: usize = 100;
 
-/// Returns the content of an entry, in the order of its line. Omitted are the fields that every entry has,
-/// and what people cannot read: signatures, and the bytes of pictures.
+/// Returns the content of an entry, in the order of its line. Fields that every entry has, signatures, and
+/// the bytes of pictures are omitted.
 pub fn parts(line: Raw, kind: Kind) -> Vec<Part> {
     let mut parts = Vec::new();
     for (key, value) in members(line) {
@@ -72,7 +72,7 @@ fn json(key: Text<'static>, value: Raw, parts: &mut Vec<Part>) {
     }
 }
 
-/// Returns the members of an object but for the ones of these names.
+/// Returns the members of an object, except those with these names.
 pub(super) fn fields(object: Raw, without: &[&str]) -> Vec<Part> {
     let mut parts = Vec::new();
     for (key, value) in members(object).filter(|(key, _)| !without.iter().any(|name| *key == **name)) {
@@ -98,7 +98,7 @@ pub(super) fn block(block: Raw, parts: &mut Vec<Part>) {
     }
 }
 
-/// Adds its arguments by name in one text, so that a file to be written reads as one.
+/// Appends the arguments of a call by name, as one text, so that a file to be written is readable.
 fn tool_call(call: Raw, parts: &mut Vec<Part>) {
     let mut title = Text::from("toolCall").into_owned();
     for text in ["name", "id"].into_iter().filter_map(|key| call.get_text(key)) {
@@ -122,7 +122,7 @@ fn outlined(parts: &[Part]) -> Text<'static> {
     let mut out = Text::default().into_owned();
     for part in parts {
         match part {
-            // Its text begins on a new line.
+            // The text of a title begins on a new line.
             Part::Title(name) => {
                 out.push(name);
                 continue;

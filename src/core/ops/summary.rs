@@ -30,9 +30,9 @@ pub struct Summary {
 /// The fields of a compaction besides its summary.
 #[derive(Clone, Debug)]
 pub struct Compaction {
-    /// Where the kept part begins; `None` keeps nothing.
+    /// The first entry of the kept part; `None` keeps nothing.
     pub first_kept: Option<EntryIx>,
-    /// The size of the context before, in tokens.
+    /// The size of the context before the compaction, in tokens.
     pub tokens_before: f64,
     /// pi: the system message in effect, as JSON without its time.
     pub system_message: Option<Vec<u8>>,
@@ -85,7 +85,7 @@ pub fn branch(
 }
 
 /// Appends a summary of the branch that ends at `from` under the leaf, and a label on it if given. `fromId`
-/// is that end in both agents; neither records where the branch begins.
+/// is that end in both agents; neither records the start of the branch.
 pub fn merged(
     session: &Session,
     from: Position,

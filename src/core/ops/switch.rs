@@ -19,7 +19,7 @@ use std::io;
 /// The `customType` of a mark.
 pub const MARK: &str = "pisess.switch";
 
-/// Where to move, and what to label.
+/// The parameters of a move.
 #[derive(Clone, Copy, Debug)]
 pub struct Switch<'a> {
     /// The new position.

@@ -1,4 +1,4 @@
-//! What the tree shows: filters and search of the file's own agent, and each row's text.
+//! The rows of the tree: the filters and search of the file's own agent, and the text of each row.
 
 use crate::core::entry::{EntryIx, Flags, Kind, Role};
 use crate::core::labels::Labels;
@@ -46,8 +46,8 @@ pub struct Drawing<'a> {
 /// Calls by their ids, for the rows of their results.
 type Calls<'a> = HashMap<&'a [u8], &'a ToolCall, foldhash::quality::RandomState>;
 
-/// Filters and lays out the tree as if `leaf` were the leaf. Rows must have been kept by loading; if the user
-/// `typed` words to search for, the searchable texts and the matches, too.
+/// Filters and lays out the tree as if `leaf` were the leaf. The session must have been loaded with rows,
+/// and, if the user `typed` words to search for, with searchable texts and matches.
 pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &str) -> Drawing<'a> {
     let tree = Tree::new(session);
     let labels = Labels::new(session);
@@ -118,8 +118,8 @@ impl<'a> Drawing<'a> {
         &self.words
     }
 
-    /// Returns where a word is in the entry, or in its label. `None` if only its row matches: oh-my-pi's
-    /// search is fuzzy, and pi's also finds words that no field contains.
+    /// Returns the position of a word in the entry or its label. Returns `None` if only its row matches:
+    /// oh-my-pi's search is fuzzy, and pi's also finds words that no field contains.
     pub fn hit(&self, ix: EntryIx) -> Option<Cow<'a, Hit>> {
         if let Some(found) = self.session.found(ix) {
             return Some(Cow::Borrowed(&found.hit));
@@ -138,8 +138,8 @@ impl<'a> Drawing<'a> {
         self.is_active[ix.at()]
     }
 
-    /// Returns the entry whose row is marked as the leaf: the leaf, or its nearest ancestor that is shown
-    /// (where the agents' selectors are, too).
+    /// Returns the entry whose row is marked as the leaf: the leaf, or its nearest ancestor that is shown (as
+    /// selected in the agents).
     pub fn marked(&self) -> Position {
         self.session.upwards(self.leaf).find(|ix| self.is_visible[ix.at()])
     }
@@ -199,10 +199,10 @@ fn is_bookkeeping(session: &Session, kind: Kind) -> bool {
         || session.agent().is_bookkeeping(kind)
 }
 
-/// The search: words in all text of an entry, and what the file's agent would find in the row.
+/// A search for words in all text of an entry, combined with the agent's own search in the row.
 struct Search<'a> {
     words: &'a Words,
-    /// oh-my-pi: every word resembles one of the row.
+    /// oh-my-pi: whether every word resembles one of the row.
     fuzzy: Option<Query>,
 }
 
@@ -224,7 +224,7 @@ impl Search<'_> {
     }
 }
 
-/// Calls by id; of calls with the same id the one drawn last counts, as in the agents.
+/// Returns calls by id; of calls with the same id, the last one drawn, as in the agents.
 fn calls<'a>(session: &'a Session, is_active: &[bool]) -> Calls<'a> {
     let mut calls = Calls::with_capacity_and_hasher(session.tool_calls.len(), Default::default());
     let mut repeated = false;

@@ -18,9 +18,6 @@ use std::collections::HashSet;
 use std::io;
 use std::ops::Range;
 
-/// The number of tokens that pi keeps by default.
-pub const KEEP_RECENT_TOKENS: u64 = 20_000;
-
 /// Prepares a compaction at the end of `path`. The cut keeps about `keep_recent_tokens` tokens, or is at
 /// `first_kept`, an entry of the path.
 ///
@@ -70,7 +67,7 @@ pub fn prepare(
     }))
 }
 
-/// What a cut is chosen from; positions are indexes among the entries of the projection.
+/// The data that a cut is chosen from; positions are indexes among the entries of the projection.
 struct Base<'a> {
     session: &'a Session,
     path: &'a [EntryIx],
@@ -78,13 +75,13 @@ struct Base<'a> {
     projection: &'a Projection,
 }
 
-/// Where a compaction cuts.
+/// The position of a cut.
 struct Cut {
     /// The first kept entry; `None` if nothing is kept.
     first_kept: Option<EntryIx>,
     /// Its index, or the end.
     at: usize,
-    /// Where the turn begins that the cut splits.
+    /// The index at which the turn begins that the cut splits.
     turn_start: Option<usize>,
 }
 
@@ -101,7 +98,7 @@ impl Base<'_> {
         self.projection.entries.len()
     }
 
-    /// Whether an entry other than a compaction has a message in one of the roles.
+    /// Whether an entry other than a compaction has a message in a wanted role.
     fn speaks_as(&self, at: usize, wanted: fn(Role) -> bool) -> bool {
         let messages = self.projection.messages_of(at);
         self.kind(at) != Kind::Compaction
@@ -160,7 +157,7 @@ impl Base<'_> {
         Ok(Some(Cut { first_kept: Some(first_kept), at, turn_start }))
     }
 
-    /// Returns where the part begins that starts with an entry of the path, not before `start`.
+    /// Returns the first index, not before `start`, at or after an entry of the path.
     fn place_of(&self, entry: EntryIx, start: usize) -> Option<usize> {
         let wanted = self.path.iter().position(|&ix| ix == entry)?;
         let follows = |at: usize| self.projection.entries[at].place as usize >= wanted;
@@ -188,7 +185,7 @@ impl Base<'_> {
         Ok(Some(at))
     }
 
-    /// Returns where, counted from the end, the messages reach `keep` tokens.
+    /// Returns the last index from which on the messages reach `keep` tokens.
     fn overflow(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let mut total = 0;
         for at in (start..self.end()).rev() {
@@ -204,8 +201,8 @@ impl Base<'_> {
         Ok(None)
     }
 
-    /// Whether everything after `from` was omitted, including a response, and no edit there changes what
-    /// stays: a failed attempt that was undone.
+    /// Whether the part after `from` is a failed attempt that was undone: everything in it was omitted,
+    /// including a response, and no edit in it changes what stays.
     fn ends_in_failed_attempt(&self, from: usize) -> io::Result<bool> {
         let closed = (from..self.end()).all(|at| {
             let entry = self.projection.entries[at];

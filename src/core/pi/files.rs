@@ -1,4 +1,4 @@
-//! The texts that pi adds to a summary: the preamble of a branch, the list of files.
+//! The texts that pi adds to a summary: the preamble of a branch summary, the list of files.
 
 use crate::core::prepare::FileLists;
 use crate::core::text::Text;

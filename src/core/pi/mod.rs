@@ -6,10 +6,11 @@
 //! - [`compaction`] and [`branch`] choose the input of a summary, [`file_ops`] finds the files in it,
 //!   [`prompt`] requests the summary, [`files`] completes it.
 //!
-//! pi trusts its files and throws on some values (a message that is `null`, a tool call without arguments);
-//! here such a value counts as missing, and the rest of the result is unaffected.
+//! pi throws on some values (a message that is `null`, a tool call without arguments); here such a value
+//! counts as missing, and the rest of the result is unaffected.
 
 pub mod context;
+pub mod defects;
 pub mod shapes;
 
 pub mod llm;

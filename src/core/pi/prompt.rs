@@ -21,9 +21,9 @@ pub struct Instructions<'a> {
 /// A summary that a compaction needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Segment {
-    /// Of everything before the turn that is split.
+    /// The summary of everything before the turn that is split.
     History,
-    /// Of the beginning of that turn.
+    /// The summary of the beginning of that turn.
     TurnPrefix,
 }
 

@@ -1,8 +1,8 @@
-//! What pi alone writes.
+//! What only pi writes.
 
 use crate::core::shape::{Shape, Shapes, Want, need};
 
-/// The entries, messages and blocks of pi alone.
+/// The entries, messages and blocks of pi only.
 pub const SHAPES: Shapes = Shapes { entries: ENTRIES, messages: MESSAGES, context_only: &[], blocks: BLOCKS };
 
 const ENTRIES: &[Shape] = &[

@@ -53,7 +53,7 @@ impl Sample {
     }
 }
 
-/// A `message` entry of a role, with the message's further members.
+/// A `message` entry with this role and further members of the message.
 pub fn says(role: &str, members: &str) -> String {
     let comma = if members.is_empty() { "" } else { "," };
     format!(r#""type":"message","message":{{"role":"{role}"{comma}{members}}}"#)

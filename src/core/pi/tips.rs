@@ -1,4 +1,4 @@
-//! The size of the context at many entries at once: what [`super::tokens::context`] says of each, with
+//! The size of the context at many entries at once: the result of [`super::tokens::context`] for each, with
 //! every body read once and in file order.
 //!
 //! ```text
@@ -7,9 +7,9 @@
 //! sum:       4  13 13  15 17 24 24  29 32      size = C2's own + 32 - the 13 before c
 //! ```
 //!
-//! Where a provider has counted since the last change, its figure holds. Else the size is a difference
-//! of two sums, unless an edit or a system message counts: their effect depends on the whole path, so
-//! these tips are computed one by one, for as long as that takes time in proportion to the file.
+//! If a provider has counted since the last change, its count is used. Otherwise the size is a difference of
+//! two sums. Edits and system messages have an effect that depends on the whole path, so tips below them are
+//! computed one by one, as long as the time stays in proportion to the file.
 
 use super::context::{projection, role, speak};
 use super::{tokens, with_line};
@@ -20,14 +20,14 @@ use crate::core::tree::{Ancestry, Tree};
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-/// Entries that the paths of single tips may have together: so many times those of the session, and
-/// some more, so that a small one gets all its sizes.
+/// Limits the total length of the paths that are computed one by one: a multiple of the entries of the
+/// session, plus a constant, so that small sessions get all sizes.
 const SINGLE: (usize, usize) = (32, 100_000);
 
 /// Returns the size at each of `tips`, in tokens, without those that would take too long.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn sizes(
     session: &Session,
     tree: &Tree,
@@ -55,30 +55,30 @@ pub fn sizes(
     Ok(sizes)
 }
 
-/// What is known of the path to an entry.
+/// The sums over the path to an entry.
 #[derive(Clone, Copy, Default)]
 struct State {
     depth: u32,
-    /// What a provider counted since the context last changed, and the estimate of what follows.
+    /// The provider's count since the context last changed, and the estimate of what follows.
     counted: Option<(f64, u64)>,
     /// The estimates of the path, without system messages and compactions.
     sum: u64,
-    /// The part of the sum before what the compaction in force keeps.
+    /// The part of the sum before the entries that the compaction in effect keeps.
     before: u64,
-    /// The estimate of the compaction in force.
+    /// The estimate of the compaction in effect.
     own: u64,
-    /// Whether the sums are not enough.
+    /// Whether the size cannot be computed from the sums.
     is_single: bool,
 }
 
-/// What an entry adds to the path.
+/// The contribution of an entry to the sums.
 #[derive(Clone, Copy, Default)]
 struct Step {
     usage: Option<f64>,
     estimate: u64,
     /// Whether it is a system message, or a compaction that carries one.
     is_system: bool,
-    /// What a compaction keeps from, or what an edit changes.
+    /// The entry that a compaction keeps from, or that an edit changes.
     target: Option<EntryIx>,
 }
 
@@ -103,7 +103,7 @@ fn states(session: &Session, tree: &Tree, bodies: &dyn Bodies) -> io::Result<Vec
                 state.before = kept.map_or(state.sum, sum_at);
             }
             Kind::ContextEdit => state.counted = None,
-            // An edit may stand above what it changes.
+            // An edit may precede the entry that it changes.
             _ if state.is_single && is_edited(ix) => state.counted = None,
             _ => {
                 state.sum += if step.is_system { 0 } else { step.estimate };

@@ -12,7 +12,7 @@ use crate::core::json::{Raw, js};
 use crate::core::session::Session;
 use std::io;
 
-/// The size of an image, in UTF-16 units.
+/// The size that pi assumes for an image, in UTF-16 units.
 const IMAGE_UNITS: u64 = 4800;
 const UNITS_PER_TOKEN: u64 = 4;
 

@@ -1,7 +1,7 @@
 //! The text of an entry's row in the agents' trees.
 //!
-//! Rows are made during the one pass over the file, from positions in the line; at most [`ROW_UNITS`] of a
-//! text are decoded.
+//! Rows are built while the file is loaded, from positions in the line; at most [`ROW_UNITS`] of a text are
+//! decoded.
 
 pub mod pi;
 
@@ -16,10 +16,10 @@ mod word;
 
 use super::text::Text;
 
-/// The number of UTF-16 units of a content that a row shows, as in both agents.
+/// The maximum number of UTF-16 units of a content in a row, as in both agents.
 pub const ROW_UNITS: usize = 200;
 
-/// What rows depend on besides the entry.
+/// The options that rows depend on.
 #[derive(Clone, Debug, Default)]
 pub struct RowOptions {
     /// The user's home directory, written `~` in tool calls.
@@ -48,6 +48,6 @@ pub fn normalize(text: &Text) -> Text<'static> {
             *byte = b' ';
         }
     }
-    // Newlines and tabs at the ends are trimmed either way: the order makes no difference.
+    // Newlines and tabs at the ends are trimmed in either order.
     Text::from_wtf8(bytes)
 }

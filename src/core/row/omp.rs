@@ -77,7 +77,7 @@ fn message_text(role: Role, message: &MessageFacts, blocks: &[Block]) -> Text<'s
     }
 }
 
-/// Returns the role as the agent has it after migrating older files.
+/// Returns the role that the agent uses after migrating older files.
 fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
     let written = || message.role.map_or(Text::from("undefined"), |role| decode(role.bytes));
     role.name().map_or_else(written, Text::from)
@@ -180,8 +180,8 @@ fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
         .collect()
 }
 
-/// Whether the tree hides the message unless it is the leaf: an assistant message without text other than
-/// dots, which ended neither in an error nor early.
+/// Whether the tree hides the message unless it is the leaf: an assistant message with no text but dots,
+/// which ended neither in an error nor early.
 pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
     let has_text = match message.content {
         Content::Text(text) => omp_note::says_something(text.bytes),
@@ -289,7 +289,7 @@ fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
     block.text.filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
 }
 
-/// Returns `String(value)`, truncated where a row would be: [`bracketed`] then marks the truncation.
+/// Returns `String(value)`, truncated to a row's length: [`bracketed`] then marks the truncation.
 pub(super) fn display(value: Option<Raw>) -> Text<'static> {
     match value.and_then(Raw::raw_string) {
         Some(raw) => {

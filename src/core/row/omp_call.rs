@@ -60,7 +60,7 @@ fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
         if both_numbers {
             return given.map_or(1.0, |offset| js::operand(Some(offset))) + js::operand(Some(limit)) - 1.0;
         }
-        // If one side is a string, `+` concatenates.
+        // `+` concatenates if one side is a string.
         let mut text = start.clone();
         text.push(&js::string(limit));
         text.trim().to_string_lossy().parse::<f64>().unwrap_or(f64::NAN) - 1.0

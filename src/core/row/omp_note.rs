@@ -1,4 +1,4 @@
-//! Texts by extensions and advisors, which oh-my-pi cleans before a row shows them.
+//! Texts of extensions and advisors, which oh-my-pi cleans for its rows.
 
 use super::normalize;
 use crate::core::json::{Raw, string};
@@ -115,7 +115,7 @@ fn skip_past(rest: &mut std::str::Chars, is_last: impl Fn(char) -> bool) {
     }
 }
 
-/// Skips to the bell, or the string terminator.
+/// Skips past the bell or the string terminator.
 fn skip_string(rest: &mut std::str::Chars) {
     while let Some(c) = rest.next() {
         match c {
@@ -156,7 +156,7 @@ fn inner<'a>(content: &'a Text) -> Option<&'a [u8]> {
     closes.then(|| &text[open_end + 1..close])
 }
 
-/// Returns where the `>` of a tag is, outside quotes.
+/// Returns the offset of the `>` of a tag, ignoring any in quotes.
 fn tag_end(attributes: &[u8]) -> Option<usize> {
     let mut quote = None;
     for (at, &byte) in attributes.iter().enumerate() {

@@ -197,7 +197,7 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
     }
 }
 
-/// Returns a pattern and where it is searched for.
+/// Returns a pattern and the place where it is searched for.
 fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> Text<'static> {
     let mut row = joined(&[before], pattern);
     if pattern.utf16_len() < ROW_UNITS {
@@ -266,7 +266,7 @@ fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     Text::from_wtf8(out)
 }
 
-/// Does the same for a content outside of a message: a string, or an array of blocks.
+/// Does the same for a content outside a message: a string, or an array of blocks.
 fn content_head(content: Raw) -> Text<'static> {
     let mut out = Vec::new();
     match content.raw_string() {
@@ -317,7 +317,7 @@ fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
 
 fn bracketed(prefix: &str, text: &Text) -> Text<'static> {
     let mut row = joined(&["[", prefix], text);
-    // A truncated text has no end to show.
+    // A truncated text has lost its end.
     row.push_str(if text.utf16_len() < ROW_UNITS { "]" } else { "" });
     row
 }

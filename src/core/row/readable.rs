@@ -1,4 +1,4 @@
-//! Rows for people, where those of the agents are not informative: tool calls with paths relative to the
+//! Rows for people, where those of the agents are less informative: tool calls with paths relative to the
 //! session's directory, summaries without their preamble, skill prompts as the user typed them.
 //!
 //! Calls are described by the shape of their arguments (a command, a path, a pattern), not by the tool's
@@ -16,7 +16,7 @@ use crate::core::record::Typed;
 use crate::core::text::Text;
 use std::ops::Range;
 
-/// The number of UTF-16 units of a summary to read: its preamble comes first.
+/// The number of UTF-16 units to read of a summary, which begins with a preamble.
 const SUMMARY_UNITS: usize = 600;
 
 /// A short description of a call.
@@ -87,12 +87,12 @@ fn summary(entry: Raw) -> Text<'static> {
     normalize(&Text::from_wtf8(rest)).head(ROW_UNITS).into_owned()
 }
 
-/// UTF-16 units of a command that are looked at: a change to the session's folder may come first.
+/// The number of UTF-16 units to read of a command, which may begin with a change to the session's directory.
 const COMMAND_UNITS: usize = 3 * ROW_UNITS;
 
-/// Returns what a tool call does.
+/// Returns a description of a tool call.
 pub fn call(name: &Text, arguments: Raw, folders: Folders) -> Call {
-    // One walk: arguments may hold a whole file.
+    // A single walk, because arguments may contain a whole file.
     const NAMES: [&str; 12] = [
         "command",
         "cmd",
@@ -128,7 +128,7 @@ pub fn call(name: &Text, arguments: Raw, folders: Folders) -> Call {
     }
 }
 
-/// The beginning of a string.
+/// Returns the beginning of a string.
 fn head(value: Raw, units: usize) -> Option<Text<'static>> {
     let mut head = Vec::new();
     decode_head(value.raw_string()?, units, &mut head);
@@ -145,7 +145,7 @@ fn with_path(mut text: Text<'static>, path: &Text, behind: &str) -> Call {
     let end = text.as_bytes().len();
     text.push_str(behind);
     let text = text.head(ROW_UNITS);
-    // A truncated one has lost its end already.
+    // The end of a truncated path is missing.
     let path = if text.as_bytes().len() < end { 0..0 } else { start..end };
     Call { text, path }
 }
@@ -177,7 +177,7 @@ fn short(path: &Text, folders: Folders) -> Text<'static> {
     }
 }
 
-/// The lines of a file that are read, as `:from-to`.
+/// Returns the range of lines read from a file, as `:from-to`.
 fn lines(offset: Option<Raw>, limit: Option<Raw>) -> String {
     let number = |value: Option<Raw>| value.and_then(Raw::number).filter(|number| *number >= 1.0);
     match (number(offset), number(limit)) {
@@ -227,7 +227,7 @@ fn split_folder(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((folder, rest.trim_ascii_start()))
 }
 
-/// Returns arguments of no known shape: the value of a single one, else `key=value` for each.
+/// Returns arguments of no known shape: the value if there is one argument, else `key=value` for each.
 fn members(arguments: Raw) -> Text<'static> {
     let mut text = Text::default().into_owned();
     let count = arguments.members().take(2).count();

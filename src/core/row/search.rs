@@ -56,7 +56,7 @@ fn words(text: &str) -> Vec<Vec<u16>> {
 
 struct Index {
     words: Vec<Vec<u16>>,
-    /// Returns all words joined, and where each starts.
+    /// All words joined, and where each starts.
     compact: Vec<u16>,
     starts: Vec<usize>,
 }
@@ -71,7 +71,7 @@ impl Index {
         Index { starts: starts.collect(), compact: words.concat(), words }
     }
 
-    /// Also tries it with an adjacent letter and digit exchanged.
+    /// Whether the word matches, also with an adjacent letter and digit exchanged.
     fn holds(&self, word: &[u16]) -> bool {
         self.holds_as_typed(word)
             || (1..word.len()).any(|at| {
@@ -89,16 +89,15 @@ impl Index {
             || self.has_initials(word)
     }
 
-    /// Whether a word starts with it, continuing into the next words. For short ones, only the first position
-    /// counts.
-    /// place counts.
+    /// Whether a word of the text starts with it; it may continue into the next words. If it is short, only
+    /// its first occurrence counts.
     fn starts_with(&self, word: &[u16]) -> bool {
         let mut places = self.compact.windows(word.len()).enumerate().filter(|(_, at)| *at == word);
         let starts_word = |(at, _): (usize, &[u16])| self.starts.binary_search(&at).is_ok();
         if word.len() < 3 { places.next().is_some_and(starts_word) } else { places.any(starts_word) }
     }
 
-    /// Whether two to four letters are the initials of words, with at most two words skipped.
+    /// Whether two to four letters are the initials of words of the text, with at most two words skipped.
     fn has_initials(&self, word: &[u16]) -> bool {
         if !(2..=4).contains(&word.len()) {
             return false;

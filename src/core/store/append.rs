@@ -16,7 +16,7 @@ pub struct Committed {
     pub bytes: u64,
     /// The number of bytes appended by another process during a rewrite that were carried over (rule 4).
     pub carried: u64,
-    /// What failed after the change was in place: [`StoreError::Unsynced`] deserves a note,
+    /// The failures after the change was in place: [`StoreError::Unsynced`] deserves a note,
     /// [`StoreError::GrowthLost`] a warning.
     pub troubles: Vec<StoreError>,
 }
@@ -68,7 +68,7 @@ impl Locked {
         // fsync needs no lock, and may take longer than oh-my-pi waits for its own (rule 5).
         drop(publish);
         if let Err(error) = self.files.sync(&self.file) {
-            // Without the lock, it has to suffice that nobody appended after us.
+            // Without the lock, it must suffice that nobody appended after us.
             let _publish = PublishLock::take(&self).ok();
             return Err(self.take_back(bytes.len() as u64, error));
         }

@@ -57,7 +57,7 @@ pub(super) fn permit_as(files: &dyn Files, source: &File, new: &File) -> io::Res
     files.set_mode(new, if is_grouped && is_listed { mode } else { without_group(mode) })
 }
 
-/// Permissions of the old group must not pass to a different new group.
+/// Permissions of the old group must not apply to a different new group.
 fn without_group(mode: u32) -> u32 {
     mode & 0o707
 }

@@ -1,19 +1,17 @@
 //! Many files at once: written in parallel, each directory synced once.
 
-use super::append::{Attempt, Committed};
-use super::create::create_unsynced;
+use super::append::Attempt;
 use super::error::StoreError;
 use super::files::DISK;
 use super::lock::Locked;
 use super::rewrite::{folder_of, sync_folder};
-use super::session_file::SessionFile;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// A batch of rewrites (rule 2). Workers share it. Each file is safe by itself; after [`Batch::finish`], all
-/// of them survive a power failure.
+/// A batch of rewrites (rule 2). Workers share it. Each file is consistent at any time; after
+/// [`Batch::finish`], all changes survive a power failure.
 #[derive(Debug, Default)]
 pub struct Batch {
     folders: Mutex<BTreeSet<PathBuf>>,
@@ -38,19 +36,6 @@ impl Batch {
         self.note(locked.folder().to_owned());
         backup.map(folder_of).into_iter().for_each(|folder| self.note(folder.to_owned()));
         Ok(Attempt::Done(committed))
-    }
-
-    /// Does the same as [`super::create`], but leaves the directory to be synced later.
-    pub fn create(
-        &self,
-        path: &Path,
-        source: Option<&SessionFile>,
-        force: bool,
-        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<Committed, StoreError> {
-        let (committed, folder) = create_unsynced(&DISK, path, source, force, write.into())?;
-        folder.into_iter().for_each(|folder| self.note(folder));
-        Ok(committed)
     }
 
     fn note(&self, folder: PathBuf) {

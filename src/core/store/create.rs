@@ -24,11 +24,11 @@ pub fn create(
     create_on(&DISK, path, source, force, write)
 }
 
-/// A callback that reads what was written, and refuses it with an error.
+/// A callback that reads the new content, and refuses it by returning an error.
 pub type Check<'a> = dyn FnMut(&dyn ReadAt) -> io::Result<()> + 'a;
 
-/// Creates a file as [`create`] does, but only if `check` accepts what was written: until then, it does not
-/// have its name.
+/// Does the same as [`create`], but only if `check` accepts the content; the file does not have its name
+/// before.
 pub fn create_checked(
     path: &Path,
     source: Option<&SessionFile>,
@@ -36,10 +36,7 @@ pub fn create_checked(
     write: &mut Fill<'_>,
     check: &mut Check<'_>,
 ) -> Result<Committed, StoreError> {
-    let (mut committed, folder) =
-        create_unsynced(&DISK, path, source, force, Content { write, check: Some(check) })?;
-    committed.troubles.extend(folder.and_then(|folder| sync_folder(&DISK, &folder)));
-    Ok(committed)
+    create_with(&DISK, path, source, force, Content { write, check: Some(check) })
 }
 
 pub(super) fn create_on(
@@ -49,12 +46,10 @@ pub(super) fn create_on(
     force: bool,
     write: &mut Fill<'_>,
 ) -> Result<Committed, StoreError> {
-    let (mut committed, folder) = create_unsynced(files, path, source, force, write.into())?;
-    committed.troubles.extend(folder.and_then(|folder| sync_folder(files, &folder)));
-    Ok(committed)
+    create_with(files, path, source, force, write.into())
 }
 
-/// What a new file holds: what `write` writes, if `check` accepts it.
+/// The content of a new file: written by `write`, and accepted by `check`.
 pub(super) struct Content<'a, 'c> {
     write: &'a mut Fill<'c>,
     check: Option<&'a mut Check<'c>>,
@@ -66,7 +61,7 @@ impl<'a, 'c> From<&'a mut Fill<'c>> for Content<'a, 'c> {
     }
 }
 
-/// A file that was written, and has no name yet.
+/// A file that was written, but does not have its name yet.
 struct Written<'a> {
     file: &'a File,
     bytes: u64,
@@ -82,14 +77,13 @@ impl ReadAt for Written<'_> {
     }
 }
 
-/// Does all but sync the directory, which is returned if there is one to sync.
-pub(super) fn create_unsynced(
+fn create_with(
     files: &'static dyn Files,
     path: &Path,
     source: Option<&SessionFile>,
     force: bool,
     content: Content<'_, '_>,
-) -> Result<(Committed, Option<PathBuf>), StoreError> {
+) -> Result<Committed, StoreError> {
     let failed = |error| StoreError::io("create", path, error);
     let existing = match files.stat_at(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -97,7 +91,7 @@ pub(super) fn create_unsynced(
     };
     if let Some(stream) = stream_at(files, path, existing.as_ref()) {
         let bytes = write_to_stream(files, &stream.map_err(failed)?, path, source, content)?;
-        return Ok((Committed::new(path, bytes), None));
+        return Ok(Committed::new(path, bytes));
     }
     if let Some(stat) = &existing {
         refuse_existing(files, path, source, force, stat)?;
@@ -118,7 +112,9 @@ pub(super) fn create_unsynced(
     let rename = if is_free { Files::rename_new } else { Files::rename };
     rename(files, &new.path, &target).map_err(failed)?;
     new.placed();
-    Ok((Committed::new(path, bytes), Some(folder.to_owned())))
+    let mut committed = Committed::new(path, bytes);
+    committed.troubles.extend(sync_folder(files, folder));
+    Ok(committed)
 }
 
 /// Removes a file that was just created, because the operation it belongs to failed (rule 7). A file that
@@ -127,13 +123,13 @@ pub fn take_back(made: &Committed) {
     let _ = DISK.unlink(&made.path);
 }
 
-/// Removes a file for good, once what it held is elsewhere on disk.
+/// Removes a file whose content is safely on disk elsewhere.
 pub fn remove(path: &Path) -> Result<(), StoreError> {
     DISK.unlink(path).map_err(|error| StoreError::io("remove", path, error))?;
     sync_folder(&DISK, folder_of(path)).map_or(Ok(()), Err)
 }
 
-/// Moves a file or a folder to a name that must be free, in one rename; makes the folder above it.
+/// Moves a file or directory to a name that must be free, in one rename. Creates the parent directory.
 pub fn move_new(from: &Path, to: &Path) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("move to", to, error);
     std::fs::create_dir_all(folder_of(to)).map_err(failed)?;
@@ -183,7 +179,7 @@ fn write_to_stream(
     refuse_input(files, path, source, &stat)?;
     let out = Out { files, file: stream, bytes: 0 };
     let Some(check) = content.check else { return write_through(out, path, content.write) };
-    // What is in a stream cannot be taken back.
+    // A write to a stream cannot be undone.
     let written = spool_written(content.write)?;
     check(&written).map_err(|error| StoreError::io("read", path, error))?;
     write_through(out, path, &mut |out| copy_range(&written, 0..written.len(), out))

@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The path does not exist, or one of its parent directories.
+    /// The path, or one of its parent directories, does not exist.
     #[error("cannot {doing} {}: no such file or directory", path.display())]
     NotFound {
         /// What was being done.
@@ -20,7 +20,7 @@ pub enum StoreError {
         path: PathBuf,
     },
 
-    /// The path is a directory, where a file was expected.
+    /// The path is a directory, but a file was expected.
     #[error("cannot {doing} {}: it is a directory", path.display())]
     IsFolder {
         /// What was being done.
@@ -29,7 +29,7 @@ pub enum StoreError {
         path: PathBuf,
     },
 
-    /// The path is a pipe, device or socket, where a regular file was expected.
+    /// The path is a pipe, device or socket, but a regular file was expected.
     #[error("cannot {doing} {}: not a regular file", path.display())]
     NotRegular {
         /// What was being done.
@@ -210,7 +210,7 @@ impl StoreError {
         }
     }
 
-    /// Whether another process is in the way, so that a later attempt may succeed (exit 3), and not exit 2.
+    /// Whether another process is in the way, so that a later attempt may succeed (exit 3 instead of 2).
     pub fn is_busy(&self) -> bool {
         matches!(self, StoreError::Busy { .. } | StoreError::Changed { .. } | StoreError::LiveAgent { .. })
     }

@@ -92,7 +92,7 @@ pub(super) trait Files: Sync + std::fmt::Debug {
 #[derive(Debug)]
 pub(super) struct Disk;
 
-/// The one [`Disk`], where a `'static` seam is needed.
+/// The only [`Disk`], for uses that need a `'static` seam.
 pub(super) static DISK: Disk = Disk;
 
 impl Files for Disk {
@@ -217,8 +217,8 @@ impl Files for Disk {
     }
 }
 
-/// Returns a process that is one of the agents and runs in one of these folders, where processes can be
-/// looked at. A pi that waits for its user has nothing open, so this is the only sign of it.
+/// Returns a running agent whose working directory is one of these, if processes can be inspected. A pi that
+/// waits for its user has no file open, so this is the only sign of it.
 pub fn agent_in(folders: &[&Path]) -> Option<u32> {
     let folders: Vec<_> = folders.iter().filter_map(|folder| std::fs::canonicalize(folder).ok()).collect();
     processes::agent_in(&folders)

@@ -59,7 +59,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// Returns it as a problem with a path that was not given.
+    /// Marks it as a problem with a path that was not given.
     pub fn unnamed(&mut self) {
         if let Trouble::Unreadable { named, .. } = self {
             *named = false;
@@ -123,8 +123,8 @@ impl Above {
     }
 }
 
-/// Returns the identity of a directory, whatever the path to it: its inode, or its real path if the system
-/// has none.
+/// The identity of a directory, independent of the path to it: its inode, or its real path if the system has
+/// no inodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
     Inode(u64, u64),
@@ -174,7 +174,7 @@ impl Search {
         self.finding.files[start..].sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
     }
 
-    /// Adds the files of a directory, and returns the directories in it.
+    /// Adds the files of a directory, and appends its subdirectories to `left`.
     fn folder(&mut self, folder: Folder, left: &mut Vec<Folder>) {
         let unreadable = |error| {
             let error = StoreError::io("read the directory", &folder.path, error);
@@ -223,7 +223,8 @@ impl Search {
     }
 }
 
-/// Reads a directory: the names of session files, and of subdirectories with whether they are links.
+/// The contents of a directory: the names of session files, and of subdirectories with whether they are
+/// links.
 #[derive(Default)]
 pub(super) struct Content {
     pub files: Vec<OsString>,
@@ -235,7 +236,7 @@ impl Content {
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
             let name = entry.file_name();
-            // A file deleted meanwhile does not exist.
+            // Skip a file that was deleted meanwhile.
             let Ok(kind) = entry.file_type() else { continue };
             let is_session = Path::new(&name).extension() == Some(OsStr::new("jsonl"));
             if kind.is_dir() {

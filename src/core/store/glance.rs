@@ -1,4 +1,4 @@
-//! A session file opened for one read, on which no write is based.
+//! A session file opened for a single read that no write is based on.
 
 use super::error::StoreError;
 use super::files::{self, DISK, Files};

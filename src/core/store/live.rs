@@ -13,10 +13,10 @@
 //! - **The file changed within the last seconds, and its last entry has a time within them.** This is for
 //!   systems on which processes cannot be inspected, and for the moment after oh-my-pi renamed a new file
 //!   into place and has not opened it again. The time of the entry excludes a fresh copy of an old session.
-//!   The sign disappears by itself, so it is waited for if the caller waits that long.
+//!   The sign disappears by itself, so the store waits for that, within the caller's time limit.
 //!
 //! The second sign must not make one pisess wait because of what the previous one wrote (a thousand labels in
-//! a row are usual). So it does not apply if the last entry is not one that a working agent writes last: a
+//! a row are common). So it does not apply if the last entry is one that no working agent writes last: a
 //! label, a compaction, a branch summary, a `custom` entry by pisess, a bare header, or the `session_exit`
 //! that closes a session. Nor does it apply if processes can be inspected and the inode is older than these
 //! seconds: then the change was an append, and an oh-my-pi that appended still has the file open.
@@ -80,12 +80,12 @@ fn just_written(files: &dyn Files, file: &File, stat: &Stat) -> io::Result<Optio
     Ok(is_working.then_some(ago))
 }
 
-/// Returns the time between two moments, whichever is earlier.
+/// Returns the time between two moments, in either order.
 pub(super) fn distance(one: SystemTime, other: SystemTime) -> Duration {
     one.duration_since(other).unwrap_or_else(|error| error.duration())
 }
 
-/// A last line that does not parse is no sign: oh-my-pi writes whole lines.
+/// The last line. One that does not parse is no sign: oh-my-pi writes whole lines.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LastEntry<'a> {

@@ -11,13 +11,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How to write.
+/// The options for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Continue without lock support (rule 3), without attributes that cannot be kept (rule 2), and despite a
     /// live oh-my-pi (rule 5). Never despite a lock that is held, a file that changed, or hard links.
     pub force: bool,
-    /// How long to wait for a lock that is held, and to keep deciding again on a file that keeps growing.
+    /// How long to wait for a lock that is held, and how long to decide again while the file keeps growing.
     pub wait: Duration,
     /// The agent of the session, which decides whether rule 5 applies.
     pub dialect: Dialect,
@@ -29,7 +29,8 @@ impl Default for WriteOptions {
     }
 }
 
-/// How the file compares, under the lock, with what was read. Anything but these two is [`StoreError::Changed`].
+/// The result of comparing the file, under the lock, with what was read. Any other difference is
+/// [`StoreError::Changed`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Freshness {
     /// The file is as it was read.
@@ -55,8 +56,8 @@ pub struct Locked {
     _lock: Held,
 }
 
-/// A handle that may hold the lock, and unlocks when dropped. Closing the handle would not suffice: a process
-/// that was just started has it open, too, until its own program runs.
+/// A handle that may hold the lock, and unlocks when dropped. Closing the handle would not suffice: a child
+/// process has it open, too, between fork and exec.
 #[derive(Debug)]
 pub(super) struct Held(pub File);
 
@@ -114,8 +115,8 @@ pub(super) fn lock_on(
     })
 }
 
-/// Waits for the lock. It is taken through a handle for reading, else through one for writing: NFS requires
-/// that for an exclusive lock.
+/// Waits for the lock. It is taken through a handle for reading, else through one for writing, which NFS
+/// requires for an exclusive lock.
 fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions) -> Result<Held, StoreError> {
     let failed = |error| gone(path, "lock", error);
     let handle = files.open_read(resolved).map_err(failed)?;
@@ -141,7 +142,7 @@ fn gone(path: &Path, doing: &'static str, error: io::Error) -> StoreError {
     }
 }
 
-/// The outer error is a lock that stays held, the inner one a file system without locks.
+/// The outer error is that a lock stays held, the inner one that the file system has no locks.
 fn wait_for(
     files: &dyn Files,
     path: &Path,
@@ -186,13 +187,13 @@ impl Pause {
 }
 
 impl Locked {
-    /// How the file compares, under the lock, with what was read.
+    /// Returns the result of comparing the file, under the lock, with what was read.
     pub fn freshness(&self) -> Freshness {
         self.freshness
     }
 
-    /// Opens the file again, under the lock, to load it anew after [`Freshness::Stale`] (rule 4). From here on
-    /// this is what the commit is based on.
+    /// Opens the file again under the lock, to reload it after [`Freshness::Stale`] (rule 4). The commit is
+    /// then based on this file.
     pub fn reopen(&mut self) -> Result<SessionFile, StoreError> {
         let file = SessionFile::open_on(self.files, &self.path)?;
         self.check_inode(&file.snapshot.stat)?;
@@ -202,7 +203,7 @@ impl Locked {
     }
 
     /// Compares once more before a commit: the path is still this file, and it is as it was read (rules 3,
-    /// 4). Growth that was found and not read is reported here, too; as an error once the time to wait is
+    /// 4). Growth that was detected but not read is returned, too, or is an error once the time to wait is
     /// over.
     pub(super) fn look_again(&mut self) -> Result<Freshness, StoreError> {
         let here = self.files.stat_at(&self.resolved);

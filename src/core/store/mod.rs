@@ -3,9 +3,9 @@
 //! Session files hold other people's work, and other programs write them at the same time. Every change
 //! follows seven rules; comments and tests cite them by number.
 //!
-//! 1. **Append** is one `write` in append mode that holds a newline if the last line lacks one, then
-//!    whole lines; then fsync. On a short write the file is cut back if its size is still old + written,
-//!    and the error says so if it is not.
+//! 1. **Append** is one `write` in append mode that holds a newline if the last line lacks one, then whole
+//!    lines; then fsync. On a short write the file is truncated if its size is still old + written; otherwise
+//!    the error says so.
 //! 2. **Rewrite** is a temporary file in the directory of the resolved target (a name that no agent lists
 //!    or promotes, not ending in `.jsonl`), with mode, owner, ACL, extended attributes and modification
 //!    time kept (refused without force when they cannot be), fsync, rename, fsync of the directory; a batch
@@ -14,17 +14,17 @@
 //!    at any point leaves the old file or the new one; a temporary file that it may leave is
 //!    removed by the next rewrite. Only a regular or absent path is renamed onto; `/dev/stdout` and FIFOs
 //!    are written through.
-//! 3. **Lock**: an advisory lock from the last look to the commit; after taking it, the path must still
-//!    be the inode that was read. Without lock support, refuse without force. Only what the user named as
-//!    input may block: locks, and whatever took the session's place, are opened without blocking and then
+//! 3. **Lock**: an advisory lock is held from the last comparison to the commit; after taking it, the path
+//!    must still be the inode that was read. Without lock support, refuse without force. Only input named by
+//!    the user may block: lock files, and whatever replaced the session, are opened without blocking and then
 //!    checked.
 //! 4. **Changed under us**: device, inode, size, ctime, the first 256 bytes and the last 4 KB before the
 //!    old end are compared under the lock. Grown: read the rest and decide again, until the time to wait
 //!    is over. Otherwise changed: nothing is written. On overlayfs the first open for writing copies the
 //!    file and changes what `stat` reports: where only that changed, the content is read again. After a
 //!    rename, if the old inode grew, the growth is appended to the new file.
-//! 5. **Live oh-my-pi**: its `.<name>.lock` is taken only around the commit; that of a dead process is stolen,
-//!    only our own is unlinked; a file that a live oh-my-pi owns is refused without force.
+//! 5. **Live oh-my-pi**: its lock file `.<name>.lock` is held only around the commit; that of a dead process
+//!    is stolen, and only our own is unlinked; a file that a live oh-my-pi owns is refused without force.
 //! 6. **Nothing is ever dropped**: backups never overwrite, and new files are 0600 or as their source.
 //! 7. **An operation that fails has changed nothing**; a crash in the middle of an append leaves at most
 //!    a torn last line, which the next append closes.
@@ -60,7 +60,7 @@
 //! ```
 //!
 //! The store does not interpret the lines. The one exception is rule 5, which examines the type and time of
-//! the last line. There is no mmap: the agents truncate in place, which would be a SIGBUS here.
+//! the last line. There is no mmap: the agents truncate in place, which would cause a SIGBUS here.
 
 mod read;
 mod session_file;

@@ -14,8 +14,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How long a lock without a readable owner is respected: its owner may be between creating the file and
-/// writing to it.
+/// How long a lock without a readable owner is respected: its owner may have created it but not written to it
+/// yet.
 const MALFORMED_FOR: Duration = Duration::from_millis(500);
 
 /// oh-my-pi's lock, held by us until dropped.
@@ -84,7 +84,7 @@ fn sign(files: &'static dyn Files, path: &Path, file: &std::fs::File) -> io::Res
 
 enum Holder {
     Stale(Box<[u8]>),
-    /// Whether the lock is stale; also if it was released meanwhile, or is a link to nothing.
+    /// Possibly held, by this process if known; also if it was released meanwhile, or is a link to nothing.
     Alive(Option<u32>),
 }
 
@@ -98,7 +98,7 @@ fn look(files: &dyn Files, path: &Path) -> io::Result<Holder> {
         None if age > MALFORMED_FOR => Holder::Stale(content),
         None => Holder::Alive(None),
         // It has our process id, but we do not hold it: it was left by an earlier process with the same id.
-        // In containers, ids repeat. Threads of this process exclude each other by the lock of rule 3.
+        // In containers, ids repeat. Threads of one process exclude each other by the lock of rule 3.
         Some(pid) if pid == std::process::id() || !files.is_alive(pid) => Holder::Stale(content),
         Some(pid) => Holder::Alive(Some(pid)),
     })

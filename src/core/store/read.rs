@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Positional reads that workers can share: of a file, memory, or spooled stdin.
 pub trait ReadAt: Sync {
-    /// Reads up to `buf.len()` bytes at `offset`. 0 means the end; fewer than requested does not.
+    /// Reads up to `buf.len()` bytes at `offset`. Only a result of 0 means the end.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Returns the number of bytes. It does not change, even if the file does.
@@ -58,8 +58,8 @@ impl ReadAt for Vec<u8> {
     }
 }
 
-/// Resizes a buffer, filling with 0. If a long line needs more memory than there is, that is an error, and
-/// does not abort the process.
+/// Resizes a buffer, filling with 0. Insufficient memory for a long line is an error, and does not abort the
+/// process.
 pub(crate) fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
     if bytes.try_reserve(len.saturating_sub(bytes.len())).is_err() {
         let what = format!("out of memory: a line of it takes {} MB or more", len >> 20);
@@ -111,12 +111,13 @@ impl ReadAt for Spooled {
     }
 }
 
-/// How streams are read.
+/// The options for reading streams.
 #[derive(Clone, Copy)]
 pub struct SpoolOptions {
     /// The number of bytes to keep in memory.
     pub memory: usize,
-    /// Whether a longer stream with this start should be read to its end. It may be endless.
+    /// Whether a longer stream that starts with these bytes should be read to its end, although it may be
+    /// endless.
     pub is_promising: fn(&[u8]) -> bool,
 }
 

@@ -1,4 +1,4 @@
-//! Rule 2: a new content replaces the old one in one rename.
+//! Rule 2: new content replaces the old content in one rename.
 
 use super::append::{Attempt, Committed};
 use super::attributes;
@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 const CARRY_BYTES: u64 = 1 << 20;
 
 impl Locked {
-    /// Replaces the content by what the closure writes (rule 2). With `backup`, the old content is kept under
-    /// that name, which must not exist (rule 6).
+    /// Replaces the content with what the closure writes (rule 2). With `backup`, the old content is kept
+    /// under that name, which must not exist (rule 6).
     ///
     /// While it writes, the closure may read the [`super::SessionFile`] that was locked or reopened. It
     /// should pass on an error of the store inside [`io::Error::other`].
@@ -33,7 +33,7 @@ impl Locked {
         Ok(Attempt::Done(committed))
     }
 
-    /// Does all of a rewrite but the sync of the directory, which a batch does once for many. Returns `None`
+    /// Does all of a rewrite except syncing the directory, which a batch does once for many. Returns `None`
     /// if the file has grown.
     pub(super) fn replace(
         &mut self,
@@ -92,7 +92,7 @@ impl Locked {
 
     /// Copies the old file with all its attributes, complete and synced before it gets the name, which must
     /// not exist (rule 6). It is a separate file from the beginning: a second hard link to the old file would
-    /// remain one if the process was killed before the rename of the new file.
+    /// remain if the process was killed before the rename of the new file.
     fn back_up(&self, backup: &Path) -> Result<Backup, StoreError> {
         let failed = |error| StoreError::io("back up to", backup, error);
         if self.files.stat_at(backup).is_ok() {

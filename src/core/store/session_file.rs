@@ -42,8 +42,7 @@ impl SessionFile {
         &self.path
     }
 
-    /// Returns the absolute path without symbolic links: the file to lock and rewrite, in the directory to
-    /// sync.
+    /// Returns the absolute path without symbolic links: that of the file to lock and rewrite.
     pub fn resolved(&self) -> &Path {
         &self.resolved
     }
@@ -54,8 +53,8 @@ impl SessionFile {
         self.snapshot.stat.size
     }
 
-    /// Whether these are the stat of this file. Those of the handle are looked at anew: a copy-up on
-    /// overlayfs changes them.
+    /// Whether `stat` is that of this file. The stat of the handle is read again, because a copy-up on
+    /// overlayfs changes it.
     pub(super) fn is_at(&self, files: &dyn Files, stat: &Stat) -> io::Result<bool> {
         Ok(cfg!(unix) && files.stat(&self.file)?.is_same_inode(stat))
     }

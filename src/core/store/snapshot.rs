@@ -9,8 +9,8 @@ use std::io;
 const HEAD_BYTES: u64 = 256;
 const TAIL_BYTES: u64 = 4096;
 
-/// The state of a file at one moment. The first 256 bytes are where an oh-my-pi title is rewritten in place;
-/// the last 4 KB would show an append that was undone and replaced.
+/// The state of a file at one moment. oh-my-pi rewrites its title in place within the first 256 bytes; the
+/// last 4 KB would show an append that was undone and replaced.
 ///
 /// The bytes themselves are kept, not a hash: 4 KB cost nothing and cannot collide.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub(super) struct Snapshot {
     tail: Box<[u8]>,
 }
 
-/// How a file compares with a snapshot.
+/// The result of comparing a file with a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compared {
     Same,
@@ -40,7 +40,7 @@ impl Snapshot {
     }
 
     /// Compares with another handle to the same file in its current state. A change that keeps the size and
-    /// is in neither range shows only in the ctime, so a mere `chmod` counts as a change, too, to be safe.
+    /// is in neither range shows only in the ctime, so even a `chmod` counts as a change.
     ///
     /// On overlayfs, the first open for writing copies the file up, which changes its ctime and may change
     /// its device and inode. Then the content decides: it must be read again.

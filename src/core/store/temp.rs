@@ -22,7 +22,8 @@ pub(super) struct Temp {
     is_placed: bool,
 }
 
-/// How many processes may write to the same target at the same time, each to its own file; more is an error.
+/// The maximum number of processes that write to the same target at once, each to its own file; more is an
+/// error.
 const MOST_AT_ONCE: u32 = 1000;
 
 impl Temp {
@@ -55,7 +56,7 @@ impl Temp {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
             Err(error) => return Err(error),
         };
-        // Another process may just have taken it for abandoned. Without locks, nobody removes any.
+        // Another process may just have taken it for abandoned. Without locks, none is removed.
         let is_taken = matches!(files.try_lock(&temp.file), Err(TryLockError::WouldBlock));
         temp.is_placed = is_taken || !names(files, path, &temp.file)?;
         Ok((!temp.is_placed).then_some(temp))
@@ -67,7 +68,7 @@ impl Temp {
         write_through(out, path, fill)
     }
 
-    /// Records that the file was renamed and the name is not ours any more.
+    /// Records that the file was renamed and its old name is no longer ours.
     pub fn placed(&mut self) {
         self.is_placed = true;
     }
@@ -79,7 +80,7 @@ impl Drop for Temp {
             // If it cannot be removed, it is a hidden file that the agents ignore.
             let _ = self.files.unlink(&self.path);
         }
-        // As for [`super::lock::Held`]: the file in place must not stay locked.
+        // As in [`super::lock::Held`]: the file in place must not stay locked.
         let _ = self.file.unlock();
     }
 }

@@ -1,4 +1,4 @@
-//! Which session files a path refers to.
+//! Lists the session files that a path refers to.
 
 use super::error::StoreError;
 use std::ffi::OsStr;
@@ -53,8 +53,8 @@ fn list_folder(folder: &Path, listing: &mut Listing) -> Result<Vec<PathBuf>, Sto
     Ok(folders)
 }
 
-/// Whether a path counts as a session file: also a link to a file, not a link to a directory or a FIFO; a
-/// link to nothing does, so that it is reported.
+/// Whether a path counts as a session file. A link to a file does, and so does a link to nothing, so that it
+/// is reported; a link to a directory or a FIFO does not.
 fn is_session(entry: &DirEntry) -> bool {
     let path = entry.path();
     let is_file = || std::fs::metadata(&path).is_ok_and(|stat| stat.is_file());

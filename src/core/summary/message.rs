@@ -1,24 +1,28 @@
 //! What the summary takes from one message.
 
-use super::budget::{ARGUMENT, ATTACHED, RESULT};
-use super::quote::units;
-use crate::core::content::{is_block, members};
+use super::budget::{ARGUMENT, ATTACHED, OUTPUT, RESULT};
+use super::quote::{asks, breaks_off, quoted, units};
+use crate::core::content::{is_block, members, trimmed};
 use crate::core::json::js::truthy;
 use crate::core::json::{Raw, string};
 use crate::core::text::Text;
-use memchr::memchr;
+use regex::{Captures, Regex};
+use std::sync::LazyLock;
 
 /// How the agents' shell tools report that a command failed, and that the user stopped it.
 const FAILED: [&str; 3] = ["Command exited with code ", "Command timed out", "Command failed: "];
 const STOPPED: [&str; 3] = ["Command aborted", "Command cancelled", "Operation aborted"];
+/// How pi puts files and skills into a request.
+const BODIES: &str = r#"(?s)(<(?:file|skill) name="[^>]*>)(.*?)(</(?:file|skill)>)"#;
 
 #[derive(Debug)]
 pub(super) enum Message {
     /// The user's words.
     User(String),
     Assistant(Assistant),
-    /// The result of a call, with the call's id; without one, of a command or code that the user ran.
-    Result(String, Call, Outcome),
+    /// The result of a call, with the call's id, and the end of its output; without an id, of a
+    /// command or code that the user ran.
+    Result(String, Call, End, String),
     /// An extension's message: its custom type and its words.
     Extension(String, String),
     CompactionSummary(String),
@@ -40,11 +44,24 @@ pub(super) enum Stop {
     /// Its reply is complete.
     #[default]
     Done,
+    /// It is complete, and ends in a question.
+    Asks,
+    /// The last sentence of it has no end.
+    BreaksOff,
     ToolUse,
-    /// The limit of tokens was reached.
-    Length,
-    Aborted,
-    Error(String),
+    /// It was cut short: how, in words.
+    Early(String),
+}
+
+impl Stop {
+    /// Returns how a reply that the agent calls complete ended, by its shape.
+    pub fn of(text: &str) -> Self {
+        match () {
+            () if asks(text) => Stop::Asks,
+            () if breaks_off(text) => Stop::BreaksOff,
+            () => Stop::Done,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -53,17 +70,9 @@ pub(super) struct Call {
     pub path: Option<String>,
     pub command: Option<String>,
     pub question: Option<String>,
-    /// The start of what it writes.
-    pub text: String,
 }
 
-/// How a tool call ended, with the end of its output.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Outcome {
-    pub end: End,
-    pub text: String,
-}
-
+/// How a tool call ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum End {
     #[default]
@@ -97,16 +106,18 @@ pub(super) fn read(message: Raw) -> Message {
         "toolResult" => {
             let [code, timed_out] = members(details.unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
             let call = Call { tool: head(tool, ARGUMENT), ..Call::default() };
-            let outcome = outcome(tail(content), truthy(is_error) || truthy(timed_out), code);
-            Message::Result(head(id, ARGUMENT), call, outcome)
+            let text = tail(content);
+            let end = end(&text, truthy(is_error) || truthy(timed_out), code);
+            Message::Result(head(id, ARGUMENT), call, end, text)
         }
         "bashExecution" | "pythonExecution" if !truthy(get("excludeFromContext")) => {
-            let mut outcome = outcome(tail(get("output")), false, get("exitCode"));
-            if truthy(get("cancelled")) {
-                outcome.end = End::Stopped;
-            }
+            let text = tail(get("output"));
+            let end = match truthy(get("cancelled")) {
+                true => End::Stopped,
+                false => end(&text, false, get("exitCode")),
+            };
             let command = Some(head(get("command").or(get("code")), ARGUMENT));
-            Message::Result(String::new(), Call { command, ..Call::default() }, outcome)
+            Message::Result(String::new(), Call { command, ..Call::default() }, end, text)
         }
         "compactionSummary" => Message::CompactionSummary(text(get("summary"))),
         "branchSummary" => Message::BranchSummary(text(get("summary"))),
@@ -116,36 +127,33 @@ pub(super) fn read(message: Raw) -> Message {
 
 /// Returns what the user typed to call a skill: the message's content is the skill.
 fn typed(details: Raw) -> Option<String> {
-    let detail = |key| {
-        let value = details.get_text(key)?.trim().to_string_lossy().into_owned();
-        Some(value).filter(|value| !value.is_empty())
-    };
-    let called = || match (detail("name"), detail("args")) {
-        (Some(name), arguments) => Some(format!("/skill:{name} {}", arguments.unwrap_or_default())),
-        (None, arguments) => arguments,
-    };
-    detail("__queueChipText").or_else(|| detail("prompt")).or_else(called)
+    let detail = |key| Some(trimmed(details, key)?.to_string_lossy().into_owned());
+    let called = || Some(format!("/skill:{} {}", detail("name")?, detail("args").unwrap_or_default()));
+    detail("__queueChipText").or_else(|| detail("prompt")).or_else(called).or_else(|| detail("args"))
 }
 
 fn assistant(content: Option<Raw>, stop: Option<Raw>, error: Option<Raw>) -> Assistant {
     let blocks = content.unwrap_or(Raw::NULL).items();
     let calls: Vec<_> = blocks.filter(|block| is_block(*block, "toolCall")).map(call).collect();
+    let text = text(content);
     let stop = match &*head(stop, ARGUMENT) {
-        "error" => Stop::Error(head(error, ARGUMENT)),
-        "aborted" => Stop::Aborted,
-        "length" => Stop::Length,
+        "error" => {
+            Stop::Early(format!("the model's reply failed: {}", quoted(&head(error, ARGUMENT), OUTPUT)))
+        }
+        "aborted" => Stop::Early("interrupted by the user".to_owned()),
+        "length" => Stop::Early("the model's reply reached its token limit".to_owned()),
         "toolUse" => Stop::ToolUse,
         _ if !calls.is_empty() => Stop::ToolUse,
-        _ => Stop::Done,
+        _ => Stop::of(&text),
     };
-    Assistant { text: text(content), calls, stop }
+    Assistant { text, calls, stop }
 }
 
 /// Returns how a call ended: by its flag, its exit code, or the line that the agent put at its end.
-fn outcome(text: String, is_error: bool, code: Option<Raw>) -> Outcome {
+fn end(text: &str, is_error: bool, code: Option<Raw>) -> End {
     let starts = |line: &str, with: &[&str]| with.iter().any(|start| line.starts_with(start));
     let mut last = text.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(4);
-    let end = match last.find(|line| starts(line, &FAILED) || starts(line, &STOPPED)) {
+    match last.find(|line| starts(line, &FAILED) || starts(line, &STOPPED)) {
         Some(line) if starts(line, &STOPPED) => End::Stopped,
         Some(line) => End::Failed(line.to_owned()),
         None => match code.and_then(Raw::number).filter(|code| *code != 0.0) {
@@ -153,8 +161,7 @@ fn outcome(text: String, is_error: bool, code: Option<Raw>) -> Outcome {
             None if is_error => End::Failed(String::new()),
             None => End::Passed,
         },
-    };
-    Outcome { end, text }
+    }
 }
 
 /// Returns a call and its id.
@@ -168,36 +175,27 @@ fn call(block: Raw) -> (String, Call) {
             call.path = text();
         } else if is(&["command", "cmd"]) {
             call.command = text();
-        } else if is(&["question"]) {
-            call.question = text();
-        } else if is(&["questions"]) {
+        } else if is(&["question", "questions"]) {
             let questions = value.items().map(|item| head(item.get("question"), ARGUMENT));
-            call.question = Some(questions.collect::<Vec<_>>().join(" "));
-        } else if is(&["content", "newText", "new_string", "input", "patch"]) {
-            call.text = head(Some(value), ARGUMENT);
+            call.question = text().or(Some(questions.collect::<Vec<_>>().join(" ")));
+        } else if is(&["input", "patch"]) && call.path.is_none() {
+            // A patch names its file.
+            let named =
+                |line: &str| Some(line.strip_prefix("*** ")?.split_once(" File: ")?.1.trim().to_owned());
+            call.path = text().and_then(|patch| patch.lines().find_map(named));
         }
     }
-    // A patch names its file.
-    let named = |line: &str| Some(line.strip_prefix("*** ")?.split_once(" File: ")?.1.trim().to_owned());
-    call.path = call.path.or_else(|| call.text.lines().find_map(named));
     (head(id, ARGUMENT), call)
 }
 
 /// Returns a request without the long bodies of the files and skills that pi put into it.
-fn without_bodies(mut text: String) -> String {
-    for (open, close) in [("<file name=\"", "</file>"), ("<skill name=\"", "</skill>")] {
-        let mut from = 0;
-        while let Some(at) = text[from..].find(open).map(|at| from + at) {
-            from = at + open.len();
-            let (body, end) = (text[at..].find('>').map(|body| at + body + 1), text[at..].find(close));
-            let (Some(body), Some(end)) = (body, end.map(|end| at + end)) else { break };
-            if end > body + ATTACHED {
-                let size = units(&text[body..end]);
-                text.replace_range(body..end, &format!("[… {size} characters …]"));
-            }
-        }
-    }
-    text
+fn without_bodies(text: String) -> String {
+    static ATTACHMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(BODIES).expect("a constant"));
+    let shortened = |parts: &Captures| match units(&parts[2]) {
+        size if size > ATTACHED => format!("{}[… {size} characters …]{}", &parts[1], &parts[3]),
+        _ => parts[0].to_owned(),
+    };
+    ATTACHMENT.replace_all(&text, shortened).into_owned()
 }
 
 /// Returns the text of a content, which is a string or blocks. An image leaves a mark.
@@ -211,23 +209,17 @@ fn text(content: Option<Raw>) -> String {
     content.text().map_or_else(blocks, |text| text.to_string_lossy().into_owned())
 }
 
-/// Returns the end of a content's last text. It starts at a space, which is never inside an escape.
+/// Returns the end of a content's text.
 fn tail(content: Option<Raw>) -> String {
-    let content = content.unwrap_or(Raw::NULL);
-    let last = || content.items().filter_map(|block| block.get("text")?.raw_string()).last();
-    let raw = content.raw_string().or_else(last).unwrap_or_default();
-    let from = raw.len().saturating_sub(RESULT);
-    let space = if from == 0 { Some(0) } else { memchr(b' ', &raw[from..]) };
-    decoded(&raw[from + space.unwrap_or(raw.len() - from)..], RESULT)
+    let text = text(content);
+    let from = text.char_indices().rev().nth(RESULT).map_or(0, |(at, _)| at);
+    text[from..].to_owned()
 }
 
+/// Returns the start of a string.
 fn head(value: Option<Raw>, units: usize) -> String {
-    decoded(value.and_then(Raw::raw_string).unwrap_or_default(), units)
-}
-
-fn decoded(raw: &[u8], units: usize) -> String {
     let mut out = Vec::new();
-    string::decode_head(raw, units, &mut out);
+    string::decode_head(value.and_then(Raw::raw_string).unwrap_or_default(), units, &mut out);
     Text::from_wtf8(out).to_string_lossy().into_owned()
 }
 
@@ -255,7 +247,7 @@ mod tests {
     #[test]
     fn an_end_is_known_by_flag_code_or_line() {
         let end = |json: &str| match read(Raw::parse(json.as_bytes()).unwrap()) {
-            Message::Result(_, _, outcome) => outcome.end,
+            Message::Result(_, _, end, _) => end,
             other => panic!("{other:?}"),
         };
         let failed = |line: &str| End::Failed(line.to_owned());

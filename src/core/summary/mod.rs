@@ -9,10 +9,10 @@
 //! happen and calls no step done; where shape says nothing, a section is `(none)`.
 //!
 //! ```text
-//! message ─ message::read ─┬─ turns   requests, replies, how they ended           ┐
-//!                          ├─ work    tool calls: files, commands, open failures  ├─ render ─ text
-//!                          └─ notes   constraints, decisions, context             ┘
-//!                                             previous summary ─ previous ────────┘
+//! message ── message::read ─┬─ turns  requests, replies, how they ended           ┐
+//!                           ├─ work   tool calls: files, commands, open failures  ├─ page ── sections::write ── text
+//!                           └─ notes  constraints, decisions, context             ┘
+//! previous summary ── sections::read ── turns, points ────────────────────────────┘
 //! ```
 //!
 //! Other people's text goes through `quote`: nothing quoted can forge a section. File lists and the
@@ -24,12 +24,12 @@ mod quote;
 mod message;
 mod shell;
 
-mod previous;
+mod notes;
+mod sections;
 mod turns;
 mod work;
 
-mod notes;
-mod render;
+mod page;
 
 #[cfg(test)]
 mod tests;
@@ -38,11 +38,11 @@ use super::bodies::{self, Bodies};
 use super::entry::Role;
 use super::json::Raw;
 use super::session::Session;
-use budget::{BEFORE, NOD, RECENT, TURNS};
+use budget::{NOD, OLD_TURN, RECENT, TURNS};
 use message::{Assistant, Message, Stop};
 use notes::Notes;
-use previous::{Previous, SAID, Section};
-use quote::{asks, columns, ends};
+use quote::{columns, ends, line};
+use sections::*;
 use std::io;
 use turns::Turn;
 use work::Work;
@@ -73,7 +73,7 @@ pub struct Material<'a> {
 }
 
 /// Returns the built-in summary. The newest messages are read in full; of older ones what the user and
-/// extensions said, and the final replies to the requests that may be shown.
+/// extensions said, and the final replies.
 ///
 /// # Errors
 /// Fails if a line cannot be read.
@@ -81,14 +81,11 @@ pub fn extract(material: &Material, session: &Session, bodies: &dyn Bodies) -> i
     let mut extract = Extract::new(material.kind, material.previous_summary, material.instructions);
     let all: Vec<_> = material.messages.iter().chain(material.turn_prefix).collect();
     let is = |at: usize, role| all.get(at).is_some_and(|message| session.is_message(message.entry, role));
-    let old = all.len().saturating_sub(RECENT);
-    let requests = (0..old).rev().filter(|&at| is(at, Role::User));
-    let unseen = requests.take(TURNS).nth(TURNS - 1).unwrap_or(0);
     for (at, message) in all.iter().enumerate() {
-        let is_reply = is(at, Role::Assistant);
-        let is_final = is_reply && !is(at + 1, Role::ToolResult);
-        if at < old && (is(at, Role::ToolResult) || is_reply && (at < unseen || !is_final)) {
-            extract.pass_over(is_reply, is_final);
+        let is_result = is(at, Role::ToolResult);
+        let calls = is(at, Role::Assistant) && is(at + 1, Role::ToolResult);
+        if at + RECENT < all.len() && (is_result || calls) {
+            extract.pass_over(is_result);
             continue;
         }
         let entry = session.id(message.entry);
@@ -109,8 +106,6 @@ struct Extract {
     notes: Notes,
     /// The last turn goes on after the summary.
     is_split: bool,
-    /// What follows answers a command to the agent itself, or nothing.
-    is_aside: bool,
     /// Something was asked or answered since the previous summary.
     has_moved: bool,
 }
@@ -126,31 +121,32 @@ impl Extract {
     /// Takes in the next message: the JSON of an agent's message, and its entry.
     fn add(&mut self, entry: &str, message: Raw) {
         match message::read(message) {
-            Message::User(text) => self.user(entry, &text),
+            Message::User(text) if !text.trim().is_empty() => self.user(entry, text.trim()),
             Message::Assistant(said) => self.assistant(said),
-            Message::Result(id, call, outcome) => {
-                if let Some(question) = self.work.returned(&id, call, &outcome) {
-                    self.notes.decided(&question, &outcome.text);
+            Message::Result(id, call, end, text) => {
+                self.turns.last_mut().into_iter().for_each(|turn| turn.calls += usize::from(!id.is_empty()));
+                if let Some(question) = self.work.returned(&id, call, end, &text) {
+                    self.notes.decided(&question, &text);
                 }
             }
-            Message::Extension(kind, text) => self.extension(entry, &kind, &text),
+            Message::Extension(kind, text) if !text.trim().is_empty() => self.extension(entry, &kind, &text),
             Message::CompactionSummary(summary) if self.previous.is_none() => self.go_on_from(&summary),
             Message::BranchSummary(summary) => {
-                let branch = Previous::parse(&summary);
-                let points = [Section::Goal, Section::Done, Section::Blocked, Section::Context];
-                let points = points.iter().flat_map(|section| branch.of(*section).take(2));
-                let points: Vec<&str> = branch.request.as_deref().into_iter().chain(points).collect();
-                self.notes.note("On another branch", &points.join("; "));
+                let branch = Previous::read(&summary);
+                let points = SECTIONS.iter().flat_map(|(section, ..)| branch.of(*section).map(str::to_owned));
+                let request = branch.quoted(REQUEST).map(|(_, text)| text);
+                self.notes
+                    .note("On another branch", &request.chain(points).take(6).collect::<Vec<_>>().join("; "));
             }
-            Message::CompactionSummary(_) | Message::Other => {}
+            _ => {}
         }
     }
 
-    /// Counts a message that is not read: the result of a call, or a reply.
-    fn pass_over(&mut self, is_reply: bool, is_final: bool) {
+    /// Counts a message that is not read: the result of a call, or a reply with calls.
+    fn pass_over(&mut self, is_result: bool) {
         if let Some(turn) = self.turns.last_mut() {
-            turn.calls += usize::from(!is_reply);
-            turn.stop = is_final.then_some(Stop::Done);
+            turn.calls += usize::from(is_result);
+            turn.stop = Some(Stop::ToolUse);
         }
     }
 
@@ -158,40 +154,37 @@ impl Extract {
         if self.turns.len() > 1 {
             self.note_unheard();
         }
-        render::render(&self)
+        page::page(&self)
     }
 
-    /// Takes up what a previous summary says of the running request and of its failures.
+    /// Takes up what a previous summary quotes: the running request, and the one before it.
     fn go_on_from(&mut self, summary: &str) {
-        let mut previous = Previous::parse(summary);
-        if let Some(request) = previous.request.clone() {
-            let said = previous.of(Section::InProgress).filter_map(|point| point.strip_prefix(SAID));
+        let previous = Previous::read(summary);
+        let words = |lead| previous.quoted(lead).map(|(_, text)| text).next().unwrap_or_default();
+        if let Some((_, request)) = previous.quoted(BEFORE).next() {
+            self.turns.push(Turn { request, report: words(WORDS_BEFORE), ..Turn::default() });
+        }
+        if let Some((origin, request)) = previous.quoted(REQUEST).next() {
             self.turns.push(Turn {
-                said: said.map(|said| said.trim_matches('"').to_owned()).collect(),
+                entry: previous.after(WHOLE).next().unwrap_or_default().trim_matches('`').to_owned(),
+                origin,
                 request,
-                added: previous.added.clone(),
-                sender: previous.sender.clone(),
-                report: previous.last_words.clone(),
-                stop: previous.answered.then_some(Stop::Done),
-                ..Turn::default()
+                added: previous.quoted(ADDED).map(|(_, text)| text).collect(),
+                said: previous.after(SAID).map(|said| said.trim_matches('"').to_owned()).collect(),
+                report: words(LAST_WORDS),
+                stop: previous.after(REPLIED).next().map(|_| Stop::of(&words(LAST_WORDS))),
+                calls: 0,
             });
         }
-        previous.settle(Section::Blocked, |point| self.work.still_fails(point));
         self.previous = Some(previous);
     }
 
     fn user(&mut self, entry: &str, text: &str) {
-        let text = text.trim();
-        // One word behind a stroke is a command to the agent itself.
-        self.is_aside = text.is_empty() || text.starts_with('/') && !text.contains(char::is_whitespace);
-        if self.is_aside {
-            return;
-        }
         self.note_unheard();
         let is_nod = columns(text) < NOD;
         let goes_on = |turn: &&mut Turn| {
-            let works = turn.calls > 0 && matches!(turn.stop, None | Some(Stop::ToolUse));
-            !turn.is_answered() && turn.is_begun() && (works || is_nod)
+            let works = turn.stop == Some(Stop::ToolUse) || turn.stop.is_none() && turn.calls > 0;
+            turn.is_begun() && (works || is_nod && !turn.is_answered())
         };
         if let Some(turn) = self.turns.last_mut().filter(goes_on) {
             turn.more(text);
@@ -199,61 +192,57 @@ impl Extract {
         }
         if let Some(last) = self.turns.last() {
             self.notes.heed(&last.request);
-            let report = last.report.trim();
-            if is_nod && last.is_answered() && asks(report) {
-                self.notes.decided(report.lines().last().unwrap_or_default(), text);
+            if is_nod && last.stop == Some(Stop::Asks) {
+                self.notes.decided(last.report.trim().lines().last().unwrap_or_default(), text);
             }
         }
-        self.begin(Turn { entry: entry.to_owned(), request: text.to_owned(), ..Turn::default() });
+        self.begin(entry, FROM_USER, text);
     }
 
-    fn begin(&mut self, turn: Turn) {
+    fn begin(&mut self, entry: &str, origin: &str, request: &str) {
         self.has_moved = true;
         self.work.turn += 1;
         // Of a turn that is over only so much is ever shown.
         if let Some(last) = self.turns.last_mut() {
-            last.request = ends(&last.request, 4 * BEFORE);
-            last.report = ends(&last.report, 4 * BEFORE);
+            last.request = ends(&last.request, OLD_TURN);
+            last.report = ends(&last.report, OLD_TURN);
             last.said.clear();
         }
         if self.turns.len() == TURNS {
             self.turns.remove(1);
             self.dropped += 1;
         }
-        self.turns.push(Turn { number: self.work.turn, ..turn });
+        let (entry, origin, request) = (entry.to_owned(), origin.to_owned(), request.to_owned());
+        self.turns.push(Turn { entry, origin, request, ..Turn::default() });
     }
 
     fn assistant(&mut self, said: Assistant) {
         self.work.called(&said.calls);
-        if self.is_aside {
-            return;
-        }
         if self.turns.is_empty() {
             self.turns.push(Turn::default());
         }
-        self.has_moved |= said.stop == Stop::Done;
         if let Some(turn) = self.turns.last_mut() {
             turn.hear(said);
+            self.has_moved |= turn.is_answered();
         }
     }
 
     /// An extension's message begins a turn if none is running, as the agents do with one that asks for
     /// a reply. In a turn it is material.
     fn extension(&mut self, entry: &str, kind: &str, text: &str) {
-        let is_running = self.turns.last().is_some_and(|turn| !turn.is_answered());
-        if is_running || text.trim().is_empty() {
+        if self.turns.last().is_some_and(|turn| !turn.is_answered()) {
             self.notes.note(&format!("Message of {kind}"), text);
-            return;
+        } else {
+            self.begin(entry, &format!("{SENT}{}", line(kind, 60)), text);
         }
-        self.is_aside = false;
-        let (entry, request) = (entry.to_owned(), text.to_owned());
-        self.begin(Turn { entry, request, sender: Some(kind.to_owned()), ..Turn::default() });
     }
 
     /// Makes an extension's message that nothing answered material.
     fn note_unheard(&mut self) {
-        if let Some(turn) = self.turns.pop_if(|turn| turn.sender.is_some() && !turn.is_begun()) {
-            self.notes.note(&format!("Message of {}", turn.sender.unwrap_or_default()), &turn.request);
+        let is_unheard = |turn: &mut Turn| turn.origin.starts_with(SENT) && !turn.is_begun();
+        if let Some(turn) = self.turns.pop_if(is_unheard) {
+            let sender = turn.origin.trim_start_matches(SENT);
+            self.notes.note(&format!("Message of {sender}"), &turn.request);
         }
     }
 }

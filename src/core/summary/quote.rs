@@ -5,12 +5,18 @@
 //! item or a tag of the summary.
 
 use crate::core::text::utf16_len;
+use regex::Regex;
+use std::sync::LazyLock;
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 /// Tags that an agent puts around a summary or reads out of one.
 const TAGS: &str = "summary previous-summary conversation read-files modified-files files system \
                     system-notice system-reminder system-prompt";
+/// The marks that make a line a heading, a list item or a quotation. A heading has a space behind its
+/// marks, a color (#708090) has not.
+const MARKS: &str = r"^(\s|[>•|]|([-*+]|#+|\d{1,3}[.)])(\s+|$))+";
 
 /// Returns the length as pi counts it.
 pub(super) fn units(text: &str) -> usize {
@@ -22,18 +28,24 @@ pub(super) fn columns(text: &str) -> usize {
     text.trim().width()
 }
 
+/// Returns the text without the marks at its start that make it a heading, a list item or a quotation.
+pub(super) fn bare(text: &str) -> &str {
+    static START: LazyLock<Regex> = LazyLock::new(|| Regex::new(MARKS).expect("a constant"));
+    text[START.find(text).map_or(0, |marks| marks.end())..].trim_end()
+}
+
+/// Returns what two texts are compared by: their letters and digits.
+pub(super) fn folded(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
 /// Returns the text on one line of at most `max` units, without list marks at its start.
 pub(super) fn line(text: &str, max: usize) -> String {
     // Only the start can matter; most texts are far longer.
-    let text = clean(&text[..boundary(text, 16 * max)]);
+    let text = clean(&text.chars().take(16 * max).collect::<String>());
     let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     let lines: Vec<String> = lines.filter(|line| !line.is_empty() && !line.starts_with("```")).collect();
     clip(bare(&lines.join(" / ")), max)
-}
-
-/// Returns the place at or behind `at` where a character begins, or the end.
-fn boundary(text: &str, at: usize) -> usize {
-    (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }
 
 /// Returns the text as [`line`] does, in quotation marks.
@@ -46,61 +58,53 @@ pub(super) fn code(text: &str, max: usize) -> String {
     format!("`{}`", line(&text.replace('`', "'"), max))
 }
 
-/// Returns the text with its lines behind `> `, cleaned, and cut as [`ends`] does. A line costs two units
-/// for its mark, so thousands of lines are cut sooner.
-pub(super) fn block(text: &str, max: usize) -> String {
+/// Returns the text with its lines behind `> `, below the line that names it, cleaned and cut as [`ends`]
+/// does. A line costs two units for its mark, so thousands of lines are cut sooner.
+pub(super) fn quotation(lead: &str, text: &str, max: usize) -> String {
     let text = clean(text);
     let text = text.trim_matches('\n').trim_end();
     let marks = 2 * text.lines().count().saturating_sub(max / 20);
     let text = ends(text, max.saturating_sub(marks).max(max / 8));
-    let lines: Vec<String> = text.lines().map(|line| format!("> {}", line.trim_end())).collect();
-    lines.join("\n").replace("> \n", ">\n")
+    let lines = text.lines().map(|line| format!("\n> {}", line.trim_end()).trim_end().to_owned());
+    lines.fold(lead.to_owned(), |all, line| all + &line)
 }
 
-/// Returns the text of a [`block`].
+/// Returns the text of a [`quotation`].
 pub(super) fn unquoted<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let text = |line: &'a str| line.strip_prefix("> ").or(line.strip_prefix('>')).unwrap_or(line);
     lines.map(text).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the lines at the start and at the end of a text of more than `max` units, around a line that
-/// reports what is missing: the numbers of the steps, or how many lines. If one line takes most of the
-/// room, it is cut between words.
+/// reports what is missing: the numbers of the steps, or how many lines. Long lines are cut between words.
 pub(super) fn ends(text: &str, max: usize) -> String {
     if units(text) <= max {
         return text.to_owned();
     }
     // With room for the mark, so that a text is not cut twice.
     let room = max.saturating_sub(90);
-    let fitting = |room| {
-        move |used: &mut usize, line: &str| {
-            *used += units(line);
-            (*used <= room).then_some(line.len())
-        }
-    };
-    let lines = || text.split_inclusive('\n');
-    let mut head: usize = lines().scan(0, fitting(room * 2 / 3)).sum();
-    let mut tail: usize = lines().rev().scan(0, fitting(room / 3)).sum();
-    if head < room / 4 {
-        head = last_end(text.split_word_bound_indices(), room * 2 / 3);
-    }
-    if tail < room / 12 {
-        let from = boundary(text, text.len() - room / 3);
-        tail = text.len() - from - text[from..].find(char::is_whitespace).filter(|at| *at < 80).unwrap_or(0);
-    }
-    let (start, missing, end) = (&text[..head], &text[head..text.len() - tail], &text[text.len() - tail..]);
-    let numbers: Vec<u32> = missing.lines().filter_map(number).collect();
+    let is_long = text.lines().any(|line| units(line) > room / 3);
+    let pieces: Vec<&str> =
+        if is_long { text.split_word_bounds().collect() } else { text.split_inclusive('\n').collect() };
+    let head = fitting(pieces.iter().copied(), room * 2 / 3);
+    let tail = text.len() - fitting(pieces.iter().rev().copied(), room / 3);
+    let missing = &text[head..tail];
+    let numbers: Vec<u32> = missing.lines().filter_map(step_number).collect();
     let what = match (&*numbers, missing.matches('\n').count()) {
         ([first, .., last], _) => format!("steps {first}–{last} left out, "),
         ([step], _) => format!("step {step} left out, "),
         ([], lines @ 2..) => format!("{lines} lines left out, "),
         _ => "left out: ".to_owned(),
     };
-    format!("{}\n[… {what}{} characters …]\n{}", start.trim_end(), units(missing), end.trim_start())
+    let (start, end, size) = (text[..head].trim_end(), text[tail..].trim_start(), units(missing));
+    format!("{start}\n{CUT}{what}{size} characters …]\n{end}")
 }
 
+/// How a line begins that reports what is missing.
+pub(super) const CUT: &str = "[… ";
+
 /// Returns the number of a line that is a step of a numbered list.
-fn number(line: &str) -> Option<u32> {
+pub(super) fn step_number(line: &str) -> Option<u32> {
     let line = line.trim_start();
     let (number, rest) = line.split_at(line.find(|c: char| !c.is_ascii_digit())?);
     rest.starts_with(['.', ')', '、', '．']).then(|| number.parse().ok()).flatten()
@@ -114,24 +118,21 @@ pub(super) fn clip(text: &str, max: usize) -> String {
         return text.to_owned();
     }
     let room = max.saturating_sub(2);
-    let word = &text[..last_end(text.split_word_bound_indices(), room)];
-    let enough = units(word) * 2 > room;
-    let kept = if enough { word } else { &text[..last_end(text.grapheme_indices(true), room)] };
+    let words = &text[..fitting(text.split_word_bounds(), room)];
+    let is_enough = units(words) * 2 > room;
+    let kept = if is_enough { words } else { &text[..fitting(text.graphemes(true), room)] };
     let open = if kept.matches('`').count() % 2 == 1 { "`" } else { "" };
     format!("{}…{open}", kept.trim_end_matches(|c: char| c.is_whitespace() || ",;:/([{\"'…".contains(c)))
 }
 
-/// Returns where the last of the pieces ends that still fits into `room` units.
-fn last_end<'a>(pieces: impl Iterator<Item = (usize, &'a str)>, room: usize) -> usize {
-    let (mut used, mut end) = (0, 0);
-    for (at, piece) in pieces {
-        used += units(piece);
-        if used > room {
-            break;
-        }
-        end = at + piece.len();
-    }
-    end
+/// Returns how many of these sizes fit into the room together.
+pub(super) fn fit(sizes: impl Iterator<Item = usize>, mut room: usize) -> usize {
+    sizes.map_while(|size| room.checked_sub(size).inspect(|rest| room = *rest)).count()
+}
+
+/// Returns the bytes of the first pieces that fit into `room` units.
+fn fitting<'a>(pieces: impl Iterator<Item = &'a str> + Clone, room: usize) -> usize {
+    pieces.clone().take(fit(pieces.map(units), room)).map(str::len).sum()
 }
 
 /// Returns the text without escape sequences, control characters, changes of writing direction and
@@ -145,17 +146,13 @@ pub(super) fn clean(text: &str) -> String {
             '\t' => out.push_str("    "),
             '\r' if !plain[at + 1..].starts_with('\n') => out.push('\n'),
             '<' if is_tag(&plain[at + 1..]) => out.push('‹'),
-            c if c.is_control() || is_invisible(c) => {}
+            // Joiners and marks of direction belong to words and emoji.
+            '\u{200c}'..='\u{200f}' => out.push(c),
+            c if c.is_control() || !c.is_ascii() && c.general_category() == GeneralCategory::Format => {}
             c => out.push(c),
         }
     }
     out
-}
-
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Whether what follows a `<` opens or closes one of [`TAGS`], or is a model's control token.
@@ -166,36 +163,13 @@ fn is_tag(rest: &str) -> bool {
     rest.starts_with('|') || TAGS.split(' ').any(|tag| name.replace('_', "-").eq_ignore_ascii_case(tag))
 }
 
-/// Returns the text without the marks at its start that make it a heading, a list item or a quotation.
-pub(super) fn bare(text: &str) -> &str {
-    let mut rest = text.trim();
-    loop {
-        let unmarked = rest.trim_start_matches(['>', '•', '|']).trim_start();
-        // A heading has a space behind its marks, a colour (#708090) has not.
-        let mark = unmarked.split(' ').next().unwrap_or_default();
-        let number = mark.strip_suffix(['.', ')']).unwrap_or("x");
-        let listed = matches!(mark, "-" | "*" | "+") || !mark.is_empty() && mark.bytes().all(|b| b == b'#');
-        let numbered = (1..=3).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit());
-        let next = if listed || numbered { unmarked[mark.len()..].trim_start() } else { unmarked };
-        if next == rest {
-            return rest;
-        }
-        rest = next;
-    }
-}
-
 /// Returns the last line, unless it is code, a quotation or a table.
 fn last_prose(text: &str) -> Option<&str> {
-    let mut fenced = false;
-    let mut last = "";
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let fence = line.trim_start().starts_with("```");
-        fenced ^= fence;
-        last = if fence || fenced { "" } else { line };
-    }
-    let is_code = last.starts_with("    ") || last.starts_with(['\t', '>', '|', '$']);
-    let last = last.trim_end_matches(|c: char| c.is_whitespace() || "*_".contains(c));
-    (!is_code && !last.is_empty()).then_some(last)
+    let is_fence = |line: &&str| line.trim_start().starts_with("```");
+    let last = text.lines().rfind(|line| !line.trim().is_empty())?;
+    let is_code = is_fence(&last) || text.lines().filter(is_fence).count() % 2 == 1;
+    let is_code = is_code || last.starts_with("    ") || last.starts_with(['\t', '>', '|', '$']);
+    (!is_code).then(|| last.trim_end_matches(|c: char| c.is_whitespace() || "*_".contains(c)))
 }
 
 /// Whether a text ends in a question in prose, and not in an example of use.
@@ -205,17 +179,10 @@ pub(super) fn asks(text: &str) -> bool {
 
 /// Whether a text breaks off: its last line has sentences that end, and a last one that does not.
 pub(super) fn breaks_off(text: &str) -> bool {
-    let Some(last) = last_prose(text) else { return false };
-    let ends = |text: &str| text.trim_end().ends_with(['.', '!', '?', '。', '！', '？', '؟', '।']);
-    let sentences: Vec<&str> = last.unicode_sentences().collect();
+    let sentences: Vec<&str> = last_prose(text).unwrap_or_default().unicode_sentences().collect();
     let Some((open, before)) = sentences.split_last() else { return false };
-    open.ends_with(|c: char| c.is_alphanumeric() || ",，、-".contains(c))
-        && before.iter().any(|text| ends(text))
-}
-
-/// Returns what two texts are compared by: their letters and digits.
-pub(super) fn folded(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    let ends = |text: &&str| text.trim_end().ends_with(['.', '!', '?', '。', '！', '？', '؟', '।']);
+    open.ends_with(|c: char| c.is_alphanumeric() || ",，、-".contains(c)) && before.iter().any(ends)
 }
 
 #[cfg(test)]
@@ -241,10 +208,10 @@ mod tests {
     #[test]
     fn a_block_keeps_every_line_behind_a_mark() {
         let text = "Do:\n1. a\n\n## Goal\n> b\n";
-        let quotation = block(text, 100);
-        assert_eq!(quotation, "> Do:\n> 1. a\n>\n> ## Goal\n> > b");
-        assert_eq!(unquoted(quotation.lines()), text.trim_end());
-        assert!(units(&block(&"x\n".repeat(9_000), 4_000)) < 5_000);
+        let block = quotation("Said:", text, 100);
+        assert_eq!(block, "Said:\n> Do:\n> 1. a\n>\n> ## Goal\n> > b");
+        assert_eq!(unquoted(block.lines().skip(1)), text.trim_end());
+        assert!(units(&quotation("", &"x\n".repeat(9_000), 4_000)) < 5_000);
     }
 
     #[test]

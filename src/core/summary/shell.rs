@@ -1,102 +1,65 @@
 //! Command lines, as far as needed to recognize a command when it runs again.
 
-/// Programs that only look, and those that move about or print between steps.
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// Programs and words of the shell's grammar that change nothing.
 const LOOKING: &str = "awk basename cat cd command date df diff dirname du echo env export fd file find grep \
                        head jq less ls nl popd printf ps pushd pwd readlink realpath rg sed set sleep sort \
-                       source stat tail test tree true type uniq wc which whoami [";
-/// Subcommands of git that only look.
-const GIT_LOOKING: &str = "blame branch config diff fetch grep log ls-files remote show status";
-/// Words of the shell's grammar: those that a command follows, and those that begin a part without one.
+                       source stat tail test tree true type uniq wc which whoami [ \
+                       for case esac done fi } ) \
+                       git-blame git-branch git-config git-diff git-fetch git-grep git-log git-ls-files \
+                       git-remote git-show git-status";
+/// Words of the grammar that a command follows.
 const BEFORE_COMMAND: &str = "while until if do then else elif { ( !";
-const WITHOUT_COMMAND: &str = "for case esac done fi } )";
 
 /// One program of a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Step {
-    /// The program and its subcommand or first argument, by which a later run is recognized.
+    /// The program, its subcommand or first argument, and its folder, by which a later run is recognized.
     pub name: String,
     /// Whether it changes nothing.
     pub looks: bool,
     /// Whether its exit code is lost: in a pipe, before `||`, or because another step follows it.
-    pub hidden: bool,
+    pub is_hidden: bool,
 }
 
-/// Returns the steps of a command line without those that only look, unless all do. A loop or branch
-/// that does more than look is one step, known by its whole text.
+/// Returns the steps of a command line without those that only look, unless all do.
 pub(super) fn steps(command: &str) -> Vec<Step> {
-    let code = command.split_once("<<").map_or(command, |(before, _)| before);
-    let parts = parts(code);
-    let has_grammar = parts.iter().any(|(part, _)| {
-        part.split_whitespace()
-            .next()
-            .is_some_and(|word| has(BEFORE_COMMAND, word) || has(WITHOUT_COMMAND, word))
-    });
-    let mut steps: Vec<Step> = parts.iter().filter_map(|(part, hidden)| step(part, *hidden)).collect();
+    static QUOTED: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'|>&[12]"#).expect("a constant"));
+    let code = QUOTED.replace_all(command.split("<<").next().unwrap_or_default(), "_");
+    let code = code.replace("&>", ">");
+    let parts = code.trim_end_matches([';', '\n', ' ']).split_inclusive(['\n', ';', '|', '&']);
+    let mut steps: Vec<Step> = parts.filter_map(step).collect();
     if steps.iter().any(|step| !step.looks) {
-        if has_grammar {
-            return vec![Step { name: command.trim().to_owned(), looks: false, hidden: false }];
-        }
-        let folder = steps.iter().find_map(|step| step.name.strip_prefix("cd ").map(str::to_owned));
-        steps.retain(|step| !step.looks);
         // The same command in another folder is a different one.
-        folder
-            .iter()
-            .for_each(|folder| steps.iter_mut().for_each(|step| step.name += &format!(" in {folder}")));
+        let folder = steps.iter().find_map(|step| Some(format!(" in {}", step.name.strip_prefix("cd ")?)));
+        steps.retain(|step| !step.looks);
+        steps.iter_mut().for_each(|step| step.name += folder.as_deref().unwrap_or_default());
     }
     steps
 }
 
-/// Splits a command line at what joins commands, outside quotation marks. With each part, returns
-/// whether what follows it hides its exit code.
-fn parts(command: &str) -> Vec<(String, bool)> {
-    let (mut parts, mut part, mut quote) = (Vec::new(), String::new(), None);
-    let mut chars = command.chars().peekable();
-    while let Some(c) = chars.next() {
-        let joins =
-            quote.is_none() && (matches!(c, ';' | '\n' | '|') || c == '&' && chars.peek() == Some(&'&'));
-        match (quote, c) {
-            (Some(open), _) if open == c => quote = None,
-            (None, '"' | '\'') => quote = Some(c),
-            _ => {}
-        }
-        if joins {
-            chars.next_if_eq(&c);
-            parts.push((std::mem::take(&mut part), c != '&'));
-        } else {
-            part.push(c);
-        }
-    }
-    // Trailing separators hide nothing.
-    if part.trim().is_empty() {
-        parts.last_mut().into_iter().for_each(|(_, hidden)| *hidden = false)
-    }
-    parts.push((part, false));
-    parts
-}
-
-fn step(part: &str, hidden: bool) -> Option<Step> {
-    let is_setting = |word: &&str| word.contains('=') && !word.starts_with(['-', '=']);
-    let mut words = part.split_whitespace().skip_while(|word| is_setting(word) || has(BEFORE_COMMAND, word));
-    let first = words.next().filter(|word| !has(WITHOUT_COMMAND, word))?;
-    let program = first.rsplit('/').next()?;
-    let mut words = words.filter(|word| !word.starts_with(['-', '>', '<', '2', '&']));
-    let argument = words.next();
-    let script = words.next().filter(|_| argument == Some("run"));
-    let looks = match program {
-        "git" => argument.is_none_or(|argument| has(GIT_LOOKING, argument)),
-        "sed" => !part.contains(" -i"),
-        program => has(LOOKING, program),
+/// Returns the step in a part of a command line that ends with what joins it to the next.
+fn step(part: &str) -> Option<Step> {
+    let is_before = |word: &&str| has(BEFORE_COMMAND, word) || word.contains('=') && !word.starts_with('-');
+    let is_hidden = part.ends_with(['\n', ';', '|']);
+    let part = part.trim_end_matches(['\n', ';', '|', '&']);
+    let mut words = part.split_whitespace().skip_while(is_before);
+    let program = words.next()?.rsplit('/').next()?;
+    let mut arguments = words.filter(|word| !word.starts_with(['-', '>', '<', '2']));
+    let argument = arguments.next();
+    let script = arguments.next().filter(|_| argument == Some("run"));
+    let target = |at: usize| part[at..].trim_start_matches(['>', ' ']);
+    let writes = part.match_indices('>').any(|(at, _)| !target(at).starts_with("/dev/null"));
+    let looks = match (program, argument) {
+        ("git", Some(argument)) => has(LOOKING, &format!("git-{argument}")),
+        ("sed", _) => !part.contains(" -i"),
+        _ => has(LOOKING, program),
     };
     let name: Vec<&str> = std::iter::once(program).chain(argument).chain(script).collect();
-    Some(Step { name: name.join(" "), looks: looks && !writes(part), hidden })
-}
-
-/// Whether the output goes to a file.
-fn writes(part: &str) -> bool {
-    part.match_indices('>').any(|(at, _)| {
-        let target = part[at + 1..].trim_start_matches('>').trim_start();
-        !target.is_empty() && !target.starts_with(['&', '>']) && !target.starts_with("/dev/null")
-    })
+    Some(Step { name: name.join(" "), looks: looks && !writes, is_hidden })
 }
 
 fn has(list: &str, word: &str) -> bool {
@@ -119,10 +82,7 @@ mod tests {
             ["git add", "git commit", "git push"]
         );
         assert_eq!(names("RUST_LOG=x /usr/bin/cargo test --lib | grep FAILED"), ["cargo test"]);
-        assert_eq!(
-            names("for dir in a b; do git -C $dir log; done"),
-            ["for dir in a b; do git -C $dir log; done"]
-        );
+        assert_eq!(names("for dir in a b; do make -C $dir; done"), ["make $dir"]);
         assert_eq!(names(""), Vec::<String>::new());
     }
 
@@ -135,6 +95,7 @@ mod tests {
             "git log --oneline",
             "which x",
             "sed -n 1,5p a",
+            "for dir in a b; do grep -n x $dir/c; done",
         ] {
             assert!(looks(command), "{command}");
         }

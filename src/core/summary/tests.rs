@@ -79,7 +79,8 @@ fn quotation(summary: &str, lead: &str) -> String {
     super::quote::unquoted(lines.take_while(|line| line.starts_with('>')))
 }
 
-const REQUEST: &str = previous::REQUEST;
+const REQUEST: &str = "The last request, word for word:";
+const ADDED: &str = "Added by the user while it was being worked on:";
 
 /// A request with steps, in the middle of which the session was cut.
 const JOB: &str = "Scan the three repositories and pick the best idea.\n\n1. Write the findings to a.md\n   - one line each\n2. Write the code, and run a test\n\n```sh\nmake test\n```\n3. Email the report";
@@ -129,7 +130,7 @@ fn a_job_keeps_its_request_word_for_word_and_the_evidence_of_its_progress() {
     - Commands whose last run ended without error, newest first: `date > r.txt`, `python -m pytest -q`
 
     ### In Progress
-    - [ ] The request under Goal: its work goes on in the messages after this summary; 7 tool calls so far, 1 of them after the assistant's last words
+    - [ ] The request under Goal: goes on in the messages after this summary; 7 tool calls so far
     - Said on the way: "I'll look at them first."
     - Said on the way: "Now the code."
     - Last tool calls, in order:
@@ -148,7 +149,7 @@ fn a_job_keeps_its_request_word_for_word_and_the_evidence_of_its_progress() {
     ## Next Steps
     1. Go on with the request under Goal: the messages after this summary are its continuation.
 
-    The assistant's last words before this summary:
+    The assistant's last words:
     > The test passes. Next is the report.
 
     ## Critical Context
@@ -183,7 +184,7 @@ fn a_request_survives_any_number_of_compactions() {
         ],
     );
     assert!(quotation(&text, REQUEST).starts_with("Now translate"));
-    assert!(below(&text, "### Done").join("\n").contains("\"Scan the three repositories"), "{text}");
+    assert!(quotation(&text, "The request before it:").starts_with("Scan the three repositories"), "{text}");
 }
 
 #[test]
@@ -196,7 +197,7 @@ fn requests_of_any_kind_stand_word_for_word() {
     ] {
         let text = summary(None, [user(request)]);
         assert_eq!(quotation(&text, REQUEST), request);
-        assert_eq!(quotation(&summary(Some(&text), [user("/model")]), REQUEST), request);
+        assert_eq!(quotation(&summary(Some(&text), [stops("error", "x")]), REQUEST), request);
     }
 }
 
@@ -220,7 +221,7 @@ fn a_request_of_six_thousand_characters_keeps_whole_lines_and_names_the_steps_le
     assert!(mark[0].starts_with(&steps), "{mark:?}, not {steps}");
     let missing: usize = mark[0].split(' ').rev().nth(2).unwrap().parse().unwrap();
     assert!((units(&request) - missing).abs_diff(units(&lines.join("\n"))) < 4, "{mark:?}");
-    assert!(text.contains("- The whole request is in the session's entry e1."), "{text}");
+    assert!(text.contains("- To read the whole request: `pisess show SESSION e1`"), "{text}");
     // What is cut once is not cut again.
     assert_eq!(quotation(&summary(Some(&text), [stops("error", "x")]), REQUEST), quoted);
 }
@@ -234,7 +235,7 @@ fn what_the_user_adds_to_running_work_stands_beside_it() {
     messages.push(user("continue"));
     let text = summary(None, &messages);
     assert_eq!(quotation(&text, REQUEST), JOB);
-    assert_eq!(below(&text, "## Goal").iter().filter(|line| **line == previous::ADDED).count(), 2, "{text}");
+    assert_eq!(below(&text, "## Goal").iter().filter(|line| **line == ADDED).count(), 2, "{text}");
     assert!(text.contains("> also: the report must name\n> - the date\n") && text.contains("> continue\n"));
     assert_eq!(quotation(&summary(Some(&text), [says("ok")]), REQUEST), JOB);
 }
@@ -292,7 +293,7 @@ fn an_example_of_use_is_no_question_to_the_user() {
         let text =
             summary(None, [user("Write a command that asks our documentation a question."), says(answer)]);
         let steps = below(&text, "## Next Steps").join("\n");
-        assert_eq!(steps.contains("question to the user"), asks, "{steps}");
+        assert_eq!(steps.contains("asks the user a question"), asks, "{steps}");
         assert_eq!(quotation(&text, "The assistant's last words:"), answer);
     }
 }
@@ -342,8 +343,11 @@ fn a_command_is_shown_whole_and_never_as_a_fragment() {
     ));
     messages.extend(bash("cat > note.md <<'EOF'\nfor dir in x\nEOF", None));
     let text = summary(None, messages);
-    assert!(text.contains("`cd /x && for dir in a b; do make -C $dir; done`: exited with code 2"), "{text}");
-    assert!(text.contains("`cat > note.md <<'EOF' …`"), "{text}");
+    assert!(
+        text.contains("`cd /x && for dir in a b; do / make -C $dir / done`: exited with code 2"),
+        "{text}"
+    );
+    assert!(text.contains("`cat > note.md << …`"), "{text}");
     assert!(!text.contains("for dir in`") && !text.contains("for dir in x"));
 }
 
@@ -380,7 +384,7 @@ fn a_failure_is_taken_up_by_the_next_summary_until_it_is_settled() {
     assert!(
         below(&first, "### Blocked")[0].starts_with("- `npm run build && npm publish`: exited with code 1")
     );
-    assert!(below(&first, "## Next Steps")[0].contains("ends in a question to the user: "));
+    assert!(below(&first, "## Next Steps")[0].contains("asks the user a question"));
     let aside =
         [user("what is a token, in one sentence, and who makes it?"), says("A secret that stands for you.")];
     let second = summary(Some(&first), &aside);
@@ -397,49 +401,49 @@ fn open_points_of_a_models_summary_are_carried_once_more() {
     let going_on = summary(Some(models), edit("src/number.rs"));
     assert_snapshot!(going_on, @r#"
     ## Goal
-    - A fast parser.
+    - Earlier: A fast parser.
 
     ## Constraints & Preferences
-    - "no unsafe"
+    - Earlier: "no unsafe"
 
     ## Progress
     ### Done
-    - [x] The lexer
+    - Earlier: [x] The lexer
     - Files changed, newest first: `src/number.rs`
 
     ### In Progress
-    - [ ] The request under Goal: no final answer yet; 1 tool call since the previous summary
-    - [ ] Numbers
+    - [ ] The request under Goal: no final answer yet; 1 tool call since an earlier summary
+    - Earlier: [ ] Numbers
     - Last tool calls, in order:
       - edit `src/number.rs`: ok
 
     ### Blocked
-    - No benchmark machine
+    - Earlier: No benchmark machine
 
     ## Key Decisions
-    - **Tables**: they are small
+    - Earlier: **Tables**: they are small
 
     ## Next Steps
     1. Go on with the request under Goal, from where In Progress leaves it.
-    - Strings
-    - Comments
+    - Earlier: Strings
+    - Earlier: Comments
 
     ## Critical Context
-    - See docs/spec.md
+    - Earlier: See docs/spec.md
     "#);
     let moved = summary(
         Some(models),
         [user("What did you measure so far, and on which machine was it?"), says("Nothing.")],
     );
-    assert_eq!(below(&moved, "### Blocked"), ["- No benchmark machine (open since an earlier summary)"]);
-    assert_eq!(
-        below(&moved, "## Next Steps")[1..3],
-        ["- Strings (open since an earlier summary)", "- Comments (open since an earlier summary)"]
-    );
+    assert_eq!(below(&moved, "### Blocked"), ["- Earlier: No benchmark machine"]);
+    assert_eq!(below(&moved, "## Next Steps")[1..3], ["- Earlier: Strings", "- Earlier: Comments"]);
     let again =
         summary(Some(&moved), [user("And on which machine will you measure it next week?"), says("None.")]);
     assert!(!again.contains("No benchmark machine"), "{again}");
-    assert!(again.contains("- [x] The lexer") && again.contains("- **Tables**: they are small"), "{again}");
+    assert!(
+        again.contains("- Earlier: [x] The lexer") && again.contains("- Earlier: **Tables**: they are small"),
+        "{again}"
+    );
 }
 
 #[test]
@@ -450,7 +454,7 @@ fn tags_of_other_tools_are_not_carried_on() {
     );
     let text = summary(Some(&models), [user("Go on with it, please, and tell me when it is done.")]);
     assert!(!text.contains("template") && !text.contains("helper-state"), "{text}");
-    assert_eq!(below(&text, "## Critical Context"), ["- port 8080"]);
+    assert_eq!(below(&text, "## Critical Context"), ["- Earlier: port 8080"]);
 }
 
 #[test]
@@ -485,12 +489,11 @@ fn an_extension_can_ask_and_can_remark() {
     let text = summary(None, &messages);
     let lead = "The last request, sent by the extension monitor:";
     assert_eq!(quotation(&text, lead), "Import failed:\n- row 7");
-    let own = "- The user's own last request: \"Whatever the monitor reports, fix it.\"";
-    assert_eq!(below(&text, "## Constraints & Preferences"), [own]);
+    assert_eq!(quotation(&text, "The request before it:"), "Whatever the monitor reports, fix it.");
     assert_eq!(below(&text, "## Critical Context"), ["- Message of lint: \"import.py:4: E722\""]);
     let text = summary(Some(&text), edit("a.py"));
     assert_eq!(quotation(&text, lead), "Import failed:\n- row 7");
-    assert_eq!(below(&text, "## Constraints & Preferences"), [own]);
+    assert_eq!(quotation(&text, "The request before it:"), "Whatever the monitor reports, fix it.");
     // What nobody replied to is no request.
     messages.truncate(2);
     messages.push(hook("monitor", "All is well."));
@@ -675,26 +678,24 @@ fn a_reply_is_called_an_answer_only_if_nothing_speaks_against_it() {
     };
     let request = user("Publish the package, then tag the commit, and write the release notes.");
     let (next, progress, _) = state(&[request.clone(), says("Published. The tag is v1.")]);
-    assert!(next.starts_with("1. The last request was answered."), "{next}");
+    assert!(next.starts_with("1. The request under Goal was answered."), "{next}");
     assert_eq!(progress, "- (none)");
-    let (next, progress, text) =
+    let (next, progress, _) =
         state(&[request.clone(), says("Wait, that is wrong! Let me look. Did we revert")]);
-    assert!(next.starts_with("1. The last request was not finished: the reply breaks off"), "{next}");
-    assert!(
-        progress.starts_with("- [ ] The request under Goal: replied to, but not seen to be finished"),
-        "{progress}"
-    );
-    assert!(text.contains("The assistant's last words (the reply itself breaks off here):\n"), "{text}");
+    assert!(next.starts_with("1. Go on with the request under Goal, from where In Progress"), "{next}");
+    let state_line =
+        "- [ ] The request under Goal: not finished: the reply breaks off in the middle of a sentence";
+    assert!(progress.starts_with(state_line), "{progress}");
     let mut failed = vec![request.clone()];
     failed.extend(bash("npm publish", Some("npm error: E401\n\nCommand exited with code 1")));
     failed.extend(bash("npm publish 2>&1 | tail -1", None));
     failed.push(says("The registry is in a bad mood."));
     let (next, progress, _) = state(&failed);
     assert!(
-        next.starts_with("1. The last request was replied to, with a failure left open (see Blocked)."),
+        next.starts_with("1. The request under Goal was replied to, with a failure left open (see Blocked)."),
         "{next}"
     );
-    assert!(progress.contains("replied to, but not seen to be finished"), "{progress}");
+    assert!(progress.contains("The request under Goal: answered, but with a failure"), "{progress}");
     for (reason, told) in [
         ("aborted", "interrupted by the user"),
         ("error", "the model's reply failed"),
@@ -712,34 +713,12 @@ fn a_reply_is_called_an_answer_only_if_nothing_speaks_against_it() {
 fn last_words_are_whole_or_say_who_cut_them() {
     let lead = |words: &str| {
         let text = summary(None, [user("Report everything that you found, in full."), says(words)]);
-        text.lines().find(|line| line.starts_with(previous::LAST_WORDS)).unwrap().to_owned()
+        text.lines().find(|line| line.starts_with(sections::LAST_WORDS)).unwrap().to_owned()
     };
     let long = "One more line of this report.\n".repeat(60);
     assert_eq!(lead(&long), "The assistant's last words:");
     assert_eq!(quotation(&summary(None, [says(&long)]), "The assistant's last words:"), long.trim_end());
     assert_eq!(lead(&long.repeat(3)), "The assistant's last words (shortened here):");
-}
-
-#[test]
-fn a_failure_noted_where_the_request_wants_it_is_no_blocker() {
-    let request = "Check a1 to a9 with check.sh. If one fails, write its name to out/FAILED.txt and go on.";
-    let after = |note: [String; 2]| {
-        let mut messages = vec![user(request)];
-        messages.extend(bash("./check.sh a2x", Some("rows: 2 != 1\n\nCommand exited with code 3")));
-        messages.extend(note);
-        messages.extend(bash("./check.sh a3", None));
-        let text = summary(None, messages);
-        (below(&text, "### Blocked").join("\n"), text)
-    };
-    let written = r#"{"path":"out/FAILED.txt","content":"table a2x\\n"}"#;
-    for note in [bash("echo a2x >> out/FAILED.txt", None), tool("", "write", written, None)] {
-        let (blocked, text) = after(note);
-        assert_eq!(blocked, "- (none)");
-        assert!(text.contains("- Failed, and passed over: `./check.sh a2x`: exited with code 3"), "{text}");
-    }
-    for other in [bash("echo a1x >> out/FAILED.txt", None), bash("echo a2x >> other.txt", None)] {
-        assert!(after(other).0.starts_with("- `./check.sh a2x`"));
-    }
 }
 
 #[test]
@@ -783,15 +762,25 @@ fn a_command_whose_exit_code_is_lost_is_not_listed_as_passed() {
 }
 
 #[test]
-fn a_talk_without_tools_is_decisions() {
+fn no_answer_is_quoted_twice() {
     let messages = [
         user("Which framing would you use for this protocol?"),
         says("Length-prefixed JSON."),
         user("Fine. And how often should the server send a ping?"),
         says("Each 30 seconds."),
+        user("Make it 20. Then draft the message types, in a table."),
+        says("Drafted. Shall I write it down?"),
     ];
-    assert_eq!(
-        below(&summary(None, messages), "## Key Decisions"),
-        ["- \"Which framing would you use for this protocol?\": answered \"Length-prefixed JSON.\""]
-    );
+    let text = summary(None, &messages);
+    assert_eq!(quotation(&text, "The assistant's words before it:"), "Each 30 seconds.");
+    for words in ["Each 30 seconds", "Length-prefixed", "Shall I write it down?"] {
+        assert_eq!(text.matches(words).count(), 1, "{words}: {text}");
+    }
+    assert!(below(&text, "## Next Steps")[0].ends_with("Its last line, below, asks the user a question."));
+    // The next summary knows them, too.
+    let text =
+        summary(Some(&text), [user("Write it down as docs/protocol.md, and add the framing as well.")]);
+    for words in ["Each 30 seconds", "Length-prefixed"] {
+        assert_eq!(text.matches(words).count(), 1, "{words}: {text}");
+    }
 }

@@ -5,49 +5,38 @@ use super::message::{Assistant, Stop};
 
 #[derive(Debug, Default)]
 pub(super) struct Turn {
-    /// Counts the turns.
-    pub number: usize,
-    /// The entry with the request, and the request.
+    /// The entry with the request, where the request comes from, and the request.
     pub entry: String,
+    pub origin: String,
     pub request: String,
     /// What the user added while it was being worked on.
     pub added: Vec<String>,
-    /// The extension that sent the request.
-    pub sender: Option<String>,
-    /// How the last reply ended; `None` if there is none.
+    /// How the last reply ended; `None` if there is none, or it is not known.
     pub stop: Option<Stop>,
     /// What the assistant said last, and what it said before that.
     pub report: String,
     pub said: Vec<String>,
     pub calls: usize,
-    /// Tool calls since it said something.
-    pub silent_calls: usize,
 }
 
 impl Turn {
     /// Takes in what the user said while it was being worked on, or to have it go on.
     pub fn more(&mut self, text: &str) {
         self.stop = None;
-        if self.added.len() == ADDITIONS {
-            self.added.remove(0);
-        }
+        self.added.drain(..(self.added.len() + 1).saturating_sub(ADDITIONS));
         self.added.push(text.to_owned());
     }
 
     /// Takes in what the assistant said. Of many remarks, the first and the newest are kept.
     pub fn hear(&mut self, said: Assistant) {
-        self.calls += said.calls.len();
-        self.silent_calls += said.calls.len();
         self.stop = Some(said.stop);
-        if said.text.trim().is_empty() {
-            return;
+        if !said.text.trim().is_empty() {
+            let before = std::mem::replace(&mut self.report, said.text);
+            self.said.extend(Some(before).filter(|before| !before.is_empty()));
+            if self.said.len() > REMARKS {
+                self.said.remove(1);
+            }
         }
-        self.silent_calls = said.calls.len();
-        let before = std::mem::replace(&mut self.report, said.text);
-        if self.said.len() == REMARKS {
-            self.said.remove(1);
-        }
-        self.said.extend(Some(before).filter(|before| !before.is_empty()));
     }
 
     /// Whether anything happened after the request.
@@ -57,6 +46,6 @@ impl Turn {
 
     /// Whether the assistant completed its reply.
     pub fn is_answered(&self) -> bool {
-        self.stop == Some(Stop::Done)
+        matches!(self.stop, Some(Stop::Done | Stop::Asks))
     }
 }

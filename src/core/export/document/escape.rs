@@ -1,10 +1,10 @@
-//! Text that means nothing but itself in Markdown.
+//! Text in which no character has a special meaning in Markdown.
 
-/// Returns code within a line.
+/// Returns text as inline code.
 pub fn code(text: &str) -> String {
     let text = text.replace('\n', " ");
     let fence = "`".repeat(longest_run(&text) + 1);
-    // A space on both sides is taken off again; without one a backtick at an end would lengthen the fence.
+    // Markdown removes a space on both sides; without one, a backtick at an end would lengthen the fence.
     let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) { " " } else { "" };
     match text.trim().is_empty() {
         true => String::new(),
@@ -17,7 +17,7 @@ pub fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
-/// Returns text without a character that means something in Markdown, or on a forge.
+/// Returns the text with every character escaped that has a meaning in Markdown, or on a forge.
 pub fn escaped(text: &str, starts_line: bool) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut before = if starts_line { '\n' } else { ' ' };

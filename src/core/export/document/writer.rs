@@ -4,7 +4,7 @@ use super::escape::{code, escaped, longest_run};
 use crate::core::export::html::Html;
 use crate::core::export::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, Tag, VALUE, WORD, WORD_END};
 
-/// Returns markup as Markdown. `is_here` is whether the entry with a number is in the document, too.
+/// Returns markup as Markdown. `is_here` returns whether the document contains the entry with this number.
 pub fn markdown(markup: &str, is_here: &dyn Fn(&str) -> bool) -> String {
     let mut writer = Writer::new(is_here);
     let mut rest = markup;
@@ -45,7 +45,7 @@ struct Writer<'a> {
     open: Vec<(Option<Tag>, String)>,
     /// The markers that begin each line, one for each open quote and list item.
     prefix: Vec<String>,
-    /// Text that is collected: code, summaries, addresses.
+    /// Text being collected: code, summaries, addresses.
     held: Option<String>,
     /// The number of open elements whose content is left out, the outermost included.
     skipped: usize,
@@ -73,7 +73,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Begins a block: behind a blank line, except for the first in an item.
+    /// Begins a block, after a blank line unless it is the first in an item.
     fn block(&mut self) {
         if !self.ended && !self.starts_line {
             self.line();
@@ -133,7 +133,7 @@ impl<'a> Writer<'a> {
         self.open.push((tag, value.to_owned()));
         let Some(tag) = tag else { return };
         if let Some(held) = &mut self.held {
-            // Within a head line, the name and what it works on are separate.
+            // In a head line, the name and the subject are separate.
             if let Some((mark, _)) = in_head(tag) {
                 held.push_str(if held.is_empty() { "" } else { " " });
                 held.push_str(mark);
@@ -295,7 +295,7 @@ impl<'a> Writer<'a> {
         !row.trim_start_matches(['>', ' ']).starts_with('|')
     }
 
-    /// Writes what was collected, once the element that wanted it ends.
+    /// Writes the collected text at the end of the element that collects it.
     fn close_held(&mut self, tag: Tag, value: &str) {
         let wants = [
             Tag::Block,
@@ -340,7 +340,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A fence that is longer than any in the text.
+    /// Writes a fenced block; the fence is longer than any in the text.
     fn fence(&mut self, text: &str, language: &str) {
         let fence = "`".repeat(longest_run(text).max(2) + 1);
         let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '-' | '_' | '.');

@@ -1,7 +1,7 @@
-//! Appends entries from outside, chained under a position of the tree.
+//! Appends entries supplied by the caller, chained under a position of the tree.
 //!
-//! All are validated before any is written. Missing ids, parents and times are filled in where the agents put
-//! them; fields that are present stay byte for byte.
+//! All are validated before any is written. Missing ids, parents and times are inserted where the agents put
+//! them; fields that are present are kept byte for byte.
 
 mod shape;
 mod shorthand;
@@ -24,14 +24,14 @@ use crate::core::time::parse_js_date;
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 
-/// Why an entry must not be appended, or a message not sent to a model.
+/// Why an entry cannot be appended, or a message cannot be sent to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
-    /// Its number among those given, from 0.
+    /// Its index among the given ones.
     pub number: usize,
     /// What is wrong.
     pub what: String,
-    /// What to do about it, if there is more to do than compare with another entry.
+    /// What to try, if more specific than a comparison with another entry.
     pub hint: Option<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct Appended {
     pub unknown: BTreeSet<String>,
 }
 
-/// Chains entries, given as JSON, under `place`: each under the one before, unless it specifies a parent.
+/// Chains entries, given as JSON, under `place`: each under the previous one, unless it specifies a parent.
 ///
 /// # Errors
 /// The first that is not valid.
@@ -85,7 +85,7 @@ pub fn check_messages(dialect: Dialect, messages: Raw) -> Result<(), Invalid> {
 struct Batch<'s> {
     session: &'s Session,
     bodies: &'s dyn Bodies,
-    /// Their numbers, by id.
+    /// Their indexes, by id.
     ids: HashMap<Text<'static>, usize>,
     parents: Vec<Option<Text<'static>>>,
     entries: Vec<NewEntry>,
@@ -102,7 +102,7 @@ enum Above {
 }
 
 impl Batch<'_> {
-    /// Validates the next entry.
+    /// Validates and adds the next entry.
     fn take(&mut self, line: &[u8], fresh: &mut IdSource) -> Result<(), shape::Flaw> {
         let hint = "each line is one entry, such as {\"type\":\"custom\",\"customType\":\"seen\"}";
         let flaw = |what: &str| (what.to_owned(), Some(hint.to_owned()));
@@ -197,7 +197,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Entries it refers to, besides its parent, must exist; an entry that it keeps or edits must be an
+    /// Entries that it refers to, besides its parent, must exist; an entry that it keeps or edits must be an
     /// ancestor.
     fn names(&self, entry: Raw, own: &Text, parent: Option<&Text>) -> Result<(), shape::Flaw> {
         let (key, free) = match kind_of(entry) {
@@ -225,7 +225,7 @@ impl Batch<'_> {
         }
     }
 
-    /// A tool result must have its call above it.
+    /// A tool result must have its call among its ancestors.
     fn answers(&self, entry: Raw, parent: Option<&Text>) -> Result<(), shape::Flaw> {
         let message = entry.get("message").filter(|_| kind_of(entry) == Kind::Message);
         let result = message.filter(|message| message.get("role").is_some_and(|role| role.is("toolResult")));
@@ -257,8 +257,8 @@ impl Batch<'_> {
     }
 }
 
-/// Returns the line with missing members where the agents put them: after `type`, or in custom entries and
-/// messages at the end; the time of a message at the end of the message.
+/// Returns the line with missing members inserted where the agents put them: after `type`; in custom entries
+/// and messages, at the end; the time of a message at the end of the message.
 fn filled(entry: Raw, id: &Text, parent: Option<&Text>, fresh: &IdSource) -> Vec<u8> {
     let mut edit = Edit::new(entry.bytes()).expect("it was parsed as an object");
     let at_end = matches!(kind_of(entry), Kind::Custom | Kind::CustomMessage);

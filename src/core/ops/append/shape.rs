@@ -1,16 +1,15 @@
 //! Validates that an entry has what the file's agent needs.
 //!
-//! A table for both agents, and one for each ([`Agent::shapes`]), of the fields that an agent reads without
-//! looking whether they are there.
-//! Optional fields are looked at where another kind of value would break the agent; more fields are
-//! nobody's business. A type that neither agent knows passes as it is.
+//! The tables (one for both agents, and one for each: [`Agent::shapes`]) list the fields that an agent reads
+//! without checking that they exist, and optional fields in which a value of the wrong kind would break it.
+//! Other fields are not validated, nor are entries of a type that neither agent knows.
 
 use crate::core::agent::Agent;
 use crate::core::dialect::Dialect;
 use crate::core::json::Raw;
 use crate::core::shape::{Field, Shape, Want, may, need};
 
-/// What is wrong with an entry, and what to do about it.
+/// What is wrong with an entry, and what to try.
 pub(super) type Flaw = (String, Option<String>);
 
 /// Entries of both agents.
@@ -96,7 +95,7 @@ const USAGE: &[Field] = &[
 
 const STOP_REASONS: &[&str] = &["stop", "length", "toolUse", "error", "aborted", "deferred"];
 
-/// Checks an entry; `kind` is its type.
+/// Validates an entry of type `kind`.
 pub(super) fn check(agent: &dyn Agent, kind: &str, entry: Raw) -> Result<(), Flaw> {
     if kind == "message" {
         filled(agent, entry, &[need("message", Want::Object)])?;
@@ -114,17 +113,17 @@ pub(super) fn check(agent: &dyn Agent, kind: &str, entry: Raw) -> Result<(), Fla
     }
 }
 
-/// Whether an agent writes entries of this type.
+/// Whether any agent writes entries of this type.
 pub fn is_known(kind: &str) -> bool {
     kind == "message" || find(BOTH, kind).is_some() || owner(kind).is_some()
 }
 
-/// Returns an agent that has entries of this type for itself.
+/// Returns the agent that alone has entries of this type.
 fn owner(kind: &str) -> Option<&'static dyn Agent> {
     Dialect::ALL.map(Dialect::agent).into_iter().find(|agent| find(agent.shapes().entries, kind).is_some())
 }
 
-/// Returns a flaw that names the agent, with what is expected.
+/// Adds a name to a flaw, and the required fields as a hint.
 fn told(agent: &dyn Agent, name: &str, fields: &[Field], (what, hint): Flaw) -> Flaw {
     let needed: Vec<_> = fields.iter().filter(|field| field.2).map(|field| field.0).collect();
     let hint = hint.unwrap_or_else(|| format!("{}'s {name} has {}", agent.name(), needed.join(", ")));
@@ -148,7 +147,7 @@ fn filled(agent: &dyn Agent, object: Raw, fields: &[Field]) -> Result<(), Flaw> 
     Ok(())
 }
 
-/// A flaw inside a value follows a colon, a flaw of the value itself does not.
+/// A flaw inside a value follows a colon; a flaw of the value itself does not.
 fn joint(what: &str) -> &'static str {
     if what.starts_with("is ") { " " } else { ": " }
 }
@@ -184,7 +183,7 @@ fn fits(agent: &dyn Agent, value: Raw, want: Want) -> Result<(), Flaw> {
     }
 }
 
-/// Validates a message of a context: it may lack what only the agent's files need, but not what a model
+/// Validates a message of a context. It may lack fields that only entries require, but not those that a model
 /// reads.
 pub(super) fn in_context(agent: &dyn Agent, message: Raw) -> Result<(), Flaw> {
     let role = message.get_text("role").unwrap_or_default().to_string();

@@ -9,24 +9,24 @@ use crate::core::text::Text;
 /// An entry described by a few values.
 #[derive(Clone, Debug)]
 pub enum Shorthand<'a> {
-    /// The session's name; an empty one takes it off.
+    /// The session's name; an empty one clears it.
     Name(Text<'a>),
-    /// Another model: its provider, and its name there.
+    /// A model: its provider, and its id there.
     Model(Text<'a>, Text<'a>),
-    /// Another thinking level.
+    /// A thinking level.
     Thinking(Text<'a>),
     /// A custom entry with its type, and data as JSON.
     Custom(Text<'a>, Option<Raw<'a>>),
-    /// A custom message to the model with its type, and whether the user sees it.
+    /// A custom message with its type and text, and whether the user sees it.
     CustomMessage(Text<'a>, Text<'a>, bool),
     /// A user message.
     User(Text<'a>),
-    /// An assistant message, attributed to the same model as this message, which is JSON.
+    /// An assistant message, attributed to the model of this message, which is JSON.
     Assistant(Text<'a>, Vec<u8>),
 }
 
 impl Shorthand<'_> {
-    /// Returns the line; `None` for what no entry of the agent says.
+    /// Returns the line; `None` if the agent has no such entry.
     pub fn line(&self, agent: &dyn Agent) -> Option<Vec<u8>> {
         let entry = |kind| Object::new().str("type", kind);
         let message = |message: Vec<u8>| entry("message").json("message", &message);
@@ -51,7 +51,7 @@ impl Shorthand<'_> {
     }
 }
 
-/// Returns a message that looks like another turn of the same model, without cost.
+/// Returns an assistant message of the same model as `like`, without cost.
 fn assistant(text: &Text, like: Raw) -> Vec<u8> {
     let zeros = |names: &[&str]| names.iter().fold(Object::new(), |zeros, name| zeros.number(name, 0.0));
     let cost = zeros(&["input", "output", "cacheRead", "cacheWrite", "total"]).finish();

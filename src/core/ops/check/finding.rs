@@ -1,31 +1,11 @@
-//! What can be wrong with a session file, and the consequence for the agent that opens it.
+//! What was found in a session file.
 
-use crate::core::dialect::Dialect;
+use crate::core::agent::Agent;
 use crate::core::entry::LineNo;
 use crate::core::session::Format;
 use crate::core::text::Text;
 
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Informational.
-    Note,
-    /// An agent opens the session incomplete, or displays something wrong.
-    Warning,
-    /// An agent loses data, hangs, or does not open the session.
-    Error,
-}
-
-impl Severity {
-    /// Returns its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        }
-    }
-}
+pub use crate::core::defect::{FindingKind, Severity};
 
 /// A finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,12 +65,13 @@ impl Draft {
         self
     }
 
-    pub fn weighed(self, dialect: Dialect, format: Format) -> Finding {
-        let (severity, consequence) = self.kind.weight(dialect, format, self.grave);
+    pub fn weighed(self, agent: &dyn Agent, format: Format) -> Finding {
+        let (severity, consequence) = agent.weight(self.kind, format, self.grave);
         let Draft { line, entry, kind, message, fix, .. } = self;
         Finding { line, entry, kind, severity, message, consequence, fix }
     }
 }
+<<<<<<< HEAD
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal),* $(,)?) => {
@@ -324,3 +305,5 @@ impl FindingKind {
         })
     }
 }
+=======
+>>>>>>> main

@@ -7,7 +7,7 @@
 //! conversation stays in one piece.
 
 use super::finding::{Draft, FindingKind as K};
-use super::lines::{Mending, OddIds};
+use super::mending::{Mending, OddIds};
 use crate::core::entry::{EntryIx, Flags, Kind, LineNo};
 use crate::core::session::{Format, Session};
 use crate::core::text::Text;

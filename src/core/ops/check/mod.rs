@@ -17,6 +17,7 @@ mod graph;
 mod groups;
 mod lines;
 mod mended;
+mod mending;
 mod resync;
 
 pub use finding::{Finding, FindingKind, Severity};
@@ -24,11 +25,11 @@ pub use groups::{Group, grouped};
 
 use self::finding::Draft;
 use self::graph::Links;
-use self::lines::{Mending, mend};
+use self::lines::mend;
 use self::mended::Mended;
+use self::mending::Mending;
 use crate::core::bodies::FileBodies;
-use crate::core::dialect::Dialect;
-use crate::core::entry::{EntryIx, LineNo, Span};
+use crate::core::entry::{EntryIx, Span};
 use crate::core::json::edit::Edit;
 use crate::core::json::string::encoded;
 use crate::core::load::{LoadError, Options, load};
@@ -61,7 +62,7 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
         // The original file shows better what it is instead.
         Err(error) => return Err(load(source, options).err().unwrap_or(error)),
     };
-    if matches!(session.format, Format::V1 | Format::Draft) && !mending.is_by_number() {
+    if matches!(session.format, Format::V1 | Format::Draft) && !mending.by_number {
         // Its header was found only by the repair, which entries that refer to each other by number forbid.
         return Err(load(source, options).err().unwrap_or(LoadError::Io(io::ErrorKind::InvalidData.into())));
     }
@@ -77,7 +78,7 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
     let mut findings: Vec<_> = std::mem::take(&mut mending.findings)
         .into_iter()
         .chain(drafts)
-        .map(|draft| draft.weighed(session.dialect, session.format))
+        .map(|draft| draft.weighed(session.agent(), session.format))
         .collect();
     findings.sort_by_key(|finding| (finding.line, finding.kind));
     Ok(Checkup { source, mending, session, links, contentless, findings })
@@ -106,11 +107,6 @@ impl Checkup<'_> {
     /// Returns the findings, by line, and drops the rest.
     pub fn into_findings(self) -> Vec<Finding> {
         self.findings
-    }
-
-    /// Returns the agent of the file.
-    pub fn dialect(&self) -> Dialect {
-        self.session.dialect
     }
 
     /// Returns the session as it loads with its lines repaired.
@@ -186,11 +182,6 @@ impl Checkup<'_> {
             out.write_all(b"\n")?;
         }
         Ok(())
-    }
-
-    /// Returns the line of the source that an entry is on.
-    pub fn source_line(&self, line: LineNo) -> LineNo {
-        self.mending.source_line(line)
     }
 }
 

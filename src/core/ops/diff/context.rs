@@ -1,7 +1,7 @@
-//! What a model would see at the ends of two paths, line by line.
+//! Compares what a model would see at the ends of two paths, line by line.
 //!
-//! Messages are compared first, by a digest of their text, and lines only where messages differ, so that
-//! memory holds what differs and not what is the same.
+//! Messages are compared first, by a digest of their text. Lines are compared only in messages that differ,
+//! so that only these are kept in memory.
 
 use super::Side;
 use super::hunks::{AROUND, Hunk, Hunks};
@@ -14,10 +14,10 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 
-/// Returns how the contexts differ; nothing where they read the same.
+/// Returns the differences of the contexts; none if their texts are equal.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn compare(left: &Side, right: &Side) -> io::Result<Vec<Hunk>> {
     let (left_messages, right_messages) = (measured(left)?, measured(right)?);
     let digests = |messages: &[Measured]| messages.iter().map(|message| message.digest).collect::<Vec<_>>();
@@ -71,7 +71,7 @@ fn measured(side: &Side) -> io::Result<Vec<Measured>> {
 
 /// Marks the messages at the ends of an equal run whose lines may be shown around a change.
 fn near_changes(messages: &[Measured], run: Range<usize>, follows_change: bool, is_needed: &mut [bool]) {
-    // As many behind a change as close its hunk.
+    // As many lines after a change as end its hunk.
     let mut lines = 0;
     for at in run.clone().take_while(|_| follows_change) {
         is_needed[at] = true;
@@ -104,7 +104,7 @@ fn lines(texts: &HashMap<usize, String>, messages: Range<usize>) -> Vec<&str> {
     messages.filter_map(|at| texts.get(&at)).flat_map(|text| split(text)).collect()
 }
 
-/// The lines of a text; a carriage return is a part of its line.
+/// Returns the lines of a text; a carriage return is part of its line.
 fn split(text: &str) -> impl Iterator<Item = &str> {
     text.split_terminator('\n')
 }
@@ -121,7 +121,7 @@ fn changed(left: &[&str], right: &[&str], hunks: &mut Hunks) {
     }
 }
 
-/// Gives each message to `see`, in the roles of a model's API.
+/// Calls `see` with each message, in the form of a model's API.
 fn each(side: &Side, see: &mut dyn FnMut(usize, Raw)) -> io::Result<()> {
     let agent = side.session.agent();
     let context = agent.context(side.session, &side.path, side.bodies)?;
@@ -133,7 +133,7 @@ fn each(side: &Side, see: &mut dyn FnMut(usize, Raw)) -> io::Result<()> {
     })
 }
 
-/// The text of a message: a line with its role, then what it says, set in.
+/// Returns the text of a message: a line with its role, then its content, indented.
 fn text(message: Raw) -> String {
     let mut out = message.get_text("role").unwrap_or_default().to_string_lossy().into_owned();
     for key in ["toolName", "toolCallId"] {
@@ -151,7 +151,7 @@ fn text(message: Raw) -> String {
         Some(content) => parts.extend(content.text().map(|text| Part::Body(text.into_owned()))),
         None => {}
     }
-    // Sections and tools of a system prompt.
+    // The sections and tools of a system prompt.
     if message.get("role").is_some_and(|role| role.is("system")) {
         parts.extend(fields(message, &["role", "content", "timestamp"]));
     }
@@ -162,7 +162,7 @@ fn text(message: Raw) -> String {
 fn content_part(item: Raw, parts: &mut Vec<Part>) {
     let image = item.get("type").filter(|kind| kind.is("image")).and_then(|_| item.get("data"));
     block(item, parts);
-    // Two pictures of the same size are not the same.
+    // Two pictures of the same size may differ.
     if let Some(data) = image.and_then(Raw::raw_string) {
         let digest = Sha256::digest(data);
         let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
@@ -170,7 +170,7 @@ fn content_part(item: Raw, parts: &mut Vec<Part>) {
     }
 }
 
-/// Appends a part as `show` prints it.
+/// Appends a part in the format of `show`.
 fn push(part: &Part, out: &mut String) {
     match part {
         Part::Title(title) => *out += &format!("  {}\n", title.to_string_lossy()),

@@ -1,23 +1,23 @@
-//! Hunks of a unified diff, made from lines as they come.
+//! Builds the hunks of a unified diff, one line at a time.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Lines around a change.
+/// The number of unchanged lines around a change.
 pub const AROUND: usize = 3;
 
-/// On which side a line is.
+/// The side of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
-    /// On both.
+    /// Both sides.
     Both,
-    /// Only on the left.
+    /// Only the left side.
     Removed,
-    /// Only on the right.
+    /// Only the right side.
     Added,
 }
 
-/// A stretch of lines with changes in it.
+/// A range of lines that contains changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hunk {
     /// Its lines on the left, counted from 0.
@@ -28,21 +28,21 @@ pub struct Hunk {
     pub lines: Vec<(Tag, String)>,
 }
 
-/// Makes hunks.
+/// Builds hunks.
 #[derive(Debug, Default)]
 pub struct Hunks {
     done: Vec<Hunk>,
     open: Option<Hunk>,
-    /// Lines of both sides at the end of the open hunk.
+    /// The number of common lines at the end of the open hunk.
     trailing: usize,
-    /// Lines of both sides before the next change.
+    /// The common lines before the next change.
     before: VecDeque<String>,
     left: usize,
     right: usize,
 }
 
 impl Hunks {
-    /// Adds a line of both sides.
+    /// Adds a line that is on both sides.
     pub fn both(&mut self, line: &str) {
         self.left += 1;
         self.right += 1;
@@ -58,7 +58,7 @@ impl Hunks {
         }
     }
 
-    /// Adds lines of both sides that are too far from any change to be shown.
+    /// Skips common lines that are too far from any change to be shown.
     pub fn skip(&mut self, lines: usize) {
         self.close();
         self.before.clear();
@@ -117,7 +117,7 @@ fn keep_last(lines: &mut VecDeque<String>, count: usize) {
 mod tests {
     use super::*;
 
-    /// As `diff -u` heads hunks, with the lines of each in one word.
+    /// Returns hunks with headers as in `diff -u`, the lines of each joined into one word.
     fn drawn(hunks: Vec<Hunk>) -> String {
         let line = |(tag, line): &(Tag, String)| match tag {
             Tag::Both => line.clone(),

@@ -1,8 +1,8 @@
-//! What one path has and another has not, from where they part.
+//! Compares two paths: the entries that only one of them has, from the point where they diverge.
 //!
-//! Within a session, entries are the same where they are the same line. Between sessions they are the same
-//! where their ids are, or, as in copies that an agent gave new ids, where they say the same. What links an
-//! entry to others does not count: forks chain entries anew.
+//! Within a session, each line is a different entry. Entries of two sessions are the same if they have the
+//! same id, or else the same content, as in copies that an agent gave new ids. Links to other entries are
+//! ignored, because forks change them.
 
 pub mod context;
 pub mod hunks;
@@ -16,24 +16,24 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::io;
 
-/// A path that is compared.
+/// A path to compare.
 pub struct Side<'a> {
     /// The session.
     pub session: &'a Session,
-    /// The entries, from the root on.
+    /// The entries, starting at the root.
     pub path: Vec<EntryIx>,
     /// The lines of its entries.
     pub bodies: &'a dyn Bodies,
 }
 
-/// How two paths differ. Entries are of the left session unless a name says otherwise.
+/// The differences of two paths. Entries are those of the left session, unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// The last entry before the first difference, on the left; `None` is the root.
+    /// The last entry before the first difference, in the left session; `None` for the root.
     pub ancestor: Option<EntryIx>,
-    /// How many entries both paths have, changed ones included.
+    /// The number of entries that both paths have, including changed ones.
     pub common: usize,
-    /// Entries with the same id that do not say the same: on the left and on the right.
+    /// Entries with the same id but different content: on the left and on the right.
     pub changed: Vec<(EntryIx, EntryIx)>,
     /// Entries of the left path only.
     pub only_left: Vec<EntryIx>,
@@ -42,13 +42,13 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Whether there is none.
+    /// Whether there are no differences.
     pub fn is_empty(&self) -> bool {
         self.changed.is_empty() && self.only_left.is_empty() && self.only_right.is_empty()
     }
 }
 
-/// Returns how two paths of the same session differ. They part once and never meet again.
+/// Returns the differences of two paths of the same session, which diverge at one point.
 pub fn paths(left: &[EntryIx], right: &[EntryIx]) -> Difference {
     let common = left.iter().zip(right).take_while(|(left, right)| left == right).count();
     Difference {
@@ -60,10 +60,10 @@ pub fn paths(left: &[EntryIx], right: &[EntryIx]) -> Difference {
     }
 }
 
-/// Returns how paths of two sessions differ.
+/// Returns the differences of the paths of two sessions.
 ///
 /// # Errors
-/// Where a line cannot be read.
+/// If a line cannot be read.
 pub fn sessions(left: &Side, right: &Side) -> io::Result<Difference> {
     let contents = [contents(left)?, contents(right)?];
     let partners = in_order(left, partners(left, right, &contents));
@@ -91,7 +91,8 @@ pub fn sessions(left: &Side, right: &Side) -> io::Result<Difference> {
     })
 }
 
-/// For each entry of the left path the place of the same one on the right: by id, else by content.
+/// Returns for each entry of the left path the index of the same entry on the right, found by id, else by
+/// content.
 fn partners(left: &Side, right: &Side, contents: &[Vec<Content>; 2]) -> Vec<Option<usize>> {
     let mut by_id: HashMap<&[u8], usize> = HashMap::new();
     for (at, &ix) in right.path.iter().enumerate() {
@@ -115,11 +116,12 @@ fn partners(left: &Side, right: &Side, contents: &[Vec<Content>; 2]) -> Vec<Opti
     partners
 }
 
-/// Without entries that are before others on one side and behind them on the other: those are not the
-/// same, unless they only note something. A fork sets its labels at the end.
+/// Removes partners whose order differs between the sides: such entries are not the same. Notes are exempt,
+/// because a fork moves its labels to the end.
 fn in_order(left: &Side, mut partners: Vec<Option<usize>>) -> Vec<Option<usize>> {
     let counts = |at: &usize| !left.session.entry(left.path[*at]).kind.is_note();
-    // The longest rising run: for each length the lowest end, and for each end what is before it.
+    // The longest increasing subsequence: `ends` has, for each length, the smallest end; `before` has the
+    // predecessor of each element.
     let mut ends: Vec<usize> = Vec::new();
     let mut before = vec![None; partners.len()];
     for at in (0..partners.len()).filter(|at| partners[*at].is_some() && counts(at)) {
@@ -137,7 +139,7 @@ fn in_order(left: &Side, mut partners: Vec<Option<usize>>) -> Vec<Option<usize>>
     partners
 }
 
-/// A digest of what an entry says.
+/// A digest of an entry's content.
 type Content = [u8; 32];
 
 fn contents(side: &Side) -> io::Result<Vec<Content>> {
@@ -150,8 +152,9 @@ fn contents(side: &Side) -> io::Result<Vec<Content>> {
     Ok(contents)
 }
 
-/// The members of an entry in the order of their names and as JavaScript spells them, for an agent that
-/// rewrites a file does so. oh-my-pi's forks set labels anew, with the time of the fork.
+/// Returns a digest of an entry's members, sorted by name and formatted as by JavaScript, because an agent
+/// that rewrites a file formats them so. The times of labels are ignored, because oh-my-pi's forks set labels
+/// again.
 fn content(line: Raw, kind: Kind) -> Content {
     let counts = |key: &Text| match key.as_bytes() {
         b"id" | b"parentId" | b"fromId" | b"firstKeptEntryId" => false,
@@ -193,7 +196,7 @@ mod tests {
         text.into_bytes()
     }
 
-    /// Ids of the ancestor, the changed, the left and the right.
+    /// Returns the ids of the ancestor, and of the changed, left and right entries.
     fn compared(left: &[(&str, &str)], right: &[(&str, &str)]) -> String {
         let files = [file(left), file(right)];
         let loaded = files.each_ref().map(|file| load(file, &Options::default()).unwrap());

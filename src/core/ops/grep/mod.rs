@@ -1,11 +1,11 @@
-//! Full-text search: which entries hold a pattern, and where.
+//! Full-text search: finds the entries that match a pattern, and where.
 //!
 //! ```text
 //!   stretch ── Sieve ──> line that may match ── fields ──> decoded text ── Pattern ──> Hit
 //! ```
 //!
-//! Almost every line ends at the sieve, which looks at raw bytes. A line that passes is parsed, and
-//! the texts of its entry are decoded one by one until the first that matches.
+//! The sieve searches raw bytes and rejects almost every line. Lines that pass are parsed, and their texts
+//! are decoded one by one, up to the first that matches.
 
 mod pattern;
 mod search;

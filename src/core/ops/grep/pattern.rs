@@ -1,4 +1,4 @@
-//! What is searched for: the patterns and options of the command line as one regular expression.
+//! The pattern: all patterns and options of the command line as one regular expression.
 
 use super::sieve::Sieve;
 use regex::bytes::{Regex, RegexBuilder};
@@ -6,14 +6,14 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Hir;
 use std::ops::Range;
 
-/// How patterns are read.
+/// How patterns are interpreted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PatternOptions {
-    /// Patterns are literal text, not regular expressions.
+    /// Whether patterns are literal text, not regular expressions.
     pub fixed: bool,
-    /// Upper and lower case are the same.
+    /// Whether case is ignored.
     pub ignore_case: bool,
-    /// A match must have no word character beside it.
+    /// Whether a match must have no word character beside it.
     pub words: bool,
 }
 
@@ -22,7 +22,7 @@ pub struct PatternOptions {
 #[error("{0}")]
 pub struct BadPattern(String);
 
-/// A compiled pattern, and what a line must hold before it can match.
+/// A compiled pattern, and the sieve for lines that may match it.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     regex: Regex,
@@ -30,13 +30,13 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Compiles `patterns`; text matches when one of them does. `^` and `$` match at line breaks, too.
+    /// Compiles `patterns`; a text matches if any of them does. `^` and `$` match at line breaks, too.
     ///
     /// # Errors
-    /// Where a pattern is not a regular expression, or compiles to too large a program.
+    /// If a pattern is not a regular expression, or compiles to too large a program.
     pub fn new(patterns: &[String], options: PatternOptions) -> Result<Pattern, BadPattern> {
         for pattern in patterns.iter().filter(|_| !options.fixed) {
-            // Each by itself, so that `a)` and `(b` do not complete each other.
+            // Parsed separately, so that `a)` and `(b` do not complete each other.
             parse(pattern, options)?;
         }
         let one = |pattern: &String| match options.fixed {
@@ -67,13 +67,13 @@ impl Pattern {
         self.regex.find_iter(text).map(|found| found.range())
     }
 
-    /// What a line must hold before it can match; `None` where every line has to be decoded.
+    /// Returns the sieve for lines that may match; `None` if every line has to be decoded.
     pub fn sieve(&self) -> Option<&Sieve> {
         self.sieve.as_ref()
     }
 }
 
-/// The message of a syntax error without the picture that the crate draws below the pattern.
+/// Returns the message of a syntax error, without the crate's drawing below the pattern.
 fn described(error: &regex_syntax::Error, pattern: &str) -> String {
     match error {
         regex_syntax::Error::Parse(error) => format!("{}: {pattern}", error.kind()),

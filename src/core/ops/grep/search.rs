@@ -1,9 +1,9 @@
-//! The search through one file.
+//! Searches one file.
 
 use super::pattern::Pattern;
 use super::sieve::{Sifted, Signs};
 use crate::core::entry::{EntryIx, Kind, LineNo, Role};
-use crate::core::fields::{Field, Scope, visit_known};
+use crate::core::fields::{Field, Scope, visit};
 use crate::core::json::scan::RawString;
 use crate::core::json::string::decode;
 use crate::core::json::{Raw, Scanner};
@@ -20,59 +20,59 @@ use memchr::{memchr, memchr_iter, memrchr};
 use std::io;
 use std::ops::{ControlFlow, Range};
 
-/// What is searched for, and where.
+/// What to search for, and where.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// What must match.
+    /// The pattern to match.
     pub pattern: Pattern,
-    /// Which fields of an entry.
+    /// The fields of an entry to search.
     pub scope: Scope,
-    /// Only entries with one of these roles or types; all where there are none.
+    /// Search only entries with one of these roles or types; all if empty.
     pub roles: Vec<String>,
-    /// Only entries of this time (milliseconds since 1970) or later.
+    /// Search only entries of this time (in milliseconds since 1970) or later.
     pub since_ms: Option<i64>,
-    /// Only entries on the path to the leaf.
+    /// Search only entries on the path to the leaf.
     pub active: bool,
-    /// Find out the place, line and surroundings of each match; without, hits can only be counted.
+    /// Whether to determine the position, line and context of each match; otherwise hits can only be counted.
     pub places: bool,
 }
 
-/// The role of a hit in the title that oh-my-pi keeps before the entries.
+/// The role of a hit in oh-my-pi's title line.
 pub const TITLE: &str = "title";
 
-/// An entry that matches, at its first match.
+/// An entry that matches, with its first match.
 #[derive(Clone, Debug)]
 pub struct Hit {
     /// Its physical line.
     pub line: LineNo,
-    /// Its id; empty where it has none.
+    /// Its id; empty if it has none.
     pub id: Text<'static>,
-    /// The role of its message; of any other entry its type.
+    /// The role of its message; for any other entry, its type.
     pub role: Text<'static>,
-    /// Its time as written.
+    /// Its timestamp, as stored.
     pub timestamp: Option<Text<'static>>,
-    /// The path of the field that matches.
+    /// The path of the matching field.
     pub field: String,
-    /// Where the match is in the decoded field, in UTF-16 units.
+    /// The position of the match in the decoded field, in UTF-16 units.
     pub range: Range<usize>,
-    /// The match with what is around it.
+    /// The match with the text around it.
     pub snippet: Snippet,
 }
 
-/// What was found out about a file besides its hits.
+/// The result of a search besides the hits.
 #[derive(Clone, Debug)]
 pub struct Searched {
     /// Its header.
     pub header: Header,
-    /// Lines that may match but are not JSON, and the first of them.
+    /// The number of lines that may match but are not JSON, and the first of them.
     pub unread: Option<(u32, LineNo)>,
 }
 
-/// Searches a file from its first entry to its last. `take` gets each entry that matches, until it
+/// Searches a file from its first entry to its last. Calls `take` with each entry that matches, until it
 /// breaks.
 ///
 /// # Errors
-/// Where the file is not a session, or cannot be read.
+/// If the file is not a session, or cannot be read.
 pub fn search(
     source: &dyn ReadAt,
     query: &Query,
@@ -105,14 +105,14 @@ struct Search<'s> {
     query: &'s Query,
     preamble: Preamble,
     counted: Counted,
-    /// Whether a line number was asked for; before, no lines are counted.
+    /// Whether a line number was requested; lines are not counted before.
     counts_lines: bool,
     /// The tree of the file, loaded when the first hit needs it.
     tree: Option<Tree>,
     unread: Option<(u32, LineNo)>,
 }
 
-/// How many lines there are before a place of the file.
+/// The number of lines before an offset of the file.
 #[derive(Clone, Copy, Debug)]
 struct Counted {
     place: u64,
@@ -134,9 +134,10 @@ impl Search<'_> {
         let bytes = stretch.bytes;
         let mut at = 0;
         let mut signs = self.query.pattern.sieve().map(|sieve| sieve.signs(bytes));
-        while let Some(line) = next_line(bytes, at, signs.as_mut()) {
-            at = line.end + 1;
-            if let Some(hit) = self.line(stretch, line)?
+        while let Some(start) = next_line(bytes, at, signs.as_mut()) {
+            let (end, hit) = self.line(stretch, start)?;
+            at = end + 1;
+            if let Some(hit) = hit
                 && take(&self.preamble.header, hit).is_break()
             {
                 return Ok(ControlFlow::Break(()));
@@ -148,7 +149,7 @@ impl Search<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The title in force, where it matches: that of oh-my-pi's title line, else of the header.
+    /// Returns the title, if it matches: that of oh-my-pi's title line, else that of the header.
     fn title(&self) -> Option<Hit> {
         let Preamble { title_slot, header, lines, .. } = &self.preamble;
         let (line, json) = match title_slot {
@@ -156,12 +157,12 @@ impl Search<'_> {
             None => (LineNo(*lines), &*header.bytes),
         };
         let json = Raw::checked(json);
-        let text = |key: &str| json.get_text(key).map(Text::into_owned);
+        let text = |key: &str| json.get_text(key);
         let role_name = Text::from(TITLE);
         let timestamp = text("updatedAt").or_else(|| text("timestamp"));
         let envelope =
             Envelope { kind: Kind::Missing, role: Role::Missing, id: Text::default(), role_name, timestamp };
-        // It is on no path.
+        // The title is not on a path.
         if self.query.active || !self.wants(&envelope) {
             return None;
         }
@@ -170,27 +171,31 @@ impl Search<'_> {
         Some(envelope.hit(line, found))
     }
 
-    fn line(&mut self, stretch: Stretch, place: Range<usize>) -> Result<Option<Hit>, LoadError> {
-        let line = &stretch.bytes[place.clone()];
-        if line.trim_ascii().is_empty() {
-            return Ok(None);
-        }
-        let mut scanner = Scanner::new(line);
+    /// Searches the line from `start`. Returns where it ends, and the hit.
+    fn line(&mut self, stretch: Stretch, start: usize) -> Result<(usize, Option<Hit>), LoadError> {
+        let rest = &stretch.bytes[start..];
+        let mut scanner = Scanner::new(rest);
         let scanned = scan(&mut scanner, &mut Vec::new());
         let Some(record) = scanned.ok().filter(|_| scanner.at_end()) else {
-            if stretch.start + (place.end as u64) < self.source.len() {
-                let line = self.line_no(stretch, place.start)?;
+            let end = memchr(b'\n', rest).unwrap_or(rest.len());
+            let is_last = stretch.start + ((start + end) as u64) >= self.source.len();
+            if !is_last && !rest[..end].trim_ascii().is_empty() {
+                let line = self.line_no(stretch, start)?;
                 self.unread.get_or_insert((0, line)).0 += 1;
             }
-            return Ok(None);
+            return Ok((start + end, None));
         };
-        let envelope = Envelope::of(&record, self.preamble.version);
+        Ok((start + scanner.pos(), self.record(&record, stretch, start)?))
+    }
+
+    fn record(&mut self, record: &Record, stretch: Stretch, start: usize) -> Result<Option<Hit>, LoadError> {
+        let envelope = Envelope::of(record, self.preamble.version);
         let is_entry = record.is_object && !record.kind.is_some_and(|kind| kind.is("session"));
         if !is_entry || !self.wants(&envelope) {
             return Ok(None);
         }
-        let Some(found) = self.first_match(&record, &envelope) else { return Ok(None) };
-        let line = if self.needs_line() { self.line_no(stretch, place.start)? } else { LineNo(0) };
+        let Some(found) = self.first_match(record, &envelope) else { return Ok(None) };
+        let line = if self.needs_line() { self.line_no(stretch, start)? } else { LineNo(0) };
         self.hit(line, envelope, found)
     }
 
@@ -228,24 +233,23 @@ impl Search<'_> {
             };
             if is_match { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        // Broken off where something was found.
-        let _ = visit_known(Raw::checked(record.bytes), envelope.kind, envelope.role, self.query.scope, see);
+        // The visitor breaks at the first match.
+        let _ = visit(Raw::checked(record.bytes), envelope.kind, envelope.role, self.query.scope, see);
         found
     }
 
-    /// The hit, unless it is on another branch than the one that is asked for.
+    /// Returns the hit, unless only the path to the leaf is searched and the entry is on another branch.
     fn hit(&mut self, line: LineNo, envelope: Envelope, found: Found) -> Result<Option<Hit>, LoadError> {
-        let mut id = envelope.id.clone();
-        // Entries of version 1 have the ids that a migration gives them.
+        // Entries of version 1 have the ids that migration gives them.
         let is_numbered = self.query.places && self.preamble.version == Version::One;
-        if self.query.active || is_numbered {
-            let tree = self.tree()?;
-            let Some(ix) = tree.entry_on(line) else { return Ok(None) };
-            id = tree.session.id(ix).into_owned();
-            if self.query.active && !self.tree.as_ref().is_some_and(|tree| tree.active[ix.at()]) {
-                return Ok(None);
-            }
+        if !self.query.active && !is_numbered {
+            return Ok(Some(envelope.hit(line, found)));
         }
+        let any_branch = !self.query.active;
+        let tree = self.tree()?;
+        let is_wanted = |ix: &EntryIx| any_branch || tree.active[ix.at()];
+        let Some(ix) = tree.entry_on(line).filter(is_wanted) else { return Ok(None) };
+        let id = tree.session.id(ix);
         Ok(Some(Envelope { id, ..envelope }.hit(line, found)))
     }
 
@@ -257,11 +261,11 @@ impl Search<'_> {
         Ok(self.tree.insert(tree))
     }
 
-    /// The number of the line that starts at `at` in the stretch.
+    /// Returns the number of the line that starts at `at` in the stretch.
     fn line_no(&mut self, stretch: Stretch, at: usize) -> io::Result<LineNo> {
         self.counts_lines = true;
         if self.counted.place < stretch.start {
-            // Nothing was found before: only now its lines are of interest.
+            // The stretches before had no hit, so their lines were not counted.
             let (from, to) = (self.counted.place, stretch.start);
             self.counted.lines += newlines(self.source, from, to)?;
             self.counted.place = to;
@@ -277,16 +281,16 @@ impl Search<'_> {
     }
 }
 
-/// The next line that may match.
-fn next_line(bytes: &[u8], from: usize, signs: Option<&mut Signs>) -> Option<Range<usize>> {
+/// Returns the start of the next line that may match.
+fn next_line(bytes: &[u8], from: usize, signs: Option<&mut Signs>) -> Option<usize> {
     let sign = match signs {
         Some(signs) => signs.next(from)?,
         None => from,
     };
-    let start = memrchr(b'\n', bytes.get(from..sign)?).map_or(from, |newline| from + newline + 1);
-    let rest = bytes.get(sign..).filter(|rest| !rest.is_empty())?;
-    let end = memchr(b'\n', rest).map_or(bytes.len(), |newline| sign + newline);
-    Some(start..end)
+    if sign >= bytes.len() {
+        return None;
+    }
+    Some(memrchr(b'\n', &bytes[from..sign]).map_or(from, |newline| from + newline + 1))
 }
 
 impl Tree {
@@ -302,18 +306,18 @@ impl Tree {
     }
 }
 
-/// What an entry says of itself, whatever it holds.
-struct Envelope {
+/// The members that every entry has.
+struct Envelope<'a> {
     kind: Kind,
     role: Role,
-    id: Text<'static>,
-    role_name: Text<'static>,
-    timestamp: Option<Text<'static>>,
+    id: Text<'a>,
+    role_name: Text<'a>,
+    timestamp: Option<Text<'a>>,
 }
 
-impl Envelope {
-    fn of(record: &Record, version: Version) -> Envelope {
-        let text = |string: Option<RawString>| string.map(|string| decode(string.bytes).into_owned());
+impl<'a> Envelope<'a> {
+    fn of(record: &Record<'a>, version: Version) -> Envelope<'a> {
+        let text = |string: Option<RawString<'a>>| string.map(|string| decode(string.bytes));
         let type_name = text(record.kind).unwrap_or_default();
         let kind = if record.kind.is_some() { Kind::named(type_name.as_bytes()) } else { Kind::Missing };
         let role_name =
@@ -334,9 +338,9 @@ impl Envelope {
     fn hit(self, line: LineNo, found: Found) -> Hit {
         Hit {
             line,
-            id: self.id,
-            role: self.role_name,
-            timestamp: self.timestamp,
+            id: self.id.into_owned(),
+            role: self.role_name.into_owned(),
+            timestamp: self.timestamp.map(Text::into_owned),
             field: found.field,
             range: found.range,
             snippet: found.snippet,
@@ -356,7 +360,7 @@ impl Found {
     }
 
     fn new(field: String, text: &Text, place: Range<usize>) -> Found {
-        // Lone surrogates become U+FFFD, which takes as many bytes: the place stays.
+        // Lone surrogates become U+FFFD, which has as many bytes, so positions stay the same.
         let shown = text.to_string_lossy();
         let place = whole_characters(&shown, place);
         let start = utf16_len(&text.as_bytes()[..place.start]);
@@ -366,7 +370,7 @@ impl Found {
     }
 }
 
-/// The range without half characters, which `(?-u)` and empty matches can make.
+/// Returns the range extended to whole characters; `(?-u)` and empty matches can split them.
 fn whole_characters(text: &str, range: Range<usize>) -> Range<usize> {
     let (mut start, mut end) = (range.start, range.end);
     while !text.is_char_boundary(start) {
@@ -378,7 +382,7 @@ fn whole_characters(text: &str, range: Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// Newlines in a part of a file.
+/// Returns the number of newlines in a part of a file.
 fn newlines(source: &dyn ReadAt, from: u64, to: u64) -> io::Result<u32> {
     let mut buffer = vec![0; 64 * 1024];
     let (mut at, mut count) = (from, 0);

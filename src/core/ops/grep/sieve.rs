@@ -1,14 +1,14 @@
-//! The look at raw bytes, before anything is parsed or decoded.
+//! A filter on raw bytes, before anything is parsed or decoded.
 //!
-//! From the pattern come literals of which every match must hold one. Their spelling inside a JSON
-//! string is known but for two liberties: a slash may or may not be escaped, and any character may be
-//! written as `\uXXXX`. So a literal is cut at slashes (and at control characters, which are always
-//! written in the second way), its longest part is spelled as JSON spells it, and beside it the sieve
-//! looks for `\u` followed by the first digits of any character of that part. A line without either
-//! cannot match; a line with one of them may, and is decoded.
+//! Literals are extracted from the pattern such that every match contains one of them. A JSON string can
+//! spell a literal in several ways only because a slash may or may not be escaped, and any character may be
+//! written as `\uXXXX`. So a literal is split at slashes (and at control characters, which are always written
+//! as `\uXXXX`), and the sieve searches for its longest part as JSON spells it, and for `\u` followed by the
+//! first digits of any character of that part. A line without either cannot match; any other line may match
+//! and is decoded.
 //!
-//! That is why the answer does not depend on the writer: a line that spells `e` as `\u0065` is found,
-//! while the `\u001b` of colours, which are frequent in real sessions, cost nothing.
+//! So the result does not depend on the spelling: a line that spells `e` as `\u0065` is found, and the
+//! `\u001b` of terminal colours, frequent in real sessions, cost nothing.
 
 use memchr::memmem::Finder;
 use regex::bytes::{Regex, RegexBuilder};
@@ -16,13 +16,14 @@ use regex_syntax::hir::literal::{ExtractKind, Extractor, Seq};
 use regex_syntax::hir::{Hir, HirKind};
 use std::collections::BTreeSet;
 
-/// Literals that are searched for at once; above that the search itself gets slow.
+/// The maximum number of literals; with more, the search itself becomes slow.
 const MOST_LITERALS: usize = 32;
-/// Starts of escapes that are searched for; above that `\u` alone is.
+/// The maximum number of escape prefixes; with more, `\u` alone is searched for.
 const MOST_ESCAPES: usize = 20;
-/// Bytes of an escape, without its last.
+/// The length of an escape, without its last digit.
 const LONGEST_ESCAPE: usize = r"\u00e".len();
-/// Bytes of each of several literals that are kept: enough to be rare, few enough to be equal often.
+/// The number of bytes kept of each literal, if there are several: enough to be rare, few enough that many
+/// become equal.
 const KEPT_OF_SEVERAL: usize = 6;
 
 /// Finds lines that may match.
@@ -31,43 +32,45 @@ pub struct Sieve(Kind);
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// One literal of ASCII: its spelling, and the fifth bytes of the escapes of its characters, which
-    /// all begin with `\u00`. Two searches for one string each are faster than one for several.
+    /// One ASCII literal: its spelling, and the fifth bytes of the escapes of its characters, which all begin
+    /// with `\u00`. Two searches for single strings are faster than one for several strings.
     One {
         literal: Box<Finder<'static>>,
+        /// The start that these escapes share.
+        start: Box<Finder<'static>>,
         digits: Vec<u8>,
-        /// Whether the literal is all of the pattern.
+        /// Whether the pattern is only this literal.
         is_whole: bool,
     },
-    /// Everything at once.
+    /// Any other set of literals and escapes.
     Several(Regex),
 }
 
-/// What the look at the raw bytes of one string says.
+/// The result for the raw bytes of one string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sifted {
     /// It cannot match.
     No,
     /// It has to be decoded.
     Perhaps,
-    /// It matches, wherever that is.
+    /// It matches; the position is unknown.
     Match,
 }
 
-/// The places of a stretch of bytes at which lines may match, in order.
+/// The positions in a range of bytes at which a line may match, in order.
 #[derive(Debug)]
 pub struct Signs<'a> {
     sieve: &'a Sieve,
     bytes: &'a [u8],
-    /// The next literal and the next escape at or behind where they were looked for last.
+    /// The next literal and the next escape at or after the position of the last request.
     literal: Option<usize>,
     escape: Option<usize>,
 }
 
 impl Sieve {
-    /// Of a pattern; `None` where nothing that a match must hold can be found in raw bytes.
+    /// Returns the sieve of a pattern; `None` if raw bytes cannot rule out a match.
     pub fn new(hir: &Hir) -> Option<Sieve> {
-        // A literal without a part that can be searched for: its matches would be missed.
+        // Matches of a literal without a usable part would be missed.
         let parts: Option<BTreeSet<Vec<char>>> =
             required(hir)?.iter().map(|literal| longest_part(literal)).collect();
         let needles = parts?;
@@ -77,7 +80,8 @@ impl Sieve {
         {
             let literal = Box::new(Finder::new(spelling(needle).as_bytes()).into_owned());
             let is_whole = is_literal(hir, needle);
-            return Some(Sieve(Kind::One { literal, digits, is_whole }));
+            let start = Box::new(Finder::new(r"\u00"));
+            return Some(Sieve(Kind::One { literal, start, digits, is_whole }));
         }
         let spelled = needles.iter().map(|needle| regex_syntax::escape(&spelling(needle)));
         let escapes = escapes.iter().map(|digits| format!(r"\\u{digits}"));
@@ -86,24 +90,19 @@ impl Sieve {
         Some(Sieve(Kind::Several(regex)))
     }
 
-    /// Looks at the raw bytes of a string, between its quotes.
+    /// Tests the raw bytes of a string, without its quotes.
     pub fn sift(&self, string: &[u8]) -> Sifted {
-        let mut signs = self.signs(string);
-        match &self.0 {
-            // Near a backslash the literal could begin in the middle of an escape.
-            Kind::One { is_whole: true, .. }
-                if signs
-                    .literal
-                    .is_some_and(|at| !string[at.saturating_sub(LONGEST_ESCAPE)..at].contains(&b'\\')) =>
-            {
-                Sifted::Match
-            }
-            _ if signs.next(0).is_some() => Sifted::Perhaps,
-            _ => Sifted::No,
+        let signs = Signs { sieve: self, bytes: string, literal: None, escape: None };
+        let literal = signs.next_literal(0);
+        match (&self.0, literal) {
+            (Kind::One { is_whole: true, .. }, Some(at)) if follows_no_escape(&string[..at]) => Sifted::Match,
+            (_, Some(_)) => Sifted::Perhaps,
+            (_, None) if signs.next_escape(0).is_some() => Sifted::Perhaps,
+            (_, None) => Sifted::No,
         }
     }
 
-    /// Starts to look for lines of `bytes` that may match.
+    /// Starts a search in `bytes`.
     pub fn signs<'a>(&'a self, bytes: &'a [u8]) -> Signs<'a> {
         let mut signs = Signs { sieve: self, bytes, literal: None, escape: None };
         (signs.literal, signs.escape) = (signs.next_literal(0), signs.next_escape(0));
@@ -112,7 +111,7 @@ impl Sieve {
 }
 
 impl Signs<'_> {
-    /// Returns the first sign at or behind `from`, which only grows.
+    /// Returns the first position at or after `from`, which must not decrease between calls.
     pub fn next(&mut self, from: usize) -> Option<usize> {
         if self.literal.is_some_and(|at| at < from) {
             self.literal = self.next_literal(from);
@@ -135,10 +134,20 @@ impl Signs<'_> {
     }
 
     fn next_escape(&self, from: usize) -> Option<usize> {
-        let Kind::One { digits, .. } = &self.sieve.0 else { return None };
-        let mut places = memchr::memmem::find_iter(self.bytes.get(from..)?, b"\\u00").map(|at| from + at);
+        let Kind::One { start, digits, .. } = &self.sieve.0 else { return None };
+        let mut places = start.find_iter(self.bytes.get(from..)?).map(|at| from + at);
         // Most are those of control characters.
         places.find(|at| self.bytes.get(at + 4).is_some_and(|digit| digits.contains(digit)))
+    }
+}
+
+/// Whether what comes after these bytes of a string is certainly not the rest of an escape.
+fn follows_no_escape(before: &[u8]) -> bool {
+    let near = &before[before.len().saturating_sub(LONGEST_ESCAPE)..];
+    match memchr::memrchr(b'\\', near) {
+        None => true,
+        // An escape of one letter ends there, and what is no escape is text.
+        Some(backslash) => near.get(backslash + 1).is_some_and(|&letter| letter != b'u'),
     }
 }
 
@@ -152,12 +161,12 @@ fn is_literal(hir: &Hir, needle: &[char]) -> bool {
     matches!(inner.kind(), HirKind::Literal(literal) if *literal.0 == *needle.as_bytes())
 }
 
-/// The digit behind `00`, where escapes of that start are ASCII's.
+/// Returns the digit after `00`, if the digits begin with `00`, as those of ASCII do.
 fn ascii_digit(digits: &str) -> Option<u8> {
     digits.strip_prefix("00").and_then(|rest| rest.bytes().next())
 }
 
-/// Literals of which every match holds at least one: those that make the best search.
+/// Returns the best set of literals such that every match contains at least one of them.
 fn required(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     let mut best: Option<Vec<Vec<u8>>> = None;
     let mut consider = |candidate: Option<Vec<Vec<u8>>>| {
@@ -182,7 +191,7 @@ fn required(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     best
 }
 
-/// Of the one expression inside a group or a repetition.
+/// Returns that of the expression inside a group or a repetition.
 fn required_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     let mut inner = hir;
     loop {
@@ -202,7 +211,7 @@ fn extracted(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
     let is_prefix = matches!(kind, ExtractKind::Prefix);
     let mut seq: Seq = Extractor::new().kind(kind).extract(hir);
     let mut keep = KEPT_OF_SEVERAL;
-    // Shorter ones are more often equal; where that does not help there are too many.
+    // Shorter literals are more often equal; if shortening does not help, there are too many.
     while seq.len()? > MOST_LITERALS && keep > 1 {
         match is_prefix {
             true => seq.keep_first_bytes(keep),
@@ -219,23 +228,23 @@ fn extracted(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
     usable.then_some(literals)
 }
 
-/// How well a set of literals tells lines apart: the bytes of the shortest first, then the number.
+/// Returns how selective a set of literals is: first the length of the shortest, then how few there are.
 fn worth(literals: &[Vec<u8>]) -> (usize, usize) {
     let shortest = literals.iter().filter_map(|literal| Some(longest_part(literal)?.len())).min();
     (shortest.unwrap_or(0).min(8), MOST_LITERALS - literals.len().min(MOST_LITERALS))
 }
 
-/// The longest part that has, but for `\u` escapes, one spelling in a JSON string.
+/// Returns the longest part that has only one spelling in a JSON string, apart from `\u` escapes.
 fn longest_part(literal: &[u8]) -> Option<Vec<char>> {
-    // A cut of bytes can halve a character at either end: what is left of it is no text.
+    // A literal cut by bytes may begin or end within a character, which is not text.
     let text = String::from_utf8_lossy(literal);
     let parts = text.split(|c| spelled(c).is_none());
     let longest = parts.max_by_key(|part| part.len())?;
     (!longest.is_empty()).then(|| longest.chars().collect())
 }
 
-/// How a character is written where no `\u` is; `None` where that is unknown. U+FFFD is what invalid
-/// bytes are read as, whichever they are.
+/// Returns the escape that JSON requires for a character, empty if none; `None` if the spelling is not known.
+/// U+FFFD replaces any invalid bytes.
 fn spelled(c: char) -> Option<&'static str> {
     match c {
         '"' => Some("\\\""),
@@ -261,13 +270,14 @@ fn spelling(needle: &[char]) -> String {
     out
 }
 
-/// The digits with which any `\u` escape begins that stands for a character of a needle; empty for any.
+/// Returns the first digits of all `\u` escapes for the characters of the needles; one empty string if there
+/// are too many.
 fn escapes(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
     let mut starts = BTreeSet::new();
     for c in needles.iter().flatten() {
-        // Of a pair of surrogates the first is enough.
+        // Of a surrogate pair, the first one suffices.
         let unit = c.encode_utf16(&mut [0; 2])[0];
-        // The last digit of an ASCII character stays open: eight starts cover all of them.
+        // The last digit of an ASCII character is left out: eight prefixes cover all of them.
         let digits = format!("{unit:04x}");
         let digits = if unit < 0x20 { &digits[..] } else { &digits[..3] };
         starts.extend(both_cases(digits));
@@ -278,7 +288,7 @@ fn escapes(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
     starts.into_iter().collect()
 }
 
-/// Hex digits in every mixture of upper and lower case.
+/// Returns hex digits in every combination of upper and lower case.
 fn both_cases(digits: &str) -> Vec<String> {
     let mut all = vec![String::new()];
     for digit in digits.chars() {
@@ -301,7 +311,7 @@ mod tests {
         Pattern::new(&[source.to_owned()], options).unwrap()
     }
 
-    /// The spellings pass that may hold a match, and the other lines do not.
+    /// Asserts that the sieve passes the spellings that may match, and rejects the other lines.
     fn passes(source: &str, ignore_case: bool, may: &[&str], cannot: &[&str]) {
         let pattern = pattern(source, ignore_case);
         let sieve = pattern.sieve().unwrap_or_else(|| panic!("{source} has no sieve"));
@@ -331,6 +341,9 @@ mod tests {
         assert_eq!(sifted("need", r"no\tis what people need"), Sifted::Match);
         assert_eq!(sifted("e9s", r"caf\u00e9s"), Sifted::Perhaps, "no e9s");
         assert_eq!(sifted("need", r"a\need"), Sifted::Perhaps, "a newline and eed");
+        assert_eq!(sifted("need", r"a\n need"), Sifted::Match);
+        assert_eq!(sifted("need", r"a\nneed"), Sifted::Match);
+        assert_eq!(sifted("e9s", r"caf\\u00e9s"), Sifted::Perhaps, "a backslash and text");
         assert_eq!(sifted("need", r"a\\need"), Sifted::Perhaps);
         assert_eq!(sifted("need", r"n\u0065ed"), Sifted::Perhaps);
         assert_eq!(sifted("need", r"nee \u001b"), Sifted::No);

@@ -1,9 +1,9 @@
-//! Large payloads out of a session into a file beside it, and back.
+//! Moves large payloads of a session to a file beside it, and back.
 //!
 //! The file holds a JSON line for each payload: the entry's `id` and `line`, the `field`, the `kind`, the
-//! number of `bytes`, the `note` that took its place, and the `payload` byte for byte. Lines are changed
-//! by splicing, so that putting payloads back gives the line as it was. Works on stored lines: no older
-//! format is migrated on the way.
+//! number of `bytes`, the `note` that took its place, and the `payload` byte for byte. Lines are changed by
+//! splicing, so restoring the payloads gives the original line. Lines are processed as stored, without
+//! migrating older formats.
 
 mod payload;
 mod restore;
@@ -23,25 +23,25 @@ use payload::{Payload, payloads};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// A payload that is pruned.
+/// A payload to prune.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pruned {
     /// The entry.
     pub entry: EntryIx,
-    /// Where it is in its line.
+    /// Its path in the line.
     pub field: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// How many bytes of the line it takes.
+    /// The number of bytes it takes in the line.
     pub bytes: usize,
-    /// How many bytes take its place.
+    /// The number of bytes of its note.
     pub note: usize,
 }
 
-/// What is pruned of a session.
+/// The payloads to prune from a session.
 #[derive(Clone, Debug)]
 pub struct Prune {
-    /// Which payloads.
+    /// Which payloads to prune.
     pub wanted: Wanted,
     /// The payloads in file order.
     pub payloads: Vec<Pruned>,
@@ -51,7 +51,7 @@ impl Prune {
     /// Finds the payloads of a session.
     ///
     /// # Errors
-    /// Where a line cannot be read.
+    /// If a line cannot be read.
     pub fn new(session: &Session, source: &dyn ReadAt, wanted: Wanted) -> io::Result<Prune> {
         let mut found = Vec::new();
         for entry in session.all().filter(|&ix| session.entry(ix).span.len > wanted.over as u64) {
@@ -69,12 +69,12 @@ impl Prune {
         Ok(Prune { wanted, payloads: found })
     }
 
-    /// By how many bytes the session becomes shorter.
+    /// Returns the number of bytes by which the session becomes shorter.
     pub fn saved(&self) -> usize {
         self.payloads.iter().map(|payload| payload.bytes - payload.note).sum()
     }
 
-    /// The entries that change.
+    /// Returns the entries that change.
     fn entries(&self) -> impl Iterator<Item = EntryIx> {
         self.payloads.chunk_by(|one, next| one.entry == next.entry).map(|payloads| payloads[0].entry)
     }
@@ -82,7 +82,7 @@ impl Prune {
     /// Writes the lines of the file beside the session.
     ///
     /// # Errors
-    /// Where reading or writing fails.
+    /// If reading or writing fails.
     pub fn write_payloads(
         &self,
         session: &Session,
@@ -100,7 +100,7 @@ impl Prune {
                         .number("bytes", payload.value.bytes().len() as f64)
                         .json("note", &payload.note)
                         .finish();
-                    // Its bytes as they are, valid or not.
+                    // The payload byte for byte, even if it is invalid.
                     out.write_all(&fields[..fields.len() - 1])?;
                     out.write_all(b",\"payload\":")?;
                     out.write_all(payload.value.bytes())?;
@@ -114,7 +114,7 @@ impl Prune {
     /// Writes the session with notes in place of the payloads.
     ///
     /// # Errors
-    /// Where reading or writing fails.
+    /// If reading or writing fails.
     pub fn write_session(
         &self,
         session: &Session,
@@ -128,11 +128,10 @@ impl Prune {
         })
     }
 
-    /// Returns the agent's estimate of the context at the leaf, message by message, as it is and as it
-    /// will be.
+    /// Returns the agent's estimate of the context at the leaf, message by message, before and after pruning.
     ///
     /// # Errors
-    /// Where a line cannot be read.
+    /// If a line cannot be read.
     pub fn tokens(&self, session: &Session, source: &dyn ReadAt) -> io::Result<[u64; 2]> {
         let bodies = FileBodies::new(session, source);
         let pruned = PrunedBodies { session, bodies: &bodies, prune: self };
@@ -146,7 +145,7 @@ fn estimate(session: &Session, bodies: &dyn Bodies) -> io::Result<u64> {
     context.messages.iter().map(|message| message.with(bodies, |json| agent.message_tokens(json))).sum()
 }
 
-/// Lines as they are once the session is pruned.
+/// The lines of the pruned session.
 struct PrunedBodies<'a> {
     session: &'a Session,
     bodies: &'a FileBodies<'a>,
@@ -164,7 +163,7 @@ impl Bodies for PrunedBodies<'_> {
     }
 }
 
-/// What is done with a line and its payloads.
+/// Receives a line and its payloads.
 type See<'a> = dyn FnMut(&[u8], &[Payload]) -> io::Result<()> + 'a;
 
 fn with_payloads(
@@ -179,14 +178,14 @@ fn with_payloads(
     see(&line, &payloads)
 }
 
-/// A line with notes in place of these payloads, which are parts of it.
+/// Returns a line with notes in place of these payloads, which must be parts of it.
 fn noted(line: &[u8], payloads: &[Payload]) -> io::Result<Vec<u8>> {
     let mut edit = Edit::new(line).map_err(invalid)?;
     payloads.iter().for_each(|payload| edit.replace(payload.value, &payload.note));
     Ok(edit.finish())
 }
 
-/// Writes a session of which these entries change, in file order; all other bytes as they are.
+/// Writes a session with changes to these entries, which are in file order; all other bytes are unchanged.
 fn write_changed(
     session: &Session,
     source: &dyn ReadAt,

@@ -1,9 +1,9 @@
-//! What of an entry can be pruned: images, results of tools and commands, details of extensions.
+//! The parts of an entry that can be pruned: images, results of tools and commands, details of extensions.
 //!
-//! Each payload is one JSON value of the line, named by its path (`message.content[1]`), and has a note
-//! that takes its place: of the same shape, so that the agents read on, and in words that a model
-//! understands. What providers verify or agents compute with stays: signatures, thinking, summaries with
-//! their details, data of `custom` entries.
+//! Each payload is one JSON value of the line, named by its path (`message.content[1]`), and is replaced by a
+//! note, which has the same shape, so that the agents still accept the entry, and whose text a model
+//! understands. Values that providers verify or agents compute with are kept: signatures, thinking, summaries
+//! with their details, data of `custom` entries.
 
 use crate::core::entry::Role;
 use crate::core::json::write::Object;
@@ -15,9 +15,9 @@ use crate::core::text::Text;
 pub enum Kind {
     /// An image block.
     Image,
-    /// The text of a tool result, or the output of a command of the user.
+    /// The text of a tool result, or the output of a command run by the user.
     Result,
-    /// What an extension or a tool keeps for itself; a model never sees it.
+    /// Details of an extension or a tool; a model never sees them.
     Details,
 }
 
@@ -25,7 +25,7 @@ impl Kind {
     /// All kinds.
     pub const ALL: [Kind; 3] = [Kind::Image, Kind::Result, Kind::Details];
 
-    /// The word for it.
+    /// Returns the word for it.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Image => "image",
@@ -38,29 +38,29 @@ impl Kind {
 /// Which payloads are pruned.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Those that take more bytes of their line.
+    /// Those that take more bytes than this in their line.
     pub over: usize,
     /// Those of these kinds.
     pub kinds: Vec<Kind>,
 }
 
-/// A value that is pruned.
+/// A value to prune.
 #[derive(Clone, Debug)]
 pub struct Payload<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Where it is in the line.
+    /// Its path in the line.
     pub field: String,
     /// The value.
     pub value: Raw<'a>,
-    /// The JSON that takes its place.
+    /// The JSON that replaces it.
     pub note: Vec<u8>,
 }
 
-/// Notes are short: what is not much longer is not worth one, and is most likely a note itself.
+/// A payload not much longer than its note is not worth pruning, and may be a note itself.
 const TIMES_THE_NOTE: usize = 3;
 
-/// Returns what is to be pruned of an entry.
+/// Returns the payloads of an entry that are to be pruned.
 pub fn payloads<'a>(line: Raw<'a>, wanted: &Wanted) -> Vec<Payload<'a>> {
     let mut found = Vec::new();
     let mut add = |kind, field: String, value: Raw<'a>, note: Vec<u8>| {
@@ -103,7 +103,7 @@ pub fn payloads<'a>(line: Raw<'a>, wanted: &Wanted) -> Vec<Payload<'a>> {
     found
 }
 
-/// Returns the value at a path that [`payloads`] gave.
+/// Returns the value at a path returned by [`payloads`].
 pub fn at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
     path.split('.').try_fold(line, |value, part| {
         let (key, index) = match part.strip_suffix(']').and_then(|part| part.split_once('[')) {
@@ -115,7 +115,7 @@ pub fn at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
     })
 }
 
-/// Whose output a message is, where it is one.
+/// Returns the name of the tool or command whose output the message is, if any.
 fn output_of(message: Raw, role: Role) -> Option<String> {
     match role {
         Role::ToolResult => {
@@ -134,7 +134,7 @@ fn text_note(what: &str, text: Raw) -> Vec<u8> {
     string::encoded(&Text::from(format!("[output of {what} removed, {}]", size(bytes))))
 }
 
-/// The note for an image block.
+/// Returns the note for an image block.
 fn image_note(block: Raw) -> Option<Vec<u8>> {
     if !block.get("type")?.is("image") {
         return None;
@@ -147,7 +147,7 @@ fn image_note(block: Raw) -> Option<Vec<u8>> {
     Some(Object::new().str("type", "text").str("text", &note.replace(" ]", "]")).finish())
 }
 
-/// A number of bytes for people and models.
+/// Formats a number of bytes for people and models.
 pub fn size(bytes: usize) -> String {
     let scaled = |unit: f64, name: &str| {
         let value = bytes as f64 / unit;

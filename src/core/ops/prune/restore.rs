@@ -1,4 +1,4 @@
-//! Payloads back into the session they were taken from.
+//! Puts payloads back into the session they were removed from.
 
 use super::payload::at_path;
 use super::{invalid, write_changed};
@@ -12,22 +12,22 @@ use crate::core::store::{ReadAt, resize};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Payloads and the places they go back to.
+/// Payloads and their places in the session.
 #[derive(Clone, Debug, Default)]
 pub struct Restore {
-    /// For each entry and field the line of the pruned file that holds the payload.
+    /// For each entry and field, the line of the pruned file that contains the payload.
     places: BTreeMap<(EntryIx, String), Span>,
-    /// Payloads whose place is not in the session: their entries' ids, and their fields.
+    /// Payloads without a place in the session: the ids of their entries, and their fields.
     pub lost: Vec<(String, String)>,
 }
 
-/// Why a file holds no payloads.
+/// Why a file is not a valid pruned file.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     /// It cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A line is not what pruning writes.
+    /// A line does not have the format that pruning writes.
     #[error("the line is not a pruned payload")]
     NotAPayload {
         /// Its number.
@@ -35,11 +35,11 @@ pub enum RestoreError {
     },
 }
 
-/// Finds the places of all payloads. One that is back already needs none: a kill may have come before the
-/// pruned file was removed, or after it was written.
+/// Finds the places of all payloads. A payload that is in the session already needs none: pisess may have
+/// been killed before the pruned file was removed, or right after it was written.
 ///
 /// # Errors
-/// Where a file cannot be read, or the pruned file is not one.
+/// If a file cannot be read, or the pruned file is not one.
 pub fn find_places(
     session: &Session,
     source: &dyn ReadAt,
@@ -77,12 +77,12 @@ pub fn find_places(
 }
 
 impl Restore {
-    /// How many payloads go back.
+    /// Returns the number of payloads to restore.
     pub fn count(&self) -> usize {
         self.places.len()
     }
 
-    /// The entries and fields that they go back to.
+    /// Returns the entries and fields to restore.
     pub fn places(&self) -> impl Iterator<Item = (EntryIx, &str)> {
         self.places.keys().map(|(entry, field)| (*entry, &**field))
     }
@@ -90,7 +90,7 @@ impl Restore {
     /// Writes the session with its payloads.
     ///
     /// # Errors
-    /// Where reading or writing fails.
+    /// If reading or writing fails.
     pub fn write_session(
         &self,
         session: &Session,
@@ -139,14 +139,15 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// The entries that may be meant: on the line where it was, and with its id, should lines have moved.
+    /// Returns the candidates for the entry: the one on the original line, and the one with the id in case
+    /// lines have moved.
     fn entries(&self, session: &Session) -> impl Iterator<Item = EntryIx> {
         let on_line = session.entries.binary_search_by_key(&self.line, |entry| entry.line.0);
         let with_id = session.find(&crate::core::text::Text::from(&*self.id)).filter(|_| !self.id.is_empty());
         on_line.ok().map(|at| EntryIx(at as u32)).into_iter().chain(with_id)
     }
 
-    /// Whether a value is the note, as an agent may spell it that rewrote the file.
+    /// Whether a value is the note, even if an agent has rewritten the file with another formatting.
     fn is_note(&self, value: Raw) -> bool {
         value.bytes().len() <= 8 * self.note.bytes().len() && js::stringify(value) == js::stringify(self.note)
     }

@@ -1,4 +1,4 @@
-//! What one file holds that counts.
+//! Collects the facts of one file for statistics.
 
 use super::scan::{CallFacts, Line, Message, Usage, scan};
 use crate::core::entry::{Entry, Kind, LineNo, Slice};
@@ -18,16 +18,17 @@ use memchr::memchr;
 use std::hash::BuildHasher;
 use std::ops::{ControlFlow, Range};
 
-/// How a file is harvested.
+/// What to collect from a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HarvestOptions {
-    /// Keep ids, parents and times as written: for a table of entries.
+    /// Keep ids, parents and timestamps as stored, for a table of entries.
     pub texts: bool,
-    /// Leave out what oh-my-pi's task results say of their agents: the files of these are counted.
+    /// Omit the usage that oh-my-pi's task results report for their sub-agents, because the files of these
+    /// are read, too.
     pub without_agents: bool,
 }
 
-/// What one file holds that counts.
+/// The facts of one file.
 #[derive(Clone, Debug)]
 pub struct Harvest {
     /// Its header.
@@ -36,44 +37,44 @@ pub struct Harvest {
     pub entries: Vec<Counted>,
     /// The tool calls of all entries.
     pub calls: Vec<Call>,
-    /// Lines that are not JSON, and the first of them.
+    /// The number of lines that are not JSON, and the first of them.
     pub malformed: Option<(u32, LineNo)>,
     names: Names,
     arena: Vec<u8>,
-    /// Of the id and the timestamp of each entry, where entries of several files are told apart.
+    /// The version in the header. In version 1, entries have no ids.
     version: Version,
 }
 
-/// What an entry counts as.
+/// The role of an entry in the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A message of the user.
+    /// A user message.
     User,
-    /// A message of a model.
+    /// An assistant message.
     Assistant,
-    /// A result of a tool.
+    /// A tool result.
     ToolResult {
-        /// The tool failed.
+        /// Whether the tool failed.
         failed: bool,
     },
     /// Another message.
     OtherMessage,
-    /// Not a message, but billed.
+    /// An entry that is not a message but is billed.
     Billed,
 }
 
-/// An entry that counts.
+/// An entry that is counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted {
-    /// The same for copies of an entry in other files, and only for them.
+    /// A key that is the same for copies of the entry in other files, and different for all other entries.
     pub key: u64,
-    /// Its time; [`Entry::NO_TIME`] where it has none.
+    /// Its time; [`Entry::NO_TIME`] if it has none.
     pub time_ms: i64,
-    /// Milliseconds since the entry before it in its turn; 0 outside of one.
+    /// The milliseconds since the previous entry of its turn; 0 outside of a turn.
     pub took_ms: i64,
-    /// What was used.
+    /// Its tokens and cost, if it has any.
     pub usage: Option<Usage>,
-    /// What it counts as.
+    /// Its role in the counts.
     pub role: Role,
     /// Its physical line.
     pub line: LineNo,
@@ -98,7 +99,7 @@ impl Counted {
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     tool: Name,
-    /// Stands for the path that a `write` or `edit` names, the session's folder included.
+    /// A hash of the path that a `write` or `edit` names, with the session's directory if it is relative.
     pub file: Option<u64>,
 }
 
@@ -113,7 +114,7 @@ impl Harvest {
         self.names.get(call.tool)
     }
 
-    /// Returns the tool whose result an entry is.
+    /// Returns the tool that a tool result belongs to.
     pub fn tool(&self, entry: &Counted) -> Option<&str> {
         self.names.get(entry.tool)
     }
@@ -123,7 +124,7 @@ impl Harvest {
         self.names.get(entry.provider)
     }
 
-    /// Returns an entry's model. Of a tool result without usage of its own it is that of the call.
+    /// Returns an entry's model. For a tool result without usage of its own, that of the call.
     pub fn model(&self, entry: &Counted) -> Option<&str> {
         self.names.get(entry.model)
     }
@@ -133,17 +134,17 @@ impl Harvest {
         self.names.get(entry.role_name).unwrap_or_default()
     }
 
-    /// Returns the id of an entry, where texts are kept.
+    /// Returns the id of an entry, if texts are kept.
     pub fn id(&self, entry: &Counted) -> Text<'_> {
         self.text(entry.id)
     }
 
-    /// Returns the parent's id of an entry, where texts are kept; empty for none.
+    /// Returns the id of an entry's parent, if texts are kept; empty if it has none.
     pub fn parent_id(&self, entry: &Counted) -> Text<'_> {
         self.text(entry.parent_id)
     }
 
-    /// Returns the time of an entry as written, where texts are kept.
+    /// Returns the timestamp of an entry as stored, if texts are kept.
     pub fn timestamp(&self, entry: &Counted) -> Text<'_> {
         self.text(entry.timestamp)
     }
@@ -153,10 +154,10 @@ impl Harvest {
     }
 }
 
-/// Harvests a file. `hasher` is the same for all files that are added up.
+/// Harvests a file. `hasher` must be the same for all files whose harvests are added up.
 ///
 /// # Errors
-/// Where the file is not a session, or cannot be read.
+/// If the file is not a session, or cannot be read.
 pub fn harvest(
     source: &dyn ReadAt,
     options: HarvestOptions,
@@ -189,7 +190,7 @@ pub fn harvest(
 }
 
 impl Harvest {
-    /// Entries of version 1 have the ids that a migration gives them.
+    /// Sets the ids of version 1 entries to those that migration gives them.
     fn take_ids(&mut self, session: &Session) {
         for entry in &mut self.entries {
             let Ok(at) = session.entries.binary_search_by_key(&entry.line.0, |entry| entry.line.0) else {
@@ -206,11 +207,11 @@ struct Harvester<'h> {
     harvest: Harvest,
     options: HarvestOptions,
     hasher: &'h RandomState,
-    /// Lines before the next.
+    /// The number of lines before the next one.
     lines: u32,
-    /// The latest time in the turn of the last request.
+    /// The latest time in the current turn.
     turn: Option<i64>,
-    /// Provider and model of the last assistant message: tool results are for it.
+    /// The provider and model of the last assistant message: tool results are attributed to it.
     model: (Name, Name),
 }
 
@@ -227,7 +228,7 @@ impl Harvester<'_> {
                 let line = scan(&mut scanner, &mut calls).ok().filter(|_| scanner.at_end());
                 match line {
                     Some(line) => self.line(&line, &calls),
-                    // What an agent is writing has no newline yet.
+                    // A line that an agent is still writing has no newline yet.
                     None if has_newline(stretch, scanner.pos().max(pos), size) => {
                         self.harvest.malformed.get_or_insert((0, LineNo(self.lines))).0 += 1;
                     }
@@ -278,7 +279,7 @@ impl Harvester<'_> {
             b"toolResult" => {
                 let failed = message.is_error.is_some_and(Raw::is_truthy);
                 let usage = self.result_usage(message);
-                // What a tool used, it used with models of its own.
+                // The usage of a tool is that of its own models.
                 let model = if usage.is_some() { Default::default() } else { self.model };
                 let tool = self.name(message.tool_name);
                 Entered { usage, model, tool, ..Entered::new(Role::ToolResult { failed }) }
@@ -307,7 +308,7 @@ impl Harvester<'_> {
         start..self.harvest.calls.len()
     }
 
-    /// Relative paths are those of the session's folder.
+    /// Returns the hash of a path; relative paths start from the session's directory.
     fn file(&self, path: &Text) -> u64 {
         let is_relative = !matches!(path.as_bytes().first(), Some(b'/' | b'~'));
         let cwd = self.harvest.header.cwd.as_ref().filter(|_| is_relative);
@@ -340,7 +341,7 @@ impl Harvester<'_> {
         self.harvest.entries.push(counted);
     }
 
-    /// Entries without an id are those of version 1: their line in their session names them.
+    /// Returns the key of an entry. One without an id is identified by its line and session.
     fn key(&self, id: &Text, timestamp: &Text) -> u64 {
         if self.harvest.version == Version::One || id.is_empty() {
             return self.hasher.hash_one((
@@ -352,7 +353,8 @@ impl Harvester<'_> {
         self.hasher.hash_one((id.as_bytes(), timestamp.as_bytes()))
     }
 
-    /// A turn lasts from a request to the last answer or result before the next.
+    /// Returns the time since the previous entry of its turn, which ends with the last response or tool
+    /// result.
     fn took(&mut self, role: Role, time_ms: i64) -> i64 {
         let is_timed = time_ms != Entry::NO_TIME;
         match (role, self.turn.filter(|_| is_timed)) {
@@ -380,7 +382,7 @@ impl Harvester<'_> {
     }
 }
 
-/// What is known of an entry before its envelope is looked at.
+/// The facts of an entry, except its envelope.
 struct Entered<'a> {
     role: Role,
     name: Text<'a>,
@@ -407,7 +409,7 @@ fn text(string: RawString<'_>) -> Text<'_> {
     decode(string.bytes)
 }
 
-/// Whether the line around `at` ends with a newline.
+/// Whether the line at `at` ends with a newline.
 fn has_newline(stretch: Stretch, at: usize, size: u64) -> bool {
     stretch.start + (stretch.bytes.len() as u64) < size || memchr(b'\n', &stretch.bytes[at..]).is_some()
 }
@@ -418,11 +420,11 @@ fn keep(arena: &mut Vec<u8>, text: &Text) -> Slice {
     Slice { start, len: text.as_bytes().len() as u32 }
 }
 
-/// A name that occurs again and again, by its number; 0 is none.
+/// The number of a name in [`Names`]; 0 for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Name(u32);
 
-/// Names by their numbers.
+/// Names that occur repeatedly, by number.
 #[derive(Clone, Debug, Default)]
 struct Names {
     list: Vec<Box<str>>,
@@ -433,7 +435,7 @@ struct Names {
 
 impl Names {
     fn of(&mut self, name: &[u8]) -> Name {
-        // Most are as the one before.
+        // Most names equal the previous one.
         if self.get(self.last).is_some_and(|last| last.as_bytes() == name) {
             return self.last;
         }

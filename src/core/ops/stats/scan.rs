@@ -1,4 +1,4 @@
-//! One line, walked once: what counts of it. Texts are skipped, not decoded.
+//! Reads the facts of one line in a single walk. Texts are skipped, not decoded.
 
 use crate::core::json::scan::RawString;
 use crate::core::json::string::decode;
@@ -7,20 +7,20 @@ use crate::core::json::{Malformed, Raw, Scanner};
 /// Tokens and cost of one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// Tokens of the prompt that no cache held.
+    /// Tokens of the prompt that were not read from a cache.
     pub input: f64,
-    /// Tokens of the answer, reasoning included.
+    /// Tokens of the response, including reasoning.
     pub output: f64,
     /// Tokens read from the cache.
     pub cache_read: f64,
     /// Tokens written to the cache.
     pub cache_write: f64,
-    /// `cost.total`; `None` where the file holds no cost.
+    /// `cost.total`; `None` if the file has no cost.
     pub cost: Option<f64>,
 }
 
 impl Usage {
-    /// Of a `usage` object; `None` where it is none.
+    /// Parses a `usage` object; `None` if the value is not one.
     pub fn of(value: Raw) -> Option<Usage> {
         if !value.is_object() {
             return None;
@@ -44,7 +44,7 @@ impl Usage {
     }
 }
 
-/// What the walk over one line found. Of duplicate keys the last counts, as in the agents.
+/// The result of the walk over one line. Of duplicate keys the last counts, as in the agents.
 #[derive(Debug, Default)]
 pub struct Line<'a> {
     pub is_object: bool,
@@ -58,18 +58,18 @@ pub struct Line<'a> {
     pub message: Option<Message<'a>>,
 }
 
-/// What counts of a message.
+/// The facts of a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Message<'a> {
     pub role: Option<RawString<'a>>,
     pub provider: Option<Raw<'a>>,
     pub model: Option<Raw<'a>>,
-    /// pi: the model that answered, where it is another one than was asked.
+    /// pi: the model that responded, if it is not the requested one.
     pub response_model: Option<Raw<'a>>,
     pub usage: Option<Raw<'a>>,
     pub tool_name: Option<Raw<'a>>,
     pub is_error: Option<Raw<'a>>,
-    /// oh-my-pi: what a task's agents used is in the details of its result.
+    /// oh-my-pi: the details of a task's result contain the usage of its sub-agents.
     pub details: Option<Raw<'a>>,
 }
 
@@ -81,7 +81,7 @@ pub struct CallFacts<'a> {
     pub arguments: Option<Raw<'a>>,
 }
 
-/// Walks over the value at the scanner's position. `calls` receives the tool calls of its message.
+/// Walks over the value at the scanner's position. Adds the tool calls of its message to `calls`.
 pub fn scan<'a>(scanner: &mut Scanner<'a>, calls: &mut Vec<CallFacts<'a>>) -> Result<Line<'a>, Malformed> {
     calls.clear();
     let mut line = Line { is_object: scanner.peek() == b'{', ..Line::default() };
@@ -169,7 +169,7 @@ fn string<'a>(scanner: &mut Scanner<'a>) -> Result<Option<RawString<'a>>, Malfor
     scanner.skip_value().map(|()| None)
 }
 
-/// The key without escapes.
+/// Returns the key without escapes.
 fn plain<'a>(key: RawString<'a>) -> std::borrow::Cow<'a, [u8]> {
     if key.escaped { decode(key.bytes).into_bytes().into() } else { key.bytes.into() }
 }

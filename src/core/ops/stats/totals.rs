@@ -1,16 +1,16 @@
-//! Harvests added up.
+//! Sums of harvests.
 
 use super::harvest::{Counted, Harvest, Role};
 use hashbrown::HashTable;
 use std::collections::HashSet;
 
-/// The entries that were counted in earlier files: eight bytes for each.
+/// The keys of the entries in earlier files: eight bytes per entry.
 #[derive(Debug, Default)]
 pub struct Seen(HashTable<u64>);
 
 impl Seen {
-    /// Marks the entries of a file that an earlier file had, then keeps those of this one. Within
-    /// one file an entry that is there twice counts twice, as it does for the agents.
+    /// Returns for each entry of a file whether an earlier file had it, then adds the entries of this file.
+    /// An entry that is in one file twice counts twice, as in the agents.
     pub fn copies(&mut self, harvest: &Harvest) -> Vec<bool> {
         let copies = harvest.entries.iter().map(|entry| self.holds(entry.key)).collect();
         for entry in &harvest.entries {
@@ -29,44 +29,44 @@ impl Seen {
 /// Sums over entries.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// Sessions that have any of the entries.
+    /// Sessions with at least one of the entries.
     pub sessions: u64,
-    /// Messages, of the user, of models, and results of tools among them.
+    /// All messages.
     pub messages: u64,
-    /// Messages of the user.
+    /// User messages.
     pub user_messages: u64,
-    /// Messages of models.
+    /// Assistant messages.
     pub assistant_messages: u64,
-    /// Results of tools.
+    /// Tool results.
     pub tool_results: u64,
     /// Tool calls.
     pub tool_calls: u64,
-    /// Results that are errors.
+    /// Tool results that are errors.
     pub tool_failures: u64,
-    /// Tokens of prompts that no cache held.
+    /// Tokens of prompts that were not read from a cache.
     pub input: f64,
-    /// Tokens of answers.
+    /// Tokens of responses.
     pub output: f64,
     /// Tokens read from the cache.
     pub cache_read: f64,
     /// Tokens written to the cache.
     pub cache_write: f64,
-    /// What the files say it cost.
+    /// The cost as recorded in the files.
     pub cost: f64,
     /// Billed entries.
     pub billed: u64,
     /// Billed entries without a cost.
     pub unpriced: u64,
-    /// Time in turns.
+    /// The total duration of turns.
     pub took_ms: i64,
-    /// The latest entry.
+    /// The time of the latest entry.
     pub last_ms: Option<i64>,
     files: HashSet<u64, foldhash::quality::RandomState>,
     session: Option<usize>,
 }
 
 impl Totals {
-    /// Adds an entry with its tool calls; `session` numbers the file it is from.
+    /// Adds an entry with its tool calls; `session` is the number of its file.
     pub fn add(&mut self, harvest: &Harvest, entry: &Counted, session: usize) {
         self.add_entry(entry, session);
         for call in harvest.calls(entry) {
@@ -109,12 +109,12 @@ impl Totals {
         }
     }
 
-    /// Files that are written or edited.
+    /// Returns the number of files that were written or edited.
     pub fn files(&self) -> usize {
         self.files.len()
     }
 
-    /// All tokens.
+    /// Returns the sum of all tokens.
     pub fn tokens(&self) -> f64 {
         self.input + self.output + self.cache_read + self.cache_write
     }

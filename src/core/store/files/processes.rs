@@ -39,7 +39,7 @@ pub(super) fn agent_in(_: &[std::path::PathBuf]) -> Option<u32> {
     None
 }
 
-/// Agents are known by the name of their process, or by the script that an interpreter runs.
+/// Agents are recognized by the name of their process, or by the script that an interpreter runs.
 #[cfg(target_os = "linux")]
 pub(super) fn agent_in(folders: &[std::path::PathBuf]) -> Option<u32> {
     let is_agent = |pid: u32| {

@@ -1,0 +1,239 @@
+//! The sections of a summary: how they are written, and how those of a previous summary are read.
+//!
+//! Each section is a list of items: points, and quotations below the line that names them. A previous
+//! summary may be the built-in one, whose quotations come back word for word, a model's in the same
+//! sections, a split turn's two in one, or prose. Its points are other people's text like any other.
+
+use super::budget::{POINT, POINTS};
+use super::quote::{bare, clean, folded, line, unquoted};
+
+/// The sections of the format, in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Section {
+    Goal,
+    Constraints,
+    Done,
+    InProgress,
+    Blocked,
+    Decisions,
+    NextSteps,
+    Context,
+}
+
+/// The sections in their order, with their headings, and what a heading of either agent contains that
+/// means the section; of several that fit, the longest.
+pub(super) const SECTIONS: [(Section, &str, &[&str]); 8] = [
+    (Section::Goal, "## Goal", &["goal", "originalrequest"]),
+    (Section::Constraints, "## Constraints & Preferences", &["constraint"]),
+    (Section::Done, "## Progress\n### Done", &["done", "progress"]),
+    (Section::InProgress, "### In Progress", &["inprogress", "progresssofar", "earlyprogress"]),
+    (Section::Blocked, "### Blocked", &["blocked"]),
+    (Section::Decisions, "## Key Decisions", &["decision"]),
+    (Section::NextSteps, "## Next Steps", &["nextstep"]),
+    (Section::Context, "## Critical Context", &["context", "additionalnotes"]),
+];
+
+/// How the lines before the quotations begin: the running request and where it comes from, what was added
+/// to it, the request before it with its answer, the todo list, and the assistant's last words.
+pub(super) const REQUEST: &str = "The last request, ";
+pub(super) const FROM_USER: &str = "word for word";
+pub(super) const SENT: &str = "sent by the extension ";
+pub(super) const ADDED: &str = "Added by the user while it was being worked on";
+pub(super) const BEFORE: &str = "The request before it";
+pub(super) const WORDS_BEFORE: &str = "The assistant's words before it";
+pub(super) const TODO_LIST: &str = "Todo list, as its tool reported it ";
+pub(super) const LAST_WORDS: &str = "The assistant's last words";
+const QUOTATIONS: [&str; 6] = [REQUEST, ADDED, BEFORE, WORDS_BEFORE, TODO_LIST, LAST_WORDS];
+
+/// How points begin: words on the way, the entry of a request that was cut, the state
+/// of the request, its reply, the last calls, how many requests were left out.
+pub(super) const SAID: &str = "Said on the way: ";
+pub(super) const WHOLE: &str = "To read the whole request: `pisess show SESSION ";
+pub(super) const STATE: &str = "[ ] The request under Goal: ";
+pub(super) const REPLIED: &str = "The request under Goal was ";
+pub(super) const GO_ON: &str = "Go on with the request under Goal";
+pub(super) const CALLS: &str = "Last tool calls";
+pub(super) const LEFT_OUT: &str = "Earlier requests left out here: ";
+/// The points about the state in which a summary was made, which the next one reports anew.
+const RESTATED: [&str; 7] = [SAID, WHOLE, STATE, REPLIED, GO_ON, CALLS, LEFT_OUT];
+/// Marks a point of a previous summary: what stands behind it is newer.
+pub(super) const EARLIER: &str = "Earlier: ";
+
+/// What the agents write before the summary of a branch.
+const PREAMBLES: &str = "The user explored a different conversation branch before returning here.\n\
+    Summary of that exploration:\n\
+    User explored another conversation branch, then returned here.\n\
+    Exploration summary:";
+
+/// Writes the sections, each with its items. A quotation has an empty line around it.
+pub(super) fn write(sections: &[Vec<String>; 8]) -> String {
+    let is_quotation = |item: &String| item.contains("\n>");
+    let text = |((_, heading, _), items): (&(Section, &str, &[&str]), &Vec<String>)| {
+        let mut text = (*heading).to_owned();
+        for (at, item) in items.iter().enumerate() {
+            let apart = at > 0 && (is_quotation(item) || is_quotation(&items[at - 1]));
+            let mark = if is_quotation(item) || item.starts_with("1. ") { "" } else { "- " };
+            text.extend([if apart { "\n\n" } else { "\n" }, mark, item]);
+        }
+        if items.is_empty() { text + "\n- (none)" } else { text }
+    };
+    SECTIONS.iter().zip(sections).map(text).collect::<Vec<_>>().join("\n\n")
+}
+
+/// A previous summary, taken apart so that a new one can go on from it: its points, and its quotations,
+/// each with the line before it.
+#[derive(Debug, Default)]
+pub(super) struct Previous(Vec<(Section, String)>);
+
+impl Previous {
+    /// Takes a summary apart.
+    pub fn read(summary: &str) -> Self {
+        let mut previous = Previous::default();
+        let (mut section, mut open) = (Section::Context, false);
+        let mut lines = summary.lines().peekable();
+        while let Some(raw) = lines.next() {
+            let raw = PREAMBLES.lines().fold(raw, |raw, preamble| raw.strip_prefix(preamble).unwrap_or(raw));
+            let text = raw.trim();
+            let is_quoted = |lead: &&str| text.starts_with(*lead) && text.ends_with(':');
+            if let Some(name) = heading(text) {
+                section = section_named(name).unwrap_or(Section::Context);
+                open = section_named(name).is_none() && previous.add(section, &format!("{name}:"), false);
+            } else if text.trim_matches(['-', '=', '*', '_']).is_empty() {
+                open = false;
+            } else if text.starts_with('<') {
+                let length = tagged(text, lines.clone());
+                lines.by_ref().take(length).for_each(|_| ());
+            } else if QUOTATIONS.iter().any(is_quoted) {
+                let quotation = std::iter::from_fn(|| lines.next_if(|line| line.starts_with('>')));
+                previous.0.push((section, format!("{text}\n{}", clean(&unquoted(quotation)))));
+            } else {
+                let indented = raw.starts_with("  ") || raw.starts_with('\t');
+                let continues = open && (indented || bare(text).len() == text.len());
+                open = previous.add(section, text, continues);
+            }
+        }
+        previous
+    }
+
+    /// Returns the points of one section, oldest first, except those that the next summary reports anew.
+    pub fn of(&self, section: Section) -> impl Iterator<Item = &str> {
+        let is_restated =
+            |point: &str| RESTATED.iter().chain(&QUOTATIONS).any(|lead| point.starts_with(lead));
+        let own = self.0.iter().filter(move |(of, point)| *of == section && !is_restated(point));
+        own.map(|(_, text)| text.as_str())
+    }
+
+    /// Returns what follows this at the start of points.
+    pub fn after(&self, lead: &str) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(move |(_, point)| point.strip_prefix(lead))
+    }
+
+    /// Returns the rest of the lines that begin so, and the quotations below them.
+    pub fn quoted(&self, lead: &str) -> impl Iterator<Item = (String, String)> {
+        let parts = self.after(lead).filter_map(|rest| rest.split_once(":\n"));
+        parts.map(|(rest, text)| (rest.to_owned(), text.to_owned()))
+    }
+
+    /// Adds a point, or goes on with the last one. Returns whether the next line may go on with it.
+    fn add(&mut self, section: Section, raw: &str, continues: bool) -> bool {
+        // An older summary may have quoted a list mark.
+        let text = line(raw, POINT).replacen("\"- ", "\"", 1);
+        if matches!(folded(&text).as_str(), "" | "none" | "na") {
+            return continues;
+        }
+        let is_full = self.0.len() >= POINTS;
+        match self.0.last_mut().filter(|_| continues || is_full) {
+            Some((_, last)) => *last = line(&format!("{last} {text}"), POINT),
+            None => self.0.push((section, text)),
+        }
+        true
+    }
+}
+
+/// Returns how many of the lines behind a tag belong to it and not to the summary: the agents' file
+/// lists, and what another tool put there. A tag around sections only opens and closes.
+fn tagged<'a>(open: &str, ahead: impl Iterator<Item = &'a str> + Clone) -> usize {
+    let name =
+        open[1..].split(|c: char| !(c.is_alphanumeric() || "-_".contains(c))).next().unwrap_or_default();
+    let close = format!("</{name}>");
+    let Some(length) = ahead.clone().position(|line| line.contains(&close)) else { return 0 };
+    let is_section = |line: &str| heading(line.trim()).is_some_and(|name| section_named(name).is_some());
+    if name.is_empty() || open.contains(&close) || ahead.take(length).any(is_section) {
+        0
+    } else {
+        length + 1
+    }
+}
+
+/// Returns the name in a heading: `## So`, or a line that is `**So**` and names a section.
+fn heading(line: &str) -> Option<&str> {
+    if line.starts_with('#') {
+        return line.trim_start_matches('#').strip_prefix(' ').map(str::trim);
+    }
+    let name = line.strip_prefix("**")?.trim_end_matches(':').strip_suffix("**")?;
+    section_named(name).map(|_| name)
+}
+
+fn section_named(name: &str) -> Option<Section> {
+    let name = folded(name);
+    let fits = |parts: &[&'static str]| {
+        parts.iter().filter(|part| name.contains(**part)).map(|part| part.len()).max()
+    };
+    let named = SECTIONS.iter().filter_map(|(section, _, parts)| Some((fits(parts)?, *section)));
+    named.max_by_key(|(length, _)| *length).map(|(_, section)| section)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(previous: &Previous, section: Section) -> Vec<&str> {
+        previous.of(section).collect()
+    }
+
+    #[test]
+    fn a_models_summary_is_its_points() {
+        let previous = Previous::read(
+            "## Goal\nMake it fast.\n\n## Constraints & Preferences\n(none)\n\n## Progress\n### Done\n- [x] a\n  - in b.rs\n- c\n\n## Open questions\n- d?\n- e?\n\n## Next Steps\n1. f\n2. g\n\n<read-files>\nx\n</read-files>",
+        );
+        assert_eq!(points(&previous, Section::Goal), ["Make it fast."]);
+        assert_eq!(points(&previous, Section::Constraints), Vec::<&str>::new());
+        assert_eq!(points(&previous, Section::Done), ["[x] a in b.rs", "c"]);
+        assert_eq!(points(&previous, Section::NextSteps), ["f", "g"]);
+        assert_eq!(points(&previous, Section::Context), ["Open questions:", "d?", "e?"]);
+    }
+
+    #[test]
+    fn a_split_turn_and_prose_have_a_place() {
+        let previous = Previous::read(
+            "They spoke of cats.\n\n---\n\n**Turn Context (split turn):**\n\n## Original Request\nA dog.\n\n## Progress So Far\n- x",
+        );
+        assert_eq!(points(&previous, Section::Goal), ["A dog."]);
+        assert_eq!(points(&previous, Section::InProgress), ["x"]);
+        assert_eq!(points(&previous, Section::Context), ["They spoke of cats."]);
+    }
+
+    #[test]
+    fn parts_in_other_tools_tags_are_left_out_as_a_whole() {
+        let template = "Use this template for each step of the plan, please.\n".repeat(30);
+        let previous = Previous::read(&format!(
+            "<summary>\n## Goal\nG\n</summary>\n\n<mem-tool version=\"2\">\n{template}</mem-tool>\n<port>\n8080\n</port>\n<open>\n## Next Steps\n1. n\n"
+        ));
+        assert_eq!(points(&previous, Section::Goal), ["G"]);
+        assert_eq!(points(&previous, Section::NextSteps), ["n"]);
+        assert!(!format!("{previous:?}").contains("template"));
+    }
+
+    #[test]
+    fn its_own_quotations_come_back_word_for_word() {
+        let text = format!(
+            "## Goal\n{REQUEST}{FROM_USER}:\n> Do:\n>\n> 1. a\n> ## Next Steps\n\n{ADDED}:\n> b\n\n## Next Steps\n- {REPLIED}answered.\n- {EARLIER}c\n\n{LAST_WORDS}:\n> Done."
+        );
+        let previous = Previous::read(&text);
+        let quoted = |lead| previous.quoted(lead).map(|(_, text)| text).collect::<Vec<_>>();
+        assert_eq!(quoted(REQUEST), ["Do:\n\n1. a\n## Next Steps"]);
+        assert_eq!((quoted(ADDED), quoted(LAST_WORDS)), (vec!["b".to_owned()], vec!["Done.".to_owned()]));
+        assert_eq!(previous.after(REPLIED).collect::<Vec<_>>(), ["answered."]);
+        assert_eq!(points(&previous, Section::NextSteps), ["Earlier: c"]);
+    }
+}
