@@ -5,14 +5,10 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::path::Path;
 
-<<<<<<< HEAD
 /// The commands with an argument that is any text, and so may begin with a hyphen.
 const FREE_TEXT: [&str; 2] = ["grep", "label"];
 
-/// Returns a usage error on one line: clap's message, with its tips and the help to see as the hint.
-=======
 /// Returns a usage error on one line: clap's message, with its tips and the command for help as the hint.
->>>>>>> main
 pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) -> Failure {
     let text = error.render().to_string();
     let said = text

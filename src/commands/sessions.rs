@@ -12,14 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
-<<<<<<< HEAD
 /// Printed if no session belongs to the current directory and no other place to look is given.
 pub const NONE_HERE: &str = "no sessions for the current directory (hint: --all includes all projects)";
 
-/// Which sessions.
-=======
 /// The sessions to read.
->>>>>>> main
 #[derive(Clone, Debug, clap::Args)]
 pub struct SessionsArgs {
     /// Sessions by path or name, or directories to search at any depth; - for standard input (default: the
