@@ -61,7 +61,7 @@ fn tells_what_is_wrong_and_what_it_means() {
     ./s.jsonl:5: warning: the entry is its own parent (entry aaaa0004) — the agent hangs when it moves there [repairable]
     ./s.jsonl:7: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
     ./s.jsonl:8: error: the last line is incomplete: its write was interrupted — its content is lost; an older pi also loses the next message, which it appends to this line [repairable]
-    2> pisess: 1 session checked: 2 errors, 5 warnings, 0 notes; 6 repairable (hint: pisess check --repair -o FILE)
+    2> pisess: 1 session checked: 2 errors, 5 warnings, 0 notes; 6 repairable (hint: pisess check --repair -o FILE ./s.jsonl)
     exit 1
     "#);
 }
@@ -104,7 +104,7 @@ fn folders_are_walked_and_the_worst_wins() {
     s.put("in/d.txt", "no session");
     assert_snapshot!(s.unchanged("check ./in"), @"
     ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
-    2> pisess: 2 sessions checked: 0 errors, 1 warning, 0 notes; 1 repairable (hint: pisess check --repair -o FILE)
+    2> pisess: 2 sessions checked: 0 errors, 1 warning, 0 notes; 1 repairable (hint: pisess check --repair --backup SESSION...)
     exit 1
     ");
     assert_snapshot!(s.unchanged("check -q -r ./in"), @"
@@ -127,7 +127,7 @@ fn standard_input_is_checked_and_repaired() {
     let fused = session(&[&format!("{}{}", user("a", ""), user("b", "a"))]);
     assert_snapshot!(s.pisess("check -").stdin(fused.clone()).done(), @"
     -:2: error: 2 values are on one line — everything on the line is lost to pi [repairable]
-    2> pisess: 1 session checked: 1 error, 0 warnings, 0 notes; 1 repairable (hint: pisess check --repair -o FILE)
+    2> pisess: 1 session checked: 1 error, 0 warnings, 0 notes; 1 repairable (hint: pisess check --repair -o FILE -)
     exit 1
     ");
     let done = s.pisess("check --repair -q -").stdin(fused).done();

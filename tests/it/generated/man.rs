@@ -78,7 +78,7 @@ fn of_command(command: &Command, guide: &Guide) -> String {
     page.heading("EXIT STATUS");
     page.table(guide.exit_codes());
     page.paragraph(match guide.writes {
-        true => "How files are written, and what to know while an agent runs, is told in `pisess(1)`.",
+        true => "`pisess(1)` describes how files are written, and what to do while an agent is running.",
         false => "This command writes no file. Older formats are read as if they were migrated.",
     });
     let others = pisess::GUIDES.into_iter().map(|guide| format!("pisess-{}", guide.verb));
@@ -213,7 +213,7 @@ impl Page {
         }
         let mut help = arg.get_help().map(ToString::to_string).unwrap_or_default();
         if arg.get_id() == "help" {
-            help = "Print help: a summary with -h, all of it with --help".to_owned();
+            help = "Print help: -h prints a summary, --help the full text".to_owned();
         }
         let defaults = arg.get_default_values();
         if let [default] = defaults
