@@ -5,9 +5,6 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The commands with an argument that is any text, and so may begin with a hyphen.
-const FREE_TEXT: [&str; 2] = ["grep", "label"];
-
 /// Returns a usage error on one line: clap's message, with its tips and the command for help as the hint.
 pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) -> Failure {
     let text = error.render().to_string();
@@ -29,7 +26,8 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
     }
     let verb = names.get(1).and_then(|verb| command.find_subcommand(verb));
     let own = unknown_option(error).and_then(|option| meant(option, verb));
-    let takes_text = verb.is_some_and(|verb| FREE_TEXT.contains(&verb.get_name()));
+    // A label is any text.
+    let takes_text = verb.is_some_and(|verb| verb.get_name() == "label");
     let tips = tips.iter().map(|tip| tip.trim_start_matches("tip:").trim().to_owned());
     // What begins with a hyphen is more likely an option of another command than a file.
     let tips = tips.filter(|tip| takes_text || !tip.contains("as a value, use '-- "));

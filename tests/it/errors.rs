@@ -347,7 +347,6 @@ fn common_mistakes_have_a_hint() {
         ("tree ./two-branches.jsonl --labeled-only", "did you mean --filter labeled-only?"),
         ("tree ./two-branches.jsonl --filtr all", "a similar argument exists: '--filter'"),
         ("tree ./two-branches.jsonl --depth 3", "(hint: see `pisess tree --help`)"),
-        ("grep -foo ./two-branches.jsonl", "use '-- -f"),
         ("tree --home-u-code--/s.jsonl", "put ./ before a path that begins with -"),
         ("tre ./two-branches.jsonl", "did you mean `pisess tree`?"),
         ("path ./two-branches.jsonl 1a", "give 4 characters or more of it"),

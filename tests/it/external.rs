@@ -105,7 +105,7 @@ fn are_listed_with_the_others() {
     s.put("two/pisess-no-program", "");
     let listed = call(&s, "one\x1b two", "--list").done();
     let lines: Vec<_> = listed.text().lines().map(str::to_owned).collect();
-    assert_eq!(lines[0], "migrate      Migrate old session files to version 3");
+    assert_eq!(lines[0], "tree         Draw the conversation as a tree");
     let programs = lines.iter().position(|line| line.starts_with("help ")).unwrap() + 1;
     assert_snapshot!(lines[programs..].join("\n"), @r"
     forget       ./one␛/pisess-forget

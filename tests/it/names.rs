@@ -172,8 +172,8 @@ fn names_are_the_ones_in_force() {
     assert_eq!(d.id("'ferry times'"), "0199aaaa-1111");
     assert_eq!(d.id("photos"), "0199cccc-3333");
     for (wrong, hint) in [
-        ("'first try'", "`pisess list --all` lists all sessions"),
-        ("cleared", "`pisess list --all` lists all sessions"),
+        ("'first try'", "check the path; `pisess list --all` lists all sessions"),
+        ("cleared", "check the path; `pisess list --all` lists all sessions"),
         ("'fery times'", "did you mean ferry times?"),
     ] {
         let error = d.pisess(&format!("tree {wrong}")).done().fails(2);
