@@ -61,7 +61,7 @@ fn before_and_after_a_compaction() {
 fn a_compaction_at_a_threshold() {
     let s = Sandbox::with(&[TWO]);
     let hook = keeper(&s, r#"{"summary":"mine"}"#);
-    let line = format!("compact ./{TWO} --first-kept none --hook '{hook}' --if-over");
+    let line = format!("compact -q ./{TWO} --first-kept none --hook '{hook}' --if-over");
     s.run(&format!("{line} 1000000"));
     assert_eq!(heard(&s), [] as [Value; 0], "nothing happens");
     s.run(&format!("{line} 1"));
