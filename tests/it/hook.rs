@@ -95,7 +95,7 @@ fn before_and_after_a_switch() {
     );
     assert_snapshot!(after, @r#"{"ctx":{"cwd":"/home/u/kites","leafId":"226b1b5c","sessionFile":"./two-branches.jsonl","sessionId":"019c0000-0000-7000-8000-00000000babe"},"fromExtension":null,"fromHook":null,"newLeafId":"226b1b5c","oldLeafId":"1a2b3c07","summaryEntry":null,"type":"session_tree"}"#);
     s.run(&format!("switch -q ./{TWO} @ --hook '{hook}'"));
-    s.run(&format!("switch ./{TWO} 1a2b3c05 --hook '{hook}'"));
+    s.run(&format!("switch -q ./{TWO} 1a2b3c05 --hook '{hook}'"));
     assert!(!heard(&s).iter().any(|event| event["type"] == "session_tree"), "nothing was written");
 }
 
