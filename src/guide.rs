@@ -9,31 +9,31 @@ pub type Row = (&'static str, &'static str);
 /// The exit codes.
 pub const EXIT_CODES: [Row; 5] = [
     ("0", "success, or nothing to do"),
-    ("1", "negative answer, or something was found"),
+    ("1", "the answer is no (for example: no match, nothing to compact), or a check found something"),
     ("2", "failure: usage, unreadable or invalid input, unknown reference, I/O; nothing was changed"),
-    ("3", "busy: the session is locked, or was changed meanwhile; nothing was changed"),
-    ("4", "the change is written, but a later step failed, such as printing its report: do not retry"),
+    ("3", "busy: the session is locked, or another program changed it; nothing was written"),
+    ("4", "the change was written, but a later step failed (such as printing the result); do not retry"),
 ];
 
 /// The forms of a reference to an entry.
 pub const REFERENCES: [Row; 9] = [
     ("@", "the leaf, from which the conversation continues"),
-    ("root", "the empty conversation, before the first entry"),
+    ("root", "the position before the first entry (an empty conversation)"),
     (":12", "the entry on line 12 of the file, counting from 1"),
     ("id:X", "the entry with id X"),
     ("label:X", "the entry labelled X"),
     ("X", "an id, else a label, else an id prefix (at least 4 characters)"),
-    ("REF^", "the parent of REF; the parent of a first entry is root"),
+    ("REF^", "the parent of REF; the parent of a root entry is root"),
     ("REF~3", "the third ancestor of REF"),
     ("REF^{user}", "the nearest entry with that role or type, at REF or above it"),
 ];
 
 /// The rules by which references are resolved.
 pub const REFERENCE_RULES: &str = "\
-REF arguments name an entry in any of the forms below. The whole text is tried as a name first; then \
-suffixes are removed from the right. References are case-sensitive. An unknown or ambiguous reference is an \
-error (exit 2), and the message lists the candidates. In a shell, quote a reference that contains a brace or \
-begins with a tilde.";
+REF arguments name an entry in any of the forms below. The whole argument is first tried as an id or \
+label; then suffixes are removed from the right. References are case-sensitive. An unknown or ambiguous \
+reference is an error (exit 2), and the message lists the candidates. In a shell, quote a reference that \
+contains a brace or begins with a tilde.";
 
 /// The environment variables that are read.
 pub const ENVIRONMENT: [Row; 10] = [
@@ -50,7 +50,7 @@ pub const ENVIRONMENT: [Row; 10] = [
     ),
     (
         "PI_CODING_AGENT_DIR",
-        "directory of both agents' own files, with `sessions` in it; see SESSIONS for the agents' other variables",
+        "directory of both agents' own files, which contains `sessions`; see SESSIONS for the agents' other variables",
     ),
     ("PATH", "directories searched for the programs of further commands; only absolute ones are used"),
     ("PISESS_HOOK", "default for `--hook` in every command that has the option; ignored if empty"),
@@ -82,20 +82,22 @@ pub const SESSIONS: Section = Section {
          other branches remain in the file.",
         "pi keeps its sessions below `~/.pi/agent/sessions`, oh-my-pi below `~/.omp/agent/sessions`. Both \
          call their format version 3; a file is attributed to one of them by content that only that agent \
-         writes. Older files (version 1, version 2 and the draft of the tree format) are read as if they had \
-         been migrated, and the ids displayed are those they keep after a migration. Files of pi's other \
-         tools (version 4) are refused.",
-        "A SESSION argument is a path, `-` for standard input, or a name. `last` is the most recently changed \
-         session of the current directory in the stores of both agents, `last~1` the one before. A session can \
-         also be named by the start or end of its id (4 characters or more), or by the exact name that the user \
-         gave it. Sessions of the current directory are looked up first, then all others. An existing path \
-         always wins. If a name fits several sessions, the command fails and lists them. A command that changes \
-         a session found by name reports its path on standard error.",
-        "The stores are where the agents keep their sessions: `PI_CODING_AGENT_SESSION_DIR`; else, for pi, \
-         `sessionDir` in `.pi/settings.json` or in the `settings.json` of its own directory; else the directory \
-         of the project below `~/.pi/agent/sessions` (`PI_CODING_AGENT_DIR` replaces `~/.pi/agent`) and below \
-         `~/.omp/agent/sessions` (`PI_CODING_AGENT_DIR`, `OMP_PROFILE`, `PI_PROFILE`, `PI_CONFIG_DIR` and \
-         `XDG_DATA_HOME` as oh-my-pi reads them).",
+         writes. Older files (version 1, version 2 and the draft tree format) are read as if they \
+         had been migrated, and the ids displayed are those that a migration would give them. Files of \
+         version 4, written by pi's newer harness and not by the coding agent, are refused.",
+        "A SESSION argument is a path, `-` for standard input, or a name. `last` is the most recently \
+         changed session for the current directory in the stores of both agents, as for `pi -c`, and `last~1` \
+         the one before. Any change of the file counts, as of a label, while `pisess list` sorts by the last \
+         message. A session can also be named by the start or end of its id (4 characters or more), or by the exact \
+         name that the user gave it. Sessions for the current directory are looked up first, then all \
+         others. An existing path always wins. If a name matches several sessions, the command fails and \
+         lists them. A command that changes a session found by name reports its path on standard error.",
+        "The stores are the directories in which the agents keep their sessions. For each agent, it is the first \
+         of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in the \
+         `settings.json` of its own directory; the directory of the project below `~/.pi/agent/sessions` or \
+         `~/.omp/agent/sessions`. `PI_CODING_AGENT_DIR` replaces `~/.pi/agent`. For oh-my-pi, \
+         `PI_CODING_AGENT_DIR`, `OMP_PROFILE`, `PI_PROFILE`, `PI_CONFIG_DIR` and `XDG_DATA_HOME` have the same \
+         effect as in oh-my-pi.",
     ],
 };
 
@@ -105,13 +107,13 @@ pub const STREAMS: Section = Section {
     paragraphs: &[
         "Standard output carries data, standard error carries diagnostics; `-q` suppresses notes, but not \
          errors. If the reader closes the pipe early, the command still succeeds.",
-        "Human-readable output is coloured and truncated to the terminal width only on a terminal, and its \
-         meaning never depends on colour. It never contains control characters, escape sequences or \
-         characters that change the direction of writing, not even in a pipe. Data requested verbatim \
-         (`--json`, `context --as text`, lines of a session) is unchanged in a pipe and escaped on a \
-         terminal.",
-        "A command that changes a session given by path changes that file; given `-`, it writes the whole \
-         resulting session to standard output. With `-o` the result is written elsewhere and the session is \
+        "Human-readable output is coloured and truncated to the terminal width only on a terminal, and \
+         its meaning never depends on colour. Text from a session never adds control characters, escape \
+         sequences or characters that change the direction of writing to it, not even in a pipe. Data \
+         requested verbatim (`--json`, `context --as text`, lines of a session) is unchanged in a pipe and \
+         escaped on a terminal.",
+        "Given a path, a command that changes a session changes that file; given `-`, it writes the whole \
+         changed session to standard output. With `-o` the result is written elsewhere and the session is \
          left unchanged. The outcome (the id of the new entry, the path of the new file, the text to be \
          edited and sent again) is printed to standard output, or to standard error if standard output \
          carries the session.",
@@ -125,14 +127,15 @@ pub const SUMMARIES: Section = Section {
     title: "SUMMARIES",
     paragraphs: &[
         "`compact`, `summarize`, `merge`, `pop` and `switch --summarize` use the first of these that is \
-         given: a text (`--summary`, `--summary-file`), the reply of a hook (`--hook`), the output of a \
-         command (`--summarizer`). Otherwise they extract a summary from the conversation itself; this uses \
+         available: a text (`--summary`, `--summary-file`), the reply of a hook (`--hook`), or the output of \
+         a summarizer (`--summarizer`). Otherwise they extract a summary from the conversation itself; this uses \
          neither a model nor the network, and its result is always the same.",
-        "A summarizer receives on standard input the prompt that the file's agent would send (`--prompt` \
-         prints it), and prints the summary on standard output.",
-        "These commands are run with `sh -c`. Session content is passed to them on standard input only, \
-         never in an argument or the environment. If a summarizer prints nothing, or a command fails or \
-         exceeds `--timeout`, that is an error (exit 2), and nothing is written.",
+        "A summarizer is any command that reads on standard input the prompt that the file's agent would send \
+         (`--prompt` prints it), and prints the summary on standard output: for example `llm -m MODEL`, where \
+         `llm` is a separate program for sending prompts to models (https://llm.datasette.io).",
+        "Summarizers and hooks are run with `sh -c`. Session content is passed to them on standard input \
+         only, never in an argument or the environment. If a summarizer prints nothing, or a command fails \
+         or exceeds `--timeout`, that is an error (exit 2), and nothing is written.",
         "Lists of the files that were read and changed are stored with each summary, as the agents do, so \
          that the agents' later summaries can build on them.",
     ],
@@ -142,11 +145,12 @@ pub const SUMMARIES: Section = Section {
 pub const HOOKS: Section = Section {
     title: "HOOKS",
     paragraphs: &[
-        "Hooks see each operation before it happens, and can change or cancel it. A hook is a shell command, \
-         given with `--hook`, or in `PISESS_HOOK` for every command. It receives one JSON object on standard \
-         input, whose `type` is the event and whose `ctx` describes the session, and may reply with one JSON \
-         object on standard output. No output, `null` and `{}` all mean to continue. The fields are those of \
-         the agents' own events.",
+        "Hooks run before `compact`, `summarize`, `switch`, `pop`, `merge`, `fork` and `context`, and can \
+         change or cancel the operation. A hook is a shell command, given with `--hook`, or in \
+         `PISESS_HOOK` for every command. It receives one JSON object on standard input, whose `type` is \
+         the event and whose `ctx` describes the session, and may reply with one JSON object on standard \
+         output. No output, `null` and `{}` all mean to continue. The fields are those of the agents' own \
+         events.",
         "Before an operation the hook receives `session_before_compact`, `session_before_tree`, \
          `session_before_fork` or `context`. It may reply with `\"cancel\":true` (exit 1), a `summary` with \
          `details`, another `firstKeptEntryId`, `customInstructions`, a `label`, or other `messages`. If a \
@@ -177,17 +181,20 @@ pub const PROGRAMS: Section = Section {
 pub const WRITING: Section = Section {
     title: "WRITING",
     paragraphs: &[
-        "Whatever an operation does not change is written back byte for byte. Entries are only ever added, \
-         never deleted.",
+        "Whatever an operation does not change is written back byte for byte. Commands that work on the tree only \
+         add entries. `migrate` and `relocate` change fields of existing lines; `prune` replaces payloads, which \
+         it keeps in `SESSION.pruned`; and only `check --repair` removes lines, which it keeps in \
+         `FILE.rejected`.",
         "Added entries are appended to the file with a single write, followed by fsync. A file that has to \
          be rewritten (a migration) is written to a new file with the same mode, owner and attributes, which \
          then replaces the old one by a rename, so that a crash leaves either the old file or the new one.",
-        "The session is locked from the last time it is read until the write is complete. If another process \
-         holds the lock, `--wait` sets how long to wait. If the file grew in the meantime, the operation is \
+        "The session is locked from its last read until the write is complete. If another process holds \
+         the lock, `--wait` sets how long to wait. If the file grew in the meantime, the operation is \
          planned again on the new content; if it changed in any other way, nothing is written (exit 3).",
-        "An operation that fails has changed nothing. Without `--force`, pisess refuses to overwrite an \
-         existing output, to write to a file system without locks, to rewrite a file whose attributes cannot \
-         be kept, and to change a session that is live in oh-my-pi. It always refuses to rewrite a file with \
+        "An operation that fails (exit code 2 or 3) changes nothing; of several files, those that did not \
+         fail are still written. Without `--force`, pisess refuses to overwrite an existing output, to \
+         write to a file system without locks, to rewrite a file whose attributes cannot be kept, and to \
+         change a session that a running oh-my-pi has open. It always refuses to rewrite a file with \
          several hard links.",
     ],
 };
@@ -201,8 +208,9 @@ pub const AGENTS: Section = Section {
          entry, until it opens the session again. Close pi, or reopen the session in it, before you \
          continue.",
         "A running oh-my-pi rewrites its file from time to time, and fails if the file changed underneath \
-         it. While it is live (its lock file is held, it has the file open, or it wrote a moment ago and has \
-         not recorded that it ended), changes are refused (exit 3). Use `--force` to write anyway.",
+         it. While oh-my-pi may still be using the file (its lock file is held, it has the file open, or \
+         it wrote a moment ago and has not recorded its exit), changes are refused (exit 3). Use `--force` \
+         to write anyway.",
     ],
 };
 
@@ -219,7 +227,7 @@ pub const EXAMPLES: [Example; 5] = [
     ),
     Example::new(
         "Compact the context with a model of your choice if it exceeds 100,000 tokens",
-        "pisess compact --if-over 100k --summarizer 'llm -m small' session.jsonl",
+        "pisess compact --if-over 100k --summarizer 'llm -m MODEL' session.jsonl",
     ),
     Example::new(
         "Print the prompt that the model would receive",
@@ -327,13 +335,34 @@ fn last_space(line: &str, within: usize) -> Option<usize> {
 pub fn help() -> String {
     format!(
         "REF arguments name an entry in one of these forms:\n{}\n\
-         SESSION is a path, - for standard input, or a name: `last` (the newest session\n\
-         of the current directory), `last~1` (the one before), the start or end of an\n\
-         id, or the name that the user gave the session.\n\n\
+         SESSION is a path, - for standard input, or a name: `last` (the most recently\n\
+         changed session for the current directory), `last~1` (the one before that),\n\
+         the start or end of an id, or the name that the user gave the session.\n\n\
+         `pisess help TOPIC` explains more, as does man pisess. The topics are\n\
+         {}.\n\n\
          Exit codes:\n{}",
         table(REFERENCES),
+        TOPICS.map(|(name, _)| name).join(", "),
         table(EXIT_CODES).trim_end()
     )
+}
+
+/// The sections that `pisess help TOPIC` prints, with their names there.
+const TOPICS: [(&str, &Section); 7] = [
+    ("sessions", &SESSIONS),
+    ("streams", &STREAMS),
+    ("summaries", &SUMMARIES),
+    ("hooks", &HOOKS),
+    ("writing", &WRITING),
+    ("agents", &AGENTS),
+    ("programs", &PROGRAMS),
+];
+
+/// Returns the section with this name, as a text.
+pub fn topic(name: &str) -> Option<String> {
+    let (_, section) = TOPICS.iter().find(|(topic, _)| *topic == name)?;
+    let paragraph = |text: &&str| format!("\n  {}\n", indented(&text.replace('`', ""), 2));
+    Some(format!("{}\n{}", section.title, section.paragraphs.iter().map(paragraph).collect::<String>()))
 }
 
 /// Returns the end of the short help.

@@ -32,7 +32,7 @@ pub const GUIDE: Guide = Guide {
             "pisess append session.jsonl --at 'cause found' --model anthropic/claude-opus-4-5 --user 'Are you sure?'",
         ),
         Example::new(
-            "Append a note for programs, which no model sees",
+            "Append data for other programs, which no model sees",
             "pisess append session.jsonl --custom reviewed --data '{\"by\":\"u\"}'",
         ),
         Example::new(
@@ -45,18 +45,18 @@ pub const GUIDE: Guide = Guide {
     refers: true,
 };
 
-/// Append entries: messages, notes, settings or a session name.
+/// Append entries: messages, custom data, settings or a session name.
 ///
-/// Entries are given by options, or read as JSON lines from standard input, in the format that the
-/// file's agent writes. If `id`, `parentId` or `timestamp` is missing, it is filled in: the parent of
-/// the first entry is the leaf or `--at REF`, and that of each further entry is the one before it.
-/// Fields that are present are kept byte for byte.
+/// Entries are given by options, or read as JSON lines from standard input in the format of the file's agent
+/// (pi or oh-my-pi). If `id`, `parentId` or `timestamp` is missing, it is filled in: the parent of the first
+/// entry is the leaf or `--at REF`; the parent of each later entry is the entry before it. Fields that are
+/// present are kept byte for byte.
 ///
 /// All entries are validated before any is written: fields that the agent relies on must be present,
 /// ids must be new, and entries that are referred to must exist in the session. The ids of the new
 /// entries are printed; the last one is the new leaf.
 ///
-/// Several options append several entries, settings before messages. If the text of a message is
+/// If several options are given, each appends an entry, settings before messages. If the text of a message is
 /// `-`, it is read from standard input.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
@@ -107,7 +107,8 @@ pub struct Words {
     /// Append a user message
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub user: Option<String>,
-    /// Append an assistant message, attributed to the current model
+    /// Append an assistant message, attributed to the current model, whose provider must have replied
+    /// before on the path
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub assistant: Option<String>,
 }
@@ -138,9 +139,6 @@ pub fn run(mut args: Args, ui: &mut Ui) -> Result<Exit, Failure> {
         unknown = appended.unknown;
         Ok(Decision::from(appended.change))
     })?;
-    if matches!(&given, Given::Lines(_, text) if text.trim_ascii().is_empty()) {
-        ui.warn("there are no entries to append");
-    }
     for kind in unknown {
         ui.warn(&format!("unknown entry type {kind}: neither agent writes it"));
     }
@@ -282,9 +280,10 @@ fn reply(open: &OpenSession, place: Position, asked: Option<(Text, Text)>) -> Re
     let cannot = |what: String| {
         open.input
             .cannot(format_args!("--assistant: {what}"))
-            .hint("give the whole entry as JSON on standard input")
+            .hint("give the whole entry as JSON on standard input; `pisess show --json` prints examples")
     };
     let mut model = asked.map(|(provider, id)| (provider.into_owned(), id.into_owned()));
+    let mut has_reply = false;
     for ix in session.upwards(place) {
         if model.is_none() && session.entry(ix).kind == Kind::ModelChange {
             model = changed_model(Raw::checked(line(ix)?.trim_ascii()));
@@ -295,20 +294,29 @@ fn reply(open: &OpenSession, place: Position, asked: Option<(Text, Text)>) -> Re
         let line = line(ix)?;
         let message = Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL);
         let names_model = ["api", "provider", "model"].iter().all(|key| message.get_text(key).is_some());
-        return match model {
-            _ if !names_model => Err(cannot("the reply before it names no model".to_owned())),
+        return match &model {
+            _ if !names_model => {
+                Err(cannot("the earlier reply has no API or model that could be copied".to_owned()))
+            }
             None => Ok(message.bytes().to_vec()),
+            // An earlier reply may be by this provider.
             Some((provider, _)) if message.get_text("provider") != Some(provider.borrowed()) => {
-                Err(cannot(format!("the model is one of {provider}, which has not replied before")))
+                has_reply = true;
+                continue;
             }
             Some((_, id)) => {
                 let mut edit = Edit::new(message.bytes()).expect("it names a model");
-                edit.set("model", &encoded(&id));
+                edit.set("model", &encoded(id));
                 Ok(edit.finish())
             }
         };
     }
-    Err(cannot("there is no reply before it".to_owned()))
+    Err(cannot(match model.filter(|_| has_reply) {
+        Some((provider, _)) => {
+            format!("no earlier reply is by the provider {provider}, whose API could be copied")
+        }
+        None => "there is no earlier reply whose API and model could be copied".to_owned(),
+    }))
 }
 
 /// Returns the provider and id of the model that an entry changes to, in the format of either agent.

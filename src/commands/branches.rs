@@ -43,8 +43,9 @@ pub const GUIDE: Guide = Guide {
 /// tokens (as the agent estimates it), and the last user message on it, preceded by a label if one
 /// was set on the branch.
 ///
-/// A branch ends at an entry that is followed only by labels and other notes. If the leaf is in the
-/// middle of a conversation, it counts as the end of a branch, too.
+/// A branch ends at an entry that is followed by nothing, or only by bookkeeping: labels, marks of `switch`,
+/// names and other entries that do not change what a model sees. If the leaf is in the middle of a
+/// conversation, it also counts as the end of a branch.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {

@@ -35,15 +35,14 @@ pub const GUIDE: Guide = Guide {
 
 /// Check session files, and optionally repair them.
 ///
-/// One finding is printed per line: file, line number, severity, problem, consequence for the agent
-/// that opens the session, and whether it can be repaired. An error loses data, makes an agent hang
-/// or prevents the session from opening; with a warning, the session opens incomplete or is displayed
-/// wrongly; a note is informational and does not affect the exit code. For a directory, the *.jsonl
-/// files directly in it are checked.
+/// One finding is printed per line: file, line number, severity, problem, consequence for the agent that opens
+/// the session, and whether it can be repaired. An error means that data is lost, an agent hangs or the session
+/// does not open; a warning, that the session opens incomplete or is displayed wrongly; a note is informational
+/// and does not affect the exit code. For a directory, the *.jsonl files directly in it are checked.
 ///
-/// With --repair, unambiguous repairs are applied, to another file with -o, or in place with
-/// --backup. Bytes that are removed are kept beside the file, in FILE.rejected. The exit code is then
-/// that of a check of the result.
+/// With --repair, unambiguous repairs are applied: to another file with -o, or in place with --backup. Bytes
+/// that are removed are kept beside the file, in FILE.rejected. The exit code is then the one that a check of
+/// the repaired file would give.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {

@@ -31,7 +31,7 @@ pub const GUIDE: Guide = Guide {
         ),
         Example::new(
             "Compact with a model, if the context exceeds 100,000 tokens",
-            "pisess compact --if-over 100k --summarizer 'llm -m small' session.jsonl",
+            "pisess compact --if-over 100k --summarizer 'llm -m MODEL' session.jsonl",
         ),
         Example::new(
             "Supply the summary, keeping the last user message and what follows",
@@ -51,9 +51,9 @@ pub const GUIDE: Guide = Guide {
 
 /// Replace the older part of the context with a summary.
 ///
-/// A compaction is appended under the leaf. From then on a model sees the summary, the most recent
-/// entries, which are kept, and whatever follows. Nothing is deleted. The start of the kept part is
-/// chosen as the file's agent would choose it.
+/// A compaction is appended under the leaf. From then on, a model sees the summary, then the most recent
+/// entries (which are kept), then whatever follows. Nothing is deleted. The kept part starts where the file's
+/// agent would start it.
 ///
 /// Without a summary option, the summary is extracted from the conversation itself, without a model:
 /// what was requested, what was done in which files, what failed and what remains to be done. The id

@@ -31,11 +31,11 @@ pub const GUIDE: Guide = Guide {
     refers: false,
 };
 
-/// Print the completion script of a shell.
+/// Print the completion script for a shell.
 ///
-/// The shell then completes commands, options, the names and ids of sessions (those of the current directory,
-/// newest first), and the labels and ids of a session, each with its text. Only the header and the last MiB of a
-/// session are read.
+/// Once installed, it completes commands, options, sessions by name and id (those for the current directory,
+/// newest first), and labels and entry ids, each with the text of its entry. Only the header and the last MiB
+/// of a session are read.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {

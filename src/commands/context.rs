@@ -29,7 +29,7 @@ pub const GUIDE: Guide = Guide {
             "pisess context --tokens session.jsonl",
         ),
         Example::new(
-            "Print the context at the last user message, in the roles of a model's API",
+            "Print the context at the last user message, with the roles of a model API",
             "pisess context --as llm session.jsonl '@^{user}'",
         ),
         Example::new(
@@ -52,8 +52,8 @@ pub const GUIDE: Guide = Guide {
 
 /// Print what the model would see at an entry.
 ///
-/// The context consists of the messages and settings that the file's own agent would build from the
-/// path to REF, starting at the last compaction, with summaries in place of the entries they replace.
+/// The context is what the file's agent would build from the path to REF: the settings, and the messages since
+/// the last compaction, with summaries in place of the entries they replace.
 ///
 /// With the name of an API as the form, print the body of a request that the API accepts: the system prompt,
 /// messages, tools, model and longest reply. Where it would refuse something in the session, such as a tool
@@ -92,7 +92,7 @@ pub struct Args {
 pub enum Form {
     /// The agent's messages and settings, as JSON
     Messages,
-    /// The messages in the roles of a model's API, as JSON
+    /// The messages with the roles of a model API, as JSON
     Llm,
     /// The transcript that the agent's summarizer receives
     Text,

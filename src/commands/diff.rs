@@ -28,7 +28,7 @@ pub const GUIDE: Guide = Guide {
             "pisess diff --context session.jsonl '@^{compaction}^' @",
         ),
         Example::answers_no(
-            "Compare two sessions, in a line",
+            "Compare two sessions, on one line",
             "pisess diff --stat session.jsonl sessions/one.jsonl",
         ),
         Example::new(
@@ -43,13 +43,12 @@ pub const GUIDE: Guide = Guide {
 
 /// Compare two paths of a session, or two sessions.
 ///
-/// With two arguments, compares the paths to the leaves of two sessions; with three, the paths to two
-/// entries of one session. Prints the last entry before the first difference, then the entries that only
-/// the first path has (-), those that only the second has (+), and those that both have with another
-/// content (~).
+/// With two arguments, compares the paths to the leaves of two sessions; with three, the paths to two entries
+/// of one session. Prints the last entry before the first difference, then the entries that only the first path
+/// has (-), those that only the second has (+), and those that both have, with different content (~).
 ///
-/// Entries of two sessions are the same if they have the same id and content, or else the same
-/// content, as in copies whose entries were given new ids. Their parents do not count.
+/// Entries of two sessions are matched by id, and those without a match by content, as in copies whose entries
+/// were given new ids. Parents are not compared.
 ///
 /// With --context, prints a unified diff of what the model would see at the two ends. Exits with 1 if
 /// there is a difference.

@@ -46,11 +46,10 @@ pub const GUIDE: Guide = Guide {
 /// Writes one HTML file that needs no network, with the tree on the left and the path to the selected entry on
 /// the right. The file is named after the session and written to the current directory; its path is printed.
 ///
-/// With --as markdown or --static, the path to the leaf, or to REF, is written as a document.
+/// With --as markdown or --static, the path to the leaf, or to REF, is written as a document. With REF, the
+/// HTML page, too, contains only the path to REF.
 ///
-/// With REF, only the path to REF is exported, without the other branches.
-///
-/// With --redact, the session is redacted first, as by pisess-redact(1). What was written is read again,
+/// With --redact, the session is redacted first, as `pisess redact` does. What was written is read again,
 /// decompressed, and searched for every secret that was found. If one is left, it is deleted, and the command
 /// fails.
 #[derive(Debug, clap::Args)]

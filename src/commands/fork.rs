@@ -52,16 +52,16 @@ pub const GUIDE: Guide = Guide {
 
 /// Copy the path to an entry, or the whole tree, into a new session.
 ///
-/// The new session is written to a file beside the original, named as the agent names its files. It
-/// has a new id, and records which session it was copied from. Labels in effect on the copied entries
-/// are copied, too. The original is not changed. The path of the new file is printed.
+/// The new session is written to a file beside the original, named as the agent names its files. It has a new
+/// id, and records which session it was copied from. Labels of the copied entries are copied as well. The
+/// original is not changed. The path of the new file is printed.
 ///
 /// With --for, the new session is one of the other agent: its entries are in that agent's terms, what has no
 /// counterpart is kept in custom entries with a note, and the model's context is the same, as far as the two
 /// agents allow. Converted back, it has its original entries again.
 ///
-/// With --subtree the descendants of REF are copied, too. The leaf of the new session is then that of
-/// the original if it was copied, else the last entry that was copied.
+/// With --subtree the descendants of REF are copied, too. The leaf of the new session is the original leaf if
+/// that was copied, and otherwise the last entry copied.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {

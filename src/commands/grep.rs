@@ -39,20 +39,20 @@ pub const GUIDE: Guide = Guide {
 
 /// Search the text of sessions.
 ///
-/// Prints a row for each entry that matches, with its id and its first match. Text, thinking, tool
-/// names and arguments, results, commands, summaries, labels and names are searched as they read, not
-/// as JSON spells them: é, a quote or a newline is found however the file escapes it. Signatures,
-/// images and the details of extensions are left out, unless `--raw` is given. The title that oh-my-pi
-/// keeps before the entries is a row with the role `title`.
+/// Prints a row for each entry that matches, with its id and its first match. Text, thinking, tool names and
+/// arguments, results, commands, summaries, labels and names are searched after decoding the JSON, so é, a
+/// quote or a newline is found however the file escapes it. Signatures, images and the details of extensions
+/// are left out, unless `--raw` is given. A match in the title that oh-my-pi keeps before the entries is
+/// printed as a row with the role `title`.
 ///
-/// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
-/// breaks within a text. On a terminal rows have a heading above them: the path of their session, or,
-/// without PATH, the end of its id, which names it as well. In a pipe each row is `PATH:ID:ROLE: TEXT`,
-/// without the path if one session is named. An entry without an id has `:LINE` in its place. Both
-/// forms are references, so `pisess show SESSION ID` and `pisess switch SESSION ID` go on from a hit.
+/// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line breaks
+/// within a text. On a terminal, the matches of each session have a heading: its path or, without PATH, the end
+/// of its id, which is also a SESSION argument; then when it began, and its project. In a pipe each row is
+/// `PATH:ID:ROLE: TEXT`, without the path if one session is named. An entry without an id has `:LINE` in its
+/// place. Both the id and `:LINE` are references, so you can pass them to `pisess show` or `pisess switch`.
 ///
-/// Without PATH the sessions of the current directory are searched. Directories are searched at any depth,
-/// hidden ones too, and sessions in the order of their paths.
+/// Without PATH the sessions of the current directory are searched. Directories are searched recursively,
+/// including hidden ones; sessions are searched in the order of their paths.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {

@@ -26,7 +26,11 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
     }
     let verb = names.get(1).and_then(|verb| command.find_subcommand(verb));
     let own = unknown_option(error).and_then(|option| meant(option, verb));
+    // A label is any text.
+    let takes_text = verb.is_some_and(|verb| verb.get_name() == "label");
     let tips = tips.iter().map(|tip| tip.trim_start_matches("tip:").trim().to_owned());
+    // What begins with a hyphen is more likely an option of another command than a file.
+    let tips = tips.filter(|tip| takes_text || !tip.contains("as a value, use '-- "));
     let tips: Vec<_> = own.map_or_else(|| tips.collect(), |own| vec![own]);
     let look = match names.is_empty() {
         true => "see `pisess --help`".to_owned(),

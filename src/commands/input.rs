@@ -102,6 +102,11 @@ impl Input {
         }
     }
 
+    /// Whether the session was found by its name.
+    pub fn by_name(&self) -> bool {
+        self.by_name
+    }
+
     /// Whether the input is a stream.
     pub fn is_stream(&self) -> bool {
         self.file().is_none()

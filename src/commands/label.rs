@@ -31,12 +31,13 @@ pub const GUIDE: Guide = Guide {
 /// With NAME, labels REF; other commands then accept the label as a reference. Without NAME, lists
 /// the labels in effect: all of them, or that of REF. If REF has the label already, nothing changes.
 ///
-/// `@` is the nearest entry at or above the leaf that is not a label, a mark or a setting, so that
-/// labelling twice labels the same entry. A label that another entry has is refused unless --move is
-/// given. A label that reads like a reference (`@`, `root`, `:12`, a suffix) is refused.
+/// Here `@` means the nearest entry at or above the leaf that is not a label, a setting or a mark (see `pisess switch
+/// --help`), so that labelling twice labels the same entry. A label that is already on another entry is
+/// refused unless --move is given. A label that reads like a reference (`@`, `root`, `:12`, a suffix) is
+/// refused.
 ///
-/// As in both agents, a label is stored as a new entry under the leaf and becomes the leaf. An entry
-/// has one label: the last one set in the file, on whichever branch.
+/// As in both agents, a label is stored as a new entry under the leaf and becomes the leaf. An entry has at
+/// most one label: the last one set for it in the file, on whichever branch.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {

@@ -4,6 +4,7 @@ use super::ids::Ids;
 use super::input::Input;
 use super::list_rows::{Look, print};
 use super::places::{NamedSessions, Places};
+use super::sessions::NONE_HERE;
 use super::since::since_ms;
 use crate::core::digest::{Digesting, UsageSums};
 use crate::core::json::js;
@@ -35,7 +36,7 @@ pub const GUIDE: Guide = Guide {
             "List the sessions below a directory, the most expensive first",
             "pisess list sessions --sort cost",
         ),
-        Example::new("List forks below their source", "pisess list --forks sessions"),
+        Example::new("List forks below the sessions they were copied from", "pisess list --forks sessions"),
     ],
     found: None,
     writes: false,
@@ -44,13 +45,16 @@ pub const GUIDE: Guide = Guide {
 
 /// List sessions, newest first.
 ///
-/// Without PATH, the sessions of the current directory are listed, from the stores of both agents. A directory
-/// means all sessions below it, including hidden directories.
+/// Without PATH, the sessions of the current directory are listed, from the stores of both agents. For a
+/// directory, all sessions below it are listed, including those in hidden directories.
 ///
-/// The columns are the age of the last user or assistant message, the end of the id, the project, the number of
-/// messages and branches, the size of the context at the leaf in tokens, the cost, and the name or the first
-/// user message. `*` marks the session that `last` refers to. Sub-agents and advisors are listed below their
-/// session.
+/// The columns are the age of the last user or assistant message (and its time, if the terminal is wide
+/// enough), the end of the session id, the project (if there are several), the numbers of messages and
+/// branches, the size of the context at the leaf in tokens, the cost, and the name or the first user message.
+/// Sessions of oh-my-pi's sub-agents and advisors are listed below the session that started them.
+///
+/// Rows are sorted by the last message. `*` marks the session that `last` refers to: the one whose file changed
+/// last, if only by a label, as for `pi -c`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -58,10 +62,10 @@ pub struct Args {
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// List the sessions of all projects
-    #[arg(long, conflicts_with = "paths")]
+    #[arg(short, long, conflicts_with = "paths")]
     pub all: bool,
-    /// List only sessions with a message since WHEN: 7d, 2w, a date, or an RFC 3339 time
-    #[arg(long, value_name = "WHEN")]
+    /// List only sessions with a message since TIME: 7d, 2w, a date, or an RFC 3339 time
+    #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
     /// Sort by KEY: modified, created, name, project, messages, context, tokens or cost
     #[arg(long, value_name = "KEY", default_value = "modified", value_parser = order(), hide_possible_values = true)]
@@ -69,7 +73,7 @@ pub struct Args {
     /// List at most COUNT sessions
     #[arg(long, value_name = "COUNT")]
     pub limit: Option<usize>,
-    /// List forks below their source, counting only what each adds
+    /// List forks below the session they were copied from, counting only what each adds
     #[arg(long)]
     pub forks: bool,
     /// Print one JSON object per session
@@ -88,6 +92,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let places = Places::of(ui);
     let mut list: Vec<Listed> = piped(&args.paths, ui)?.into_iter().collect();
     let NamedSessions { files, mut failed } = places.sessions(&args.paths, args.all, ui);
+    if files.is_empty() && args.paths.is_empty() && !args.all {
+        ui.warn(NONE_HERE);
+    }
     let (found, unread) = readings(files, args.forks, ui);
     list.extend(found);
     for (file, failure) in unread {

@@ -43,7 +43,7 @@ pub fn print(list: &[Listed], rows: &[Row], look: &Look, ui: &mut Ui) -> Result<
     };
     let cells: Vec<Cells> = rows.iter().map(|row| shape.cells(row)).collect();
     let styles = ui.styles;
-    let header = Cells { columns: HEADER.map(str::to_owned), title: "name or first question".to_owned() };
+    let header = Cells { columns: HEADER.map(str::to_owned), title: "name or first user message".to_owned() };
     let header = Cells { columns: shape.shown(header.columns), ..header };
     let widths = widths(&cells, &header);
     ui.print(&header.line(&widths, width, &[styles.dim; 10]))?;

@@ -38,10 +38,10 @@ pub const GUIDE: Guide = Guide {
 
 /// Append a summary of another branch at the leaf.
 ///
-/// The session stays on its current branch. The summary appended under the leaf covers the entries
-/// from the point where the path to REF diverges down to REF, so that the model knows what was found
-/// there. The other branch is kept, and can be merged again once it has grown. If REF has been merged
-/// already, no summary is written unless one is given with --summary or --summary-file.
+/// The session stays on its current branch. A summary of the entries after the branch point, up to REF, is
+/// appended under the leaf, so that the model knows what was found there. The other branch is kept, and can be
+/// merged again once it has grown. If REF has been merged already, no summary is written unless one is given
+/// with --summary or --summary-file.
 ///
 /// Without a summary option, the summary is extracted from the conversation itself, without a model.
 /// The id of the new entry is printed.

@@ -43,9 +43,9 @@ pub const GUIDE: Guide = Guide {
 
 /// Migrate old session files to version 3.
 ///
-/// Version 1, version 2 and the draft of the tree format are converted to version 3, which both
-/// agents read. A line is changed only where it has to be; all other lines are copied byte for byte,
-/// and a version 3 file is left as it is. Old entries get the same ids every time.
+/// Files in version 1, version 2 or the draft tree format (a proposal that preceded version 2) are converted to
+/// version 3, which both agents read. A line is changed only where it has to be; all other lines are copied
+/// byte for byte, and a version 3 file is left as it is. Old entries get the same ids every time.
 ///
 /// For a directory, the *.jsonl files directly in it are migrated. Several files are migrated in
 /// parallel, and a table of the results is printed at the end. Other commands read old files without
@@ -56,7 +56,7 @@ pub struct Args {
     /// Session files, directories of them, or - for standard input
     #[arg(required = true, value_name = "SESSION")]
     pub sessions: Vec<PathBuf>,
-    /// Change nothing; report what needs migration, and exit 1 if anything does
+    /// Report what needs migration, and exit 1 if anything does; write nothing
     #[arg(long, conflicts_with_all = ["output", "backup"])]
     pub check: bool,
     /// Keep the old file, with SUFFIX appended to its name

@@ -83,7 +83,7 @@ struct Cli {
     /// Options of every command.
     #[command(flatten)]
     global: GlobalArgs,
-    /// List all commands, including those provided by programs on the PATH
+    /// List all commands, including programs on your PATH
     #[arg(long)]
     list: bool,
     /// The command.
@@ -94,33 +94,33 @@ struct Cli {
 /// The commands. Each is described at its `Args`.
 #[derive(Debug, Subcommand)]
 enum Verb {
-    Migrate(migrate::Args),
     Tree(tree::Args),
     Path(path::Args),
     Show(show::Args),
-    Label(label::Args),
-    Append(append::Args),
-    Edit(edit::Args),
-    Pick(pick::Args),
-    Fork(fork::Args),
-    Compact(compact::Args),
-    #[command(alias = "summarise")]
-    Summarize(summarize::Args),
-    Merge(merge::Args),
     Branches(branches::Args),
+    Context(context::Args),
+    Diff(diff::Args),
+    List(list::Args),
     Grep(grep::Args),
     Stats(stats::Args),
     Switch(switch::Args),
     Pop(pop::Args),
-    Context(context::Args),
-    Export(export::Args),
-    Check(check::Args),
-    List(list::Args),
-    Completions(completions::Args),
-    Redact(redact::Args),
-    Diff(diff::Args),
+    #[command(alias = "summarise")]
+    Summarize(summarize::Args),
+    Merge(merge::Args),
+    Fork(fork::Args),
+    Pick(pick::Args),
+    Label(label::Args),
+    Append(append::Args),
+    Edit(edit::Args),
+    Compact(compact::Args),
     Prune(prune::Args),
+    Export(export::Args),
+    Redact(redact::Args),
     Relocate(relocate::Args),
+    Migrate(migrate::Args),
+    Check(check::Args),
+    Completions(completions::Args),
     /// A program `pisess-NAME`: the name followed by its arguments.
     #[command(external_subcommand)]
     External(Vec<OsString>),
@@ -128,32 +128,32 @@ enum Verb {
 
 /// The guides of all commands, in the order of `--help`.
 pub const GUIDES: [Guide; 26] = [
-    migrate::GUIDE,
     tree::GUIDE,
     path::GUIDE,
     show::GUIDE,
-    label::GUIDE,
-    append::GUIDE,
-    edit::GUIDE,
-    pick::GUIDE,
-    fork::GUIDE,
-    compact::GUIDE,
-    summarize::GUIDE,
-    merge::GUIDE,
     branches::GUIDE,
+    context::GUIDE,
+    diff::GUIDE,
+    list::GUIDE,
     grep::GUIDE,
     stats::GUIDE,
     switch::GUIDE,
     pop::GUIDE,
-    context::GUIDE,
-    export::GUIDE,
-    check::GUIDE,
-    list::GUIDE,
-    completions::GUIDE,
-    redact::GUIDE,
-    diff::GUIDE,
+    summarize::GUIDE,
+    merge::GUIDE,
+    fork::GUIDE,
+    pick::GUIDE,
+    label::GUIDE,
+    append::GUIDE,
+    edit::GUIDE,
+    compact::GUIDE,
     prune::GUIDE,
+    export::GUIDE,
+    redact::GUIDE,
     relocate::GUIDE,
+    migrate::GUIDE,
+    check::GUIDE,
+    completions::GUIDE,
 ];
 
 /// Returns the command line as clap knows it, for man pages and completions.
@@ -195,32 +195,32 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
         (false, Some(verb)) => verb,
     };
     let exit = match verb {
-        Verb::Migrate(args) => migrate::run(&args, ui),
         Verb::Tree(args) => tree::run(&args, ui),
         Verb::Path(args) => path::run(&args, ui),
         Verb::Show(args) => show::run(&args, ui),
-        Verb::Label(args) => label::run(&args, ui),
-        Verb::Append(args) => append::run(args, ui),
-        Verb::Edit(args) => edit::run(&args, ui),
-        Verb::Pick(args) => pick::run(&args, ui),
-        Verb::Fork(args) => fork::run(&args, ui),
-        Verb::Compact(args) => compact::run(&args, ui),
-        Verb::Summarize(args) => summarize::run(&args, ui),
-        Verb::Merge(args) => merge::run(&args, ui),
         Verb::Branches(args) => branches::run(&args, ui),
+        Verb::Context(args) => context::run(&args, ui),
+        Verb::Diff(args) => diff::run(&args, ui),
+        Verb::List(args) => list::run(&args, ui),
         Verb::Grep(args) => grep::run(args, ui),
         Verb::Stats(args) => stats::run(&args, ui),
         Verb::Switch(args) => switch::run(&args, ui),
         Verb::Pop(args) => pop::run(&args, ui),
-        Verb::Context(args) => context::run(&args, ui),
-        Verb::Export(args) => export::run(&args, ui),
-        Verb::Check(args) => check::run(&args, ui),
-        Verb::List(args) => list::run(&args, ui),
-        Verb::Completions(args) => completions::run(&args, ui),
-        Verb::Redact(args) => redact::run(&args, ui),
-        Verb::Diff(args) => diff::run(&args, ui),
+        Verb::Summarize(args) => summarize::run(&args, ui),
+        Verb::Merge(args) => merge::run(&args, ui),
+        Verb::Fork(args) => fork::run(&args, ui),
+        Verb::Pick(args) => pick::run(&args, ui),
+        Verb::Label(args) => label::run(&args, ui),
+        Verb::Append(args) => append::run(args, ui),
+        Verb::Edit(args) => edit::run(&args, ui),
+        Verb::Compact(args) => compact::run(&args, ui),
         Verb::Prune(args) => prune::run(&args, ui),
+        Verb::Export(args) => export::run(&args, ui),
+        Verb::Redact(args) => redact::run(&args, ui),
         Verb::Relocate(args) => relocate::run(&args, ui),
+        Verb::Migrate(args) => migrate::run(&args, ui),
+        Verb::Check(args) => check::run(&args, ui),
+        Verb::Completions(args) => completions::run(&args, ui),
         Verb::External(words) => return external::run(&words, command(), ui),
     }?;
     ui.flush().map(|()| exit.code())
@@ -228,10 +228,14 @@ fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
 
 /// Prints help and version as data, and reports anything else from clap as an error.
 fn usage(error: &clap::Error, args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
-    // `help NAME`, where NAME is a command provided by a program.
+    // `help NAME`, where NAME is a topic, or a command provided by a program.
     if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(name))) =
         (error.kind(), error.get(ContextKind::InvalidSubcommand))
     {
+        if let Some(topic) = guide::topic(name) {
+            ui.print(&topic)?;
+            return ui.flush().map(|()| Exit::Done.code());
+        }
         return external::run(&[name.into(), "--help".into()], command(), ui);
     }
     let text = error.render();

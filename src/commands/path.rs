@@ -18,7 +18,7 @@ pub const GUIDE: Guide = Guide {
             "Print the ids on the path to the last user message",
             "pisess path --ids session.jsonl '@^{user}'",
         ),
-        Example::new("Print the same entries as stored", "pisess path --json session.jsonl '@^{user}'"),
+        Example::new("Print the same entries as JSON", "pisess path --json session.jsonl '@^{user}'"),
     ],
     found: None,
     writes: false,

@@ -24,17 +24,16 @@ pub const GUIDE: Guide = Guide {
     refers: true,
 };
 
-/// Copy entries to the leaf, or under another entry.
+/// Copy entries under the leaf, or under another entry.
 ///
-/// The copies are new entries with their own ids and times, chained in the tree order of the
-/// originals. The originals are kept. The ids of the copies are printed; the last new entry becomes
-/// the leaf.
+/// The copies are new entries with their own ids and times; they form a chain, in the order of the originals in
+/// the tree. The originals are kept. The ids of the copies are printed; the last new entry becomes the leaf.
 ///
-/// A tool call and its results are always copied together: those you did not name are included, with
-/// a note. Labels stay on the originals, because a label names one entry. In a compaction, an edit or a
-/// summary, a reference to a copied entry becomes a reference to the copy; an entry whose
-/// reference would have no meaning is refused. Entries are copied as stored: a change made to one by
-/// `edit` is not copied unless it is picked as well.
+/// A tool call and its results are always copied together: those you did not name are included, with a note.
+/// Labels stay on the originals, because a label names one entry. In a compaction, an edit or a summary, a
+/// reference to a copied entry becomes a reference to the copy; an entry whose reference would point to nothing
+/// on the new path is refused. Entries are copied as stored: an edit of an entry is copied only if the edit
+/// itself is picked as well.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {

@@ -18,11 +18,11 @@ pub const GUIDE: Guide = Guide {
         Example::new("Undo the last user message, and print it for editing", "pisess pop session.jsonl"),
         Example::new(
             "Undo two user messages at once, with a summary by a model",
-            "pisess pop --summarizer 'llm -m small' session.jsonl '@^{user}^^{user}'",
+            "pisess pop --summarizer 'llm -m MODEL' session.jsonl '@^{user}^^{user}'",
         ),
         Example::new("Go back to an entry", "pisess pop session.jsonl '@~4'"),
     ],
-    found: Some("no user message leads to the leaf, or a hook cancelled the operation"),
+    found: Some("there is no user message on the path to the leaf, or a hook cancelled the operation"),
     writes: true,
     refers: true,
 };
@@ -33,10 +33,10 @@ pub const GUIDE: Guide = Guide {
 /// leave is appended there, so that the model knows what was tried. The user message is printed, to
 /// be edited and sent again. Popping again goes back one more user message.
 ///
-/// Without a summary option, the summary is extracted from the conversation itself, without a model.
-/// If nothing has been answered yet, there is nothing to summarize, and a mark is appended instead, as
-/// by `pisess switch`; if all you leave is such a summary, nothing is appended. The id of the new
-/// entry is printed.
+/// Without a summary option, the summary is extracted from the conversation itself, without a model. If the
+/// message has no reply yet, there is nothing to summarize, and a mark is appended instead, as `pisess switch`
+/// does. If the branch you leave is only a branch summary, nothing is appended. The id of the new entry is
+/// printed.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {

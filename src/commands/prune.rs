@@ -37,12 +37,13 @@ pub const GUIDE: Guide = Guide {
 
 /// Move large payloads of a session into a file beside it.
 ///
-/// Images, results of tools and commands, and details of extensions that take more than SIZE are moved to
-/// SESSION.pruned, one JSON line each. A short note takes the place of each, such as `[image removed,
-/// 1.2 MB png]`, and is what a model sees. All other bytes of the session stay as they are.
+/// Images, results of tools and commands, and details stored by extensions and tools are moved to
+/// SESSION.pruned, one JSON line each, if they are larger than the size given with --over. Each is replaced by
+/// a short placeholder, such as `[image removed, 1.2 MB png]`, which is what a model sees. All other bytes of
+/// the session stay as they are.
 ///
 /// With --restore, the payloads are put back and SESSION.pruned is removed. The session is then what it was,
-/// byte for byte, with the entries that were added since.
+/// byte for byte, plus any entries added since.
 ///
 /// SESSION.pruned is written and synced before the session changes. If the command is killed, the session
 /// is either as it was or pruned, and can be restored in both cases. The path of SESSION.pruned is printed.
@@ -51,7 +52,7 @@ pub const GUIDE: Guide = Guide {
 pub struct Args {
     /// The session: a path or a name (see `pisess --help`)
     pub session: PathBuf,
-    /// Prune payloads that take more bytes, such as 500000, 64k or 1.5M
+    /// Prune payloads larger than SIZE bytes, such as 500000, 64k or 1.5M
     #[arg(long, value_name = "SIZE", default_value = "64k", value_parser = bytes)]
     pub over: usize,
     /// Prune images

@@ -38,21 +38,22 @@ pub const GUIDE: Guide = Guide {
 
 /// Move sessions to another project directory.
 ///
-/// Sets the working directory in the header of each session to DIR. A session in its agent's store is
-/// moved to where the agent keeps the sessions of DIR, never onto another file; a session elsewhere stays
-/// where it is. What belongs to it comes along: the files and sub-agents that oh-my-pi keeps beside it, and
-/// what `prune` took out. Forks in the stores that name it as their source are updated.
+/// Sets the working directory in the header of each session to DIR. A session in its agent's store is moved to
+/// where the agent keeps the sessions of DIR, never onto another file; a session elsewhere stays where it is.
+/// Files that belong to the session move with it: those that oh-my-pi keeps beside it, including sub-agents,
+/// and SESSION.pruned. The headers of its forks in the stores are updated.
 ///
 /// With --moved-from, moves all sessions of OLD and of directories below it, after that directory was moved or
 /// renamed to DIR.
 ///
-/// A session is refused while an agent may have it open (exit 3): one that runs in the old or the new directory, or
-/// just wrote to it. It would go on writing at the old place.
+/// A session is refused (exit 3) while an agent may have it open: while an agent runs in the old or the new
+/// directory, or if the session was written a moment ago. The agent would keep writing to the old path.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "pisess relocate [OPTIONS] [SESSION]... <DIR>")]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// The sessions, paths or names, and then the directory they belong to now
-    #[arg(value_name = "SESSION... DIR", required = true)]
+    /// The sessions, given by path or name, followed by their new project directory
+    #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
     /// Move all sessions of this directory and of those below it
     #[arg(long, value_name = "OLD")]
@@ -78,7 +79,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if !dir.is_dir() && !args.force {
         let dir = visible(&dir.to_string_lossy());
         return Err(Failure::cannot(format_args!("{dir} is not a directory"))
-            .hint("the directory comes last; --force goes on with one that does not exist"));
+            .hint("the directory comes last; --force accepts one that does not exist"));
     }
     let planned: Vec<(PathBuf, PathBuf)> = match (&args.moved_from, sessions) {
         (Some(_), [_, ..]) => {
@@ -134,6 +135,8 @@ struct Relocation {
     path: PathBuf,
     to: PathBuf,
     status: &'static str,
+    /// Whether the session was found by its name, so that its path is to be reported.
+    by_name: bool,
 }
 
 impl Relocation {
@@ -172,7 +175,7 @@ impl Batch<'_> {
                 if !self.args.json {
                     return Ok(());
                 }
-                Relocation { path, to, status: "failed" }
+                Relocation { path, to, status: "failed", by_name: false }
             }
         };
         let [path, to] = [&outcome.path, &outcome.to].map(|path| path.to_string_lossy());
@@ -183,8 +186,16 @@ impl Batch<'_> {
         }
         match outcome.status {
             "planned" => ui.print(&format!("{} -> {}\n", visible(&path), visible(&to))),
-            "current" => Ok(()),
-            _ => ui.print(&format!("{}\n", visible(&to))),
+            "current" => {
+                ui.status(&format!("nothing to do in {path}"));
+                Ok(())
+            }
+            _ => {
+                if outcome.by_name {
+                    ui.status(&format!("{} {path}", if path == to { "changed" } else { "moved" }));
+                }
+                ui.print(&format!("{}\n", visible(&to)))
+            }
         }
     }
 
@@ -219,7 +230,7 @@ impl Batch<'_> {
             self.rewrite(&open.input, &changes, ui)?;
             self.moved.insert(old.clone(), to.clone());
         }
-        Ok(Relocation { path: old, to, status })
+        Ok(Relocation { path: old, to, status, by_name: open.input.by_name() })
     }
 
     /// Refuses a session that an agent may have open.
@@ -229,7 +240,7 @@ impl Batch<'_> {
             None => Ok(()),
             Some(pid) => Err(input
                 .busy(format_args!("an agent runs in its directory (process {pid}) and may have it open"))
-                .hint("end that agent first; --force moves the session in spite of it")),
+                .hint("end that agent first, or use --force")),
         }
     }
 

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
+/// Printed if no session belongs to the current directory and no other place to look is given.
+pub const NONE_HERE: &str = "no sessions for the current directory (hint: --all includes all projects)";
+
 /// The sessions to read.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SessionsArgs {
@@ -58,6 +61,7 @@ impl SessionsArgs {
         }
         let NamedSessions { files: found, failed } = Places::of(ui).sessions(&self.paths, self.all, ui);
         let with_agents = with_agents(&found);
+        let is_empty = found.is_empty() && self.paths.is_empty() && !self.all;
         let is_late =
             |path: &Path| since_ms.is_none_or(|since| modified_ms(path).is_none_or(|at| at >= since));
         let found = found.into_iter().filter(|file| file.named || is_late(&file.path));
@@ -68,8 +72,8 @@ impl SessionsArgs {
                 path: file.path,
             })
             .collect();
-        if files.is_empty() && self.paths.is_empty() && !self.all {
-            ui.warn("no sessions of the current directory (hint: --all includes all projects)");
+        if is_empty {
+            ui.warn(NONE_HERE);
         }
         let is_one = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
         let exit = if failed { Exit::Cannot } else { Exit::Done };

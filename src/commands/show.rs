@@ -26,7 +26,7 @@ pub const GUIDE: Guide = Guide {
     verb: "show",
     examples: &[
         Example::new("Show the last user message and the leaf", "pisess show session.jsonl '@^{user}' @"),
-        Example::new("Print an entry as stored", "pisess show --json session.jsonl '@^{assistant}'"),
+        Example::new("Print an entry as JSON", "pisess show --json session.jsonl '@^{assistant}'"),
         Example::new("List the children of an entry", "pisess show --children session.jsonl '@~4'"),
         Example::new("List the first entries of the session", "pisess show --children session.jsonl root"),
     ],

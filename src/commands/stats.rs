@@ -44,11 +44,11 @@ pub const GUIDE: Guide = Guide {
 /// including failed requests. No price is assumed: requests without a cost are counted as unpriced. Reasoning
 /// counts as output.
 ///
-/// Entries copied by a fork, which have the same id and timestamp in several files, count once. With
-/// `--by entry`, all are printed.
+/// Entries copied by a fork, which have the same id and timestamp in several files, count once. With `--by
+/// entry`, every copy is printed. Copies that `pisess pick` made are new entries, and count again.
 ///
 /// Time is the sum of all turns, each from the request to the last reply or tool result before the next
-/// request. Files are those named in calls of `write` and `edit`. Days are local, and weeks begin on Monday.
+/// request. Files are those named in calls to `write` and `edit`. Days are local, and weeks begin on Monday.
 /// The usage of oh-my-pi's sub-agents is read from their sessions if these are included, else from the results
 /// of their tasks.
 ///

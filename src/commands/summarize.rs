@@ -20,7 +20,7 @@ pub const GUIDE: Guide = Guide {
         ),
         Example::new(
             "Undo the last user message and print it, with a summary by a model",
-            "pisess summarize --summarizer 'llm -m small' session.jsonl '@^{user}'",
+            "pisess summarize --summarizer 'llm -m MODEL' session.jsonl '@^{user}'",
         ),
         Example::new(
             "Go back with your own summary, and label it",
@@ -38,9 +38,9 @@ pub const GUIDE: Guide = Guide {
 
 /// Move to another entry, summarizing the branch you leave.
 ///
-/// The session continues from REF, where a summary of the branch you leave is appended. It covers the
-/// entries from the leaf back to the point where the path to REF diverges. If REF is a user message,
-/// the session continues from before it, and its text is printed, to be edited and sent again.
+/// The session continues from REF, where a summary of the branch you leave is appended. It covers the entries
+/// after the branch point, up to the leaf. If REF is a user message, the session continues from before it, and
+/// its text is printed, to be edited and sent again.
 ///
 /// Without a summary option, the summary is extracted from the conversation itself, without a model.
 /// The id of the new entry is printed.

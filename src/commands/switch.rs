@@ -39,9 +39,9 @@ pub const GUIDE: Guide = Guide {
 /// no model sees. If REF is a user message, the session continues from before it, and its text is
 /// printed, to be edited and sent again. If REF is already the leaf, nothing is written.
 ///
-/// With --summarize, or one of the summary options, a summary of the branch you leave is appended
-/// instead, as by `pisess summarize`. If there is nothing to summarize, the mark is appended all the
-/// same; if all you leave is such a summary, nothing is. The id of the new entry is printed.
+/// With --summarize, or one of the summary options, a summary of the branch you leave is appended instead, as
+/// by `pisess summarize`. If there is nothing to summarize, the mark is still appended. If the branch you leave
+/// is only a branch summary, nothing is appended. The id of the new entry is printed.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {

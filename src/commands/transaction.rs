@@ -142,6 +142,7 @@ impl OpenSession {
                 ui.warn_of(committed);
                 self.input.report_path(ui);
             }
+            self.report_nothing(&outcome, write, ui);
             return outcome.report(write, notification, ui);
         }
         let decision = ids.issue(ui, |fresh| decide(self, fresh))?;
@@ -155,7 +156,16 @@ impl OpenSession {
             false => decision.change.write(&self.session, self.input.source(), out),
         };
         self.write_elsewhere(&target, &mut fill, ui)?;
+        self.report_nothing(&outcome, write, ui);
         outcome.report(write, decision.notification, ui)
+    }
+
+    /// Reports on standard error that there was nothing to do, unless that shows from what is printed.
+    fn report_nothing(&self, outcome: &Outcome, write: &WriteArgs, ui: &mut Ui) {
+        let is_silent = write.json || outcome.editor_text.is_some();
+        if outcome.action == Action::Nothing && !is_silent {
+            ui.status(&format!("nothing to do in {}", self.input.name));
+        }
     }
 
     /// Creates a new session file from this session.

@@ -51,18 +51,18 @@ pub const GUIDE: Guide = Guide {
 /// entry.
 ///
 /// Paths are relative to the working directory of the session. Three or more consecutive tool results are
-/// folded into one row, which has the id of the last. Entries that failed, were aborted, edited or omitted are
-/// marked, and those above the last compaction are dimmed. On a terminal, the session's project, size and cost
-/// are printed above the tree.
+/// folded into one row, which has the id of the last. Entries that failed, or were aborted, edited or omitted,
+/// are flagged, and those above the last compaction are dimmed. On a terminal, the session's project, size and
+/// cost are printed above the tree.
 ///
-/// Filters and texts are those of the file's agent. With --json, no rows are folded, and texts are exactly as
-/// in the agent.
+/// The filters, and the text of each row, are those of the file's agent. With --json, no rows are folded, and
+/// texts are exactly as in the agent.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// Show only entries of some kinds
+    /// Choose which entries to show
     #[arg(long, value_name = "MODE", default_value = "default")]
     pub filter: Mode,
     /// Show only entries whose text, arguments or results contain all these words
@@ -108,7 +108,7 @@ impl Args {
 pub enum Mode {
     /// All but settings and bookkeeping
     Default,
-    /// The same without tool results
+    /// Like default, without tool results
     NoTools,
     /// Only user messages
     UserOnly,

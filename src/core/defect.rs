@@ -96,7 +96,7 @@ kinds! {
     SeveralRoots = "several-roots",
     /// The entry has an unknown type, or none.
     UnknownType = "unknown-type",
-    /// A record of the leaf, as an older harness wrote.
+    /// A record of the leaf, as another tool on pi's library wrote.
     LeafRecord = "leaf-record",
     /// The message has an unknown role, or none.
     UnknownRole = "unknown-role",

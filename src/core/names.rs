@@ -22,7 +22,7 @@ const NEAR: usize = 3;
 /// Why a name is not that of exactly one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameError {
-    /// There are not that many sessions of this directory.
+    /// There are not that many sessions for this directory.
     NoLast {
         /// The number of sessions before the newest.
         back: usize,
@@ -54,11 +54,11 @@ impl NameError {
             NameError::NoLast { sessions: 0, .. } => {
                 "`pisess list --all` lists those of all directories".to_owned()
             }
-            NameError::NoLast { .. } => "`pisess list` lists the sessions of this directory".to_owned(),
+            NameError::NoLast { .. } => "`pisess list` lists the sessions for this directory".to_owned(),
             NameError::Unknown { near, .. } if !near.is_empty() => {
                 format!("did you mean {}?", near.join(" or "))
             }
-            NameError::Unknown { .. } => "`pisess list --all` lists all sessions".to_owned(),
+            NameError::Unknown { .. } => "check the path; `pisess list --all` lists all sessions".to_owned(),
             NameError::Ambiguous { .. } => "give more of the id, or the path".to_owned(),
         }
     }
@@ -67,9 +67,14 @@ impl NameError {
 impl fmt::Display for NameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NameError::NoLast { sessions: 0, .. } => write!(f, "no session of this directory"),
+            NameError::NoLast { sessions: 0, .. } => write!(f, "there is no session for this directory"),
             NameError::NoLast { back, sessions } => {
-                write!(f, "last~{back}: only {sessions} sessions of this directory")
+                let are = if *sessions == 1 {
+                    "is only 1 session"
+                } else {
+                    &format!("are only {sessions} sessions")
+                };
+                write!(f, "last~{back}: there {are} for this directory")
             }
             NameError::Unknown { name, .. } => {
                 write!(f, "{name}: no such file, and no session with that id or name")

@@ -130,8 +130,13 @@ fn a_reply_is_by_the_model_in_force() {
     let model = |s: &Sandbox| s.run("path ./tour.jsonl --json").lines().last().unwrap().to_owned();
     s.run("append ./tour.jsonl --model anthropic/claude-opus-4-5");
     s.run("append ./tour.jsonl --assistant one");
+    // The API is that of the last reply by the provider, even if another has replied since.
+    let other = model(&s).replace(r#""provider":"anthropic""#, r#""provider":"other""#);
+    let other = other.split_once(r#","message""#).unwrap().1;
+    appended(&s, "append ./tour.jsonl", &format!(r#"{{"type":"message","message"{other}"#));
+    s.run("append ./tour.jsonl --model anthropic/claude-opus-4-5 --assistant again");
     assert!(model(&s).contains(r#""provider":"anthropic","model":"claude-opus-4-5""#));
-    assert_snapshot!(s.unchanged("append ./tour.jsonl --model openai/gpt-5 --assistant two").fails(2), @"./tour.jsonl: --assistant: the model is one of openai, which has not replied before (hint: give the whole entry as JSON on standard input)");
+    assert_snapshot!(s.unchanged("append ./tour.jsonl --model openai/gpt-5 --assistant two").fails(2), @"./tour.jsonl: --assistant: no earlier reply is by the provider openai, whose API could be copied (hint: give the whole entry as JSON on standard input; `pisess show --json` prints examples)");
 }
 
 #[test]
@@ -281,22 +286,22 @@ fn what_cannot_be_asked() {
     invalid value 'x' for '--model <PROVIDER/ID>': write it as PROVIDER/ID (hint: see `pisess append --help`)
     ");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --at gone --user hi").fails(2), @r#"./two-branches.jsonl: no entry or label "gone" (hint: `pisess tree --filter all` lists the ids)"#);
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --assistant hi").fails(2), @"./two-branches.jsonl: --assistant: the reply before it names no model (hint: give the whole entry as JSON on standard input)");
-    assert_snapshot!(s.unchanged("append ./header-only.jsonl --assistant hi").fails(2), @"./header-only.jsonl: --assistant: there is no reply before it (hint: give the whole entry as JSON on standard input)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --assistant hi").fails(2), @"./two-branches.jsonl: --assistant: the earlier reply has no API or model that could be copied (hint: give the whole entry as JSON on standard input; `pisess show --json` prints examples)");
+    assert_snapshot!(s.unchanged("append ./header-only.jsonl --assistant hi").fails(2), @"./header-only.jsonl: --assistant: there is no earlier reply whose API and model could be copied (hint: give the whole entry as JSON on standard input; `pisess show --json` prints examples)");
 }
 
 #[test]
 fn nothing_to_append() {
     let s = Sandbox::with(&["v1.jsonl"]);
-    let note = "pisess: note: there are no entries to append\n";
+    let note = |name| format!("pisess: nothing to do in {name}\n");
     let before = s.files();
     let done = s.pisess("append ./v1.jsonl").stdin("\n \n").done();
-    assert_eq!((done.code, &*done.text(), &*done.stderr), (0, "", note));
+    assert_eq!((done.code, &*done.text(), done.stderr), (0, "", note("./v1.jsonl")));
     assert!(s.files() == before);
     s.put("none", "");
     let session = fixture("v1.jsonl");
     let passed = s.pisess("append - --input ./none").stdin(session.clone()).done();
-    assert_eq!((passed.code, &*passed.stderr), (0, note));
+    assert_eq!((passed.code, passed.stderr), (0, note("standard input")));
     assert_eq!(passed.stdout, session);
 }
 

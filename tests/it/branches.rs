@@ -41,7 +41,7 @@ fn notes_are_no_branch() {
     let s = Sandbox::with(&[TWO]);
     let before = s.run("branches ./two-branches.jsonl");
     s.run("label ./two-branches.jsonl 1a2b3c02 papers");
-    s.run("switch ./two-branches.jsonl 1a2b3c07");
+    s.run("switch -q ./two-branches.jsonl 1a2b3c07");
     s.run("label ./two-branches.jsonl 1a2b3c02 --clear");
     assert_eq!(s.run("branches ./two-branches.jsonl"), before);
     // A label on such a note is a label of the branch.

@@ -61,7 +61,7 @@ fn tells_what_is_wrong_and_what_it_means() {
     ./s.jsonl:5: warning: the entry is its own parent (entry aaaa0004) — the agent hangs when it moves there [repairable]
     ./s.jsonl:7: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
     ./s.jsonl:8: error: the last line is incomplete: its write was interrupted — its content is lost; an older pi also loses the next message, which it appends to this line [repairable]
-    2> pisess: 1 session checked: 2 errors, 5 warnings, 0 notes; 6 repairable (hint: pisess check --repair -o FILE)
+    2> pisess: 1 session checked: 2 errors, 5 warnings, 0 notes; 6 repairable (hint: pisess check --repair -o FILE ./s.jsonl)
     exit 1
     "#);
 }
@@ -104,7 +104,7 @@ fn folders_are_walked_and_the_worst_wins() {
     s.put("in/d.txt", "no session");
     assert_snapshot!(s.unchanged("check ./in"), @"
     ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
-    2> pisess: 2 sessions checked: 0 errors, 1 warning, 0 notes; 1 repairable (hint: pisess check --repair -o FILE)
+    2> pisess: 2 sessions checked: 0 errors, 1 warning, 0 notes; 1 repairable (hint: pisess check --repair --backup SESSION...)
     exit 1
     ");
     assert_snapshot!(s.unchanged("check -q -r ./in"), @"
@@ -127,7 +127,7 @@ fn standard_input_is_checked_and_repaired() {
     let fused = session(&[&format!("{}{}", user("a", ""), user("b", "a"))]);
     assert_snapshot!(s.pisess("check -").stdin(fused.clone()).done(), @"
     -:2: error: 2 values are on one line — everything on the line is lost to pi [repairable]
-    2> pisess: 1 session checked: 1 error, 0 warnings, 0 notes; 1 repairable (hint: pisess check --repair -o FILE)
+    2> pisess: 1 session checked: 1 error, 0 warnings, 0 notes; 1 repairable (hint: pisess check --repair -o FILE -)
     exit 1
     ");
     let done = s.pisess("check --repair -q -").stdin(fused).done();
@@ -171,7 +171,7 @@ fn repairs_into_another_file() {
     "#);
     assert_snapshot!(s.unchanged("check ./out.jsonl"), @r#"
     ./out.jsonl:3: note: its parent is after it, on line 5 (entry aaaa0003) — the agents read it
-    ./out.jsonl:4: note: the conversation has 2 roots (entry aaaa0004) — the agents draw them side by side
+    ./out.jsonl:4: note: the conversation has 2 root entries (entry aaaa0004) — each starts a conversation of its own
     ./out.jsonl:6: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
     2> pisess: 1 session checked: 0 errors, 1 warning, 2 notes
     exit 1
@@ -226,7 +226,7 @@ fn what_does_not_fit_together_is_refused() {
     s.put("s.jsonl", session(&["torn"]));
     s.put("there.jsonl", "mine");
     assert_snapshot!(s.unchanged("check --repair -o ./there.jsonl ./s.jsonl").fails(2), @"cannot create ./there.jsonl: it already exists (hint: choose another name, or overwrite it with --force)");
-    assert_snapshot!(s.unchanged("check --repair -o ./s.jsonl ./s.jsonl").fails(2), @"cannot write ./s.jsonl: it is the input itself (hint: omit -o to change the file itself)");
+    assert_snapshot!(s.unchanged("check --repair -o ./s.jsonl ./s.jsonl").fails(2), @"cannot write ./s.jsonl: it is the input itself (hint: give another path with -o)");
     assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./s.jsonl ./there.jsonl").fails(2), @"--repair takes only one session");
     assert_snapshot!(s.unchanged("check -o ./x.jsonl ./s.jsonl").fails(2), @"-o requires --repair (hint: to save the findings, redirect standard output)");
     assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./there.jsonl").fails(2), @r#"./there.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
@@ -271,7 +271,7 @@ fn every_hazard_is_told() {
     fused-lines: 1 3 error fused-line*
     garbage-then-header: 1 1 error malformed-line*
     header-only: 0 
-    header-second: 2 {"error":{"kind":"session","message":"./h.jsonl:1: another value is in place of the session header","path":"./h.jsonl","line":1,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
+    header-second: 2 {"error":{"kind":"session","message":"./h.jsonl:1: not a session: this value is not a session header","path":"./h.jsonl","line":1,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
     hostile-text: 1 2 warning bad-timestamp, 7 note unknown-role, 8 note unknown-type, 15 warning bad-timestamp
     ids-of-any-kind: 0 
     invalid-utf8: 1 4 warning invalid-utf8*
@@ -292,13 +292,13 @@ fn every_hazard_is_told() {
     missing-id: 1 4 warning missing-id*
     missing-id-last: 1 4 error missing-id*
     no-final-newline: 1 5 warning no-final-newline*
-    no-header: 2 {"error":{"kind":"session","message":"./h.jsonl:1: another value is in place of the session header","path":"./h.jsonl","line":1,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
+    no-header: 2 {"error":{"kind":"session","message":"./h.jsonl:1: not a session: this value is not a session header","path":"./h.jsonl","line":1,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
     nul-bytes: 1 4 note time-runs-backwards, 5 error nul-bytes*
     null-and-scalars: 1 4 warning null-line*, 5 warning not-an-entry*, 6 warning not-an-entry*, 7 warning not-an-entry*, 8 warning not-an-entry*
     numbers-v2: 0 1 note old-version
     numeric-header-id: 2 {"error":{"kind":"session","message":"./h.jsonl:1: the session header has no id","path":"./h.jsonl","line":1,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
     orphan: 1 4 warning missing-parent
-    pretty-printed: 2 {"error":{"kind":"session","message":"./h.jsonl:8: another value is in place of the session header","path":"./h.jsonl","line":8,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
+    pretty-printed: 2 {"error":{"kind":"session","message":"./h.jsonl:8: not a session: this value is not a session header","path":"./h.jsonl","line":8,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
     same-timestamps: 0 5 note time-runs-backwards
     second-header-last: 1 6 warning second-header*
     self-parent: 1 3 error self-parent*
@@ -309,7 +309,7 @@ fn every_hazard_is_told() {
     trailing-leaf-record: 0 6 note leaf-record
     two-headers: 1 4 warning second-header*
     unknown-type: 0 4 note unknown-type
-    version-99: 2 {"error":{"kind":"session","message":"./h.jsonl:1: format version 99 is newer than pisess supports","path":"./h.jsonl","line":1,"hint":"nothing was written; use a newer pisess","exit":2}}
+    version-99: 2 {"error":{"kind":"session","message":"./h.jsonl:1: format version 99 is newer than pisess supports","path":"./h.jsonl","line":1,"hint":"pisess supports version 3 and older, which the coding agents write","exit":2}}
     "#);
 }
 

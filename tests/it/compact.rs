@@ -250,12 +250,13 @@ fn nothing_to_compact() {
 fn only_over_so_many_tokens() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let tokens: u64 = s.run("context ./two-branches.jsonl --tokens").trim().parse().unwrap();
-    let line =
-        |limit: u64| format!("compact ./two-branches.jsonl --if-over {limit} --first-kept none --summary s");
+    let line = |limit: u64| {
+        format!("compact -q ./two-branches.jsonl --if-over {limit} --first-kept none --summary s")
+    };
     assert_eq!(s.unchanged(&line(tokens)).quiet(), "");
     assert_eq!(s.unchanged(&line(1_000_000)).quiet(), "");
     for limit in ["100k", "1.5M"] {
-        let line = format!("compact ./two-branches.jsonl --if-over {limit} --first-kept none --summary s");
+        let line = format!("compact -q ./two-branches.jsonl --if-over {limit} --first-kept none --summary s");
         assert_eq!(s.unchanged(&line).quiet(), "", "{limit}");
     }
     let units =
@@ -264,7 +265,7 @@ fn only_over_so_many_tokens() {
     s.run(&line(tokens - 1));
     assert_eq!(s.text("two-branches.jsonl").lines().count(), 9);
     // If it is not over, a stream is passed on unchanged.
-    let done = s.pisess("compact - --if-over 1000").stdin(fixture("two-branches.jsonl")).done();
+    let done = s.pisess("compact -q - --if-over 1000").stdin(fixture("two-branches.jsonl")).done();
     assert_eq!(done.quiet_bytes(), fixture("two-branches.jsonl"));
 }
 

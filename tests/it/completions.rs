@@ -32,7 +32,7 @@ fn every_shell_has_a_script() {
 fn commands_and_options() {
     let d = Desk::new();
     assert_eq!(offered(&d, &["tre"]), ["tree\tDraw the conversation as a tree"]);
-    assert_eq!(offered(&d, &["tree", "--filter", "no"]), ["no-tools\tThe same without tool results"]);
+    assert_eq!(offered(&d, &["tree", "--filter", "no"]), ["no-tools\tLike default, without tool results"]);
     assert!(offered(&d, &["tree", "--fil"])[0].starts_with("--filter\t"));
     assert!(
         offered(&d, &["tree", ""]).iter().all(|word| !word.starts_with('-')),

@@ -84,15 +84,15 @@ fn an_edit_holds_on_its_branch() {
 #[test]
 fn what_is_so_already_is_not_written() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_eq!(s.unchanged("edit ./two-branches.jsonl start --undo").quiet(), "");
+    assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start --undo").quiet(), "");
     s.run("edit ./two-branches.jsonl start --replace x");
-    assert_eq!(s.unchanged("edit ./two-branches.jsonl start --replace x").quiet(), "");
+    assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start --replace x").quiet(), "");
     s.run("edit ./two-branches.jsonl start --omit");
-    assert_eq!(s.unchanged("edit ./two-branches.jsonl start start --omit").quiet(), "");
+    assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start start --omit").quiet(), "");
     // Of several, only those that change.
     assert_eq!(s.run("edit ./two-branches.jsonl start 1a2b3c02 --omit").lines().count(), 1);
     s.run("edit ./two-branches.jsonl start --undo");
-    assert_eq!(s.unchanged("edit ./two-branches.jsonl start --undo").quiet(), "");
+    assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start --undo").quiet(), "");
 }
 
 #[test]

@@ -106,10 +106,10 @@ fn a_blank_file() {
 
 #[test]
 fn another_value_before_the_header() {
-    assert_snapshot!(said_of_fixture("hazards/header-second.jsonl"), @r#"./x:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(said_of_fixture("hazards/no-header.jsonl"), @r#"./x:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(said_of(b"5\n"), @r#"./x:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(said_of(b"[1]\n"), @r#"./x:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("hazards/header-second.jsonl"), @r#"./x:1: not a session: this value is not a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("hazards/no-header.jsonl"), @r#"./x:1: not a session: this value is not a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"5\n"), @r#"./x:1: not a session: this value is not a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of(b"[1]\n"), @r#"./x:1: not a session: this value is not a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
     assert_snapshot!(said_of(b"not json\nat all\n"), @r#"./x: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
     assert_snapshot!(said_of(b"\x00\x01\x02\xff"), @r#"./x: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
     assert_snapshot!(said_of_fixture("hazards/title-slot-alone.jsonl"), @r#"./x: a title line without a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
@@ -127,18 +127,18 @@ fn a_file_of_carriage_returns() {
 
 #[test]
 fn pretty_printed() {
-    assert_snapshot!(said_of_fixture("hazards/pretty-printed.jsonl"), @r#"./x:8: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("hazards/pretty-printed.jsonl"), @r#"./x:8: not a session: this value is not a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }
 
 #[test]
 fn a_newer_format() {
-    assert_snapshot!(said_of_fixture("v4.jsonl"), @"./x:1: format v4 is newer than pisess supports (hint: nothing was written; use a newer pisess)");
-    assert_snapshot!(said_of_fixture("hazards/version-99.jsonl"), @"./x:1: format version 99 is newer than pisess supports (hint: nothing was written; use a newer pisess)");
+    assert_snapshot!(said_of_fixture("v4.jsonl"), @"./x:1: format v4 is newer than pisess supports (hint: pisess supports version 3 and older, which the coding agents write)");
+    assert_snapshot!(said_of_fixture("hazards/version-99.jsonl"), @"./x:1: format version 99 is newer than pisess supports (hint: pisess supports version 3 and older, which the coding agents write)");
 }
 
 #[test]
 fn a_file_of_another_tool() {
-    assert_snapshot!(said_of_fixture("other-tool.jsonl"), @r#"./x:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
+    assert_snapshot!(said_of_fixture("other-tool.jsonl"), @r#"./x:1: not a session: this value is not a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn nothing_comes_in() {
     assert_snapshot!(s.pisess("tree -").done().fails(2), @"standard input: it is empty (hint: the command before the pipe printed nothing)");
     assert_snapshot!(s.pisess("tree -").typed().done().fails(2), @"cannot read standard input: it is a terminal (hint: give the path of a session, or pipe one in)");
     assert_snapshot!(s.pisess("label - @ x").stdin("no session").done().fails(2), @r#"standard input: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
-    assert_snapshot!(s.pisess("tree -").stdin(fixture("v4.jsonl")).done().fails(2), @"standard input:1: format v4 is newer than pisess supports (hint: nothing was written; use a newer pisess)");
+    assert_snapshot!(s.pisess("tree -").stdin(fixture("v4.jsonl")).done().fails(2), @"standard input:1: format v4 is newer than pisess supports (hint: pisess supports version 3 and older, which the coding agents write)");
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn an_output_that_is_the_input() {
     #[cfg(unix)]
     std::os::unix::fs::symlink(s.path("two-branches.jsonl"), s.path("link")).unwrap();
     fs::hard_link(s.path("two-branches.jsonl"), s.path("hard")).unwrap();
-    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./two-branches.jsonl").fails(2), @"cannot write ./two-branches.jsonl: it is the input itself (hint: omit -o to change the file itself)");
+    assert_snapshot!(s.unchanged("label ./two-branches.jsonl @ n -o ./two-branches.jsonl").fails(2), @"cannot write ./two-branches.jsonl: it is the input itself (hint: give another path with -o)");
     for force in ["", "--force"] {
         for output in ["two-branches.jsonl", "link", "hard"] {
             s.unchanged(&format!("label ./two-branches.jsonl @ n {force} -o ./{output}")).fails(2);
@@ -325,9 +325,13 @@ fn the_exit_codes_are_in_the_help() {
     for line in ["--help", "-h"] {
         let help = s.run(line);
         assert!(help.contains("Exit codes:"), "{line}");
-        for row in
-            ["  0  success", "  1  negative", "  2  failure", "  3  busy", "  4  the change is written"]
-        {
+        for row in [
+            "  0  success",
+            "  1  the answer is no",
+            "  2  failure",
+            "  3  busy",
+            "  4  the change was written",
+        ] {
             assert!(help.contains(row), "{line}: {row}");
         }
     }
@@ -342,6 +346,7 @@ fn common_mistakes_have_a_hint() {
         ("tree ./two-branches.jsonl --user-only", "did you mean --filter user-only?"),
         ("tree ./two-branches.jsonl --labeled-only", "did you mean --filter labeled-only?"),
         ("tree ./two-branches.jsonl --filtr all", "a similar argument exists: '--filter'"),
+        ("tree ./two-branches.jsonl --depth 3", "(hint: see `pisess tree --help`)"),
         ("tree --home-u-code--/s.jsonl", "put ./ before a path that begins with -"),
         ("tre ./two-branches.jsonl", "did you mean `pisess tree`?"),
         ("path ./two-branches.jsonl 1a", "give 4 characters or more of it"),

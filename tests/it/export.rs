@@ -36,7 +36,7 @@ fn a_page_in_the_current_folder() {
         assert!(inside.contains(said), "{said}");
     }
     assert_snapshot!(s.pisess("export ./tour.jsonl").done().fails(2), @"cannot create ./tour.html: it already exists (hint: choose another name, or overwrite it with --force)");
-    assert_snapshot!(s.pisess("export ./tour.jsonl -o ./tour.jsonl --force").done().fails(2), @"cannot write ./tour.jsonl: it is the input itself (hint: omit -o to change the file itself)");
+    assert_snapshot!(s.pisess("export ./tour.jsonl -o ./tour.jsonl --force").done().fails(2), @"cannot write ./tour.jsonl: it is the input itself (hint: give another path with -o)");
     assert_snapshot!(s.run("export ./tour.jsonl --json --force"), @r#"{"path":"tour.html","entries":31}"#);
 }
 

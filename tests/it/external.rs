@@ -33,6 +33,19 @@ fn gets_the_arguments_and_the_streams() {
 }
 
 #[test]
+fn topics_are_sections_of_the_manual() {
+    let s = Sandbox::new();
+    let help = call(&s, "bin", "--help").done().quiet();
+    let (_, topics) = help.split_once("The topics are\n").unwrap();
+    let (topics, _) = topics.split_once('.').unwrap();
+    for topic in topics.split(", ").map(str::trim) {
+        let text = call(&s, "bin", &format!("help {topic}")).done().quiet();
+        assert!(text.starts_with(|c: char| c.is_uppercase()), "{topic}: {text}");
+        assert!(text.lines().count() > 3 && text.lines().all(|line| line.len() <= 80), "{topic}: {text}");
+    }
+}
+
+#[test]
 fn dies_as_the_program_does() {
     let s = Sandbox::new();
     s.script("pisess-die", "kill -TERM $$");
@@ -92,7 +105,7 @@ fn are_listed_with_the_others() {
     s.put("two/pisess-no-program", "");
     let listed = call(&s, "one\x1b two", "--list").done();
     let lines: Vec<_> = listed.text().lines().map(str::to_owned).collect();
-    assert_eq!(lines[0], "migrate      Migrate old session files to version 3");
+    assert_eq!(lines[0], "tree         Draw the conversation as a tree");
     let programs = lines.iter().position(|line| line.starts_with("help ")).unwrap() + 1;
     assert_snapshot!(lines[programs..].join("\n"), @r"
     forget       ./one␛/pisess-forget

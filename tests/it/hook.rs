@@ -61,7 +61,7 @@ fn before_and_after_a_compaction() {
 fn a_compaction_at_a_threshold() {
     let s = Sandbox::with(&[TWO]);
     let hook = keeper(&s, r#"{"summary":"mine"}"#);
-    let line = format!("compact ./{TWO} --first-kept none --hook '{hook}' --if-over");
+    let line = format!("compact -q ./{TWO} --first-kept none --hook '{hook}' --if-over");
     s.run(&format!("{line} 1000000"));
     assert_eq!(heard(&s), [] as [Value; 0], "nothing happens");
     s.run(&format!("{line} 1"));
@@ -94,8 +94,8 @@ fn before_and_after_a_switch() {
         (&json!("session_before_tree"), &json!(false))
     );
     assert_snapshot!(after, @r#"{"ctx":{"cwd":"/home/u/kites","leafId":"226b1b5c","sessionFile":"./two-branches.jsonl","sessionId":"019c0000-0000-7000-8000-00000000babe"},"fromExtension":null,"fromHook":null,"newLeafId":"226b1b5c","oldLeafId":"1a2b3c07","summaryEntry":null,"type":"session_tree"}"#);
-    s.run(&format!("switch ./{TWO} @ --hook '{hook}'"));
-    s.run(&format!("switch ./{TWO} 1a2b3c05 --hook '{hook}'"));
+    s.run(&format!("switch -q ./{TWO} @ --hook '{hook}'"));
+    s.run(&format!("switch -q ./{TWO} 1a2b3c05 --hook '{hook}'"));
     assert!(!heard(&s).iter().any(|event| event["type"] == "session_tree"), "nothing was written");
 }
 

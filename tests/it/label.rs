@@ -75,12 +75,14 @@ fn what_is_so_already_is_not_written() {
         // An older file is not migrated if nothing else changes.
         "label --clear ./v1.jsonl @",
     ] {
-        assert_eq!(s.unchanged(line).quiet(), "", "{line}");
+        let done = s.unchanged(line);
+        assert_eq!((done.code, done.text()), (0, String::new()), "{line}");
+        assert!(done.stderr.starts_with("pisess: nothing to do in ./"), "{line}: {}", done.stderr);
     }
     assert_snapshot!(s.unchanged("label -n ./two-branches.jsonl 1a2b3c01 start"), @"nothing to do in ./two-branches.jsonl");
     assert_snapshot!(s.unchanged("label -n --json ./two-branches.jsonl 1a2b3c01 start"), @r#"{"path":"./two-branches.jsonl","action":"nothing","dryRun":true,"written":[],"editorText":null}"#);
     assert_snapshot!(s.unchanged("label --json ./two-branches.jsonl 1a2b3c01 start"), @r#"{"path":"./two-branches.jsonl","action":"nothing","dryRun":false,"written":[],"editorText":null}"#);
-    let passed = s.pisess("label - 1a2b3c01 start").stdin(fixture("two-branches.jsonl")).done();
+    let passed = s.pisess("label -q - 1a2b3c01 start").stdin(fixture("two-branches.jsonl")).done();
     assert_eq!(passed.quiet_bytes(), fixture("two-branches.jsonl"));
 }
 
@@ -241,8 +243,13 @@ fn in_an_oh_my_pi_file() {
 fn labelling_the_leaf_twice_labels_the_same_entry() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("label ./two-branches.jsonl @ done");
-    assert_eq!(s.run("label ./two-branches.jsonl @ done"), "", "nothing to do");
-    s.run("switch ./two-branches.jsonl 1a2b3c07");
+    let again = s.unchanged("label ./two-branches.jsonl @ done");
+    assert_eq!(
+        (again.text(), &*again.stderr),
+        (String::new(), "pisess: nothing to do in ./two-branches.jsonl\n")
+    );
+    assert_eq!(s.unchanged("label -q ./two-branches.jsonl @ done").quiet(), "");
+    s.run("switch -q ./two-branches.jsonl 1a2b3c07");
     s.run("label ./two-branches.jsonl @ again");
     assert_snapshot!(s.run("label ./two-branches.jsonl"), @"
     start  1a2b3c01  2026-01-01 00:00  user: Which paper for a kite?
@@ -288,7 +295,7 @@ fn a_name_stays_on_its_entry_until_it_is_moved() {
     27aa2424
     ");
     assert_snapshot!(s.run("label ./two-branches.jsonl"), @"start  1a2b3c05  2026-05-04 12:00  assistant: Half a metre; larger ones tear.");
-    assert_eq!(s.run("label --move ./two-branches.jsonl 1a2b3c05 start"), "");
+    assert_eq!(s.run("label -q --move ./two-branches.jsonl 1a2b3c05 start"), "");
     assert_snapshot!(s.run("path ./two-branches.jsonl label:start --ids"), @"
     1a2b3c01
     1a2b3c02

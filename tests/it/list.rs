@@ -20,7 +20,7 @@ fn rows(text: &str) -> Vec<Value> {
 fn sessions_newest_first() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl", "omp.jsonl", "v1.jsonl", "v2.jsonl"]);
     assert_snapshot!(s.unchanged("list ."), @r#"
-    age  time              id        project       msgs  br  context   cost  name or first question
+    age  time              id        project       msgs  br  context   cost  name or first user message
     1mo  2026-03-14 09:43  6e8a4d70  ~/code/ferry    25   2     1.5k  $0.04  The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
     1mo  2026-03-14 09:28  8a1b7e90  ~/garden         7   1      940  $0.01  When should I sow carrots?
     1mo  2026-03-14 09:27  456789ab  ~/photos         7   1      10k  $0.03  Photos by year
@@ -28,7 +28,7 @@ fn sessions_newest_first() {
     4mo  2026-01-01 00:00  0000babe  ~/kites          6   2       31      -  Which paper for a kite?
     "#);
     assert_snapshot!(s.pisess("list . --color never").terminal(80).done(), @"
-    age  id        project  msgs  br  context   cost  name or first question
+    age  id        project  msgs  br  context   cost  name or first user message
     1mo  6e8a4d70  ferry      25   2     1.5k  $0.04  The 00:10 ferry shows up as…
     1mo  8a1b7e90  garden      7   1      940  $0.01  When should I sow carrots?
     1mo  456789ab  photos      7   1      10k  $0.03  Photos by year
@@ -36,7 +36,7 @@ fn sessions_newest_first() {
     4mo  0000babe  kites       6   2       31      -  Which paper for a kite?
     ");
     assert_snapshot!(s.pisess("list . --limit 2 --sort cost --color never").terminal(120).done(), @"
-    age  time              id        project       msgs  br  context   cost  name or first question
+    age  time              id        project       msgs  br  context   cost  name or first user message
     1mo  2026-03-14 09:43  6e8a4d70  ~/code/ferry    25   2     1.5k  $0.04  The 00:10 ferry shows up as \"left 23 h ago\"…
     1mo  2026-03-14 09:27  456789ab  ~/photos         7   1      10k  $0.03  Photos by year
     ");
@@ -63,10 +63,21 @@ fn this_folder_all_and_since() {
     assert_eq!(ids("list --all --sort tokens")[0], "0199aaaa-1111");
     assert_eq!(ids("list --all --limit 1"), ["0199cccc-3333"]);
     assert_snapshot!(d.pisess("list --color never").terminal(80).done(), @"
-      age  id        msgs  br  context   cost  name or first question
+      age  id        msgs  br  context   cost  name or first user message
     * 3mo  bbb-2222     1   1        7      -  question of 0199bbbb-2222
       3mo  aaa-1111     2   1     1.2k  $0.25  question of 0199aaaa-1111
     ");
+}
+
+#[test]
+fn a_directory_without_sessions_is_reported() {
+    let d = Desk::new();
+    d.put("home/.pi/agent/sessions/--elsewhere--/x.jsonl", "0199cccc-3333", 90, &[]);
+    let done = d.pisess("list").done();
+    assert_eq!((done.code, done.text()), (0, String::new()));
+    assert_snapshot!(done.stderr, @"pisess: note: no sessions for the current directory (hint: --all includes all projects)");
+    assert_eq!(d.pisess("list -q").done().quiet(), "");
+    assert_eq!(d.pisess("list -a").done().quiet().lines().count(), 2);
 }
 
 /// A fork's copied entries are not counted twice.
@@ -113,7 +124,7 @@ fn forks_stand_below_what_they_come_from() {
     let total: f64 = rows(&s.run("list . --json")).iter().map(|row| row["cost"].as_f64().unwrap()).sum();
     assert_eq!(total, 3.0 + 5.0 + 13.0 + 1.0, "without --forks each file counts for itself");
     assert_snapshot!(s.run("list --forks ."), @"
-    age  time              id        msgs  br  context   cost  name or first question
+    age  time              id        msgs  br  context   cost  name or first user message
     3mo  2026-02-02 02:46  root         4   1     2.0k  $3.00  question a1
     3mo  2026-02-02 03:00  fork         1   1     3.0k  $4.00  └─ question a1
     3mo  2026-02-02 03:10  forkfork     1   1       11  $8.00     └─ question a1
@@ -136,7 +147,7 @@ fn sub_agents_are_listed_below_their_session() {
     d.put(&format!("{folder}/__advisor.jsonl"), "0199cccc-3333", 7, &[]);
     d.omp("0199dddd-4444", 6, &[]);
     assert_snapshot!(d.pisess("list --color never").terminal(80).done(), @"
-      age  id        msgs  br  context  cost  name or first question
+      age  id        msgs  br  context  cost  name or first user message
     * 3mo  ddd-4444     1   1        7     -  question of 0199dddd-4444
       3mo  aaa-1111     1   1        7     -  question of 0199aaaa-1111
       3mo  bbb-2222     1   1        7     -  ├─ Scout: question of 0199bbbb-2222
@@ -168,7 +179,7 @@ fn what_cannot_be_read_is_noted_and_the_rest_is_listed() {
     assert_snapshot!(done.stderr, @r#"
     {"error":{"kind":"io","message":"cannot read ./gone: no such file or directory","path":"./gone","line":null,"hint":"check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions","exit":2}}
     {"error":{"kind":"session","message":"./empty.jsonl: the file is empty","path":"./empty.jsonl","line":null,"hint":"an agent writes the header with the first message","exit":2}}
-    {"error":{"kind":"session","message":"./v4.jsonl:1: format v4 is newer than pisess supports","path":"./v4.jsonl","line":1,"hint":"nothing was written; use a newer pisess","exit":2}}
+    {"error":{"kind":"session","message":"./v4.jsonl:1: format v4 is newer than pisess supports","path":"./v4.jsonl","line":1,"hint":"pisess supports version 3 and older, which the coding agents write","exit":2}}
     "#);
     assert_eq!(rows(&done.text()).len(), 1);
     assert_eq!(s.run("list . --since 1h"), "");

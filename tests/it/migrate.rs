@@ -315,8 +315,8 @@ fn a_batch_goes_on_and_gives_the_worst_code() {
     v1        1        9         1        0       0
     -         4        0         0        0       4
     2> pisess: cannot read ./gone.jsonl: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
-    2> pisess: ./v4.jsonl:1: format v4 is newer than pisess supports (hint: nothing was written; use a newer pisess)
-    2> pisess: ./other-tool.jsonl:1: another value is in place of the session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    2> pisess: ./v4.jsonl:1: format v4 is newer than pisess supports (hint: pisess supports version 3 and older, which the coding agents write)
+    2> pisess: ./other-tool.jsonl:1: not a session: this value is not a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     2> pisess: ./empty.jsonl: the file is empty (hint: an agent writes the header with the first message)
     exit 2
     "#);

@@ -92,12 +92,12 @@ fn last_is_the_newest_of_both_stores() {
     );
     assert_eq!(
         d.pisess("tree last~3").done().fails(2),
-        "last~3: only 3 sessions of this directory (hint: `pisess list` lists the sessions of this directory)"
+        "last~3: there are only 3 sessions for this directory (hint: `pisess list` lists the sessions for this directory)"
     );
     let d = Desk::new();
     assert_eq!(
         d.pisess("tree last").done().fails(2),
-        "no session of this directory (hint: `pisess list --all` lists those of all directories)"
+        "there is no session for this directory (hint: `pisess list --all` lists those of all directories)"
     );
 }
 
@@ -151,7 +151,7 @@ fn ids_are_named_by_their_start_or_end() {
     );
     assert_eq!(
         d.pisess("tree abc").done().fails(2),
-        "abc: no such file, and no session with that id or name (hint: `pisess list --all` lists all sessions)"
+        "abc: no such file, and no session with that id or name (hint: check the path; `pisess list --all` lists all sessions)"
     );
     assert_eq!(
         d.pisess("tree 0199aaab-1").done().fails(2),
@@ -172,8 +172,8 @@ fn names_are_the_ones_in_force() {
     assert_eq!(d.id("'ferry times'"), "0199aaaa-1111");
     assert_eq!(d.id("photos"), "0199cccc-3333");
     for (wrong, hint) in [
-        ("'first try'", "`pisess list --all` lists all sessions"),
-        ("cleared", "`pisess list --all` lists all sessions"),
+        ("'first try'", "check the path; `pisess list --all` lists all sessions"),
+        ("cleared", "check the path; `pisess list --all` lists all sessions"),
         ("'fery times'", "did you mean ferry times?"),
     ] {
         let error = d.pisess(&format!("tree {wrong}")).done().fails(2);
@@ -203,7 +203,7 @@ fn a_change_of_a_session_by_name_reports_its_path() {
     assert_eq!((done.code, done.stderr.as_str()), (0, &*format!("pisess: changed ./{path}\n")));
     assert!(d.s.text(&path).contains("\"label\":\"here\""));
     let done = d.pisess("label last aaaa0001 here --force").done();
-    assert_eq!((done.code, done.stderr.as_str()), (0, ""), "nothing to do");
+    assert_eq!((done.code, done.stderr), (0, format!("pisess: nothing to do in ./{path}\n")));
     assert_eq!(d.pisess("label last").done().stderr, "");
     let quiet = d.pisess("label last aaaa0001 there -q --force").done();
     assert_eq!((quiet.code, quiet.stderr.as_str()), (0, ""));

@@ -191,7 +191,7 @@ fn what_is_in_the_way_is_refused() {
     let pruned = s.text("s.jsonl").replace("[image removed, 1.6 kB png]", "gone");
     s.put("s.jsonl", &pruned);
     assert_snapshot!(s.unchanged("prune -q ./s.jsonl --restore").fails(2), @"
-    ./s.jsonl: a note for ./s.jsonl.pruned is not in the session, such as message.content[1] of aaaa0001 (hint: --force puts the others back and keeps that file)
+    ./s.jsonl: a placeholder for ./s.jsonl.pruned is not in the session, such as message.content[1] of aaaa0001 (hint: --force puts the others back and keeps that file)
     ");
     s.pisess("prune -q --force ./s.jsonl --restore").done();
     assert!(s.text("s.jsonl").contains("gone") && !s.text("s.jsonl").contains("output of bash removed"));

@@ -77,9 +77,14 @@ fn a_session_goes_to_the_new_project() {
     assert!(h.s.text(&fork).contains(&format!(r#""parentSession":"./{new}""#)), "{}", h.s.text(&fork));
     // Once more, there is nothing to do.
     let before = h.s.files();
-    let again = h.run(&format!("relocate -q ./{new} ./new"));
-    assert_eq!((again.code, again.text().as_str()), (0, ""));
+    let again = h.run(&format!("relocate ./{new} ./new"));
+    assert_eq!((again.code, again.text()), (0, String::new()));
+    assert!(again.stderr.ends_with(&format!("pisess: nothing to do in ./{new}\n")), "{again}");
     assert!(h.s.files() == before);
+    // A session that is found by its name is named.
+    let moved = h.run("relocate fork ./new");
+    assert_eq!((moved.code, moved.text()), (0, format!("./{}/2026_fork.jsonl\n", h.pi[1])), "{moved}");
+    assert!(moved.stderr.ends_with(&format!("pisess: moved ./{fork}\n")), "{moved}");
 }
 
 #[test]
@@ -266,7 +271,7 @@ fn damaged_sessions_are_moved_or_refused() {
 #[test]
 fn what_cannot_be_moved_is_refused() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_snapshot!(s.unchanged("relocate ./two-branches.jsonl ./none").fails(2), @"./none is not a directory (hint: the directory comes last; --force goes on with one that does not exist)");
+    assert_snapshot!(s.unchanged("relocate ./two-branches.jsonl ./none").fails(2), @"./none is not a directory (hint: the directory comes last; --force accepts one that does not exist)");
     assert_snapshot!(s.unchanged("relocate .").fails(2), @"no session is given (hint: give the session, then the directory)");
     assert_snapshot!(s.unchanged("relocate --moved-from ./a ./two-branches.jsonl .").fails(2), @"--moved-from takes no session (hint: give only the new directory)");
     let piped = s.pisess("relocate - .").stdin(fixture("two-branches.jsonl")).done();

@@ -72,21 +72,21 @@ fn root_is_the_empty_conversation() {
     s.run("switch ./two-branches.jsonl root");
     assert_snapshot!(s.lines_from(TWO, 9), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":null},"id":"226b1b5c","parentId":null,"timestamp":"2026-05-04T12:00:00.000Z"}"#);
     assert_snapshot!(s.run("context ./two-branches.jsonl"), @r#"{"messages":[],"thinkingLevel":"off","model":null}"#);
-    assert_snapshot!(s.unchanged("switch ./header-only.jsonl root"), @"");
+    assert_snapshot!(s.unchanged("switch ./header-only.jsonl root"), @"2> pisess: nothing to do in ./header-only.jsonl");
 }
 
 #[test]
 fn where_one_stands_nothing_is_written() {
     let s = Sandbox::with(&[TWO, "v1.jsonl"]);
-    assert_snapshot!(s.unchanged("switch ./two-branches.jsonl @"), @"");
+    assert_snapshot!(s.unchanged("switch ./two-branches.jsonl @"), @"2> pisess: nothing to do in ./two-branches.jsonl");
     assert_snapshot!(s.unchanged("switch -n ./two-branches.jsonl @"), @"nothing to do in ./two-branches.jsonl");
     assert_snapshot!(s.unchanged("switch --json ./two-branches.jsonl @"), @r#"{"path":"./two-branches.jsonl","action":"nothing","dryRun":false,"written":[],"editorText":null}"#);
     assert_eq!(s.unchanged("switch ./two-branches.jsonl @ -o -").stdout, fixture(TWO));
     // An older file is not migrated if nothing else changes.
-    assert_snapshot!(s.unchanged("switch ./v1.jsonl @"), @"");
+    assert_snapshot!(s.unchanged("switch ./v1.jsonl @"), @"2> pisess: nothing to do in ./v1.jsonl");
     s.run("switch ./two-branches.jsonl 1a2b3c05");
     for place in ["@", "1a2b3c05"] {
-        assert_eq!(s.unchanged(&format!("switch ./two-branches.jsonl {place}")).quiet(), "");
+        assert_eq!(s.unchanged(&format!("switch -q ./two-branches.jsonl {place}")).quiet(), "");
     }
     // The text to be edited is printed again.
     s.run("switch ./two-branches.jsonl 1a2b3c04");
@@ -149,7 +149,7 @@ fn nothing_left_behind_is_no_reason_to_stay() {
 fn a_summary_that_is_all_that_is_left_is_not_summarised() {
     for place in ["1a2b3c05", "1a2b3c04", "1a2b3c01"] {
         let s = Sandbox::with(&[TWO]);
-        let line = format!("switch --summarize ./{TWO} {place}");
+        let line = format!("switch -q --summarize ./{TWO} {place}");
         let draft: String = s.run(&line).lines().skip(1).map(|line| format!("{line}\n")).collect();
         assert_eq!(s.unchanged(&line).quiet(), draft, "{place}");
         assert_eq!(s.unchanged(&format!("{line} --summarizer false --hook false")).quiet(), draft);

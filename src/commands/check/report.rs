@@ -108,6 +108,18 @@ impl<'a> Report<'a> {
         )
     }
 
+    /// Returns the arguments for a repair: of a single session to another file, of several in place.
+    fn how_to_repair(&self) -> String {
+        let is_plain = |c: char| c.is_alphanumeric() || "/._-~+,:@".contains(c);
+        match &self.args.sessions[..] {
+            [path] if self.files == 1 => {
+                let path = path.to_string_lossy();
+                format!("-o FILE {}", if path.chars().all(is_plain) { &path } else { "SESSION" })
+            }
+            _ => "--backup SESSION...".to_owned(),
+        }
+    }
+
     /// Prints the number of findings.
     pub fn summary(&self, ui: &mut Ui) {
         if self.files == 0 {
@@ -126,7 +138,7 @@ impl<'a> Report<'a> {
         };
         let hint = match self.repairable {
             0 => String::new(),
-            n => format!("; {n} repairable (hint: pisess check --repair -o FILE)"),
+            n => format!("; {n} repairable (hint: pisess check --repair {})", self.how_to_repair()),
         };
         ui.status(&format!("{} checked: {found}{hint}", counted(self.files, "session")));
     }

@@ -69,8 +69,8 @@ impl Job<'_> {
                 .cannot(format_args!(
                     "{}, such as {field} of {id}",
                     match restore.lost.len() {
-                        1 => format!("a note for {name} is not in the session"),
-                        count => format!("{count} notes for {name} are not in the session"),
+                        1 => format!("a placeholder for {name} is not in the session"),
+                        count => format!("{count} placeholders for {name} are not in the session"),
                     }
                 ))
                 .hint("--force puts the others back and keeps that file")),

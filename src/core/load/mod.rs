@@ -98,7 +98,7 @@ pub enum WrongFile {
     #[error("its lines end with carriage returns only")]
     CarriageReturns,
     /// The first value is not a header.
-    #[error("another value is in place of the session header")]
+    #[error("not a session: this value is not a session header")]
     OtherFirst,
     /// The id in the header is not a string.
     #[error("the session header has no id")]
@@ -114,7 +114,7 @@ impl WrongFile {
         match self {
             WrongFile::Empty => "an agent writes the header with the first message",
             WrongFile::CarriageReturns => "convert the line endings, for example with: tr '\\r' '\\n'",
-            WrongFile::Newer(_) => "nothing was written; use a newer pisess",
+            WrongFile::Newer(_) => "pisess supports version 3 and older, which the coding agents write",
             WrongFile::OnlyTitle | WrongFile::NoHeader | WrongFile::OtherFirst | WrongFile::NoSessionId => {
                 "a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}"
             }

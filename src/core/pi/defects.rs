@@ -74,7 +74,7 @@ fn of_parents(kind: K, grave: bool) -> (Severity, &'static str) {
             (Warning, "the tree does not show the entry, and the agent hangs when it moves there")
         }
         K::SeveralRoots if grave => (Warning, "the model sees only the ancestors of the last entry"),
-        K::SeveralRoots => (Note, "the agents draw them side by side"),
+        K::SeveralRoots => (Note, "each starts a conversation of its own"),
         _ => of_content(kind, grave),
     }
 }

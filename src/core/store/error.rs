@@ -261,7 +261,7 @@ impl StoreError {
             StoreError::Io { .. } => return None,
             StoreError::Exists { doing: "back up to", .. } => "choose another suffix with --backup=SUFFIX",
             StoreError::Exists { .. } => "choose another name, or overwrite it with --force",
-            StoreError::SameAsInput { .. } => "omit -o to change the file itself",
+            StoreError::SameAsInput { .. } => "give another path with -o",
             StoreError::HardLinked { .. } => "write the result elsewhere with -o, or remove the other links",
             StoreError::Busy { .. } => "wait for the other process to end, or wait longer with --wait",
             StoreError::Changed { .. } => "run the command again",

@@ -22,9 +22,10 @@ fn of_all(command: &Command) -> String {
     page.line(r"\fBpisess\fR \fICOMMAND\fR [\fIOPTIONS\fR] \fISESSION\fR [\fI...\fR]");
     page.heading("DESCRIPTION");
     page.paragraph(
-        "pisess works on the session files of the pi coding agents, pi and oh-my-pi, from a shell: it draws \
-         the tree of a conversation, names places in it, and makes new branches, sessions and summaries. It \
-         is to such a file what git's plumbing is to a repository: one process, one operation, plain pipes.",
+        "pisess works on the session files of the pi coding agents, pi and oh-my-pi, from a shell: it \
+         draws the tree of a conversation, resolves references to its entries, and creates branches, \
+         sessions and summaries. It is to a session file what git's plumbing commands are to a repository: \
+         one process, one operation, plain pipes.",
     );
     page.paragraph("Each command has a page of its own: see `pisess-tree(1)` and the others below.");
     page.heading("COMMANDS");
@@ -44,7 +45,7 @@ fn of_all(command: &Command) -> String {
     page.section(&guide::WRITING);
     page.section(&guide::AGENTS);
     page.heading("EXIT STATUS");
-    page.paragraph("Of several files the worst counts: 2 before 3 before 1.");
+    page.paragraph("For several files, the exit code is the most serious one: 2, then 3, then 1.");
     page.table(guide::EXIT_CODES);
     page.heading("ENVIRONMENT");
     page.table(guide::ENVIRONMENT);
@@ -77,7 +78,7 @@ fn of_command(command: &Command, guide: &Guide) -> String {
     page.heading("EXIT STATUS");
     page.table(guide.exit_codes());
     page.paragraph(match guide.writes {
-        true => "How files are written, and what to know while an agent runs, is told in `pisess(1)`.",
+        true => "`pisess(1)` describes how files are written, and what to do while an agent is running.",
         false => "This command writes no file. Older formats are read as if they were migrated.",
     });
     let others = pisess::GUIDES.into_iter().map(|guide| format!("pisess-{}", guide.verb));
@@ -212,7 +213,7 @@ impl Page {
         }
         let mut help = arg.get_help().map(ToString::to_string).unwrap_or_default();
         if arg.get_id() == "help" {
-            help = "Print help: a summary with -h, all of it with --help".to_owned();
+            help = "Print help: -h prints a summary, --help the full text".to_owned();
         }
         let defaults = arg.get_default_values();
         if let [default] = defaults

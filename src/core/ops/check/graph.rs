@@ -226,7 +226,7 @@ impl<'s> Graph<'s, '_> {
         };
         let roots: Vec<_> = session.all().filter(is_root).filter(|&ix| self.odd(ix).is_none()).collect();
         let [_, second, ..] = roots[..] else { return };
-        let message = format!("the conversation has {} roots", roots.len());
+        let message = format!("the conversation has {} root entries", roots.len());
         let draft = Draft::new(session.entry(second).line, K::SeveralRoots, message);
         let draft = draft.entry(session.id(second)).grave(self.is_unlinked(&roots));
         self.findings.push(draft);
