@@ -5,7 +5,7 @@
 //! messages ── replay ── turns with paired calls ── Writer ── body   (second pass)
 //! ```
 //!
-//! [`replay`] does what is alike for every API: it pairs calls with results, drops failed turns and foreign
+//! `replay` does what is alike for every API: it pairs calls with results, drops failed turns and foreign
 //! thinking, and gives each call an id. One module for each API then writes its form. Where an agent would
 //! send what the API refuses, the body is repaired; docs/format.md lists each such place. Left out: cache
 //! marks, streaming, thinking budgets, and whatever else depends on more than the session and the model.

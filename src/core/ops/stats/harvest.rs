@@ -54,7 +54,7 @@ pub enum Role {
 pub struct Counted {
     /// A key that is the same for copies of the entry in other files, and different for all other entries.
     pub key: u64,
-    /// Its time; [`Entry::NO_TIME`] if it has none.
+    /// Its time; [`Entry::NO_TIME`](crate::core::entry::Entry::NO_TIME) if it has none.
     pub time_ms: i64,
     /// The milliseconds since the previous entry of its turn; 0 outside of a turn.
     pub took_ms: i64,
