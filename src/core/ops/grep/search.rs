@@ -9,7 +9,7 @@ use crate::core::json::string::decode;
 use crate::core::json::{Raw, Scanner};
 use crate::core::load::header::{self, Preamble, Version};
 use crate::core::load::{LoadError, Options, load};
-use crate::core::record::{Record, scan};
+use crate::core::record::{Block, Content, Record, scan};
 use crate::core::search::{Hit, Snippet};
 use crate::core::session::{Header, Session};
 use crate::core::store::ReadAt;
@@ -132,10 +132,11 @@ impl Search<'_> {
         take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, LoadError> {
         let bytes = stretch.bytes;
+        let mut blocks = Vec::new();
         let mut at = 0;
         let mut signs = self.query.pattern.sieve().map(|sieve| sieve.signs(bytes));
         while let Some(start) = next_line(bytes, at, signs.as_mut()) {
-            let (end, hit) = self.line(stretch, start)?;
+            let (end, hit) = self.line(stretch, start, &mut blocks)?;
             at = end + 1;
             if let Some(hit) = hit
                 && take(&self.preamble.header, hit).is_break()
@@ -172,10 +173,15 @@ impl Search<'_> {
     }
 
     /// Searches the line from `start`. Returns where it ends, and the hit.
-    fn line(&mut self, stretch: Stretch, start: usize) -> Result<(usize, Option<Match>), LoadError> {
+    fn line<'b>(
+        &mut self,
+        stretch: Stretch<'b>,
+        start: usize,
+        blocks: &mut Vec<Block<'b>>,
+    ) -> Result<(usize, Option<Match>), LoadError> {
         let rest = &stretch.bytes[start..];
         let mut scanner = Scanner::new(rest);
-        let scanned = scan(&mut scanner, &mut Vec::new());
+        let scanned = scan(&mut scanner, blocks);
         let Some(record) = scanned.ok().filter(|_| scanner.at_end()) else {
             let end = memchr(b'\n', rest).unwrap_or(rest.len());
             let is_last = stretch.start + ((start + end) as u64) >= self.source.len();
@@ -185,12 +191,13 @@ impl Search<'_> {
             }
             return Ok((start + end, None));
         };
-        Ok((start + scanner.pos(), self.record(&record, stretch, start)?))
+        Ok((start + scanner.pos(), self.record(&record, blocks, stretch, start)?))
     }
 
     fn record(
         &mut self,
         record: &Record,
+        blocks: &[Block],
         stretch: Stretch,
         start: usize,
     ) -> Result<Option<Match>, LoadError> {
@@ -199,7 +206,9 @@ impl Search<'_> {
         if !is_entry || !self.wants(&envelope) {
             return Ok(None);
         }
-        let Some(found) = self.first_match(record, &envelope) else { return Ok(None) };
+        let counts = !self.query.places && self.is_in_text(record, &envelope, blocks);
+        let found = if counts { Some(nowhere()) } else { self.first_match(record, &envelope) };
+        let Some(found) = found else { return Ok(None) };
         let line = if self.needs_line() { self.line_no(stretch, start)? } else { LineNo(0) };
         self.hit(line, envelope, found)
     }
@@ -214,6 +223,21 @@ impl Search<'_> {
         let is_late = |since: i64| envelope.time_ms().is_some_and(|time| time >= since);
         (self.query.roles.is_empty() || self.query.roles.iter().any(is_wanted))
             && self.query.since_ms.is_none_or(is_late)
+    }
+
+    /// Whether the text of a message certainly matches. If nothing but that is asked, its fields are not visited.
+    fn is_in_text(&self, record: &Record, envelope: &Envelope, blocks: &[Block]) -> bool {
+        let (Some(sieve), Some(message), Kind::Message) =
+            (self.query.pattern.sieve(), &record.message, envelope.kind)
+        else {
+            return false;
+        };
+        let whole = match message.content {
+            Content::Text(text) => Some(text.bytes),
+            _ => None,
+        };
+        let texts = blocks.iter().filter_map(|block| block.text?.raw_string());
+        whole.into_iter().chain(texts).any(|text| sieve.sift(text) == Sifted::Match)
     }
 
     fn first_match(&self, record: &Record, envelope: &Envelope) -> Option<Hit> {
