@@ -195,7 +195,7 @@ fn base64(bytes: &[u8], last: &[u8; 2]) -> Vec<u8> {
 
 /// Returns a literal that is in the raw bytes wherever the spelling is in the text: its longest run of
 /// characters that JSON writes in only one way. Letters written as `\u00…` are handled separately.
-fn raw_needles(spelling: &[u8]) -> Vec<Vec<u8>> {
+pub(super) fn raw_needles(spelling: &[u8]) -> Vec<Vec<u8>> {
     let plain = |byte: &u8| (0x20..0x7f).contains(byte) && !matches!(byte, b'"' | b'\\' | b'/');
     let runs = spelling.chunk_by(|a, b| plain(a) && plain(b)).filter(|run| run.iter().all(plain));
     match runs.max_by_key(|run| run.len()).filter(|run| run.len() >= 3) {
