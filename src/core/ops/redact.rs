@@ -150,12 +150,7 @@ impl Searched {
 }
 
 /// Searches a session; `is_copied` if it is to be copied as well.
-fn search(
-    source: &dyn ReadAt,
-    redactor: &Redactor,
-    workers: usize,
-    is_copied: bool,
-) -> io::Result<Searched> {
+fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize, is_copied: bool) -> io::Result<Searched> {
     let mut searched = Searched::default();
     let look = |part| search_part(source, redactor, part, is_copied);
     in_order(parts(source, workers)?, workers, look, |part| {

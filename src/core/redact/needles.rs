@@ -36,6 +36,10 @@ impl Calls {
     /// What is searched for in text: secrets of any kind.
     pub const TEXT: Calls = Calls((1 << 122) - 1);
 
+    /// All of them: a look at everything.
+    #[cfg(test)]
+    pub const EVERY: Calls = Calls(u128::MAX);
+
     /// Returns the call for one rule of the table.
     pub fn rule(at: usize) -> Calls {
         const { assert!(RULES.len() <= 120) };
@@ -323,7 +327,7 @@ mod tests {
             }
         }
         let mut state = 7;
-        for _ in 0..20_000 {
+        for _ in 0..4_000 {
             let mut text = Vec::new();
             for _ in 0..random(&mut state, 12) {
                 let needle = literals[random(&mut state, literals.len())];
@@ -352,6 +356,6 @@ mod tests {
         let mut before = 0;
         let blocks = text.as_chunks().0;
         let held = blocks.iter().filter(|block| needles.may_hold(block, &mut before)).count();
-        assert!(held * 6 < blocks.len(), "{held} of {}", blocks.len());
+        assert!(held * 4 < blocks.len(), "{held} of {}", blocks.len());
     }
 }

@@ -104,7 +104,8 @@ impl Search {
             add(opaque::blocks(line, self.options.keep_images), &mut finds.splices);
         }
         finds.opaque = finds.splices.len();
-        if let Some(people) = self.options.people.as_ref().filter(|_| calls.any(Calls::PEOPLE | Calls::ESCAPES))
+        if let Some(people) =
+            self.options.people.as_ref().filter(|_| calls.any(Calls::PEOPLE | Calls::ESCAPES))
         {
             let free = |one: &Splice| !finds.splices.iter().any(|other| overlap(&one.range, &other.range));
             let mut people = people.splices(line);
@@ -128,7 +129,8 @@ impl Search {
                 Ok(None) => return true,
                 Err(_) => return false,
             };
-            if is_signed && !found.is_key && !found.range.is_empty() && opaque::is_key(strings.nearest_key()) {
+            if is_signed && !found.is_key && !found.range.is_empty() && opaque::is_key(strings.nearest_key())
+            {
                 finds.splices.push(Splice { range: found.range.clone(), by: Vec::new() });
             }
             if is_text {

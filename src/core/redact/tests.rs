@@ -1,5 +1,9 @@
+use super::needles::Calls;
+use super::rules::RULES;
+use super::unescape::Spoken;
 use super::*;
 use crate::core::json::Raw;
+use crate::core::json::strings::Strings;
 
 fn redactor(values: &[&str]) -> Redactor {
     let values = values.iter().map(|value| Value { kind: "secret", bytes: value.as_bytes().to_vec() });
@@ -221,4 +225,127 @@ fn home_folders_and_names_become_neutral() {
     assert_eq!(people::home_of("/home/margarethe/proj"), Some("/home/margarethe"));
     assert_eq!(people::home_of("C:\\Users\\otto"), Some("C:\\Users\\otto"));
     assert_eq!(people::home_of("/srv/x"), None);
+}
+
+/// Whether a line contains something to remove, found without needles: every rule is applied to every level of
+/// every string.
+fn holds_something(line: &str) -> bool {
+    let (mut texts, mut is_signed) = (Vec::new(), false);
+    let mut strings = Strings::new(line.as_bytes());
+    let is_json = loop {
+        match strings.advance() {
+            Ok(Some(found)) => {
+                let key = strings.nearest_key();
+                is_signed |= !found.is_key && !found.range.is_empty() && opaque::is_key(key);
+                if found.is_key || !search::is_name(key, found.raw.bytes) {
+                    texts.push(found.raw.bytes);
+                }
+            }
+            Ok(None) => break true,
+            Err(_) => break false,
+        }
+    };
+    if is_json && (is_signed || !opaque::blocks(line.as_bytes(), false).is_empty()) {
+        return true;
+    }
+    let texts = if is_json { texts } else { vec![line.as_bytes()] };
+    texts.into_iter().any(|text| {
+        let first = (text.len() >= 6).then(|| Spoken::plain(text));
+        let mut levels = std::iter::successors(first, |spoken| spoken.unescaped()).take(search::LEVELS);
+        levels.any(|spoken| !search::is_base64(&spoken.text) && holds_secret(&spoken.text))
+    })
+}
+
+fn holds_secret(text: &[u8]) -> bool {
+    RULES.iter().any(|rule| {
+        let holds = |keyword: &&str| memchr::memmem::find(text, keyword.as_bytes()).is_some();
+        // Keywords restrict an expression only if it ignores case.
+        let applies = !rule.expression().as_str().starts_with("(?i") || rule.keywords.iter().any(holds);
+        applies
+            && rule.expression().captures_iter(text).any(|captures| {
+                let group = (1..captures.len()).find_map(|group| captures.get(group)).or(captures.get(0));
+                group.is_some_and(|secret| (rule.is_secret)(secret.as_bytes()))
+            })
+    })
+}
+
+/// Numbers from a seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+
+    fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+
+    /// Writes text as a JSON string, with letters and slashes as escapes here and there.
+    fn spelled(&mut self, text: &str) -> String {
+        let escapes = self.one_in(3);
+        let mut out = String::new();
+        for letter in json(text).chars() {
+            match letter {
+                '/' if escapes => out += "\\/",
+                'a'..='z' | 'A'..='Z' | '_' | '-' if escapes && self.one_in(9) => {
+                    out += &format!("\\u{:04x}", u32::from(letter));
+                }
+                _ => out.push(letter),
+            }
+        }
+        out
+    }
+
+    /// Returns a line with a secret, with something like one, or with something that cannot be read.
+    fn line(&mut self, secrets: &[(&'static str, String)]) -> String {
+        let mut secret = secrets[self.below(secrets.len())].1.clone();
+        match self.below(6) {
+            0 => secret.truncate(self.below(secret.len() + 1)),
+            1 => secret = secret.to_uppercase(),
+            2 => secret = secret.to_lowercase(),
+            _ => {}
+        }
+        let filler = &"of a line, in a tree  \u{e9}\n\"quoted\" C:\\x ~~~~ "[..4 * self.below(5)];
+        let mut text =
+            format!("{filler}{}{secret}{}", " ".repeat(self.below(20)), "\n".repeat(self.below(3)));
+        for _ in 0..self.below(3) {
+            text = format!("{{\"key\":{}}}", self.spelled(&text));
+        }
+        let text = self.spelled(&text);
+        match self.below(9) {
+            0 => format!(r#"{{"id":{text}}}"#),
+            1 => format!(r#"{{{text}:1}}"#),
+            2 => format!(r#"{{"a":["x",{text}"#),
+            3 => format!("{text} {text}"),
+            4 => r#"{"message":{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]}}"#
+                .to_owned(),
+            5 => format!(r#"{{"thinkingSignature":"{}"}}"#, &"c2lnbmF0dXJl"[..4 * self.below(3)]),
+            _ => format!(r#"{{"type":"message","message":{{"content":[{text},7]}}}}"#),
+        }
+    }
+}
+
+#[test]
+fn the_look_at_pairs_of_bytes_misses_nothing() {
+    let (mut dice, secrets) = (Dice(11), samples());
+    let lines: Vec<String> = (0..800).map(|_| dice.line(&secrets)).collect();
+    let file = lines.join("\n");
+    let redactor = redactor(&[]);
+    let mut found = BTreeMap::new();
+    redactor.each_line(file.as_bytes(), &mut |range, finds| {
+        found.insert(range.start, finds);
+    });
+    let (mut start, mut hits) = (0, 0);
+    for line in &lines {
+        let finds = found.remove(&start).unwrap_or_default();
+        assert_eq!(!finds.is_clean(), holds_something(line), "{line}");
+        let every = redactor.search.line(line.as_bytes(), Calls::EVERY);
+        assert_eq!(format!("{finds:?}"), format!("{every:?}"), "{line}");
+        hits += finds.hits.len();
+        start += line.len() + 1;
+    }
+    assert!(found.is_empty());
+    assert!((200..700).contains(&hits), "a mixture: {hits}");
 }

@@ -200,13 +200,11 @@ pub(super) fn raw_needles(spelling: &[u8]) -> Vec<Vec<u8>> {
     let runs = spelling.chunk_by(|a, b| plain(a) && plain(b)).filter(|run| run.iter().all(plain));
     match runs.max_by_key(|run| run.len()).filter(|run| run.len() >= 3) {
         Some(run) => vec![run.to_vec()],
-        // If every character has several forms: its first character, and any escape.
-        None => vec![
-            spelling[..spelling.len().min(3)].to_vec(),
-            b"\\u".to_vec(),
-            b"\\\\".to_vec(),
-            b"\\\"".to_vec(),
-        ],
+        // If most characters have several forms: its first bytes, and any escape.
+        None => {
+            let escapes = br#"u\"/nrtbf"#.iter().map(|&letter| vec![b'\\', letter]);
+            escapes.chain([spelling[..spelling.len().min(3)].to_vec()]).collect()
+        }
     }
 }
 
@@ -242,5 +240,6 @@ mod tests {
             assert_eq!(hits(&text), 1, "{before}");
         }
         assert!(exact.needles().all(|needle| needle.len() >= 3));
+        assert!(raw_needles(b"/a/b/c").contains(&br"\/".to_vec()));
     }
 }
