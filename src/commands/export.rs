@@ -18,7 +18,6 @@ use crate::core::store::{self, Committed};
 use crate::guide::{Example, Guide};
 use crate::ui::{Exit, Failure, Ui, visible};
 use clap::ValueEnum;
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -114,7 +113,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Some(reference) => open.resolve(reference)?,
         None => open.session.leaf,
     };
-    let mut contents = Contents::new(&open.session, open.input.source(), args.at.is_some(), end, &as_it_is);
+    let mut contents = Contents::new(&open.session, open.input.source(), args.at.is_some(), end);
     contents.rendered = args.renderers.render(&open, &contents.entries, ui)?;
     let unreadable = |error| open.input.unreadable(error);
     let name = contents.name().map_err(unreadable)?;
@@ -226,11 +225,6 @@ impl Export<'_> {
         }
         io::Write::flush(&mut out)
     }
-}
-
-/// Returns the text unchanged.
-fn as_it_is(text: &str) -> Cow<'_, str> {
-    Cow::Borrowed(text)
 }
 
 /// Returns a path named after the session; standard output if the input is a stream.

@@ -75,9 +75,12 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 
+/// The version with the target and, in release builds, the commit; see `build.rs`.
+const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PISESS_BUILD"), ")");
+
 /// Print, check and edit the conversation tree in session files of the pi coding agents.
 #[derive(Debug, Parser)]
-#[command(name = "pisess", version, about)]
+#[command(name = "pisess", version, long_version = LONG_VERSION, about)]
 #[command(arg_required_else_help = true, infer_long_args = true)]
 #[command(override_usage = "pisess [OPTIONS] <COMMAND>")]
 #[command(after_help = guide::short_help(), after_long_help = guide::help())]

@@ -5,7 +5,8 @@
 //! terminal of 80 columns without colours. Each document is run in a directory of its own, and each block
 //! sees the files that earlier blocks left. The README starts with what a checkout has, so that a reader can
 //! follow it from the first block; the other documents start with sessions under the names they use.
-//! `PISESS_BLESS=1 cargo test --test it documents` updates the outputs.
+//! `PISESS_BLESS=1 cargo test --test it documents` updates the outputs. The commands in
+//! `skills/pisess/SKILL.md` are run as an agent runs them: in a pipe, within a session.
 //!
 //! A block marked `console with fzf` (or another tool) is run by a test of its own, which
 //! `tests/recipes/run` starts after installing the tools. In the other blocks, `documents/jq.rs` replaces jq.
@@ -23,13 +24,23 @@ use tempfile::TempDir;
 struct Desk {
     folder: TempDir,
     env: Vec<(&'static str, String)>,
+    output: Sink,
+}
+
+/// Where commands write.
+#[derive(Clone, Copy)]
+enum Sink {
+    /// To a terminal of 80 columns.
+    Terminal,
+    /// Both streams to one pipe.
+    Pipe,
 }
 
 impl Desk {
     /// Returns a directory with the files of a checkout that the documents use.
     fn checkout() -> Desk {
         let folder = tempfile::Builder::new().prefix("it").tempdir().unwrap();
-        let desk = Desk { folder, env: Vec::new() };
+        let desk = Desk { folder, env: Vec::new(), output: Sink::Terminal };
         fs::create_dir_all(desk.path("home/bin")).unwrap();
         let store = desk.path("home/.pi/agent/sessions/--home-u-code-ferry--");
         fs::create_dir_all(&store).unwrap();
@@ -82,6 +93,13 @@ impl Desk {
         self
     }
 
+    /// Sets what an agent that works in a session gives to the commands it runs.
+    fn for_agent(mut self) -> Desk {
+        self.env.push(("PI_SESSION_FILE", self.path("session.jsonl").display().to_string()));
+        self.output = Sink::Pipe;
+        self
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -94,8 +112,18 @@ impl Desk {
         fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Runs a line in a shell on a terminal of 80 columns. Returns what appears there and the exit code.
+    /// Runs a line in a shell. Returns what appears on the terminal or in the pipe, and the exit code.
     fn run(&self, line: &str) -> (String, i32) {
+        match self.output {
+            Sink::Terminal => on_terminal(self.shell(line)),
+            Sink::Pipe => {
+                let done = self.shell(&format!("exec 2>&1\n{line}")).output().unwrap();
+                (String::from_utf8(done.stdout).unwrap(), done.status.code().unwrap())
+            }
+        }
+    }
+
+    fn shell(&self, line: &str) -> Command {
         let pisess = Path::new(env!("CARGO_BIN_EXE_pisess")).parent().unwrap();
         let path = std::env::var("PATH").unwrap_or_default();
         let mut command = Command::new("sh");
@@ -118,7 +146,7 @@ impl Desk {
             .env("TZ", "UTC")
             .env("PISESS_NOW", "2026-11-21T12:00:00Z")
             .env("PISESS_ID_SEED", "documents");
-        on_terminal(command)
+        command
     }
 }
 
@@ -155,6 +183,11 @@ fn documents_show_the_actual_output() {
         let desk = if path.ends_with("README.md") { Desk::checkout() } else { Desk::new().with_our_jq() };
         holds(&path, &|tools| tools.is_empty(), &desk);
     }
+}
+
+#[test]
+fn the_skill_shows_the_actual_output() {
+    holds(&root().join("skills/pisess/SKILL.md"), &|tools| tools.is_empty(), &Desk::new().for_agent());
 }
 
 /// Runs every block of the recipes, with the real tools.

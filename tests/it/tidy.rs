@@ -59,6 +59,7 @@ fn documents_name_what_is_there() {
         "docs/hooks.md",
         "docs/reliability.md",
         "docs/recipes.md",
+        "docs/agents.md",
     ] {
         let text = read(document);
         let named = text.split('`').skip(1).step_by(2).filter(|name| {

@@ -4,7 +4,7 @@ use super::code::{self, Language};
 use super::html::{IMAGE_TYPES, is_base64};
 use super::markdown::{self, Breaks};
 use super::markup::{Markup, Tag};
-use super::source::Source;
+use super::source::{Source, decoded, shown};
 use super::tools;
 use crate::core::bodies::Bodies as _;
 use crate::core::entry::{EntryIx, Kind, Role};
@@ -43,7 +43,7 @@ pub fn article(source: &Source, ix: EntryIx) -> io::Result<Article> {
     let line = source.bodies.line(ix)?;
     let line = Raw::checked(line.trim_ascii());
     match source.rendered(ix) {
-        Some(rendered) => markdown::push(&source.scrubbed(rendered), Breaks::Soft, &mut article.markup),
+        Some(rendered) => markdown::push(rendered, Breaks::Soft, &mut article.markup),
         None => article.entry(source, ix, line)?,
     }
     Ok(article)
@@ -55,38 +55,38 @@ impl Article {
         match entry.kind {
             Kind::Message => match line.get("message") {
                 Some(message) if message.is_object() => self.message(source, ix, entry.role, message)?,
-                _ => self.rest(source, "entry", line, &[]),
+                _ => self.rest("entry", line, &[]),
             },
             Kind::CustomMessage => {
-                self.content(source, line.get("content"), Breaks::Soft);
+                self.content(line.get("content"), Breaks::Soft);
                 self.hidden(line);
-                self.member(source, line, "details");
+                self.member(line, "details");
             }
             Kind::Compaction => self.compaction(source, line),
             Kind::BranchSummary => {
                 let from = line.get_text("fromId").and_then(|id| source.session.find(&id));
                 self.summary(source, "Summary of a branch that was left", from, line);
             }
-            Kind::Custom => self.member(source, line, "data"),
+            Kind::Custom => self.member(line, "data"),
             Kind::ContextEdit => self.edit(source, line),
             Kind::Label => self.label(source, line),
             Kind::SessionInit => {
-                self.fold(source, "System prompt", line.get("systemPrompt"));
-                self.fold(source, "Task", line.get("task"));
-                self.rest(source, "settings", line, &["systemPrompt", "task"]);
+                self.fold("System prompt", line.get("systemPrompt"));
+                self.fold("Task", line.get("task"));
+                self.rest("settings", line, &["systemPrompt", "task"]);
             }
             Kind::ModelChange
             | Kind::ThinkingLevelChange
             | Kind::SessionInfo
             | Kind::TitleChange
             | Kind::ModeChange
-            | Kind::ServiceTierChange => self.setting(source, line),
+            | Kind::ServiceTierChange => self.setting(line),
             Kind::ResetBoundary => {
                 self.markup.words(Tag::Note, "What comes before is no longer sent to the model.")
             }
             _ => {
                 self.usage(line.get("usage"));
-                self.rest(source, "entry", line, &[]);
+                self.rest("entry", line, &[]);
             }
         }
         Ok(())
@@ -94,31 +94,31 @@ impl Article {
 
     fn message(&mut self, source: &Source, ix: EntryIx, role: Role, message: Raw) -> io::Result<()> {
         match role {
-            Role::User => self.content(source, message.get("content"), Breaks::Hard),
+            Role::User => self.content(message.get("content"), Breaks::Hard),
             Role::Assistant => self.assistant(source, ix, message),
             Role::ToolResult => tools::result(self, source, ix, message)?,
-            Role::BashExecution | Role::PythonExecution => tools::execution(self, source, message),
+            Role::BashExecution | Role::PythonExecution => tools::execution(self, message),
             Role::FileMention => tools::files(self, source, message),
             Role::System | Role::Developer => {
-                self.folded(source, "Instructions", message.get("content"));
+                self.folded("Instructions", message.get("content"));
             }
             Role::Custom | Role::HookMessage => {
-                self.content(source, message.get("content"), Breaks::Soft);
+                self.content(message.get("content"), Breaks::Soft);
                 self.hidden(message);
-                self.member(source, message, "details");
+                self.member(message, "details");
             }
             Role::BranchSummary => self.summary(source, "Summary of a branch that was left", None, message),
             Role::CompactionSummary => self.summary(source, "Summary of what came before", None, message),
             Role::Other | Role::Missing => {
-                self.content(source, message.get("content"), Breaks::Soft);
-                self.rest(source, "message", message, &["role", "content", "timestamp"]);
+                self.content(message.get("content"), Breaks::Soft);
+                self.rest("message", message, &["role", "content", "timestamp"]);
             }
         }
         Ok(())
     }
 
     fn assistant(&mut self, source: &Source, ix: EntryIx, message: Raw) {
-        let part = |key| message.get(key).and_then(|value| source.text(value));
+        let part = |key| message.get(key).and_then(decoded);
         let name = [part("provider"), part("model")].into_iter().flatten().collect::<Vec<_>>().join("/");
         self.model = Some(name).filter(|name| !name.is_empty());
         self.usage(message.get("usage"));
@@ -127,19 +127,19 @@ impl Article {
                 for block in content.items() {
                     match block.get("type").and_then(Raw::text).unwrap_or_default().as_bytes() {
                         b"toolCall" => tools::call(self, source, ix, block),
-                        _ => self.block(source, block, Breaks::Soft),
+                        _ => self.block(block, Breaks::Soft),
                     }
                 }
             }
-            content => self.content(source, content, Breaks::Soft),
+            content => self.content(content, Breaks::Soft),
         }
-        self.ending(source, message);
+        self.ending(message);
     }
 
     /// Appends how a turn ended, if not normally.
-    fn ending(&mut self, source: &Source, message: Raw) {
-        let reason = message.get("stopReason").and_then(|reason| source.text(reason)).unwrap_or_default();
-        let error = message.get("errorMessage").and_then(|error| source.text(error));
+    fn ending(&mut self, message: Raw) {
+        let reason = message.get("stopReason").and_then(decoded).unwrap_or_default();
+        let error = message.get("errorMessage").and_then(decoded);
         let said = match &*reason {
             "aborted" => "Stopped by the user",
             "error" => "Failed",
@@ -169,21 +169,21 @@ impl Article {
     }
 
     /// Appends a content: a string, or blocks.
-    pub fn content(&mut self, source: &Source, content: Option<Raw>, breaks: Breaks) {
+    pub fn content(&mut self, content: Option<Raw>, breaks: Breaks) {
         let Some(content) = content else { return };
-        match source.text(content) {
+        match decoded(content) {
             Some(text) => markdown::push(&text, breaks, &mut self.markup),
             None if content.is_array() => {
-                content.items().for_each(|block| self.block(source, block, breaks));
+                content.items().for_each(|block| self.block(block, breaks));
             }
             None if content.is_null() => {}
-            None => self.json(source, "content", content),
+            None => self.json("content", content),
         }
     }
 
-    fn block(&mut self, source: &Source, block: Raw, breaks: Breaks) {
+    fn block(&mut self, block: Raw, breaks: Breaks) {
         let kind = block.get("type").and_then(Raw::text).unwrap_or_default();
-        let text = |key| block.get(key).and_then(|value| source.text(value));
+        let text = |key| block.get(key).and_then(decoded);
         match (kind.as_bytes(), text("text"), text("thinking")) {
             (b"text", Some(text), _) => markdown::push(&text, breaks, &mut self.markup),
             (b"thinking", _, Some(thinking)) if thinking.trim().is_empty() => {}
@@ -194,14 +194,14 @@ impl Article {
                 });
             }
             (b"redactedThinking", ..) => self.markup.words(Tag::Note, "Thinking, encrypted by the provider"),
-            (b"image", ..) => self.image(source, block),
-            _ => self.json(source, if kind.is_empty() { "block" } else { "other content" }, block),
+            (b"image", ..) => self.image(block),
+            _ => self.json(if kind.is_empty() { "block" } else { "other content" }, block),
         }
     }
 
     /// Appends an image, or why it is not shown.
-    pub fn image(&mut self, source: &Source, block: Raw) {
-        let text = |key: &str| block.get(key).and_then(|value| source.text(value));
+    pub fn image(&mut self, block: Raw) {
+        let text = |key: &str| block.get(key).and_then(decoded);
         let kind = text("mimeType").unwrap_or_default().trim().to_ascii_lowercase();
         let data = block.get("data").and_then(Raw::text).unwrap_or_default();
         let data = data.to_string_lossy();
@@ -242,7 +242,7 @@ impl Article {
     }
 
     fn summary(&mut self, source: &Source, title: &str, from: Option<EntryIx>, line: Raw) {
-        let summary = line.get("summary").and_then(|summary| source.text(summary)).unwrap_or_default();
+        let summary = line.get("summary").and_then(decoded).unwrap_or_default();
         self.markup.element_with(Tag::Fold, "divider", |m| {
             m.words(Tag::Summary, title);
             m.section(|m| markdown::push(&summary, Breaks::Soft, m));
@@ -276,12 +276,12 @@ impl Article {
             };
             self.entry_link(source, said, target);
         }
-        self.content(source, replacement.and_then(|new| new.get("content")), Breaks::Soft);
+        self.content(replacement.and_then(|new| new.get("content")), Breaks::Soft);
     }
 
     fn label(&mut self, source: &Source, line: Raw) {
         let target = line.get_text("targetId").and_then(|id| source.session.find(&id));
-        let name = line.get("label").and_then(|name| source.text(name)).filter(|name| !name.is_empty());
+        let name = line.get("label").and_then(decoded).filter(|name| !name.is_empty());
         let said = match &name {
             Some(name) => format!("Label “{}” on ", cut(name, 200)),
             None => "Label cleared of ".to_owned(),
@@ -293,7 +293,7 @@ impl Article {
     }
 
     /// Appends a change of a setting, its values on one line.
-    fn setting(&mut self, source: &Source, line: Raw) {
+    fn setting(&mut self, line: Raw) {
         self.markup.element(Tag::Note, |m| {
             let mut first = true;
             for (key, value) in line.members() {
@@ -303,8 +303,8 @@ impl Article {
                 }
                 m.text(if first { "" } else { " · " });
                 first = false;
-                m.text(&format!("{}: ", source.scrubbed(&key.to_string_lossy())));
-                m.text(&cut(&source.shown(value), 200));
+                m.text(&format!("{}: ", key.to_string_lossy()));
+                m.text(&cut(&shown(value), 200));
             }
         });
     }
@@ -315,9 +315,8 @@ impl Article {
         }
     }
 
-    fn fold(&mut self, source: &Source, title: &str, value: Option<Raw>) {
-        if let Some(text) = value.and_then(|value| source.text(value)).filter(|text| !text.trim().is_empty())
-        {
+    fn fold(&mut self, title: &str, value: Option<Raw>) {
+        if let Some(text) = value.and_then(decoded).filter(|text| !text.trim().is_empty()) {
             self.markup.element_with(Tag::Fold, "", |m| {
                 m.words(Tag::Summary, title);
                 m.section(|m| markdown::push(&text, Breaks::Soft, m));
@@ -325,23 +324,23 @@ impl Article {
         }
     }
 
-    fn folded(&mut self, source: &Source, title: &str, content: Option<Raw>) {
+    fn folded(&mut self, title: &str, content: Option<Raw>) {
         self.markup.open_with(Tag::Fold, "");
         self.markup.words(Tag::Summary, title);
         self.markup.begin();
-        self.content(source, content, Breaks::Soft);
+        self.content(content, Breaks::Soft);
         self.markup.end();
         self.markup.close();
     }
 
-    fn member(&mut self, source: &Source, object: Raw, key: &'static str) {
+    fn member(&mut self, object: Raw, key: &'static str) {
         if let Some(value) = object.get_some(key) {
-            self.json(source, key, value);
+            self.json(key, value);
         }
     }
 
     /// Appends what an entry contains besides the known members of its type.
-    fn rest(&mut self, source: &Source, title: &str, object: Raw, known: &[&str]) {
+    fn rest(&mut self, title: &str, object: Raw, known: &[&str]) {
         let envelope = ["type", "id", "parentId", "timestamp"];
         let is_known = |key: &str| known.contains(&key) || envelope.contains(&key);
         let there = !object.is_object()
@@ -349,14 +348,13 @@ impl Article {
                 .members()
                 .any(|(key, _)| !is_known(&crate::core::json::string::decode(key.bytes).to_string_lossy()));
         if there {
-            self.json(source, title, object);
+            self.json(title, object);
         }
     }
 
     /// Appends a value, folded.
-    pub fn json(&mut self, source: &Source, title: &str, value: Raw) {
-        let text = pretty(value);
-        let text = source.scrubbed(&String::from_utf8_lossy(&text)).into_owned();
+    pub fn json(&mut self, title: &str, value: Raw) {
+        let text = String::from_utf8_lossy(&pretty(value)).into_owned();
         self.markup.element_with(Tag::Fold, "data", |m| {
             m.words(Tag::Summary, title);
             m.section(|m| code::block(&text, "json", Language::named("json"), m));

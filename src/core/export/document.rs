@@ -41,13 +41,12 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
         }
         let article = article(&source, ix)?;
         let text = writer::markdown(article.markup.as_str(), &is_here);
-        let label = labels.name(ix).map(|label| source.scrubbed(&label.to_string_lossy()).into_owned());
+        let label = labels.name(ix).map(|label| label.to_string_lossy().into_owned());
         // A turn that only calls tools is omitted: the tools show the same.
         if text.is_empty() && edits.note(ix).is_none() && label.is_none() {
             continue;
         }
-        let model = article.model.as_deref().map(|model| source.scrubbed(model).into_owned());
-        headings.write(&source, ix, label.as_deref(), model, out)?;
+        headings.write(&source, ix, label.as_deref(), article.model.clone(), out)?;
         if let Some(note) = edits.note(ix) {
             write!(out, "\n*{note}*\n")?;
         }

@@ -52,7 +52,7 @@ pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
     let named = contents.labels();
     let labels =
         named.iter().map(|(number, name)| array([number.to_string().into_bytes(), quoted(&cut(name, 300))]));
-    let cwd = session.header.cwd.as_ref().map(|cwd| contents.scrubbed(&cwd.to_string_lossy()).into_owned());
+    let cwd = session.header.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
     let (kind_names, kind_of) = kind_names(contents);
     Object::new()
         .str("tags", &super::markup::Tag::table())
@@ -60,7 +60,7 @@ pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
         .json("name", &name.map_or(b"null".to_vec(), quoted))
         .json("cwd", &cwd.as_deref().map_or(b"null".to_vec(), quoted))
         .str("agent", session.agent().name())
-        .str("session", &contents.scrubbed(&session.header.id.to_string_lossy()))
+        .str("session", &session.header.id.to_string_lossy())
         .str("made", concat!("pisess ", env!("CARGO_PKG_VERSION")))
         .json(
             "leaf",
@@ -130,7 +130,7 @@ fn kind_names(contents: &Contents) -> (Vec<u8>, Vec<u8>) {
             Some(role) => role.to_string(),
             None => contents.session.kind_name(ix).to_string(),
         };
-        let name = cut(&contents.scrubbed(&name), 60).into_owned();
+        let name = cut(&name, 60).into_owned();
         let at = *known.entry(name.clone()).or_insert(names.len());
         if at == names.len() {
             names.push(name);
@@ -227,8 +227,8 @@ impl Late {
     }
 
     /// Returns the part that follows the entries.
-    pub fn finish(self, contents: &Contents) -> Vec<u8> {
-        let models = self.models.iter().map(|model| quoted(&cut(&contents.scrubbed(model), 120)));
+    pub fn finish(self) -> Vec<u8> {
+        let models = self.models.iter().map(|model| quoted(&cut(model, 120)));
         Object::new()
             .json("models", &array(models))
             .json("model", &array(self.model))
@@ -245,12 +245,11 @@ const BODY: usize = 160;
 
 /// Returns the row of an entry in the tree: its role and its body, separated by a tab. If the body contains a
 /// path, its directory is enclosed in further tabs, so that a narrow row can keep the file's name.
-pub fn row(contents: &Contents, row: &Row) -> String {
-    let role = contents.scrubbed(&row.role.to_string_lossy()).into_owned();
-    let text = row.body.to_string_lossy();
-    let body = contents.scrubbed(&text);
-    let path = body.get(row.path.clone()).filter(|path| body == text && !path.is_empty());
-    let mut parts = vec![role.as_str()];
+pub fn row(row: &Row) -> String {
+    let role = row.role.to_string_lossy();
+    let body = row.body.to_string_lossy();
+    let path = body.get(row.path.clone()).filter(|path| !path.is_empty());
+    let mut parts = vec![&*role];
     match path {
         Some(path) => {
             let name = path.trim_end_matches('/').rfind('/').map_or(0, |at| at + 1);

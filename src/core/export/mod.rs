@@ -6,8 +6,8 @@
 //!                └──────────────> document (Markdown)
 //! ```
 //!
-//! All text of a session goes through [`source::Contents::scrubbed`], and becomes text in
-//! [`markup::Markup::text`] or [`html::Html::text`]; nothing else makes HTML.
+//! Text of a session becomes HTML in [`markup::Markup::text`] or [`html::Html::text`]; nothing else makes HTML.
+//! A redacted export is that of a redacted copy.
 
 pub mod html;
 pub mod markup;

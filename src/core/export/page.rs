@@ -68,7 +68,7 @@ pub fn page(
     row_pieces(contents, out)?;
     writeln!(out, "<script>{SCRIPT}</script>")?;
     let late = entry_pieces(contents, workers, out)?;
-    piece("id=\"late\"", &late.finish(contents), out)?;
+    piece("id=\"late\"", &late.finish(), out)?;
     out.write_all(b"</body>\n</html>\n")
 }
 
@@ -114,7 +114,7 @@ fn piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> 
 fn row_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     let drawing = rows(contents.session, contents.leaf);
     for (at, entries) in contents.entries.chunks(ROWS).enumerate() {
-        let rows: Vec<String> = entries.iter().map(|&ix| index::row(contents, &drawing.row(ix))).collect();
+        let rows: Vec<String> = entries.iter().map(|&ix| index::row(&drawing.row(ix))).collect();
         piece(&format!("class=\"rows\" data-n=\"{}\"", at * ROWS), rows.join("\n").as_bytes(), out)?;
     }
     Ok(())

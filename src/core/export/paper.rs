@@ -43,10 +43,10 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
             header.push_own("</span>");
         };
         if let Some(label) = labels.name(ix) {
-            aside("<span class=\"label\">", &source.scrubbed(&label.to_string_lossy()));
+            aside("<span class=\"label\">", &label.to_string_lossy());
         }
         if let Some(name) = article.model.as_ref().filter(|name| model.as_ref() != Some(name)) {
-            aside("<span>", &source.scrubbed(name));
+            aside("<span>", name);
             model = Some(name.clone());
         }
         header.push_own("</header>");
@@ -104,7 +104,7 @@ pub(super) fn name_of(source: &Source, ix: EntryIx) -> String {
         'e' => "Edit of the context",
         _ => {
             let name = source.session.role_name(ix).unwrap_or_else(|| source.session.kind_name(ix));
-            return in_words(&source.scrubbed(&name.to_string_lossy()));
+            return in_words(&name.to_string_lossy());
         }
     };
     who.to_owned()

@@ -1,4 +1,4 @@
-//! Where an export takes its entries from, and the one way by which text of the session goes out.
+//! The entries of an export, and the text of their fields.
 
 use crate::core::bodies::{Bodies as _, FileBodies};
 use crate::core::entry::{EntryIx, Kind, Role};
@@ -12,9 +12,6 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
 
-/// Changes text on its way out, as a redaction does.
-pub type Scrub = dyn for<'t> Fn(&'t str) -> Cow<'t, str> + Sync;
-
 /// What is exported, the same for every thread that reads it.
 pub struct Contents<'a> {
     /// The session, loaded with rows.
@@ -27,8 +24,6 @@ pub struct Contents<'a> {
     pub leaf: Option<EntryIx>,
     /// Markdown that renderers made of entries.
     pub rendered: HashMap<EntryIx, String>,
-    /// What text goes through.
-    pub scrub: &'a Scrub,
     numbers: Vec<u32>,
     /// Calls and results by the id of the call, then by entry.
     calls: Vec<(EntryIx, &'a [u8])>,
@@ -42,7 +37,6 @@ impl<'a> Contents<'a> {
         file: &'a dyn ReadAt,
         path_only: bool,
         end: Option<EntryIx>,
-        scrub: &'a Scrub,
     ) -> Contents<'a> {
         let entries: Vec<EntryIx> = match path_only {
             true => {
@@ -65,17 +59,7 @@ impl<'a> Contents<'a> {
             list.retain(|(ix, id)| numbers[ix.at()] != u32::MAX && !id.is_empty());
             list.sort_unstable_by(|(ix, id), (other, other_id)| (id, ix).cmp(&(other_id, other)));
         }
-        Contents {
-            session,
-            file,
-            entries,
-            leaf: end,
-            rendered: HashMap::new(),
-            scrub,
-            numbers,
-            calls,
-            results,
-        }
+        Contents { session, file, entries, leaf: end, rendered: HashMap::new(), numbers, calls, results }
     }
 
     /// The name of the session: the last that is given, or that of its header.
@@ -103,12 +87,12 @@ impl<'a> Contents<'a> {
             }
             None => header(),
         };
-        Ok(name.filter(|name| !name.is_empty()).map(|name| self.scrubbed(&name).into_owned()))
+        Ok(name.filter(|name| !name.is_empty()))
     }
 
     /// What the page is called: the session's name, else its project and day.
     pub fn title(&self, name: Option<&str>) -> String {
-        let shown = |text: &Text| self.scrubbed(&text.to_string_lossy()).into_owned();
+        let shown = |text: &Text| text.to_string_lossy().into_owned();
         let project = || {
             let cwd = self.session.header.cwd.as_ref().map(shown)?;
             cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()).map(str::to_owned)
@@ -134,9 +118,7 @@ impl<'a> Contents<'a> {
             .iter()
             .enumerate()
             .filter_map(|(number, &ix)| Some((number as u32, labels.name(ix)?)));
-        named
-            .map(|(number, name)| (number, Cow::Owned(self.scrubbed(&name.to_string_lossy()).into_owned())))
-            .collect()
+        named.map(|(number, name)| (number, Cow::Owned(name.to_string_lossy().into_owned()))).collect()
     }
 
     /// The number of an entry among those that go in.
@@ -144,14 +126,9 @@ impl<'a> Contents<'a> {
         self.numbers.get(ix.at()).copied().filter(|&number| number != u32::MAX)
     }
 
-    /// The text as it may go out.
-    pub fn scrubbed<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        (self.scrub)(text)
-    }
-
-    /// The id of an entry, for people.
+    /// Returns the id of an entry, for people.
     pub fn id(&self, ix: EntryIx) -> String {
-        self.scrubbed(&self.session.id(ix).to_string_lossy()).into_owned()
+        self.session.id(ix).to_string_lossy().into_owned()
     }
 
     /// The entry that made a call, seen from its result: the nearest before it.
@@ -199,27 +176,6 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The string, as it may go out.
-    pub fn text<'t>(&self, value: Raw<'t>) -> Option<Cow<'t, str>> {
-        let text = value.text()?;
-        let text = match std::str::from_utf8(text.as_bytes()) {
-            Ok(text) => text.to_owned(),
-            Err(_) => text.to_string_lossy().into_owned(),
-        };
-        Some(match self.scrubbed(&text) {
-            Cow::Borrowed(_) => Cow::Owned(text),
-            Cow::Owned(scrubbed) => Cow::Owned(scrubbed),
-        })
-    }
-
-    /// A string as it is, any other value as JSON.
-    pub fn shown(&self, value: Raw) -> String {
-        match self.text(value) {
-            Some(text) => text.into_owned(),
-            None => self.scrubbed(&String::from_utf8_lossy(value.bytes())).into_owned(),
-        }
-    }
-
     /// What a renderer made of the entry.
     pub fn rendered(&self, ix: EntryIx) -> Option<&str> {
         self.contents.rendered.get(&ix).map(String::as_str)
@@ -252,4 +208,14 @@ impl<'a> Source<'a> {
     pub fn is(&self, ix: EntryIx, role: Role) -> bool {
         self.session.is_message(ix, role)
     }
+}
+
+/// Returns the decoded string; `None` if the value is not one.
+pub fn decoded(value: Raw) -> Option<String> {
+    value.text().map(|text| text.to_string_lossy().into_owned())
+}
+
+/// Returns the decoded string; any other value as JSON.
+pub fn shown(value: Raw) -> String {
+    decoded(value).unwrap_or_else(|| String::from_utf8_lossy(value.bytes()).into_owned())
 }

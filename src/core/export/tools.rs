@@ -6,7 +6,7 @@
 use super::article::{Article, cut};
 use super::code::{self, Language, Line};
 use super::markup::{Markup, Tag};
-use super::source::Source;
+use super::source::{Source, decoded};
 use crate::core::entry::EntryIx;
 use crate::core::json::Raw;
 use similar::{ChangeTag, TextDiff};
@@ -20,7 +20,7 @@ const LONGEST_COMPARED: usize = 512 * 1024;
 
 /// Appends a call in the message that made it.
 pub fn call(article: &mut Article, source: &Source, ix: EntryIx, block: Raw) {
-    let name = block.get("name").and_then(|name| source.text(name)).unwrap_or_default();
+    let name = block.get("name").and_then(decoded).unwrap_or_default();
     let arguments = block.get("arguments").unwrap_or(Raw::NULL);
     let result = block.get_text("id").and_then(|id| source.result(id.as_bytes(), ix));
     match result.and_then(|result| source.number(result)) {
@@ -40,7 +40,7 @@ pub fn result(article: &mut Article, source: &Source, ix: EntryIx, message: Raw)
     let id = message.get_text("toolCallId").unwrap_or_default();
     article.failed = message.get("isError").is_some_and(Raw::is_truthy);
     source.with_call(id.as_bytes(), ix, &mut |call| {
-        let name = message.get("toolName").or(call.get("name")).and_then(|name| source.text(name));
+        let name = message.get("toolName").or(call.get("name")).and_then(decoded);
         let name = name.unwrap_or("tool".into());
         let arguments = call.get("arguments").unwrap_or(Raw::NULL);
         let details = message.get("details").unwrap_or(Raw::NULL);
@@ -49,7 +49,7 @@ pub fn result(article: &mut Article, source: &Source, ix: EntryIx, message: Raw)
 }
 
 fn answered(article: &mut Article, source: &Source, name: &str, arguments: Raw, details: Raw, message: Raw) {
-    let (text, others) = output(source, message.get("content"));
+    let (text, others) = output(message.get("content"));
     let failed = article.failed;
     let exit = failed.then(|| exit_code(&text)).flatten();
     let exit = exit.map(|code| format!("exit {code}"));
@@ -87,8 +87,8 @@ fn answered(article: &mut Article, source: &Source, name: &str, arguments: Raw, 
     }
     for block in others {
         match block.get("type").is_some_and(|kind| kind.is("image")) {
-            true => article.image(source, block),
-            false => article.json(source, "other content", block),
+            true => article.image(block),
+            false => article.json("other content", block),
         }
     }
     article.markup.close();
@@ -108,7 +108,7 @@ fn head(markup: &mut Markup, source: &Source, name: &str, arguments: Raw, marks:
 
 /// Returns the subject of a call, on one line.
 fn subject(source: &Source, name: &str, arguments: Raw) -> String {
-    let text = |key: &str| arguments.get(key).and_then(|value| source.text(value));
+    let text = |key: &str| arguments.get(key).and_then(decoded);
     let subject = match name {
         "bash" => text("command").map(|command| command.lines().next().unwrap_or_default().to_owned()),
         "read" => path(source, arguments).map(|path| {
@@ -134,14 +134,14 @@ fn subject(source: &Source, name: &str, arguments: Raw) -> String {
     };
     subject.unwrap_or_else(|| {
         // The first string: usually the subject.
-        let first = arguments.members().find_map(|(_, value)| source.text(value));
+        let first = arguments.members().find_map(|(_, value)| decoded(value));
         first.map(|text| text.lines().next().unwrap_or_default().to_owned()).unwrap_or_default()
     })
 }
 
 fn path(source: &Source, arguments: Raw) -> Option<String> {
     let path = ["path", "file_path", "filePath", "file"].iter().find_map(|key| arguments.get(key));
-    let path = path.and_then(|path| source.text(path))?;
+    let path = path.and_then(decoded)?;
     Some(relative(&path, source.session.header.cwd.as_ref().map(|cwd| cwd.to_string_lossy()).as_deref()))
 }
 
@@ -156,7 +156,7 @@ fn relative(path: &str, cwd: Option<&str>) -> String {
 
 /// Appends what the head line does not show of a call. Returns whether it shows a change to a file.
 fn work(markup: &mut Markup, source: &Source, name: &str, arguments: Raw, details: Raw) -> bool {
-    let text = |key: &str| arguments.get(key).and_then(|value| source.text(value));
+    let text = |key: &str| arguments.get(key).and_then(decoded);
     match name {
         "bash" => {
             let command = text("command").unwrap_or_default();
@@ -177,19 +177,19 @@ fn work(markup: &mut Markup, source: &Source, name: &str, arguments: Raw, detail
     }
     // Some agents store only the headers of the hunks.
     let changes = |diff: &str| diff.lines().any(|line| line_of_diff(line).0 != Line::Both);
-    let diff = details.get("diff").and_then(|diff| source.text(diff)).filter(|diff| changes(diff));
+    let diff = details.get("diff").and_then(decoded).filter(|diff| changes(diff));
     if let Some(diff) = diff {
         code::diff(diff.lines().map(line_of_diff), markup);
         return true;
     }
-    let pairs = replacements(source, arguments);
+    let pairs = replacements(arguments);
     if !pairs.is_empty() {
         pairs.iter().for_each(|(old, new)| compared(old, new, markup));
         return true;
     }
     if arguments.is_object() && arguments.members().nth(1).is_some() {
         let shown = crate::core::json::pretty::pretty(arguments);
-        let shown = source.scrubbed(&String::from_utf8_lossy(&shown)).into_owned();
+        let shown = String::from_utf8_lossy(&shown).into_owned();
         markup.element_with(Tag::Fold, "data", |m| {
             m.words(Tag::Summary, "arguments");
             m.section(|m| code::block(&shown, "json", Language::named("json"), m));
@@ -207,14 +207,9 @@ fn line_of_diff(line: &str) -> (Line, &str) {
 }
 
 /// Returns the old and new texts of an edit, by the names that agents use for them.
-fn replacements(source: &Source, arguments: Raw) -> Vec<(String, String)> {
+fn replacements(arguments: Raw) -> Vec<(String, String)> {
     let pair = |object: Raw| {
-        let text = |keys: &[&str]| {
-            keys.iter()
-                .find_map(|key| object.get(key))
-                .and_then(|value| source.text(value))
-                .map(|text| text.into_owned())
-        };
+        let text = |keys: &[&str]| keys.iter().find_map(|key| object.get(key)).and_then(decoded);
         Some((text(&["oldText", "old_text", "old_string"])?, text(&["newText", "new_text", "new_string"])?))
     };
     match arguments.get("edits").filter(|edits| edits.is_array()) {
@@ -244,15 +239,15 @@ fn compared(old: &str, new: &str, markup: &mut Markup) {
 }
 
 /// Returns the text of a result, and its blocks that are not text.
-fn output<'t>(source: &Source, content: Option<Raw<'t>>) -> (String, Vec<Raw<'t>>) {
+fn output<'t>(content: Option<Raw<'t>>) -> (String, Vec<Raw<'t>>) {
     let Some(content) = content else { return Default::default() };
-    if let Some(text) = source.text(content) {
-        return (text.into_owned(), Vec::new());
+    if let Some(text) = decoded(content) {
+        return (text, Vec::new());
     }
     let (mut all, mut others) = (String::new(), Vec::new());
     for block in content.items() {
         match block.get("text").filter(|_| block.get("type").is_some_and(|kind| kind.is("text"))) {
-            Some(text) => all += &source.text(text).unwrap_or_default(),
+            Some(text) => all += &decoded(text).unwrap_or_default(),
             None => others.push(block),
         }
     }
@@ -270,8 +265,8 @@ fn exit_code(text: &str) -> Option<&str> {
 }
 
 /// Appends a command or code that the user ran.
-pub fn execution(article: &mut Article, source: &Source, message: Raw) {
-    let text = |key: &str| message.get(key).and_then(|value| source.text(value)).unwrap_or_default();
+pub fn execution(article: &mut Article, message: Raw) {
+    let text = |key: &str| message.get(key).and_then(decoded).unwrap_or_default();
     let (name, language, ran) = match message.get("command").is_some() {
         true => ("bash", "sh", text("command")),
         false => ("python", "py", text("code")),
@@ -312,16 +307,14 @@ pub fn files(article: &mut Article, source: &Source, message: Raw) {
             m.words(Tag::Name, "file");
             m.words(Tag::Subject, &cut(&path, SUBJECT));
         });
-        if let Some(reason) = file.get("skippedReason").and_then(|reason| source.text(reason)) {
+        if let Some(reason) = file.get("skippedReason").and_then(decoded) {
             article.markup.words(Tag::Note, &format!("left out: {}", cut(&reason, 100)));
         }
-        if let Some(content) =
-            file.get("content").and_then(|content| source.text(content)).filter(|text| !text.is_empty())
-        {
+        if let Some(content) = file.get("content").and_then(decoded).filter(|text| !text.is_empty()) {
             code::lines(&content, 1, Language::of_path(&path), &mut article.markup);
         }
         if let Some(image) = file.get("image").filter(|image| image.is_object()) {
-            article.image(source, image);
+            article.image(image);
         }
         article.markup.close();
     }

@@ -10,6 +10,7 @@ import { Peer } from "./peer.mjs";
 import { checks, conversation, session } from "./plan.mjs";
 import { Pisess, commandLine, findBinary } from "./pisess.mjs";
 import { compareHanded } from "./handed.mjs";
+import { compareExtension, compareSkill } from "./installed.mjs";
 import { compareListed } from "./listed.mjs";
 import { compareRepaired } from "./repaired.mjs";
 import { shrink } from "./shrink.mjs";
@@ -46,6 +47,7 @@ const HANDED = 8;
 const scratch = mkdtempSync(join(tmpdir(), "pisess-interop-"));
 process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
 const failures = join(here, "failures");
+const modules = join(here, "node_modules");
 const totals = { passed: 0, failed: 0, sessions: 0, kinds: {} };
 const seen = new Map();
 
@@ -77,7 +79,6 @@ async function main() {
 
 async function startPeers() {
   mkdirSync(HOME, { recursive: true });
-  const modules = join(here, "node_modules");
   const env = { PATH: process.env.PATH, HOME, TMPDIR: scratch, TZ: "UTC", LANG: "C.UTF-8" };
   const pi = (name, folder) => new Peer(name, [process.execPath, join(here, "peers/pi.mjs"), join(modules, folder)], env);
   const peers = {
@@ -117,6 +118,28 @@ async function compareAll(peers, numbers) {
   if (!options.session && isWanted({ kind: "repaired" })) await repaired(tools);
   if (!options.session && isWanted({ kind: "handed" })) await handed(tools, numbers);
   if (!options.session && isWanted({ kind: "list" })) await listed(tools, numbers);
+  if (!options.session && isWanted({ kind: "skill" })) await compareSkill(tools, report("skill"));
+  if (!options.session && isWanted({ kind: "extension" })) await extension(tools);
+}
+
+/** In the newest pi as it is published, and in the version before. */
+async function extension(tools) {
+  const program = (path) => [process.execPath, join(modules, path)];
+  await compareExtension(tools, "pi-1.5.2", program(".unpacked/pi-1.5.2/package/dist/bundle/cli.js"), report("extension"));
+  await compareExtension(tools, "pi-0.87.1", program("@earendil-works/pi-coding-agent/dist/cli.js"), report("extension"));
+}
+
+/** Returns a function that counts a result, and prints it if the answers differ. */
+function report(kind) {
+  return (name, found, commands = []) => {
+    count(kind, !found);
+    if (!found) return;
+    console.log(`FAIL ${name}`);
+    console.log(`  at ${found.pointer}`);
+    console.log(`  agent:  ${show(found.expected)}`);
+    console.log(`  pisess: ${show(found.actual)}`);
+    for (const args of commands.slice(0, 1)) console.log(`  ${commandLine(args)}`);
+  };
 }
 
 async function repaired(tools) {
@@ -134,28 +157,12 @@ async function repaired(tools) {
 async function handed(tools, numbers) {
   const made = numbers.map((n) => session(options.seed, n)).filter(({ older }) => !older);
   const of = (wanted) => made.filter(({ dialect }) => dialect === wanted).slice(0, HANDED);
-  await compareHanded(tools, [...of("pi"), ...of("omp")], (name, found, commands) => {
-    count("handed", !found);
-    if (!found) return;
-    console.log(`FAIL ${name}`);
-    console.log(`  at ${found.pointer}`);
-    console.log(`  agent:  ${show(found.expected)}`);
-    console.log(`  pisess: ${show(found.actual)}`);
-    for (const args of commands.slice(0, 1)) console.log(`  ${commandLine(args)}`);
-  });
+  await compareHanded(tools, [...of("pi"), ...of("omp")], report("handed"));
 }
 
 async function listed(tools, numbers) {
   const sessions = numbers.map((n) => session(options.seed, n)).filter(({ dialect }) => dialect === "pi");
-  await compareListed(tools, sessions, (name, found, commands) => {
-    count("list", !found);
-    if (!found) return;
-    console.log(`FAIL ${name}`);
-    console.log(`  at ${found.pointer}`);
-    console.log(`  agent:  ${show(found.expected)}`);
-    console.log(`  pisess: ${show(found.actual)}`);
-    for (const args of commands) console.log(`  ${commandLine(args)}`);
-  });
+  await compareListed(tools, sessions, report("list"));
 }
 
 async function compareOne(tools, made) {

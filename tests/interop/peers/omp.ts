@@ -16,6 +16,7 @@ const { isTranscriptEntry, isUserRequestEntry, userTurnDraft } = await source(
 	"session/session-context.ts",
 );
 const { convertToLlm } = await source("session/messages.ts");
+const { loadSkills } = await source("extensibility/skills.ts");
 const { TreeSelectorComponent } = await source("modes/components/tree-selector.ts");
 const { setThemeInstance } = await source("modes/theme/theme.ts");
 const { DEFAULT_COMPACTION_SETTINGS, calculateContextTokens, getLastAssistantUsage, prepareCompaction } =
@@ -167,6 +168,13 @@ const ANSWERS: Record<string, (session: any, question: any, file: string) => unk
 
 await serve({
 	hello: () => ({ bun: Bun.version }),
+
+	/** The skills that oh-my-pi finds in a home folder, and what it warns of. */
+	async skills({ home }: any) {
+		process.env.HOME = home;
+		const { skills, warnings } = await loadSkills({ cwd: home });
+		return { skills: skills.map(({ name, description, filePath: path }: any) => ({ name, description, path })), warnings };
+	},
 
 	async ask({ file, questions }: any) {
 		const session = await open(file);

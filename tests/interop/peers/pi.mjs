@@ -1,7 +1,7 @@
 // Asks the running pi. Started with Node 22 as `pi.mjs <package folder>`; both
 // versions of pi that the suite knows have the same module layout.
 
-import { copyFileSync, mkdtempSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -166,6 +166,17 @@ await serve({
     } finally {
       process.env.PI_CODING_AGENT_DIR = own;
     }
+  },
+
+  /** The skills that pi finds in a home folder, and what it warns of. */
+  async skills({ home }) {
+    const bundled = existsSync(resolve(process.argv[2], "dist/bundle/index.js"));
+    const { DefaultResourceLoader } = await dist(bundled ? "bundle/index.js" : "index.js");
+    process.env.HOME = home;
+    const loader = new DefaultResourceLoader({ cwd: home, agentDir: join(home, ".pi/agent") });
+    await loader.reload();
+    const { skills, diagnostics } = loader.getSkills();
+    return { skills: skills.map(({ name, description, filePath: path }) => ({ name, description, path })), warnings: diagnostics };
   },
 
   async ask({ file, questions }) {

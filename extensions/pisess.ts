@@ -1,0 +1,156 @@
+// Commands for pi that pisess carries out on the file of the session: /branches, /switch, /pop and /pick.
+//
+// pi keeps its position in memory. It does not write a move by /tree, and does not read what another program
+// appends. So before pisess runs, a position that is not the last entry of the file is written as a mark, and
+// afterwards pi opens the session again, at its new last entry.
+//
+// The program is `pisess` on the PATH, or $PISESS.
+
+import { existsSync } from "node:fs";
+import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+
+/** The type of the entries that `pisess switch` appends, too: no model sees them. */
+const MARK = "pisess.switch";
+
+interface Row {
+  id: string | null;
+  label: string | null;
+  text?: string;
+  active?: boolean;
+  entries?: number;
+  question?: { text: string } | null;
+}
+
+export default function (pi: ExtensionAPI) {
+  let session: string | undefined;
+  pi.on("session_start", (_event, ctx) => {
+    session = ctx.sessionManager.getSessionFile();
+  });
+
+  pi.registerCommand("branches", {
+    description: "List the branches of this session",
+    handler: async (_args, ctx) => {
+      const file = await ready(ctx);
+      if (file) report(ctx, await run(["branches", "--", file]), "This session has no branches yet");
+    },
+  });
+
+  pi.registerCommand("switch", {
+    description: "Continue from another branch or entry: /switch [REF]",
+    getArgumentCompletions: complete,
+    handler: async (args, ctx) => {
+      const file = await ready(ctx);
+      if (!file) return;
+      const target = args.trim() || (await chooseBranch(ctx, file));
+      if (target) await change(ctx, file, "switch", [target]);
+    },
+  });
+
+  pi.registerCommand("pop", {
+    description: "Undo the last user message, or go back to an entry, leaving a summary: /pop [REF]",
+    getArgumentCompletions: complete,
+    handler: async (args, ctx) => {
+      const file = await ready(ctx);
+      if (file) await change(ctx, file, "pop", args.trim() ? [args.trim()] : []);
+    },
+  });
+
+  pi.registerCommand("pick", {
+    description: "Copy entries to the end of this branch: /pick REF...",
+    getArgumentCompletions: complete,
+    handler: async (args, ctx) => {
+      const file = await ready(ctx);
+      if (!file) return;
+      const entries = words(args);
+      if (entries.length === 0) ctx.ui.notify("/pick needs the ids or labels of entries", "error");
+      else await change(ctx, file, "pick", entries);
+    },
+  });
+
+  /** Returns the session's file, with pi's position as its last entry. */
+  async function ready(ctx: ExtensionCommandContext): Promise<string | undefined> {
+    await ctx.waitForIdle();
+    const file = ctx.sessionManager.getSessionFile();
+    if (!file || !existsSync(file)) {
+      ctx.ui.notify("This session is not stored in a file yet", "warning");
+      return undefined;
+    }
+    const from = ctx.sessionManager.getEntries().at(-1)?.id ?? null;
+    const to = ctx.sessionManager.getLeafId();
+    if (from !== to) pi.appendEntry(MARK, { from, to });
+    return file;
+  }
+
+  /** Changes the session, opens it again, and puts the text to be edited into the editor. */
+  async function change(ctx: ExtensionCommandContext, file: string, verb: string, args: string[]) {
+    const done = await run([verb, "--json", "--", file, ...args]);
+    if (done.code !== 0 && done.code !== 4) return report(ctx, done, "");
+    const { written = [], editorText } = rows<{ written: unknown[]; editorText?: string | null }>(done.stdout)[0] ?? {};
+    const note = message(done.stderr);
+    if (written.length === 0) return ctx.ui.notify(note || "Nothing to do", "info");
+    const { cancelled } = await ctx.switchSession(file, {
+      withSession: async (now) => {
+        if (note) now.ui.notify(note, "info");
+        if (editorText) now.ui.setEditorText(editorText);
+      },
+    });
+    if (cancelled) ctx.ui.notify("The session has changed: open it again with /resume", "warning");
+  }
+
+  async function chooseBranch(ctx: ExtensionCommandContext, file: string): Promise<string | undefined> {
+    const done = await run(["branches", "--json", "--", file]);
+    if (done.code !== 0) return void report(ctx, done, "");
+    const choices = rows<Row>(done.stdout).filter(({ id, active }) => id && !active);
+    if (choices.length === 0) return void ctx.ui.notify("This session has no other branch", "info");
+    const titles = choices.map((row) => `${row.id}  ${row.entries} entries  ${caption(row)}`);
+    const chosen = await ctx.ui.select("Continue from", titles);
+    return chosen && `id:${choices[titles.indexOf(chosen)].id}`;
+  }
+
+  /** Completes the ids of branches and labelled entries. */
+  async function complete(prefix: string) {
+    if (!session || !existsSync(session)) return null;
+    const found = await Promise.all(["branches", "label"].map((verb) => run([verb, "--json", "--", session as string])));
+    const items = found.flatMap(({ stdout }) => rows<Row>(stdout)).filter(({ id }) => id?.startsWith(prefix));
+    return items.map((row) => ({ value: row.id as string, label: row.id as string, description: caption(row) }));
+  }
+
+  function run(args: string[]) {
+    return pi.exec(process.env.PISESS || "pisess", args);
+  }
+}
+
+type Result = Awaited<ReturnType<ExtensionAPI["exec"]>>;
+
+function report(ctx: ExtensionCommandContext, { code, stdout, stderr }: Result, otherwise: string) {
+  if (code === 0) ctx.ui.notify(stdout.trimEnd() || otherwise, "info");
+  else ctx.ui.notify(message(stderr) || "pisess failed", code === 1 ? "info" : "error");
+}
+
+/** Returns what pisess wrote to standard error, where an error is a line of JSON after `--json`. */
+function message(stderr: string): string {
+  const lines = stderr.split("\n").filter((line) => line.trim());
+  return lines.map((line) => error(line) ?? line).join("\n");
+}
+
+function error(line: string): string | undefined {
+  try {
+    const { message, hint } = JSON.parse(line).error;
+    return hint ? `${message} (hint: ${hint})` : message;
+  } catch {
+    return undefined;
+  }
+}
+
+function rows<T>(stdout: string): T[] {
+  return stdout.split("\n").filter((line) => line.trim()).map((line) => JSON.parse(line));
+}
+
+function caption({ label, question, text }: Row): string {
+  return `${label ? `[${label}] ` : ""}${question?.text ?? text ?? ""}`;
+}
+
+/** Splits at spaces, except within quotes. */
+function words(args: string): string[] {
+  return [...args.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, plain]) => double ?? single ?? plain);
+}

@@ -1,0 +1,73 @@
+// A running pi, driven over its RPC mode, as an editor would drive it.
+
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+
+/** After how many milliseconds without an answer the agent counts as hanging. */
+const PATIENCE = 60_000;
+
+export class Rpc {
+  /** `command` is the program and its arguments; `choose` answers a selection with one of its options. */
+  constructor(command, { cwd, env, choose = (options) => options[0] }) {
+    this.waiting = new Map();
+    this.shown = [];
+    this.choose = choose;
+    this.errors = "";
+    this.child = spawn(command[0], command.slice(1), { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
+    this.child.stderr.on("data", (data) => (this.errors = (this.errors + data).slice(-4000)));
+    this.child.stdin.on("error", () => {});
+    this.child.on("error", (error) => this.fail(error.message));
+    this.child.on("exit", (code, signal) => this.fail(`ended (${signal ?? code})`));
+    createInterface({ input: this.child.stdout }).on("line", (line) => this.hear(JSON.parse(line)));
+  }
+
+  hear(heard) {
+    if (heard.type === "response") this.waiting.get(heard.id)?.resolve(heard);
+    if (heard.type === "extension_error") this.shown.push({ method: "notify", notifyType: "error", message: heard.error });
+    if (heard.type !== "extension_ui_request") return;
+    this.shown.push(heard);
+    if (heard.method === "select") this.send({ type: "extension_ui_response", id: heard.id, value: this.choose(heard.options) });
+  }
+
+  fail(why) {
+    this.dead = new Error(`pi ${why}\n${this.errors}`);
+    for (const { reject } of this.waiting.values()) reject(this.dead);
+  }
+
+  send(message) {
+    this.child.stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
+  /** The data of the answer to a request; throws when there is none. */
+  async request(type, rest = {}) {
+    if (this.dead) throw this.dead;
+    const id = String(this.waiting.size);
+    let late;
+    const answer = new Promise((resolve, reject) => {
+      late = setTimeout(() => reject(new Error(`pi does not answer ${type}\n${this.errors}`)), PATIENCE);
+      this.waiting.set(id, { resolve, reject });
+    });
+    this.send({ id, type, ...rest });
+    const { success, data, error } = await answer.finally(() => clearTimeout(late));
+    if (!success) throw new Error(`pi: ${type}: ${error}`);
+    return data;
+  }
+
+  /** What a command shows: `{notify, error, select, editor}`, the last of each, or null. */
+  async command(message) {
+    this.shown.length = 0;
+    await this.request("prompt", { message });
+    const last = (wanted) => this.shown.findLast(wanted);
+    return {
+      notify: last(({ method, notifyType }) => method === "notify" && notifyType !== "error")?.message ?? null,
+      error: last(({ method, notifyType }) => method === "notify" && notifyType === "error")?.message ?? null,
+      select: last(({ method }) => method === "select")?.options ?? null,
+      editor: last(({ method }) => method === "set_editor_text")?.text ?? null,
+    };
+  }
+
+  close() {
+    this.child.stdin.end();
+    this.child.kill();
+  }
+}
