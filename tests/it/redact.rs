@@ -124,6 +124,55 @@ fn three_hundred_secrets_in_forty_places_leave_none() {
     assert_eq!(ids("s.jsonl"), ids("copy.jsonl"));
 }
 
+/// Secrets are found wherever they are in a large file: at the ends of what is read at a time, and of the parts
+/// that several threads search.
+#[test]
+fn no_part_of_a_large_session_is_skipped() {
+    const HEADER: &str =
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
+    let s = Sandbox::new();
+    let (mut file, mut wanted) = (format!("{HEADER}\n"), Vec::new());
+    for at in 0..400 {
+        // Lines of very different lengths, one of them longer than what is read at a time.
+        let filler = "lorem ipsum ".repeat(if at == 200 { 60_000 } else { at * 7919 % 1900 });
+        let secret = if at % 5 == 0 { secret(at) } else { String::new() };
+        if at % 5 == 0 {
+            wanted.push((at + 2, format!("{at:08x}")));
+        }
+        file += &format!(
+            r#"{{"type":"message","id":"{at:08x}","parentId":null,"message":{{"role":"user","content":"{filler}{secret}"}}}}"#
+        );
+        file.push('\n');
+    }
+    assert!(file.len() > 4 << 20, "large enough for several parts");
+    s.put("s.jsonl", &file);
+    let found = s.pisess("redact -q --check ./s.jsonl").done().text();
+    let found = found.lines().map(|row| {
+        let row = row.strip_prefix("./s.jsonl:").unwrap();
+        let (line, rest) = row.split_once(": ").unwrap();
+        (line.parse().unwrap(), rest[..8].to_owned())
+    });
+    assert_eq!(found.collect::<Vec<_>>(), wanted);
+    s.run("redact -q ./s.jsonl -o ./copy.jsonl");
+    let copy = s.text("copy.jsonl");
+    assert_eq!(copy.matches("[REDACTED:").count(), wanted.len());
+    let changed = copy.lines().zip(file.lines()).filter(|(new, old)| new != old).count();
+    assert_eq!((changed, copy.lines().count()), (wanted.len(), file.lines().count()));
+}
+
+#[test]
+fn images_are_taken_out_of_lines_that_hold_nothing_else() {
+    let s = Sandbox::new();
+    let header =
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
+    let image = r#"{"type":"message","id":"aaaa0001","parentId":null,"message":{"role":"user","content":[{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
+    s.put("s.jsonl", format!("{header}\n{image}\n"));
+    let done = s.pisess("redact ./s.jsonl -o -").done();
+    assert_eq!(done.stderr, "pisess: ./s.jsonl: no secrets found; 1 signature or image\n");
+    assert!(done.text().contains("[image removed: image/png, 6 bytes]"));
+    assert!(s.run("redact -q ./s.jsonl --keep-images -o -").contains(image));
+}
+
 #[test]
 fn what_holds_no_secret_is_copied_byte_for_byte() {
     for name in ["tour.jsonl", "v1.jsonl", "v2.jsonl", "draft-tree.jsonl", "omp-no-slot.jsonl"] {

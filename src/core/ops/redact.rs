@@ -1,4 +1,4 @@
-//! Redacts a session: all bytes are searched quickly, and lines that may hold a secret thoroughly.
+//! Redacts a session: its lines are searched in parallel, and their secrets numbered in file order.
 //!
 //! It works on lines, whatever their format or dialect, so that no part of a damaged file is skipped.
 
@@ -8,21 +8,14 @@ use crate::core::load::header::is_title_slot;
 use crate::core::omp::title::repadded;
 use crate::core::plan::copy;
 use crate::core::redact::values::Value;
-use crate::core::redact::{Finding, Options, Redactor};
+use crate::core::redact::{Finding, Finds, Options, Redacted, Redactor};
 use crate::core::store::{ReadAt, resize};
 use crate::core::stretches::StretchReader;
 use crate::core::text::Text;
+use crate::core::workers::in_order;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::ops::{ControlFlow, Range};
-use std::thread;
-
-/// A line that may contain a secret.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    line: LineNo,
-    span: Span,
-}
 
 /// A secret and the entry that contains it.
 #[derive(Clone, Debug)]
@@ -66,36 +59,51 @@ pub fn redact(
     source: &dyn ReadAt,
     redactor: &mut Redactor,
     workers: usize,
-    mut out: Option<&mut dyn Write>,
+    out: Option<&mut dyn Write>,
 ) -> io::Result<Report> {
-    let candidates = candidates(source, redactor, workers)?;
-    let mut bytes = Vec::new();
-    for candidate in &candidates {
-        read_line(source, candidate.span, &mut bytes)?;
-        redactor.notice_placeholders(&bytes);
-    }
-    let mut report = Report::default();
-    let mut written = 0;
-    for candidate in &candidates {
-        read_line(source, candidate.span, &mut bytes)?;
-        let redacted = redactor.line(&bytes);
-        report.opaque += redacted.opaque;
-        report.lines += usize::from(redacted.line.is_some());
-        let id = || Raw::parse(&bytes).ok()?.get_text("id").map(Text::into_owned);
-        let id = if redacted.findings.is_empty() { None } else { id() };
-        let found = redacted.findings.into_iter();
-        report.found.extend(found.map(|finding| Found { id: id.clone(), line: candidate.line, finding }));
-        if let (Some(out), Some(line)) = (&mut out, redacted.line) {
-            copy(source, between(written, candidate.span.start), *out)?;
-            let is_title = candidate.line.0 == 1 && Raw::parse(&bytes).is_ok_and(is_title_slot);
-            out.write_all(&if is_title { repadded(&line) } else { line })?;
-            written = candidate.span.end();
+    let mut searched = search(source, redactor, workers, out.is_some())?;
+    searched.lines.iter().for_each(|line| redactor.notice_placeholders(&line.finds));
+    let lines = std::mem::take(&mut searched.lines);
+    let mut report = Report { found: Vec::new(), opaque: searched.opaque, lines: searched.changed };
+    let mut copying = out.map(|out| Copying { source, out, written: 0, bytes: Vec::new() });
+    for line in lines.into_iter().filter(|line| !line.finds.is_clean()) {
+        let redacted = redactor.redact(line.finds);
+        let found = redacted.findings.iter().cloned();
+        report.found.extend(found.map(|finding| Found { id: line.id.clone(), line: line.number, finding }));
+        if let Some(copying) = &mut copying {
+            copying.line(line.number, line.span, redacted)?;
         }
     }
-    if let Some(out) = out {
-        copy(source, between(written, source.len()), out)?;
-    }
+    copying.map_or(Ok(()), Copying::rest)?;
     Ok(report)
+}
+
+/// A copy that is being written.
+struct Copying<'a> {
+    source: &'a dyn ReadAt,
+    out: &'a mut dyn Write,
+    /// How far the source is in the copy.
+    written: u64,
+    bytes: Vec<u8>,
+}
+
+impl Copying<'_> {
+    /// Writes what precedes a line, and the line.
+    fn line(&mut self, number: LineNo, span: Span, redacted: Redacted) -> io::Result<()> {
+        copy(self.source, between(self.written, span.start), self.out)?;
+        resize(&mut self.bytes, span.len as usize)?;
+        self.source.read_exact_at(&mut self.bytes, span.start)?;
+        let line = redacted.line(&self.bytes);
+        let is_title = number.0 == 1 && Raw::parse(&self.bytes).is_ok_and(is_title_slot);
+        self.out.write_all(&if is_title { repadded(&line) } else { line })?;
+        self.written = span.end();
+        Ok(())
+    }
+
+    /// Writes what follows the last line that changed.
+    fn rest(self) -> io::Result<()> {
+        copy(self.source, between(self.written, self.source.len()), self.out)
+    }
 }
 
 /// Returns how many of these values are still in a copy: 0, if it is correct.
@@ -109,45 +117,57 @@ pub fn left_over(copy: &dyn ReadAt, values: Vec<Value>, workers: usize) -> io::R
     Ok(report.found.iter().filter(|found| kinds.contains(&found.finding.kind)).count())
 }
 
-/// Returns the lines that may contain a secret, in file order.
-fn candidates(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Result<Vec<Candidate>> {
-    let starts = starts(source, workers)?;
-    let ranges: Vec<_> = starts.windows(2).map(|pair| pair[0]..pair[1]).collect();
-    let look = |range: Range<u64>| candidates_in(source, redactor, range);
-    let parts = std::thread::scope(|scope| {
-        // If no thread can be started, this one does the work.
-        let start = |range: &Range<u64>| {
-            let range = range.clone();
-            thread::Builder::new().spawn_scoped(scope, move || look(range)).ok()
-        };
-        let others: Vec<_> = ranges.iter().skip(1).map(|range| (range, start(range))).collect();
-        let first = ranges.first().cloned().map(look);
-        let others = others.into_iter().map(|(range, other)| match other {
-            Some(other) => other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            None => look(range.clone()),
-        });
-        first.into_iter().chain(others).collect::<io::Result<Vec<_>>>()
-    })?;
-    let mut before = 0;
-    let mut candidates = Vec::new();
-    for (mut part, lines) in parts {
-        part.iter_mut().for_each(|candidate| candidate.line.0 += before);
-        candidates.append(&mut part);
-        before += lines;
-    }
-    Ok(candidates)
+/// The result of searching a part of a session, or all of it.
+#[derive(Debug, Default)]
+struct Searched {
+    /// The lines with something to remove, or only with secrets or placeholders if no copy is written.
+    lines: Vec<Line>,
+    /// The number of physical lines.
+    count: u32,
+    /// Signatures, encrypted texts and images.
+    opaque: usize,
+    /// The number of lines that change.
+    changed: usize,
 }
 
-/// Returns the offsets of the workers' parts, which start with a line, and the end of the file.
-fn starts(source: &dyn ReadAt, workers: usize) -> io::Result<Vec<u64>> {
-    const SMALL: u64 = 1 << 20;
-    let parts = (source.len() / SMALL).clamp(1, workers.max(1) as u64);
-    let mut starts = vec![0];
-    for part in 1..parts {
-        starts.push(next_line(source, source.len() / parts * part)?);
+/// A line, numbered from the start of its part.
+#[derive(Debug)]
+struct Line {
+    number: LineNo,
+    span: Span,
+    id: Option<Text<'static>>,
+    finds: Finds,
+}
+
+impl Searched {
+    fn append(&mut self, mut next: Searched) {
+        next.lines.iter_mut().for_each(|line| line.number.0 += self.count);
+        self.lines.append(&mut next.lines);
+        self.count += next.count;
+        self.opaque += next.opaque;
+        self.changed += next.changed;
     }
-    starts.push(source.len());
-    Ok(starts)
+}
+
+/// Searches a session; `is_copied` if it is to be copied as well.
+fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize, is_copied: bool) -> io::Result<Searched> {
+    let mut searched = Searched::default();
+    let look = |part| search_part(source, redactor, part, is_copied);
+    in_order(parts(source, workers)?, workers, look, |part| {
+        searched.append(part?);
+        Ok::<(), io::Error>(())
+    })?;
+    Ok(searched)
+}
+
+/// Returns parts of a source that begin with a line: several for each worker, so that all end together.
+fn parts(source: &dyn ReadAt, workers: usize) -> io::Result<Vec<Range<u64>>> {
+    const SMALL: u64 = 1 << 20;
+    let count = (source.len() / SMALL).clamp(1, 8 * workers.max(1) as u64);
+    let starts = (1..count).map(|part| next_line(source, source.len() / count * part));
+    let starts = starts.collect::<io::Result<Vec<_>>>()?;
+    let ends = starts.iter().copied().chain([source.len()]);
+    Ok([0].into_iter().chain(starts.iter().copied()).zip(ends).map(|(start, end)| start..end).collect())
 }
 
 /// Returns the offset of the first line that begins at or after `from`.
@@ -163,36 +183,42 @@ fn next_line(source: &dyn ReadAt, mut from: u64) -> io::Result<u64> {
     }
 }
 
-/// Returns the candidates among the lines that begin in a range, numbered from its start, and the number of
-/// lines in it.
-fn candidates_in(
+/// Searches the lines that begin in a range.
+fn search_part(
     source: &dyn ReadAt,
     redactor: &Redactor,
     range: Range<u64>,
-) -> io::Result<(Vec<Candidate>, u32)> {
-    let (mut candidates, mut lines) = (Vec::new(), 0);
+    is_copied: bool,
+) -> io::Result<Searched> {
+    let mut searched = Searched::default();
     let _: ControlFlow<()> = StretchReader::default().read(source, range.start, |stretch| {
         let end = (range.end.saturating_sub(stretch.start)).min(stretch.bytes.len() as u64) as usize;
         let bytes = &stretch.bytes[..end];
-        let mut hits = Vec::new();
-        redactor.each_candidate(bytes, &mut |line| hits.push((line.start, line.end)));
-        hits.sort_unstable();
-        hits.dedup();
         let mut counted = 0;
-        for (start, end) in hits {
-            lines += newlines(&bytes[counted..start]);
-            counted = start;
-            let span = Span { start: stretch.start + start as u64, len: (end - start) as u64 };
-            candidates.push(Candidate { line: LineNo(lines + 1), span });
-        }
-        lines += newlines(&bytes[counted..]);
+        redactor.each_line(bytes, &mut |line, finds| {
+            searched.opaque += finds.opaque;
+            searched.changed += usize::from(!finds.is_clean());
+            if !finds.has_secrets() && (finds.is_clean() || !is_copied) {
+                return;
+            }
+            searched.count += newlines(&bytes[counted..line.start]);
+            counted = line.start;
+            let id = || Raw::parse(&bytes[line.clone()]).ok()?.get_text("id").map(Text::into_owned);
+            searched.lines.push(Line {
+                number: LineNo(searched.count + 1),
+                span: Span { start: stretch.start + line.start as u64, len: line.len() as u64 },
+                id: if finds.has_secrets() { id() } else { None },
+                finds,
+            });
+        });
+        searched.count += newlines(&bytes[counted..]);
         if stretch.start + (stretch.bytes.len() as u64) < range.end {
             ControlFlow::Continue(())
         } else {
             ControlFlow::Break(())
         }
     })?;
-    Ok((candidates, lines))
+    Ok(searched)
 }
 
 fn newlines(bytes: &[u8]) -> u32 {
@@ -201,9 +227,4 @@ fn newlines(bytes: &[u8]) -> u32 {
 
 fn between(start: u64, end: u64) -> Span {
     Span { start, len: end - start }
-}
-
-fn read_line(source: &dyn ReadAt, span: Span, bytes: &mut Vec<u8>) -> io::Result<()> {
-    resize(bytes, span.len as usize)?;
-    source.read_exact_at(bytes, span.start)
 }

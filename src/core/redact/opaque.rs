@@ -6,11 +6,10 @@
 use super::Splice;
 use crate::core::json::Raw;
 use crate::core::json::edit::Edit;
-use crate::core::json::strings::Strings;
 use crate::core::json::write::Object;
 
-/// Returns replacements for everything opaque in a line of JSON.
-pub(super) fn splices(line: &[u8], keep_images: bool) -> Vec<Splice> {
+/// Returns replacements for the content blocks and payloads of a line of JSON that are opaque as a whole.
+pub(super) fn blocks(line: &[u8], keep_images: bool) -> Vec<Splice> {
     let mut splices = Vec::new();
     let entry = Raw::checked(line.trim_ascii());
     for holder in [Some(entry), entry.get("message"), entry.get("replacement")].into_iter().flatten() {
@@ -25,8 +24,12 @@ pub(super) fn splices(line: &[u8], keep_images: bool) -> Vec<Splice> {
             splices.push(Splice { range: place(line, payload), by: b"{}".to_vec() });
         }
     }
-    splices.extend(signatures(line, &splices));
     splices
+}
+
+/// Whether the strings under this key are signatures or encrypted.
+pub(super) fn is_key(key: &[u8]) -> bool {
+    key.ends_with(b"Signature") || matches!(key, b"signature" | b"encrypted_content" | b"encryptedContent")
 }
 
 /// Returns the replacement of a content block that is opaque as a whole.
@@ -55,25 +58,6 @@ fn without_image(block: Raw) -> Vec<u8> {
         mime.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'+' | b'-' | b'.'));
     let mime = if is_plain { mime } else { "image".to_owned() };
     Object::new().str("type", "text").str("text", &format!("[image removed: {mime}, {bytes} bytes]")).finish()
-}
-
-/// Strings that are signatures or encrypted, outside of what is replaced already.
-fn signatures(line: &[u8], replaced: &[Splice]) -> Vec<Splice> {
-    let mut found_all = Vec::new();
-    if !holds(Raw::checked(line), b"ignature") && !holds(Raw::checked(line), b"ncrypted") {
-        return found_all;
-    }
-    let mut strings = Strings::new(line);
-    while let Ok(Some(found)) = strings.advance() {
-        let key = strings.nearest_key();
-        let is_opaque = key.ends_with(b"Signature")
-            || matches!(key, b"signature" | b"encrypted_content" | b"encryptedContent");
-        let is_free = || !replaced.iter().any(|splice| super::overlap(&splice.range, &found.range));
-        if !found.is_key && is_opaque && !found.range.is_empty() && is_free() {
-            found_all.push(Splice { range: found.range, by: Vec::new() });
-        }
-    }
-    found_all
 }
 
 fn holds(value: Raw, word: &[u8]) -> bool {

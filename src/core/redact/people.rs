@@ -1,6 +1,7 @@
 //! Replaces home directories and user names by `~` and `user`.
 
 use super::unescape::Spoken;
+use super::values::raw_needles;
 use super::{Splice, overlap};
 use crate::core::json::strings::Strings;
 use regex::bytes::{Regex, RegexBuilder};
@@ -44,13 +45,12 @@ impl People {
                 .build()
                 .expect("names are escaped, so it is an expression")
         };
-        let needles =
-            ["/home", "/Users", "\\Users", "\\/Users", "\\/home"].map(|needle| needle.as_bytes().to_vec());
-        let own = names.iter().chain(&homes).map(|text| text.as_bytes().to_vec());
+        let needles = ["/home", "/Users", "\\Users"].map(|needle| needle.as_bytes().to_vec());
+        let own = names.iter().chain(&homes).flat_map(|text| raw_needles(text.as_bytes()));
         People {
             home: build(&home),
             names: names_expression.as_deref().map(build),
-            needles: needles.into_iter().chain(own.filter(|needle| needle.len() >= 3)).collect(),
+            needles: needles.into_iter().chain(own).collect(),
         }
     }
 
@@ -82,7 +82,7 @@ impl People {
 /// Calls `hit` with the bytes of a string in which the expression matches on any level of escapes.
 fn each_hit(expression: &Regex, raw: &[u8], hit: &mut dyn FnMut(std::ops::Range<usize>)) {
     let mut spoken = Spoken::plain(raw);
-    for _ in 0..super::LEVELS {
+    for _ in 0..super::search::LEVELS {
         expression.find_iter(&spoken.text).for_each(|found| hit(spoken.source(found.range())));
         match spoken.unescaped() {
             Some(next) => spoken = next,

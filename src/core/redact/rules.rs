@@ -13,7 +13,8 @@ use std::sync::OnceLock;
 pub struct Rule {
     /// Its name in placeholders and reports.
     pub kind: &'static str,
-    /// Literals, at least one of which is in every text that contains such a secret.
+    /// Literals, at least one of which is in every text that contains such a secret, also where JSON writes a
+    /// slash or a backslash as an escape; escapes of letters apart.
     pub keywords: &'static [&'static str],
     /// The secret is its first group, or the whole match if it has none.
     pattern: &'static str,
@@ -100,7 +101,7 @@ pub static RULES: [Rule; 71] = [
     Rule::new("slack-token", &["xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe", "xoxc-", "xoxd-"], r"(?-u)\bxox(?:[abceprsd]-|e\.xox[bp]-)[A-Za-z0-9%-]{10,250}"),
     Rule::new("slack-app-token", &["xapp-"], r"(?-u)\bxapp-[0-9]-[A-Z0-9]+-[0-9]+-[a-z0-9]{30,}"),
     Rule::new("slack-webhook", &["hooks.slack.com"], r"(?-u)hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/_-]{30,80})"),
-    Rule::new("discord-webhook", &["/api/webhooks/"], r"(?-u)discord(?:app)?\.com/api/webhooks/([0-9]{17,20}/[A-Za-z0-9_-]{60,80})"),
+    Rule::new("discord-webhook", &["webhooks"], r"(?-u)discord(?:app)?\.com/api/webhooks/([0-9]{17,20}/[A-Za-z0-9_-]{60,80})"),
     Rule::checked("telegram-token", &[":AA"], r"(?-u)\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b", mixed),
     Rule::checked("stripe-key", &["sk_live_", "rk_live_", "sk_test_", "rk_test_", "sk_prod_", "rk_prod_"], r"(?-u)\b[sr]k_(?:live|test|prod)_[A-Za-z0-9]{16,248}\b", mixed),
     Rule::checked("webhook-secret", &["whsec_"], r"(?-u)\bwhsec_[A-Za-z0-9+/]{24,64}=*", mixed),
@@ -119,7 +120,7 @@ pub static RULES: [Rule; 71] = [
     // Recognized by their context.
     Rule::new("jwt", &["eyJ"], r"(?-u)\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{16,}"),
     Rule::checked("authorization", &["uthorization", "UTHORIZATION", "earer ", "-api-key", "-Api-Key", "-API-KEY", "rivate-token", "RIVATE-TOKEN", "-auth-token", "-Auth-Token"], r#"(?i-u)\b(?:authorization["'\\]*\s*[:=]\s*["'\\]*(?:bearer|basic|token|apikey)\s+|bearer\s+|(?:x-api-key|api-key|x-auth-token|x-access-token|private-token)["'\\]*\s*[:=]\s*["'\\]*)([A-Za-z0-9._~+/-]{12,}=*)"#, random),
-    Rule::checked("url-password", &["://", ":\\/\\/"], r#"(?-u)\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'`<>\\]{0,100}:([^\s/@"'`<>\\]{3,200})@[A-Za-z0-9\[]"#, password),
+    Rule::checked("url-password", &["://", ":\\/", ":\\\\"], r#"(?-u)\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'`<>\\]{0,100}:([^\s/@"'`<>\\]{3,200})@[A-Za-z0-9\[]"#, password),
     Rule::checked("connection-password", &["assword=", "ASSWORD=", "Pwd=", "pwd=", "PWD="], r#"(?i-u);\s*(?:password|pwd)\s*=\s*([^;"'\s\\]{4,200})"#, password),
     Rule::checked("assigned-secret", &["KEY", "TOKEN", "SECRET", "PASSW", "_PASS", "_key", "token", "secret", "passw", "apiKey", "Token", "Secret", "Passw"], r#"(?-u)(?:\b[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|_PASS)=["']?([^\s"'`;,&|<>(){}\\]{6,200})|["']?\b[A-Za-z0-9_-]{0,40}(?:[aA]pi_?[kK]ey|API_KEY|[aA]ccess_?[kK]ey|[tT]oken|TOKEN|[sS]ecret|SECRET|[sS]ecret_?[kK]ey|SECRET_KEY|[pP]assword|PASSWORD|[pP]asswd)["']?\s*(?::|:?=)\s*["']([^\s"'`<>(){}\\]{8,200})["'])"#, assigned),
 ];

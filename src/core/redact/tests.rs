@@ -1,18 +1,27 @@
+use super::needles::Calls;
+use super::rules::RULES;
+use super::unescape::Spoken;
 use super::*;
 use crate::core::json::Raw;
+use crate::core::json::strings::Strings;
 
 fn redactor(values: &[&str]) -> Redactor {
     let values = values.iter().map(|value| Value { kind: "secret", bytes: value.as_bytes().to_vec() });
     Redactor::new(values.collect(), Options::default())
 }
 
-fn redacted(line: &str) -> (String, Vec<Finding>) {
-    let mut redactor = redactor(&[]);
-    let mut may = false;
-    redactor.each_candidate(line.as_bytes(), &mut |_| may = true);
-    let done = redactor.line(line.as_bytes());
-    assert!(may || done == Redacted::default(), "needles pass over {line}");
-    (String::from_utf8(done.line.unwrap_or_else(|| line.as_bytes().to_vec())).unwrap(), done.findings)
+/// Returns the line without its secrets, which are found as in a file.
+fn line(redactor: &mut Redactor, line: &str) -> (String, Redacted) {
+    let mut all = Vec::new();
+    redactor.each_line(line.as_bytes(), &mut |_, finds| all.push(finds));
+    all.iter().for_each(|finds| redactor.notice_placeholders(finds));
+    let redacted = all.pop().map(|finds| redactor.redact(finds)).unwrap_or_default();
+    (String::from_utf8(redacted.clone().line(line.as_bytes())).unwrap(), redacted)
+}
+
+fn redacted(text: &str) -> (String, Vec<Finding>) {
+    let (line, redacted) = line(&mut redactor(&[]), text);
+    (line, redacted.findings)
 }
 
 /// Returns a letter from each position of an alphabet, which looks like generated text.
@@ -141,29 +150,23 @@ fn keys_labels_malformed_lines_and_names_are_searched() {
 fn the_same_secret_has_the_same_number_and_numbers_are_not_used_twice() {
     let (one, two) = (format!("npm_{}", made(36, WORD, 52)), format!("npm_{}", made(36, WORD, 53)));
     let mut redactor = redactor(&[]);
-    let earlier = r#"{"a":"[REDACTED:npm-token#4]"}"#;
-    redactor.notice_placeholders(earlier.as_bytes());
-    let line = format!(r#"["{one}","{two}","{one}"]"#);
-    let done = redactor.line(line.as_bytes()).line.unwrap();
+    line(&mut redactor, r#"{"a":"[REDACTED:npm-token#4]"}"#);
+    let (done, _) = line(&mut redactor, &format!(r#"["{one}","{two}","{one}"]"#));
     let wanted = r#"["[REDACTED:npm-token#5]","[REDACTED:npm-token#6]","[REDACTED:npm-token#5]"]"#;
-    assert_eq!(String::from_utf8(done).unwrap(), wanted);
+    assert_eq!(done, wanted);
 }
 
 #[test]
 fn exact_values_are_found_in_any_spelling_and_in_names() {
     let mut redactor = redactor(&["tr0ub4dor&3", "päss\"wörd"]);
-    for line in [
+    for text in [
         r#"{"id":"tr0ub4dor&3"}"#,
         r#"{"a":"tr0ub4dor\u00263"}"#,
         r#"{"a":"https://x/?p=tr0ub4dor%263"}"#,
         r#"{"a":"päss\"wörd"}"#,
         r#"{"a":"{\"b\":\"p\\u00e4ss\\\"w\\u00f6rd\"}"}"#,
     ] {
-        let mut may = false;
-        redactor.each_candidate(line.as_bytes(), &mut |_| may = true);
-        assert!(may, "{line}");
-        let done = redactor.line(line.as_bytes());
-        assert_eq!(done.findings.len(), 1, "{line}");
+        assert_eq!(line(&mut redactor, text).1.findings.len(), 1, "{text}");
     }
     assert_eq!(redactor.found().len(), 2);
 }
@@ -192,24 +195,29 @@ fn code_that_names_secrets_is_left_alone() {
 
 #[test]
 fn what_cannot_be_read_is_taken_out() {
-    let line = r#"{"type":"message","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","thinkingSignature":"EqQB+"},{"type":"thinking","thinking":"[x]","thinkingSignature":"ZW5j","redacted":true},{"type":"toolCall","id":"c","name":"n","arguments":{},"thoughtSignature":"AA"},{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
-    let (line, findings) = redacted(line);
+    let text = r#"{"type":"message","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","thinkingSignature":"EqQB+"},{"type":"thinking","thinking":"[x]","thinkingSignature":"ZW5j","redacted":true},{"type":"toolCall","id":"c","name":"n","arguments":{},"thoughtSignature":"AA"},{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
+    let (done, findings) = redacted(text);
     assert_eq!(
-        line,
+        done,
         r#"{"type":"message","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","thinkingSignature":""},{"type":"thinking","thinking":"[x]","thinkingSignature":""},{"type":"toolCall","id":"c","name":"n","arguments":{},"thoughtSignature":""},{"type":"text","text":"[image removed: image/png, 6 bytes]"}]}}"#
     );
     assert!(findings.is_empty());
     let mut keeping = Redactor::new(Vec::new(), Options { keep_images: true, people: None });
     let image = r#"{"message":{"content":[{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
-    assert_eq!(keeping.line(image.as_bytes()), Redacted::default());
+    assert_eq!(line(&mut keeping, image).0, image);
+    let (without, _) = redacted(image);
+    assert_eq!(
+        without,
+        r#"{"message":{"content":[{"type":"text","text":"[image removed: image/png, 6 bytes]"}]}}"#
+    );
 }
 
 #[test]
 fn home_folders_and_names_become_neutral() {
     let people = People::new(["/home/margarethe"]);
     let mut redactor = Redactor::new(Vec::new(), Options { keep_images: false, people: Some(people) });
-    let line = r#"{"cwd":"/home/margarethe/proj","a":"see /Users/otto/x and C:\\Users\\otto\\y, margarethe wrote; /home/ alone","b":"{\"p\":\"\\/home\\/margarethe\\/z\"}"}"#;
-    let done = String::from_utf8(redactor.line(line.as_bytes()).line.unwrap()).unwrap();
+    let text = r#"{"cwd":"/home/margarethe/proj","a":"see /Users/otto/x and C:\\Users\\otto\\y, margarethe wrote; /home/ alone","b":"{\"p\":\"\\/home\\/margarethe\\/z\"}"}"#;
+    let (done, _) = line(&mut redactor, text);
     assert_eq!(
         done,
         r#"{"cwd":"~/proj","a":"see ~/x and ~\\y, user wrote; /home/ alone","b":"{\"p\":\"~\\/z\"}"}"#
@@ -217,4 +225,127 @@ fn home_folders_and_names_become_neutral() {
     assert_eq!(people::home_of("/home/margarethe/proj"), Some("/home/margarethe"));
     assert_eq!(people::home_of("C:\\Users\\otto"), Some("C:\\Users\\otto"));
     assert_eq!(people::home_of("/srv/x"), None);
+}
+
+/// Whether a line contains something to remove, found without needles: every rule is applied to every level of
+/// every string.
+fn holds_something(line: &str) -> bool {
+    let (mut texts, mut is_signed) = (Vec::new(), false);
+    let mut strings = Strings::new(line.as_bytes());
+    let is_json = loop {
+        match strings.advance() {
+            Ok(Some(found)) => {
+                let key = strings.nearest_key();
+                is_signed |= !found.is_key && !found.range.is_empty() && opaque::is_key(key);
+                if found.is_key || !search::is_name(key, found.raw.bytes) {
+                    texts.push(found.raw.bytes);
+                }
+            }
+            Ok(None) => break true,
+            Err(_) => break false,
+        }
+    };
+    if is_json && (is_signed || !opaque::blocks(line.as_bytes(), false).is_empty()) {
+        return true;
+    }
+    let texts = if is_json { texts } else { vec![line.as_bytes()] };
+    texts.into_iter().any(|text| {
+        let first = (text.len() >= 6).then(|| Spoken::plain(text));
+        let mut levels = std::iter::successors(first, |spoken| spoken.unescaped()).take(search::LEVELS);
+        levels.any(|spoken| !search::is_base64(&spoken.text) && holds_secret(&spoken.text))
+    })
+}
+
+fn holds_secret(text: &[u8]) -> bool {
+    RULES.iter().any(|rule| {
+        let holds = |keyword: &&str| memchr::memmem::find(text, keyword.as_bytes()).is_some();
+        // Keywords restrict an expression only if it ignores case.
+        let applies = !rule.expression().as_str().starts_with("(?i") || rule.keywords.iter().any(holds);
+        applies
+            && rule.expression().captures_iter(text).any(|captures| {
+                let group = (1..captures.len()).find_map(|group| captures.get(group)).or(captures.get(0));
+                group.is_some_and(|secret| (rule.is_secret)(secret.as_bytes()))
+            })
+    })
+}
+
+/// Numbers from a seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+
+    fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+
+    /// Writes text as a JSON string, with letters and slashes as escapes here and there.
+    fn spelled(&mut self, text: &str) -> String {
+        let escapes = self.one_in(3);
+        let mut out = String::new();
+        for letter in json(text).chars() {
+            match letter {
+                '/' if escapes => out += "\\/",
+                'a'..='z' | 'A'..='Z' | '_' | '-' if escapes && self.one_in(9) => {
+                    out += &format!("\\u{:04x}", u32::from(letter));
+                }
+                _ => out.push(letter),
+            }
+        }
+        out
+    }
+
+    /// Returns a line with a secret, with something like one, or with something that cannot be read.
+    fn line(&mut self, secrets: &[(&'static str, String)]) -> String {
+        let mut secret = secrets[self.below(secrets.len())].1.clone();
+        match self.below(6) {
+            0 => secret.truncate(self.below(secret.len() + 1)),
+            1 => secret = secret.to_uppercase(),
+            2 => secret = secret.to_lowercase(),
+            _ => {}
+        }
+        let filler = &"of a line, in a tree  \u{e9}\n\"quoted\" C:\\x ~~~~ "[..4 * self.below(5)];
+        let mut text =
+            format!("{filler}{}{secret}{}", " ".repeat(self.below(20)), "\n".repeat(self.below(3)));
+        for _ in 0..self.below(3) {
+            text = format!("{{\"key\":{}}}", self.spelled(&text));
+        }
+        let text = self.spelled(&text);
+        match self.below(9) {
+            0 => format!(r#"{{"id":{text}}}"#),
+            1 => format!(r#"{{{text}:1}}"#),
+            2 => format!(r#"{{"a":["x",{text}"#),
+            3 => format!("{text} {text}"),
+            4 => r#"{"message":{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]}}"#
+                .to_owned(),
+            5 => format!(r#"{{"thinkingSignature":"{}"}}"#, &"c2lnbmF0dXJl"[..4 * self.below(3)]),
+            _ => format!(r#"{{"type":"message","message":{{"content":[{text},7]}}}}"#),
+        }
+    }
+}
+
+#[test]
+fn the_look_at_pairs_of_bytes_misses_nothing() {
+    let (mut dice, secrets) = (Dice(11), samples());
+    let lines: Vec<String> = (0..800).map(|_| dice.line(&secrets)).collect();
+    let file = lines.join("\n");
+    let redactor = redactor(&[]);
+    let mut found = BTreeMap::new();
+    redactor.each_line(file.as_bytes(), &mut |range, finds| {
+        found.insert(range.start, finds);
+    });
+    let (mut start, mut hits) = (0, 0);
+    for line in &lines {
+        let finds = found.remove(&start).unwrap_or_default();
+        assert_eq!(!finds.is_clean(), holds_something(line), "{line}");
+        let every = redactor.search.line(line.as_bytes(), Calls::EVERY);
+        assert_eq!(format!("{finds:?}"), format!("{every:?}"), "{line}");
+        hits += finds.hits.len();
+        start += line.len() + 1;
+    }
+    assert!(found.is_empty());
+    assert!((200..700).contains(&hits), "a mixture: {hits}");
 }
