@@ -1,7 +1,8 @@
 //! Rows for entries, shared by the commands that list them.
 
 use super::input::OpenSession;
-use crate::core::bodies::Bodies;
+use super::pieces::Pieces;
+use crate::core::bodies::{Bodies, FileBodies};
 use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::write::write_valid;
 use crate::core::load::Options;
@@ -18,6 +19,7 @@ use owo_colors::Style;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::io::Write;
 use std::ops::Range;
 
 /// The maximum width of the id column: a UUID fits. A longer id shifts the rest of its row.
@@ -50,21 +52,21 @@ pub fn edit_mark(edited: Edited) -> &'static str {
 
 /// Prints entries as stored in version 3, one per line.
 pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
-    let (bodies, is_utf8, is_terminal) = (open.bodies(), open.session.is_utf8(), ui.stdout_is_terminal());
-    for &ix in entries {
+    let (is_utf8, is_terminal) = (open.session.is_utf8(), ui.stdout_is_terminal());
+    let write = |line: &[u8], out: &mut dyn Write| {
+        match is_terminal {
+            true => out.write_all(visible_lines(&String::from_utf8_lossy(line)).as_bytes())?,
+            false => write_valid(out, line, is_utf8)?,
+        }
+        out.write_all(b"\n")
+    };
+    let format = |bodies: &FileBodies, &ix: &EntryIx, out: &mut dyn Write| {
         let mut written = Ok(());
-        let mut write = |line: &[u8]| {
-            let (line, out) = (line.trim_ascii(), ui.stdout());
-            written = match is_terminal {
-                true => out.write_all(visible_lines(&String::from_utf8_lossy(line)).as_bytes()),
-                false => write_valid(out, line, is_utf8),
-            }
-            .and_then(|()| out.write_all(b"\n"));
-        };
-        bodies.with_line(ix, &mut write).map_err(|error| open.input.unreadable(error))?;
-        written.map_err(Failure::output)?;
-    }
-    Ok(())
+        bodies.with_line(ix, &mut |line| written = write(line.trim_ascii(), out))?;
+        written
+    };
+    let pieces = Pieces { open, items: entries, entry: |&ix| ix, workers: ui.processors() };
+    pieces.print(format, ui.stdout())
 }
 
 /// Prints a row for each entry: its line, its id, its time, its label, and its text.
@@ -221,15 +223,41 @@ fn field_name(path: &str) -> Option<&str> {
 
 /// Returns a text on one line, escaped, with single spaces.
 fn squeezed(text: &str) -> Cow<'_, str> {
-    let is_even = is_plain(text) && memchr::memmem::find(text.as_bytes(), b"  ").is_none();
-    if is_even {
-        return Cow::Borrowed(text);
+    let shown = if is_plain(text) { Cow::Borrowed(text) } else { Cow::Owned(visible(text)) };
+    let Some(mut double) = double_space(&shown) else { return shown };
+    let mut out = String::with_capacity(shown.len());
+    let mut rest = &*shown;
+    loop {
+        out.push_str(&rest[..=double]);
+        rest = rest[double..].trim_start_matches(' ');
+        let Some(next) = double_space(rest) else { break };
+        double = next;
     }
-    let mut out = String::with_capacity(text.len());
-    for c in visible(text).chars() {
-        if c != ' ' || !out.ends_with(' ') {
-            out.push(c);
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// Returns the position of the first two consecutive spaces.
+fn double_space(text: &str) -> Option<usize> {
+    // Rows are short: a searcher for longer texts takes longer to build than to run.
+    text.as_bytes().windows(2).position(|pair| pair == b"  ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_spaces_become_one() {
+        for (text, expected) in [
+            ("", ""),
+            (" ", " "),
+            ("   ", " "),
+            ("  a b  c", " a b c"),
+            ("é  ü   ", "é ü "),
+            ("a\t  b", "a\u{2409} b"),
+        ] {
+            assert_eq!(squeezed(text), expected, "{text:?}");
         }
     }
-    Cow::Owned(out)
 }

@@ -3,7 +3,7 @@
 use super::places::{Named, named};
 use crate::core::bodies::FileBodies;
 use crate::core::entry::EntryIx;
-use crate::core::load::{LoadError, Options, WrongFile, has_header, load, read_header};
+use crate::core::load::{LoadError, Options, WrongFile, add_rows, has_header, load, read_header};
 use crate::core::ops::rows::{Edited, edited};
 use crate::core::reference::{Position, resolve};
 use crate::core::session::{Header, ProblemKind, Session};
@@ -172,6 +172,21 @@ impl OpenSession {
     fn load(input: Input, options: Options) -> Result<OpenSession, Failure> {
         let session = input.load(&options)?;
         Ok(OpenSession { input, session, options })
+    }
+
+    /// Adds the rows of a few entries, in file order, to a session that was opened without rows.
+    ///
+    /// # Errors
+    /// As [`OpenSession::open`].
+    pub fn add_rows(&mut self, entries: &[EntryIx], options: Options) -> Result<(), Failure> {
+        let options = Options { workers: self.options.workers, ..options };
+        if let Some(rows) = &options.rows
+            && !add_rows(&mut self.session, self.input.source(), entries, rows)
+                .map_err(|error| self.input.unreadable(error))?
+        {
+            self.session = self.input.load(&options)?;
+        }
+        Ok(())
     }
 
     /// Loads the same session from the file as it is now.

@@ -6,6 +6,7 @@ use super::tables::{Cell, SmallTable};
 use crate::core::entry::{Entry, EntryIx};
 use crate::core::json::write::Object;
 use crate::core::labels::Labels;
+use crate::core::load::Options;
 use crate::core::ops::label::labelled_at_leaf;
 use crate::core::ops::tree::{Drawing, rows};
 use crate::core::reference::Position;
@@ -37,17 +38,22 @@ struct Labelled<'a> {
 /// Lists the labels in effect: all of them, or that of one entry.
 pub fn list(listing: &LabelQuery, ui: &mut Ui) -> Result<Exit, Failure> {
     let form = if listing.json { Form::Agent } else { Form::Readable };
-    let open = OpenSession::open(listing.session, row_options(ui, form), ui)?;
-    let session = &open.session;
+    let mut open = OpenSession::open(listing.session, Options::default(), ui)?;
     let meant = |reference| match reference {
-        "@" => Ok(labelled_at_leaf(session)),
+        "@" => Ok(labelled_at_leaf(&open.session)),
         other => open.resolve(other),
     };
     let only = listing.target.map(meant).transpose()?;
-    let labels = Labels::new(session);
-    let of = |change: &LabelChange| session.find(&session.text(change.target));
-    let is_meant = |change: &&LabelChange| only.is_none_or(|only| only.is_some() && only == of(change));
-    let changes = labels.changes().filter(is_meant).cloned().collect();
+    // Only the labelled rows are shown.
+    let mut targets: Vec<_> = meant_changes(&open.session, only)
+        .iter()
+        .filter_map(|change| target(&open.session, change))
+        .collect();
+    targets.sort_unstable();
+    targets.dedup();
+    open.add_rows(&targets, row_options(ui, form))?;
+    let session = &open.session;
+    let changes = meant_changes(session, only);
     let labelled = Labelled { session, drawing: rows(session, session.leaf), changes };
     match listing.json {
         true => labelled.changes.iter().try_for_each(|change| ui.print_json(&labelled.json(change)))?,
@@ -56,14 +62,22 @@ pub fn list(listing: &LabelQuery, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-impl Labelled<'_> {
-    /// Returns the labelled entry; `None` if it is not in the file.
-    fn target(&self, change: &LabelChange) -> Position {
-        self.session.find(&self.session.text(change.target))
-    }
+/// Returns the labels in effect; if an entry is given, only its label.
+fn meant_changes(session: &Session, only: Option<Position>) -> Vec<LabelChange> {
+    let is_meant =
+        |change: &&LabelChange| only.is_none_or(|only| only.is_some() && only == target(session, change));
+    Labels::new(session).changes().filter(is_meant).copied().collect()
+}
 
+/// Returns the labelled entry; `None` if it is not in the file.
+fn target(session: &Session, change: &LabelChange) -> Position {
+    session.find(&session.text(change.target))
+}
+
+impl Labelled<'_> {
     fn json(&self, change: &LabelChange) -> Vec<u8> {
-        let text = self.target(change).map_or_else(Text::default, |target| self.drawing.text(target));
+        let text =
+            target(self.session, change).map_or_else(Text::default, |target| self.drawing.text(target));
         Object::new()
             .text("id", &self.session.text(change.target))
             .text("label", &self.session.text(change.name))
@@ -85,7 +99,7 @@ impl Labelled<'_> {
                 vec![(shown(change.name), styles.label)],
                 vec![(shown(change.target), styles.dim)],
                 vec![(clock.text(time.unwrap_or(Entry::NO_TIME)), styles.dim)],
-                self.target(change).map(|target| self.said(target, &styles)).unwrap_or_default(),
+                target(self.session, change).map(|target| self.said(target, &styles)).unwrap_or_default(),
             ]);
         }
         table.print(ui)

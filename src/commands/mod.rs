@@ -19,6 +19,8 @@ mod ids;
 mod since;
 mod transaction;
 
+mod pieces;
+
 mod label_name;
 mod navigation;
 mod renderer;

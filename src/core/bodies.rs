@@ -3,7 +3,7 @@
 use super::entry::{EntryIx, Kind, Span};
 use super::json::Raw;
 use super::session::Session;
-use super::store::{ReadAt, resize};
+use super::store::{PageBuffer, ReadAt};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io;
@@ -48,9 +48,25 @@ pub struct FileBodies<'a> {
 #[derive(Default)]
 struct Window {
     start: u64,
-    bytes: Vec<u8>,
+    buffer: PageBuffer,
     /// The number of these bytes that were requested.
     used: u64,
+}
+
+impl Window {
+    fn bytes(&self) -> &[u8] {
+        self.buffer.bytes()
+    }
+
+    fn read(&mut self, source: &dyn ReadAt, start: u64, len: u64) -> io::Result<()> {
+        self.start = start;
+        let read =
+            self.buffer.start(start, len as usize).and_then(|bytes| source.read_exact_at(bytes, start));
+        if read.is_err() {
+            self.buffer.clear();
+        }
+        read
+    }
 }
 
 /// The maximum number of bytes to read ahead.
@@ -79,15 +95,25 @@ impl<'a> FileBodies<'a> {
         let filled = self.fill(&mut window, span);
         let seen = filled.map(|()| {
             let from = (span.start - window.start) as usize;
-            see(&window.bytes[from..from + span.len as usize])
+            see(&window.bytes()[from..from + span.len as usize])
         });
         self.window.replace(window);
         seen
     }
 
+    /// Reads these bytes at once: entries in them are requested next.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub fn hold(&self, span: Span) -> io::Result<()> {
+        let mut window = self.window.borrow_mut();
+        window.used = 0;
+        window.read(self.source, span.start, span.len)
+    }
+
     /// Fills the window if it does not hold the bytes.
     fn fill(&self, window: &mut Window, span: Span) -> io::Result<()> {
-        let is_held = span.start >= window.start && span.end() <= window.start + window.bytes.len() as u64;
+        let is_held = span.start >= window.start && span.end() <= window.start + window.bytes().len() as u64;
         if is_held {
             window.used += span.len;
             return Ok(());
@@ -98,16 +124,10 @@ impl<'a> FileBodies<'a> {
         let room = (window.used * AHEAD).min(WINDOW).max(span.len);
         // When walking backwards, the lines before this one are needed next, not those after it.
         let walks_back = span.start < window.start;
-        window.start = if walks_back { span.end().saturating_sub(room) } else { span.start };
+        let start = if walks_back { span.end().saturating_sub(room) } else { span.start };
         let end = if walks_back { span.end() } else { (span.start + room).min(self.source.len()) };
         window.used = span.len;
-        let size = (end - window.start) as usize;
-        let read = resize(&mut window.bytes, size)
-            .and_then(|()| self.source.read_exact_at(&mut window.bytes, window.start));
-        if read.is_err() {
-            window.bytes.clear();
-        }
-        read
+        window.read(self.source, start, end - start)
     }
 }
 

@@ -106,16 +106,26 @@ pub struct Block<'a> {
 
 /// Walks over the value at the scanner's position. Collects the content blocks of its message in `blocks`.
 pub fn scan<'a>(scanner: &mut Scanner<'a>, blocks: &mut Vec<Block<'a>>) -> Result<Record<'a>, Malformed> {
+    let mut record = Record::default();
+    scan_into(scanner, &mut record, blocks).map(|()| record)
+}
+
+/// Does the same into an empty record: records are large, and not moved here.
+pub fn scan_into<'a>(
+    scanner: &mut Scanner<'a>,
+    record: &mut Record<'a>,
+    blocks: &mut Vec<Block<'a>>,
+) -> Result<(), Malformed> {
     blocks.clear();
-    let mut record = Record { is_object: scanner.peek() == b'{', ..Record::default() };
+    record.is_object = scanner.peek() == b'{';
     let start = scanner.pos();
     if record.is_object {
-        scanner.object(|scanner, key| member(scanner, key, &mut record, blocks))?;
+        scanner.object(|scanner, key| member(scanner, key, record, blocks))?;
     } else {
         scanner.skip_value()?;
     }
     record.bytes = &scanner.bytes()[start..scanner.pos()];
-    Ok(record)
+    Ok(())
 }
 
 fn member<'a>(
@@ -132,7 +142,7 @@ fn member<'a>(
         }
         b"parentId" => record.parent_id = Some(value(scanner)?),
         b"timestamp" => record.timestamp = string(scanner)?,
-        b"message" => record.message = message(scanner, blocks)?,
+        b"message" => message(scanner, &mut record.message, blocks)?,
         b"parent" => record.parent = Some(value(scanner)?),
         b"targetId" => record.target_id = Some(value(scanner)?),
         b"label" => record.label = Some(value(scanner)?),
@@ -147,15 +157,16 @@ fn member<'a>(
 
 fn message<'a>(
     scanner: &mut Scanner<'a>,
+    message: &mut Option<MessageFacts<'a>>,
     blocks: &mut Vec<Block<'a>>,
-) -> Result<Option<MessageFacts<'a>>, Malformed> {
+) -> Result<(), Malformed> {
     if scanner.peek() != b'{' {
-        scanner.skip_value()?;
-        return Ok(None);
+        *message = None;
+        return scanner.skip_value();
     }
     blocks.clear();
     let start = scanner.pos();
-    let mut facts = MessageFacts::default();
+    let facts = message.insert(MessageFacts::default());
     scanner.object(|scanner, key| {
         match plain_key(key, &mut [0; 16]) {
             b"role" => facts.role = string(scanner)?,
@@ -182,7 +193,7 @@ fn message<'a>(
         Ok(())
     })?;
     facts.bytes = &scanner.bytes()[start..scanner.pos()];
-    Ok(Some(facts))
+    Ok(())
 }
 
 fn content<'a>(scanner: &mut Scanner<'a>, blocks: &mut Vec<Block<'a>>) -> Result<Content<'a>, Malformed> {

@@ -245,6 +245,11 @@ pub fn leading_space(bytes: &[u8]) -> usize {
 
 /// Returns the offset after the first `units` UTF-16 units, and the code point that a cut there would split.
 fn utf16_offset(bytes: &[u8], units: usize) -> (usize, Option<u32>) {
+    // In ASCII, each byte is a unit.
+    let first = &bytes[..bytes.len().min(units)];
+    if first.is_ascii() {
+        return (first.len(), None);
+    }
     let (mut at, mut left) = (0, units);
     while left > 0 {
         let Some((code_point, width)) = first_code_point(&bytes[at..]) else { break };

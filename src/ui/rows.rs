@@ -136,13 +136,19 @@ pub struct Rows {
     pub clock: Option<Clock>,
     /// The date of the previous row, which is not repeated.
     date: String,
+    /// The minute formatted last, and its text: most rows follow another within a minute.
+    minute: (i64, String),
 }
+
+/// The time since which all zones are whole minutes ahead of UTC or behind it: 1973.
+const WHOLE_MINUTES: i64 = 100_000_000_000;
 
 impl Rows {
     /// Returns an empty buffer.
     pub fn new(width: Option<usize>, ellipsis: &'static str, clock: Option<Clock>) -> Rows {
         let (text, part, date) = (String::new(), String::new(), String::new());
-        Rows { text, width, left: width, ellipsis, start: 0, part, clock, date }
+        let minute = (i64::MIN, String::new());
+        Rows { text, width, left: width, ellipsis, start: 0, part, clock, date, minute }
     }
 
     /// Sets the date of the previous row from a time, or clears it, before a range of rows.
@@ -156,13 +162,17 @@ impl Rows {
     /// Appends a time to the part, with its date only if that differs from the previous row.
     pub fn push_time(&mut self, time_ms: i64) {
         let Some(clock) = &self.clock else { return };
-        let time = clock.text(time_ms);
-        let date = date_of(&time);
+        let minute = time_ms.div_euclid(60_000);
+        if self.minute.0 != minute || time_ms < WHOLE_MINUTES {
+            self.minute = (minute, clock.text(time_ms));
+        }
+        let time = &self.minute.1;
+        let date = date_of(time);
         if date == self.date {
             self.part.extend(std::iter::repeat_n(' ', date.len()));
             self.part.push_str(&time[date.len()..]);
         } else {
-            self.part.push_str(&time);
+            self.part.push_str(time);
             self.date = date.to_owned();
         }
     }

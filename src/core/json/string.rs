@@ -10,11 +10,16 @@ use std::borrow::Cow;
 /// Decodes the bytes between the quotes.
 pub fn decode(raw: &[u8]) -> Text<'_> {
     if memchr(b'\\', raw).is_none() {
-        return Text::from_wtf8(repaired(raw));
+        return plain(raw);
     }
     let mut out = Vec::with_capacity(raw.len());
     decode_head(raw, usize::MAX, &mut out);
     Text::from_wtf8(out)
+}
+
+/// Decodes bytes that contain no escape.
+pub fn plain(raw: &[u8]) -> Text<'_> {
+    Text::from_wtf8(repaired(raw))
 }
 
 /// Appends the first `units` UTF-16 units of the decoded string to `out`, and returns the units still free.
@@ -66,15 +71,19 @@ pub fn is_utf8(bytes: &[u8]) -> bool {
 /// Whether nothing remains of the decoded string after JavaScript's `trim`; reads only as far as necessary.
 pub fn is_blank(raw: &[u8]) -> bool {
     let mut rest = raw;
-    while !rest.is_empty() {
-        let (text, width) = match memchr(b'\\', rest).unwrap_or(rest.len()) {
+    while let Some(first) = rest.first() {
+        if first.is_ascii_graphic() && *first != b'\\' {
+            return false;
+        }
+        let window = &rest[..rest.len().min(256)];
+        let (text, width) = match memchr(b'\\', window).unwrap_or(window.len()) {
             0 => {
                 let (code_point, width) = escape(rest);
                 let mut unit = Vec::with_capacity(4);
                 push_code_point(&mut unit, code_point);
                 (Text::from_wtf8(unit), width)
             }
-            plain => (Text::from_wtf8(repaired(&rest[..plain.min(256)])), plain.min(256)),
+            plain => (Text::from_wtf8(repaired(&rest[..plain])), plain),
         };
         if !text.is_blank() {
             return false;
@@ -126,9 +135,13 @@ pub fn encoded(text: &Text) -> Vec<u8> {
     out
 }
 
+/// The length below which simdutf8 does not use SIMD.
+const SHORT: usize = 64;
+
 fn repaired(bytes: &[u8]) -> Cow<'_, [u8]> {
-    // For valid bytes, the normal case, this is faster than the lossy conversion.
-    match is_utf8(bytes) {
+    // For valid bytes, the normal case, this is faster than the lossy conversion; for a few, the first test is
+    // faster than the second.
+    match bytes.len() < SHORT && bytes.is_ascii() || is_utf8(bytes) {
         true => Cow::Borrowed(bytes),
         false => Cow::Owned(String::from_utf8_lossy(bytes).into_owned().into_bytes()),
     }

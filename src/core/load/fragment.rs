@@ -8,9 +8,9 @@ use crate::core::dialect::Dialect;
 use crate::core::digest::{Digest, Digesting};
 use crate::core::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
 use crate::core::json::scan::RawString;
-use crate::core::json::string::{decode, is_utf8};
+use crate::core::json::string::is_utf8;
 use crate::core::json::{Raw, Scanner};
-use crate::core::record::{Block, Record, Typed, named_head, scan};
+use crate::core::record::{Block, Record, Typed, named_head, scan_into};
 use crate::core::row::readable::{self, Folders};
 use crate::core::row::{Form, RowOptions};
 use crate::core::search::Matches;
@@ -99,7 +99,8 @@ impl Fragment {
         let mut blocks = Vec::new();
         while pos < bytes.len() && window.start + (pos as u64) < window.limit {
             scanner.seek(pos);
-            let parsed = if scanner.at_end() { None } else { Some(scan(&mut scanner, &mut blocks)) };
+            let mut record = Record::default();
+            let parsed = (!scanner.at_end()).then(|| scan_into(&mut scanner, &mut record, &mut blocks));
             let whole = scanner.at_end();
             // After a value that parsed, the scanner is at the newline.
             let newline = if whole && scanner.pos() < bytes.len() {
@@ -116,7 +117,7 @@ impl Fragment {
             let non_ascii = scanner.take_non_ascii();
             match parsed {
                 None => {}
-                Some(Ok(record)) if whole => {
+                Some(Ok(())) if whole => {
                     if non_ascii && !is_utf8(record.bytes) {
                         self.problems.push(Problem { line, kind: ProblemKind::InvalidUtf8 });
                     }
@@ -127,7 +128,7 @@ impl Fragment {
                         self.messages.resize(self.entries.len(), message_place(&bytes[pos..end], &record));
                     }
                 }
-                Some(Ok(_)) => self.problems.push(Problem { line, kind: ProblemKind::Fused }),
+                Some(Ok(())) => self.problems.push(Problem { line, kind: ProblemKind::Fused }),
                 Some(Err(_)) => {
                     let torn = newline.is_none();
                     let kind = if torn { ProblemKind::TornTail } else { ProblemKind::Malformed };
@@ -150,7 +151,7 @@ impl Fragment {
         }
         let number = self.records;
         self.records += 1;
-        let kind = record.kind.map_or(Kind::Missing, |kind| Kind::named(decode(kind.bytes).as_bytes()));
+        let kind = record.kind.map_or(Kind::Missing, |kind| Kind::named(kind.text().as_bytes()));
         if record.kind.is_some_and(|kind| kind.is("session")) {
             self.problems.push(Problem { line, kind: ProblemKind::SecondHeader });
             return;
@@ -161,14 +162,14 @@ impl Fragment {
             self.dialect = evidence(kind, role, record);
         }
         let typed = Typed { kind: self.draft_kind(kind, ix, record), role, record, blocks };
-        let id = record.id.map_or(Slice::default(), |id| self.keep(&decode(id.bytes)));
+        let id = record.id.map_or(Slice::default(), |id| self.keep(&id.text()));
         let parent_id = self.parent_id(record.parent_id);
         let row = reading
             .options
             .rows
             .as_ref()
             .map_or(Slice::default(), |rows| self.row(ix, &typed, rows, reading));
-        let timestamp = record.timestamp.map(|time| decode(time.bytes)).unwrap_or_default();
+        let timestamp = record.timestamp.map(|time| time.text()).unwrap_or_default();
         let time = parse_js_date(timestamp.as_bytes());
         self.side_tables(ix, &typed, &timestamp);
         self.asked_for(ix, &typed, &timestamp, time, reading.options);
@@ -220,7 +221,7 @@ impl Fragment {
     }
 
     /// Keeps what the row of an entry requires, including its tool calls; returns the row.
-    fn row(&mut self, entry: EntryIx, typed: &Typed, rows: &RowOptions, reading: &Reading) -> Slice {
+    pub fn row(&mut self, entry: EntryIx, typed: &Typed, rows: &RowOptions, reading: &Reading) -> Slice {
         let agent = reading.agent;
         let text = match rows.form {
             Form::Readable => readable::text(typed),
@@ -238,7 +239,7 @@ impl Fragment {
                 self.tool_calls.push(call);
             }
         }
-        let call = typed.record.message.and_then(|message| message.tool_call_id).and_then(Raw::text);
+        let call = typed.record.message.as_ref().and_then(|message| message.tool_call_id).and_then(Raw::text);
         if let (Role::ToolResult, Some(call)) = (typed.role, call) {
             let call = self.keep(&call);
             self.tool_results.push(ToolResult { entry, call });
@@ -275,7 +276,9 @@ impl Fragment {
             let kept = self.keep(timestamp);
             self.timestamps.push(kept);
         }
-        if let Some(usage) = record.message.and_then(|message| message.usage).filter(|_| options.usage) {
+        if let Some(usage) =
+            record.message.as_ref().and_then(|message| message.usage).filter(|_| options.usage)
+        {
             self.usage += usage_of(usage);
         }
         if !options.search.is_empty() {
@@ -315,7 +318,8 @@ impl Fragment {
             let other =
                 |name: Option<RawString>, is: bool| name.filter(|_| is).map(decoded).unwrap_or_default();
             let kind_name = other(record.kind, kind == Kind::Other);
-            let role_name = other(record.message.and_then(|message| message.role), role == Role::Other);
+            let role_name =
+                other(record.message.as_ref().and_then(|message| message.role), role == Role::Other);
             let names = OtherName {
                 entry,
                 kind: self.keep(&Text::from_wtf8(kind_name)),
@@ -353,5 +357,5 @@ fn usage_of(usage: Raw) -> TotalUsage {
 }
 
 fn decoded(string: RawString) -> Vec<u8> {
-    decode(string.bytes).into_bytes()
+    string.text().into_bytes()
 }

@@ -9,6 +9,7 @@ mod fragment;
 pub(crate) mod header;
 mod join;
 mod link;
+mod rows;
 mod signs;
 
 use super::agent::Agent;
@@ -18,17 +19,18 @@ use super::entry::LineNo;
 use super::row::RowOptions;
 use super::search::Words;
 use super::session::{Header, Session};
-use super::store::{ReadAt, resize};
+use super::store::{PageBuffer, ReadAt};
 use fragment::{Fragment, Progress, Reading, Window};
 use header::Preamble;
 use join::Joiner;
+pub use rows::add_rows;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 /// The number of bytes a worker reads at a time: small enough for the cache, large enough for few reads.
-const CHUNK: u64 = 256 * 1024;
+const CHUNK: u64 = 512 * 1024;
 
 /// What to keep besides the envelopes.
 #[derive(Clone, Debug)]
@@ -195,7 +197,7 @@ impl Pass<'_> {
         let joiner = Mutex::new(Joiner::new(self.preamble));
         let next = AtomicU64::new(0);
         let read = || -> Result<(), LoadError> {
-            let mut buffer = Vec::new();
+            let mut buffer = PageBuffer::default();
             let mut fragment = Fragment::default();
             loop {
                 let chunk = next.fetch_add(1, Ordering::Relaxed);
@@ -227,16 +229,21 @@ impl Pass<'_> {
     }
 
     /// Reads the lines that start in one chunk.
-    fn read_chunk(&self, chunk: u64, buffer: &mut Vec<u8>, fragment: &mut Fragment) -> Result<(), LoadError> {
+    fn read_chunk(
+        &self,
+        chunk: u64,
+        buffer: &mut PageBuffer,
+        fragment: &mut Fragment,
+    ) -> Result<(), LoadError> {
         let source = self.source;
         let nominal = self.preamble.end + chunk * CHUNK;
         let limit = (nominal + CHUNK).min(source.len());
         // The byte before shows whether a line starts here.
         let start = nominal - u64::from(chunk > 0);
-        fill(source, buffer, 0, start, (limit - start) as usize)?;
+        fill(source, buffer.start(start, (limit - start) as usize)?, start)?;
         let mut pos = match chunk {
             0 => 0,
-            _ => match memchr::memchr(b'\n', buffer) {
+            _ => match memchr::memchr(b'\n', buffer.bytes()) {
                 Some(newline) => newline + 1,
                 None => return Ok(()),
             },
@@ -248,8 +255,9 @@ impl Pass<'_> {
             cwd: self.preamble.header.cwd.as_ref(),
         };
         loop {
-            let at_end = start + buffer.len() as u64 == source.len();
-            let window = Window { bytes: buffer, start, limit, at_end };
+            let bytes = buffer.bytes();
+            let at_end = start + bytes.len() as u64 == source.len();
+            let window = Window { bytes, start, limit, at_end };
             match fragment.read_lines(&window, pos, &reading) {
                 Progress::Done => return Ok(()),
                 Progress::NeedsMore(at) => pos = at,
@@ -260,33 +268,26 @@ impl Pass<'_> {
 }
 
 /// Reads on until there is a newline, or the file ends.
-fn extend_to_newline(source: &dyn ReadAt, buffer: &mut Vec<u8>, start: u64) -> io::Result<()> {
+fn extend_to_newline(source: &dyn ReadAt, buffer: &mut PageBuffer, start: u64) -> io::Result<()> {
     let mut step = 8 * 1024;
     loop {
-        let had = buffer.len();
-        let left = source.len() - start - had as u64;
-        let more = step.min(usize::try_from(left).unwrap_or(usize::MAX));
-        fill(source, buffer, had, start, more)?;
-        if more == 0 || memchr::memchr(b'\n', &buffer[had..]).is_some() {
+        let at = start + buffer.bytes().len() as u64;
+        let more = step.min(usize::try_from(source.len() - at).unwrap_or(usize::MAX));
+        let new = buffer.extend(more)?;
+        fill(source, new, at)?;
+        if more == 0 || memchr::memchr(b'\n', new).is_some() {
             return Ok(());
         }
         step = step.saturating_mul(2).min(16 << 20);
     }
 }
 
-/// Fills `buffer[keep..]` up to `len` with the bytes of the file from `start + keep` on.
-fn fill(source: &dyn ReadAt, buffer: &mut Vec<u8>, keep: usize, start: u64, len: usize) -> io::Result<()> {
-    resize(buffer, keep + len)?;
-    let mut at = keep;
-    while at < buffer.len() {
-        match source.read_at(&mut buffer[at..], start + at as u64) {
-            Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")),
-            Ok(read) => at += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
+/// Fills `bytes` from the offset `at` of the file on.
+fn fill(source: &dyn ReadAt, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    source.read_exact_at(bytes, at).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => io::Error::new(error.kind(), "the file became shorter"),
+        _ => error,
+    })
 }
 
 #[cfg(test)]

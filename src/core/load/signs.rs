@@ -5,13 +5,12 @@ use crate::core::agent::Agent;
 use crate::core::dialect::Dialect;
 use crate::core::entry::{Flags, Kind, Role};
 use crate::core::json::Raw;
-use crate::core::json::string::decode;
 use crate::core::record::{Content, MessageFacts, Record, Typed};
 
 /// Returns the role of an entry's message; in older formats `hookMessage` is `custom`.
 pub fn role_of(kind: Kind, record: &Record, version: Version) -> Role {
-    let role = record.message.filter(|_| kind == Kind::Message).and_then(|message| message.role);
-    match role.map_or(Role::Missing, |role| Role::named(decode(role.bytes).as_bytes())) {
+    let role = record.message.as_ref().filter(|_| kind == Kind::Message).and_then(|message| message.role);
+    match role.map_or(Role::Missing, |role| Role::named(role.text().as_bytes())) {
         Role::HookMessage if version != Version::Three => Role::Custom,
         role => role,
     }

@@ -14,7 +14,7 @@ pub fn text(typed: &Typed) -> Text<'static> {
     let member = |key: &str| entry.get(key).map(display).unwrap_or_else(|| Text::from("undefined"));
     match kind {
         Kind::Message => {
-            record.message.map_or_else(Text::default, |message| message_text(role, &message, blocks))
+            record.message.as_ref().map_or_else(Text::default, |message| message_text(role, message, blocks))
         }
         Kind::CustomMessage => {
             let content = entry.get("content").map(content_head).unwrap_or_default();

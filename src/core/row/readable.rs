@@ -63,7 +63,7 @@ pub fn text(typed: &Typed) -> Option<Text<'static>> {
             Some(row)
         }
         Kind::Message if role == Role::ToolResult => {
-            let name = record.message.and_then(|message| message.tool_name).and_then(Raw::text);
+            let name = record.message.as_ref().and_then(|message| message.tool_name).and_then(Raw::text);
             Some(name.unwrap_or(Text::from("tool")).into_owned())
         }
         _ => None,

@@ -69,6 +69,50 @@ pub(crate) fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
     Ok(())
 }
 
+/// The size of a page of memory, on most machines.
+const PAGE: usize = 4096;
+
+/// Bytes of a file, at the same offset within a page as in the file: the kernel copies them several times
+/// faster then.
+#[derive(Debug, Default)]
+pub(crate) struct PageBuffer {
+    buffer: Vec<u8>,
+    used: Range<usize>,
+}
+
+impl PageBuffer {
+    /// Returns the bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[self.used.clone()]
+    }
+
+    /// Forgets all bytes, and returns room for `len` bytes from `offset` in the file on.
+    pub fn start(&mut self, offset: u64, len: usize) -> io::Result<&mut [u8]> {
+        self.clear();
+        self.reserve(len + PAGE)?;
+        let start = (offset as usize).wrapping_sub(self.buffer.as_ptr().addr()) % PAGE;
+        self.used = start..start + len;
+        Ok(&mut self.buffer[start..start + len])
+    }
+
+    /// Returns room for `more` bytes after the others.
+    pub fn extend(&mut self, more: usize) -> io::Result<&mut [u8]> {
+        let end = self.used.end;
+        self.reserve(end + more)?;
+        self.used.end += more;
+        Ok(&mut self.buffer[end..end + more])
+    }
+
+    /// Forgets all bytes.
+    pub fn clear(&mut self) {
+        self.used = 0..0;
+    }
+
+    fn reserve(&mut self, len: usize) -> io::Result<()> {
+        if self.buffer.len() < len { resize(&mut self.buffer, len) } else { Ok(()) }
+    }
+}
+
 /// The number of bytes to copy at a time.
 const COPY: u64 = 256 * 1024;
 

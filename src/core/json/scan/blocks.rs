@@ -22,7 +22,7 @@ impl Scanner<'_> {
     fn long_string_end(&mut self) -> Result<bool> {
         #[cfg(target_arch = "x86_64")]
         if self.has_avx2 {
-            // SAFETY: the one precondition is AVX2, which was detected when the scanner was created.
+            // SAFETY: the one precondition are AVX2 and BMI, which were detected when the scanner was created.
             #[allow(unsafe_code)]
             return unsafe { self.string_end_avx2() };
         }
@@ -32,7 +32,7 @@ impl Scanner<'_> {
     /// Without branches that depend on where quotes and backslashes are, which could not be predicted: only
     /// the end of the string, an escape of several letters and malformed bytes leave the main path.
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,bmi1")]
     fn string_end_avx2(&mut self) -> Result<bool> {
         let (mut any_backslash, mut any_high) = (0, 0);
         // Whether the block's first byte follows a backslash that is not itself escaped.
@@ -40,7 +40,7 @@ impl Scanner<'_> {
         while let Some(block) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
             let masks = Masks::of(block);
             let (escaped, carries) = escaped(masks.backslash, carry);
-            let stop = (masks.quote & !escaped) | masks.control | (escaped & !masks.letter);
+            let stop = (masks.end & !escaped) | (escaped & !masks.letter);
             any_high |= masks.high;
             if stop == 0 {
                 any_backslash |= masks.backslash;
@@ -55,7 +55,7 @@ impl Scanner<'_> {
                 any_backslash |= 1;
                 carry = false;
                 self.pos = self.escape_end(place - 1)?;
-            } else if masks.quote >> at & 1 == 1 {
+            } else if block[at as usize] == b'"' {
                 self.pos = place + 1;
                 self.non_ascii |= any_high != 0;
                 return Ok(any_backslash != 0);
@@ -137,22 +137,22 @@ const BLOCK: usize = 64;
 /// The number of bytes examined together on any processor.
 const LANE: usize = 16;
 
-/// Whether this processor has AVX2; the standard library caches the answer.
+/// Whether this processor has AVX2 and, as all that have it, BMI; the standard library caches the answer.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn has_avx2() -> bool {
-    std::arch::is_x86_feature_detected!("avx2")
+    std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi1")
 }
 
 /// A bit for each byte of a block that is one of these.
 #[cfg(target_arch = "x86_64")]
 struct Masks {
-    quote: u64,
+    /// Quotes and control characters: bytes that end a string unless they are escaped.
+    end: u64,
     backslash: u64,
-    control: u64,
     /// Bytes that form an escape of one letter with a backslash before them.
     letter: u64,
-    /// Bytes above 0x7f.
-    high: u64,
+    /// Not 0 if any byte is above 0x7f.
+    high: u32,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -160,42 +160,48 @@ impl Masks {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn of(block: &[u8; BLOCK]) -> Masks {
-        let (first, second) = block.split_at(BLOCK / 2);
-        let halves = [first, second].map(|half| half.first_chunk().map_or([0; 5], |half| half_masks(half)));
-        let [quote, backslash, control, letter, high] =
-            std::array::from_fn(|at| u64::from(halves[0][at]) | u64::from(halves[1][at]) << 32);
-        Masks { quote, backslash, control, letter, high }
+        use std::arch::x86_64::{_mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256};
+        let (halves, _) = block.as_chunks::<{ BLOCK / 2 }>();
+        // SAFETY: 32 bytes are read from where 32 bytes are borrowed, twice; they need no alignment.
+        #[allow(unsafe_code)]
+        let (first, second) = unsafe {
+            (_mm256_loadu_si256(halves[0].as_ptr().cast()), _mm256_loadu_si256(halves[1].as_ptr().cast()))
+        };
+        // No closures: a function that calls one is not compiled for AVX2, and would not be inlined.
+        let (low, high) = (half_masks(first), half_masks(second));
+        Masks {
+            end: u64::from(low[0]) | u64::from(high[0]) << 32,
+            backslash: u64::from(low[1]) | u64::from(high[1]) << 32,
+            letter: u64::from(low[2]) | u64::from(high[2]) << 32,
+            high: _mm256_movemask_epi8(_mm256_or_si256(first, second)) as u32,
+        }
     }
 }
 
-/// The masks of half a block, in the order of the fields of [`Masks`].
+/// The masks of half a block: ends, backslashes, letters.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2")]
-fn half_masks(half: &[u8; BLOCK / 2]) -> [u32; 5] {
+fn half_masks(bytes: std::arch::x86_64::__m256i) -> [u32; 3] {
     use std::arch::x86_64::{
-        _mm_set_epi8, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256,
-        _mm256_min_epu8, _mm256_movemask_epi8, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8,
-        _mm256_srli_epi16,
+        _mm_set_epi8, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8,
+        _mm256_or_si256, _mm256_set1_epi8, _mm256_shuffle_epi8,
     };
-    // SAFETY: 32 bytes are read from where 32 bytes are borrowed; they need no alignment.
-    #[allow(unsafe_code)]
-    let bytes = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
-    let is = |byte: u8| _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8))) as u32;
+    let quote = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'"' as i8));
+    let backslash = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\\' as i8));
     let control = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
-    // The letters are 22 2f 5c 62 66 6e 72 74: each high digit has a bit, each table maps a digit to its
-    // bits, and a letter is where both have one in common.
-    let low = _mm256_broadcastsi128_si256(_mm_set_epi8(1, 4, 0, 2, 0, 0, 0, 0, 0, 4, 0, 8, 0, 13, 0, 0));
-    let high = _mm256_broadcastsi128_si256(_mm_set_epi8(0, 0, 0, 0, 0, 0, 0, 0, 8, 4, 2, 0, 0, 1, 0, 0));
-    let high_digits = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), _mm256_set1_epi8(0x0f));
-    let common = _mm256_and_si256(_mm256_shuffle_epi8(low, bytes), _mm256_shuffle_epi8(high, high_digits));
-    let other = _mm256_cmpeq_epi8(common, _mm256_setzero_si256());
+    // The letters are 22 2f 5c 62 66 6e 72 74. For each low digit, the table has a letter that ends in it, or
+    // a byte that does not; of the three that end in 2, it has 72.
+    let (none, b, slash) = (0x10, b'b' as i8, b'/' as i8);
+    let table = _mm_set_epi8(
+        slash, 0x6e, none, 0x5c, none, none, none, none, none, 0x66, none, 0x74, none, 0x72, none, 0x01,
+    );
+    let letter = _mm256_cmpeq_epi8(_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), bytes), bytes);
+    let of_two = _mm256_or_si256(quote, _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b)));
     [
-        is(b'"'),
-        is(b'\\'),
-        _mm256_movemask_epi8(control) as u32,
-        !_mm256_movemask_epi8(other) as u32,
-        _mm256_movemask_epi8(bytes) as u32,
+        _mm256_movemask_epi8(_mm256_or_si256(quote, control)) as u32,
+        _mm256_movemask_epi8(backslash) as u32,
+        _mm256_movemask_epi8(_mm256_or_si256(letter, of_two)) as u32,
     ]
 }
 
