@@ -10,9 +10,9 @@ use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
 /// The number of bytes of the file that are formatted together.
-const PIECE: u64 = 256 * 1024;
+const PIECE: u64 = 128 * 1024;
 /// The maximum length of a line that is formatted into memory; a longer one is formatted into the output.
-const MOST: u64 = 4 * PIECE;
+const MOST: u64 = 8 * PIECE;
 
 /// Items to print, each of which is an entry, or belongs to one.
 pub struct Pieces<'a, T> {
