@@ -127,7 +127,7 @@ fn a_draft_tree() {
     ");
 }
 
-/// What is printed of many entries is read and formatted in pieces, on several threads.
+/// Lines are read back through a window, which is shorter than some of them.
 #[test]
 fn many_entries_come_in_order_and_whole() {
     let id = |at: usize| format!("{at:08x}");
