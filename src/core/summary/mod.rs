@@ -5,13 +5,13 @@
 //! summary must be able to go on, so the running request is in it word for word.
 //!
 //! It goes by shape: roles, tool names, flags, exit codes, the agents' own fixed lines, paths, list
-//! marks, question and exclamation marks. It knows no natural language. It lists what was seen to
+//! marks, question marks. It knows no natural language. It lists what was seen to
 //! happen and calls no step done; where shape says nothing, a section is `(none)`.
 //!
 //! ```text
 //! message ── message::read ─┬─ turns  requests, replies, how they ended           ┐
 //!                           ├─ work   tool calls: files, commands, open failures  ├─ page ── sections::write ── text
-//!                           └─ notes  constraints, decisions, context             ┘
+//!                           └─ notes  decisions, context                          ┘
 //! previous summary ── sections::read ── turns, points ────────────────────────────┘
 //! ```
 //!
@@ -24,7 +24,6 @@ mod quote;
 mod message;
 mod shell;
 
-mod notes;
 mod sections;
 mod turns;
 mod work;
@@ -40,11 +39,10 @@ use super::json::Raw;
 use super::session::Session;
 use budget::{NOD, OLD_TURN, RECENT, TURNS};
 use message::{Assistant, Message, Stop};
-use notes::Notes;
 use quote::{columns, ends, line};
 use sections::*;
 use std::io;
-use turns::Turn;
+use turns::{Notes, Turn};
 use work::Work;
 
 /// What a summary is made from.
@@ -88,15 +86,10 @@ pub fn extract(material: &Material, session: &Session, bodies: &dyn Bodies) -> i
 struct Extract {
     previous: Option<Previous>,
     turns: Vec<Turn>,
-    dropped: usize,
     work: Work,
     notes: Notes,
     /// The last turn goes on after the summary.
     is_split: bool,
-    /// What follows answers a command to the agent itself, or nothing.
-    is_aside: bool,
-    /// Something was asked or answered since the previous summary.
-    has_moved: bool,
 }
 
 impl Extract {
@@ -151,28 +144,21 @@ impl Extract {
         let previous = Previous::read(summary);
         let words = |lead| previous.quoted(lead).map(|(_, text)| text).next().unwrap_or_default();
         if let Some((_, request)) = previous.quoted(BEFORE).next() {
-            self.turns.push(Turn { request, report: words(WORDS_BEFORE), ..Turn::default() });
+            self.turns.push(Turn { request, said: vec![words(WORDS_BEFORE)], ..Turn::default() });
         }
         if let Some((origin, request)) = previous.quoted(REQUEST).next() {
-            self.turns.push(Turn {
-                entry: previous.after(WHOLE).next().unwrap_or_default().trim_matches('`').to_owned(),
-                origin,
-                request,
-                added: previous.quoted(ADDED).map(|(_, text)| text).collect(),
-                said: previous.after(SAID).map(|said| said.trim_matches('"').to_owned()).collect(),
-                report: words(LAST_WORDS),
-                stop: previous.after(REPLIED).next().map(|_| Stop::of(&words(LAST_WORDS))),
-                calls: 0,
-                calls_before_report: 0,
-            });
+            let entry = previous.after(WHOLE).next().unwrap_or_default().trim_matches('`').to_owned();
+            let said = previous.after(SAID).map(|said| said.trim_matches('"').to_owned());
+            let said = said.chain([words(LAST_WORDS)]).collect();
+            let stop = previous.after(REPLIED).next().map(|_| Stop::Done);
+            self.turns.push(Turn { entry, origin, request, said, stop, ..Turn::default() });
         }
         self.previous = Some(previous);
     }
 
     fn user(&mut self, entry: &str, text: &str) {
         // One word behind a stroke is a command to the agent itself.
-        self.is_aside = text.is_empty() || text.starts_with('/') && !text.contains(char::is_whitespace);
-        if self.is_aside {
+        if text.is_empty() || text.starts_with('/') && !text.contains(char::is_whitespace) {
             return;
         }
         self.note_unheard();
@@ -185,27 +171,18 @@ impl Extract {
             turn.more(text);
             return;
         }
-        if let Some(last) = self.turns.last() {
-            self.notes.heed(&last.request);
-            if is_nod && last.stop == Some(Stop::Asks) {
-                self.notes.decided(last.report.trim().lines().last().unwrap_or_default(), text);
-            }
-        }
         self.begin(entry, FROM_USER, text);
     }
 
     fn begin(&mut self, entry: &str, origin: &str, request: &str) {
-        (self.has_moved, self.is_aside) = (true, false);
         self.work.turn += 1;
         // Of a turn that is over only so much is ever shown.
         if let Some(last) = self.turns.last_mut() {
             last.request = ends(&last.request, OLD_TURN);
-            last.report = ends(&last.report, OLD_TURN);
-            last.said.clear();
+            last.said = vec![ends(last.words(), OLD_TURN)];
         }
         if self.turns.len() == TURNS {
             self.turns.remove(1);
-            self.dropped += 1;
         }
         let (entry, origin, request) = (entry.to_owned(), origin.to_owned(), request.to_owned());
         self.turns.push(Turn { entry, origin, request, ..Turn::default() });
@@ -213,16 +190,9 @@ impl Extract {
 
     fn assistant(&mut self, said: Assistant) {
         self.work.called(&said.calls);
-        if self.is_aside {
-            return;
-        }
-        if self.turns.is_empty() {
-            self.turns.push(Turn::default());
-        }
-        if let Some(turn) = self.turns.last_mut() {
-            turn.hear(said);
-            self.has_moved |= turn.is_answered();
-        }
+        let mut turn = self.turns.pop().unwrap_or_default();
+        turn.hear(said);
+        self.turns.push(turn);
     }
 
     /// An extension's message begins a turn if none is running, as the agents do with one that asks for
