@@ -115,8 +115,13 @@ export default function (pi: ExtensionAPI) {
     return items.map((row) => ({ value: row.id as string, label: row.id as string, description: caption(row) }));
   }
 
-  function run(args: string[]) {
-    return pi.exec(process.env.PISESS || "pisess", args);
+  async function run(args: string[]) {
+    const program = process.env.PISESS || "pisess";
+    const done = await pi.exec(program, args);
+    // pisess explains each failure. Where there was none to run, older versions of pi have nothing to say.
+    const ran = done.code === 0 || (done.stderr.trim() !== "" && !/\bENOENT\b/.test(done.stderr));
+    if (ran) return done;
+    return { ...done, code: 2, stderr: `cannot run ${program} (hint: install pisess, or set PISESS to its path)` };
   }
 }
 
@@ -124,7 +129,7 @@ type Result = Awaited<ReturnType<ExtensionAPI["exec"]>>;
 
 function report(ctx: ExtensionCommandContext, { code, stdout, stderr }: Result, otherwise: string) {
   if (code === 0) ctx.ui.notify(stdout.trimEnd() || otherwise, "info");
-  else ctx.ui.notify(message(stderr) || "pisess failed", code === 1 ? "info" : "error");
+  else ctx.ui.notify(message(stderr), code === 1 ? "info" : "error");
 }
 
 /** Returns what pisess wrote to standard error, where an error is a line of JSON after `--json`. */

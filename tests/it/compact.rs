@@ -88,7 +88,6 @@ fn the_built_in_summary() {
     ### Done
     - Earlier: [x] Cause: `departs_in` subtracted minutes of the day.
     - Earlier: [x] `departs_in` takes the nearer departure; 14 tests pass.
-    - Files changed, newest first: `/home/u/code/ferry/tests/midnight.rs`
 
     ### In Progress
     - Earlier: [ ] A test for the first ferry after midnight.
@@ -100,7 +99,7 @@ fn the_built_in_summary() {
     - Earlier: **Nearest departure**: adding a day hid the past.
 
     ## Next Steps
-    1. The request under Goal was answered. What the user wants next is in the messages after this summary, if any.
+    1. The request under Goal was replied to. What is next is below, if anything.
 
     The assistant's last words:
     > "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
@@ -145,10 +144,9 @@ fn the_built_in_summary_of_a_whole_story() {
     ## Progress
     ### Done
     - "The 00:10 ferry shows up as 'left 23 h ago' when I ask at 23:50. Can you find out why?": answered: "`departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as 'left 23 h ago'. The timetable has no dates, only times."
-    - Files changed, newest first: `/home/u/code/ferry/src/clock.rs`
 
     ### In Progress
-    - [ ] The request under Goal: the model's reply failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}"; 0 tool calls so far
+    - (none)
 
     ### Blocked
     - `cargo test --quiet`: exited with code 101: "board::delayed_ferry_stays_on_board" (the last tool call)
@@ -157,7 +155,7 @@ fn the_built_in_summary_of_a_whole_story() {
     - (none)
 
     ## Next Steps
-    1. Go on with the request under Goal, from where In Progress leaves it.
+    1. Go on with the request under Goal: the model's reply failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}", 0 tool calls summarized here.
 
     ## Critical Context
     - (none)
@@ -209,9 +207,8 @@ fn the_built_in_summary_passes_over_old_tool_calls_only() {
     let summary = entry["summary"].as_str().unwrap();
     for kept in [
         format!("The last request, word for word:\n> {port}\n"),
-        "- \"Never touch the schema!\"".to_owned(),
         "- \"Tidy the parser. Never touch the schema!\": answered: \"Tidied.\"".to_owned(),
-        "no final answer yet; 700 tool calls so far".to_owned(),
+        "no final answer yet, 700 tool calls summarized here".to_owned(),
         format!("  - edit `src/{}.rs`: ok\n", "m".repeat(700 % 30 + 1)),
         "The assistant's last words, 1 tool call before the end:\n> Part 700.\n".to_owned(),
     ] {

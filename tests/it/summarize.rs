@@ -180,7 +180,7 @@ fn the_built_in_summary() {
     - (none)
 
     ### In Progress
-    - [ ] The request under Goal: the model's reply failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}"; 0 tool calls so far
+    - (none)
 
     ### Blocked
     - (none)
@@ -189,7 +189,7 @@ fn the_built_in_summary() {
     - (none)
 
     ## Next Steps
-    1. Go on with the request under Goal, from where In Progress leaves it.
+    1. Go on with the request under Goal: the model's reply failed: "529 {'type':'error','error':{'type':'overloaded_error','message':'Overloaded'}}", 0 tool calls summarized here.
 
     ## Critical Context
     - (none)

@@ -210,8 +210,8 @@ pub fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
     reedited.then(|| content::joined_text(line.get("content"), ""))
 }
 
-/// Returns what the user typed to invoke a skill.
-fn skill_draft(message: Raw) -> Option<Text<'static>> {
+/// Returns what the user typed to invoke a skill: the message's content is the skill.
+pub fn skill_draft(message: Raw) -> Option<Text<'static>> {
     let details = message.get("details").unwrap_or(Raw::NULL);
     if let Some(draft) =
         content::trimmed(details, "__queueChipText").or_else(|| content::trimmed(details, "prompt"))

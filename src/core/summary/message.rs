@@ -1,25 +1,27 @@
 //! What the summary takes from one message.
 
-use super::budget::{ARGUMENT, ATTACHED, OUTPUT, RESULT};
-use super::quote::{asks, breaks_off, quoted, units};
-use crate::core::content::{is_block, members, trimmed};
+use super::budget::{ARGUMENT, POINT, RESULT};
+use super::quote::{asks, breaks_off, quoted};
+use crate::core::content::{is_block, joined_text, members};
 use crate::core::json::js::truthy;
 use crate::core::json::{Raw, string};
+use crate::core::omp::message::{skill_draft, starts_user_turn};
 use crate::core::text::Text;
-use regex::{Captures, Regex};
+use regex::Regex;
 use std::sync::LazyLock;
 
 /// How the agents' shell tools report that a command failed, and that the user stopped it.
 const FAILED: [&str; 3] = ["Command exited with code ", "Command timed out", "Command failed: "];
 const STOPPED: [&str; 3] = ["Command aborted", "Command cancelled", "Operation aborted"];
 /// How pi puts files and skills into a request.
-const BODIES: &str = r#"(?s)(<(?:file|skill) name="[^>]*>)(.*?)(</(?:file|skill)>)"#;
+const BODIES: &str = r#"(?s)(<(?:file|skill) name="[^>]*>).*?(</(?:file|skill)>)"#;
 
 #[derive(Debug)]
 pub(super) enum Message {
     /// The user's words.
     User(String),
-    Assistant(Assistant),
+    /// The assistant's words, its calls with their ids, and why it stopped.
+    Assistant(String, Vec<(String, Call)>, Stop),
     /// The result of a call, with the call's id, and the end of its output; without an id, of a
     /// command or code that the user ran.
     Result(String, Call, End, String),
@@ -30,14 +32,6 @@ pub(super) enum Message {
     Other,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Assistant {
-    pub text: String,
-    /// The calls with their ids.
-    pub calls: Vec<(String, Call)>,
-    pub stop: Stop,
-}
-
 /// Why the assistant stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stop {
@@ -46,22 +40,9 @@ pub(super) enum Stop {
     Done,
     /// It is complete, and ends in a question.
     Asks,
-    /// The last sentence of it has no end.
-    BreaksOff,
     ToolUse,
     /// It was cut short: how, in words.
     Early(String),
-}
-
-impl Stop {
-    /// Returns how a reply that the agent calls complete ended, by its shape.
-    pub fn of(text: &str) -> Self {
-        match () {
-            () if asks(text) => Stop::Asks,
-            () if breaks_off(text) => Stop::BreaksOff,
-            () => Stop::Done,
-        }
-    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -92,17 +73,12 @@ pub(super) fn read(message: Raw) -> Message {
     match &*role.and_then(Raw::text).unwrap_or_default().to_string_lossy() {
         "user" if !truthy(get("synthetic")) => Message::User(without_bodies(text(content))),
         "developer" if truthy(get("userInitiated")) => Message::User(without_bodies(text(content))),
-        "custom" | "hookMessage" => {
-            let kind = head(get("customType"), ARGUMENT);
-            let is_prompt = ["skill-prompt", "collab-prompt"].contains(&&*kind);
-            if is_prompt && get("attribution").is_some_and(|by| by.is("user")) {
-                let typed = typed(details.unwrap_or(Raw::NULL));
-                Message::User(typed.unwrap_or_else(|| without_bodies(text(content))))
-            } else {
-                Message::Extension(kind, text(content))
-            }
+        "custom" if starts_user_turn(message) => {
+            let typed = skill_draft(message).map(|typed| typed.to_string_lossy().into_owned());
+            Message::User(typed.unwrap_or_else(|| without_bodies(text(content))))
         }
-        "assistant" => Message::Assistant(assistant(content, stop, error)),
+        "custom" | "hookMessage" => Message::Extension(head(get("customType"), ARGUMENT), text(content)),
+        "assistant" => assistant(content, stop, error),
         "toolResult" => {
             let [code, timed_out] = members(details.unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
             let call = Call { tool: head(tool, ARGUMENT), ..Call::default() };
@@ -125,28 +101,23 @@ pub(super) fn read(message: Raw) -> Message {
     }
 }
 
-/// Returns what the user typed to call a skill: the message's content is the skill.
-fn typed(details: Raw) -> Option<String> {
-    let detail = |key| Some(trimmed(details, key)?.to_string_lossy().into_owned());
-    let called = || Some(format!("/skill:{} {}", detail("name")?, detail("args").unwrap_or_default()));
-    detail("__queueChipText").or_else(|| detail("prompt")).or_else(called).or_else(|| detail("args"))
-}
-
-fn assistant(content: Option<Raw>, stop: Option<Raw>, error: Option<Raw>) -> Assistant {
+fn assistant(content: Option<Raw>, stop: Option<Raw>, error: Option<Raw>) -> Message {
     let blocks = content.unwrap_or(Raw::NULL).items();
     let calls: Vec<_> = blocks.filter(|block| is_block(*block, "toolCall")).map(call).collect();
     let text = text(content);
     let stop = match &*head(stop, ARGUMENT) {
         "error" => {
-            Stop::Early(format!("the model's reply failed: {}", quoted(&head(error, ARGUMENT), OUTPUT)))
+            Stop::Early(format!("the model's reply failed: {}", quoted(&head(error, ARGUMENT), POINT)))
         }
         "aborted" => Stop::Early("interrupted by the user".to_owned()),
         "length" => Stop::Early("the model's reply reached its token limit".to_owned()),
         "toolUse" => Stop::ToolUse,
         _ if !calls.is_empty() => Stop::ToolUse,
-        _ => Stop::of(&text),
+        _ if asks(&text) => Stop::Asks,
+        _ if breaks_off(&text) => Stop::Early("the reply breaks off in the middle of a sentence".to_owned()),
+        _ => Stop::Done,
     };
-    Assistant { text, calls, stop }
+    Message::Assistant(text, calls, stop)
 }
 
 /// Returns how a call ended: by its flag, its exit code, or the line that the agent put at its end.
@@ -167,46 +138,34 @@ fn end(text: &str, is_error: bool, code: Option<Raw>) -> End {
 /// Returns a call and its id.
 fn call(block: Raw) -> (String, Call) {
     let [id, name, arguments] = members(block, ["id", "name", "arguments"]);
-    let mut call = Call { tool: head(name, ARGUMENT), ..Call::default() };
-    for (name, value) in arguments.unwrap_or(Raw::NULL).members() {
-        let is = |keys: &[&str]| keys.iter().any(|key| name.is(key));
-        let text = || Some(head(Some(value), ARGUMENT)).filter(|text| !text.is_empty());
-        if is(&["path", "file_path", "filePath", "file", "notebook_path"]) {
-            call.path = text();
-        } else if is(&["command", "cmd"]) {
-            call.command = text();
-        } else if is(&["question", "questions"]) {
-            let questions = value.items().map(|item| head(item.get("question"), ARGUMENT));
-            call.question = text().or(Some(questions.collect::<Vec<_>>().join(" ")));
-        } else if is(&["input", "patch"]) && call.path.is_none() {
-            // A patch names its file.
-            let named =
-                |line: &str| Some(line.strip_prefix("*** ")?.split_once(" File: ")?.1.trim().to_owned());
-            call.path = text().and_then(|patch| patch.lines().find_map(named));
-        }
-    }
+    let arguments = arguments.unwrap_or(Raw::NULL);
+    let argument = |keys: &[&str]| {
+        keys.iter().map(|key| head(arguments.get(key), ARGUMENT)).find(|text| !text.is_empty())
+    };
+    // A patch names its file.
+    let file = |line: &str| Some(line.strip_prefix("*** ")?.split_once(" File: ")?.1.trim().to_owned());
+    let patched = || argument(&["input", "patch"])?.lines().find_map(file);
+    let first = || Some(head(arguments.get("questions")?.items().next()?.get("question"), ARGUMENT));
+    let call = Call {
+        tool: head(name, ARGUMENT),
+        path: argument(&["path", "file_path", "filePath", "file", "notebook_path"]).or_else(patched),
+        command: argument(&["command", "cmd"]),
+        question: argument(&["question"]).or_else(first),
+    };
     (head(id, ARGUMENT), call)
 }
 
-/// Returns a request without the long bodies of the files and skills that pi put into it.
+/// Returns a request without the bodies of the files and skills that pi put into it.
 fn without_bodies(text: String) -> String {
     static ATTACHMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(BODIES).expect("a constant"));
-    let shortened = |parts: &Captures| match units(&parts[2]) {
-        size if size > ATTACHED => format!("{}[… {size} characters …]{}", &parts[1], &parts[3]),
-        _ => parts[0].to_owned(),
-    };
-    ATTACHMENT.replace_all(&text, shortened).into_owned()
+    ATTACHMENT.replace_all(&text, "$1[…]$2").into_owned()
 }
 
-/// Returns the text of a content, which is a string or blocks. An image leaves a mark.
+/// Returns the text of a content; a mark if it is only an image.
 fn text(content: Option<Raw>) -> String {
-    let content = content.unwrap_or(Raw::NULL);
-    let block = |block: Raw| match block.get_text("text").filter(|_| is_block(block, "text")) {
-        Some(text) => Some(text.to_string_lossy().into_owned()),
-        None => is_block(block, "image").then(|| "[image]".to_owned()),
-    };
-    let blocks = || content.items().filter_map(block).collect::<Vec<_>>().join("\n");
-    content.text().map_or_else(blocks, |text| text.to_string_lossy().into_owned())
+    let text = joined_text(content, "\n").to_string_lossy().into_owned();
+    let has_image = || content.is_some_and(|content| content.items().any(|block| is_block(block, "image")));
+    if text.is_empty() && has_image() { "[image]".to_owned() } else { text }
 }
 
 /// Returns the end of a content's text.
@@ -229,16 +188,11 @@ mod tests {
 
     #[test]
     fn attached_bodies_leave_a_request() {
-        let body = "x".repeat(500);
-        let text =
-            format!("<file name=\"a.md\">\n{body}\n</file>\n<file name=\"b\">short</file>\nSum it up.");
-        assert_eq!(
-            without_bodies(text),
-            "<file name=\"a.md\">[… 502 characters …]</file>\n<file name=\"b\">short</file>\nSum it up."
-        );
-        let skill = format!("<skill name=\"s\" location=\"/s\">{body}</skill>\n\nfor the login page");
-        let short = without_bodies(skill);
-        assert!(short.ends_with("</skill>\n\nfor the login page") && short.len() < 120);
+        let text = "<file name=\"a.md\">\nx\n</file>\n<file name=\"b\">y</file>\nSum it up.";
+        let short = "<file name=\"a.md\">[…]</file>\n<file name=\"b\">[…]</file>\nSum it up.";
+        assert_eq!(without_bodies(text.to_owned()), short);
+        let skill = "<skill name=\"s\" location=\"/s\">x\ny</skill>\n\nfor the login page";
+        assert!(without_bodies(skill.to_owned()).ends_with(">[…]</skill>\n\nfor the login page"));
         for odd in ["<file name=\"", "<file name=\"a\">", "</file><file name=\"", "<file name=\"</file>"] {
             assert_eq!(without_bodies(odd.to_owned()), odd);
         }

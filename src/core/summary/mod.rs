@@ -24,7 +24,6 @@ mod quote;
 mod message;
 mod shell;
 
-mod notes;
 mod sections;
 mod turns;
 mod work;
@@ -39,12 +38,11 @@ use super::entry::Role;
 use super::json::Raw;
 use super::session::Session;
 use budget::{NOD, OLD_TURN, RECENT, TURNS};
-use message::{Assistant, Message, Stop};
-use notes::Notes;
+use message::{Message, Stop};
 use quote::{columns, ends, line};
 use sections::*;
 use std::io;
-use turns::Turn;
+use turns::{Notes, Turn};
 use work::Work;
 
 /// What a summary is made from.
@@ -76,8 +74,7 @@ pub fn extract(material: &Material, session: &Session, bodies: &dyn Bodies) -> i
             extract.pass_over(is_result);
             continue;
         }
-        let entry = session.id(message.entry);
-        message.with(bodies, |json| extract.add(&entry.to_string_lossy(), json))?;
+        message.with(bodies, |json| extract.add(json))?;
     }
     extract.is_split = !material.turn_prefix.is_empty();
     Ok(extract.finish())
@@ -88,15 +85,10 @@ pub fn extract(material: &Material, session: &Session, bodies: &dyn Bodies) -> i
 struct Extract {
     previous: Option<Previous>,
     turns: Vec<Turn>,
-    dropped: usize,
     work: Work,
     notes: Notes,
     /// The last turn goes on after the summary.
     is_split: bool,
-    /// What follows answers a command to the agent itself, or nothing.
-    is_aside: bool,
-    /// Something was asked or answered since the previous summary.
-    has_moved: bool,
 }
 
 impl Extract {
@@ -107,18 +99,23 @@ impl Extract {
         extract
     }
 
-    /// Takes in the next message: the JSON of an agent's message, and its entry.
-    fn add(&mut self, entry: &str, message: Raw) {
+    /// Takes in the next message: the JSON of an agent's message.
+    fn add(&mut self, message: Raw) {
         match message::read(message) {
-            Message::User(text) => self.user(entry, text.trim()),
-            Message::Assistant(said) => self.assistant(said),
+            Message::User(text) => self.user(text.trim()),
+            Message::Assistant(text, calls, stop) => {
+                self.work.called(calls);
+                let mut turn = self.turns.pop().unwrap_or_default();
+                turn.hear(text, stop);
+                self.turns.push(turn);
+            }
             Message::Result(id, call, end, text) => {
                 self.turns.last_mut().into_iter().for_each(|turn| turn.calls += usize::from(!id.is_empty()));
                 if let Some(question) = self.work.returned(&id, call, end, &text) {
                     self.notes.decided(&question, &text);
                 }
             }
-            Message::Extension(kind, text) if !text.trim().is_empty() => self.extension(entry, &kind, &text),
+            Message::Extension(kind, text) if !text.trim().is_empty() => self.extension(&kind, &text),
             Message::CompactionSummary(summary) if self.previous.is_none() => self.go_on_from(&summary),
             Message::BranchSummary(summary) => {
                 let branch = Previous::read(&summary);
@@ -140,9 +137,7 @@ impl Extract {
     }
 
     fn finish(mut self) -> String {
-        if self.turns.len() > 1 {
-            self.note_unheard();
-        }
+        self.note_unheard();
         page::page(&self)
     }
 
@@ -151,93 +146,63 @@ impl Extract {
         let previous = Previous::read(summary);
         let words = |lead| previous.quoted(lead).map(|(_, text)| text).next().unwrap_or_default();
         if let Some((_, request)) = previous.quoted(BEFORE).next() {
-            self.turns.push(Turn { request, report: words(WORDS_BEFORE), ..Turn::default() });
+            self.turns.push(Turn { request, said: vec![words(WORDS_BEFORE)], ..Turn::default() });
         }
         if let Some((origin, request)) = previous.quoted(REQUEST).next() {
-            self.turns.push(Turn {
-                entry: previous.after(WHOLE).next().unwrap_or_default().trim_matches('`').to_owned(),
-                origin,
-                request,
-                added: previous.quoted(ADDED).map(|(_, text)| text).collect(),
-                said: previous.after(SAID).map(|said| said.trim_matches('"').to_owned()).collect(),
-                report: words(LAST_WORDS),
-                stop: previous.after(REPLIED).next().map(|_| Stop::of(&words(LAST_WORDS))),
-                calls: 0,
-                calls_before_report: 0,
-            });
+            let said = previous.after(SAID).map(|said| said.trim_matches('"').to_owned());
+            let said = said.chain([words(LAST_WORDS)]).collect();
+            let stop = previous.after(REPLIED).next().map(|_| Stop::Done);
+            self.turns.push(Turn { origin, request, said, stop, ..Turn::default() });
         }
         self.previous = Some(previous);
     }
 
-    fn user(&mut self, entry: &str, text: &str) {
+    fn user(&mut self, text: &str) {
         // One word behind a stroke is a command to the agent itself.
-        self.is_aside = text.is_empty() || text.starts_with('/') && !text.contains(char::is_whitespace);
-        if self.is_aside {
+        if text.is_empty() || text.starts_with('/') && !text.contains(char::is_whitespace) {
             return;
         }
         self.note_unheard();
         let is_nod = columns(text) < NOD;
         let goes_on = |turn: &&mut Turn| {
             let works = turn.stop == Some(Stop::ToolUse) || turn.stop.is_none() && turn.calls > 0;
-            turn.is_begun() && (works || is_nod && !turn.is_answered())
+            works || is_nod && !turn.is_answered()
         };
         if let Some(turn) = self.turns.last_mut().filter(goes_on) {
             turn.more(text);
             return;
         }
-        if let Some(last) = self.turns.last() {
-            self.notes.heed(&last.request);
-            if is_nod && last.stop == Some(Stop::Asks) {
-                self.notes.decided(last.report.trim().lines().last().unwrap_or_default(), text);
-            }
-        }
-        self.begin(entry, FROM_USER, text);
+        self.turns.last().into_iter().for_each(|turn| self.notes.heed(&turn.request));
+        self.begin(FROM_USER, text);
     }
 
-    fn begin(&mut self, entry: &str, origin: &str, request: &str) {
-        (self.has_moved, self.is_aside) = (true, false);
+    fn begin(&mut self, origin: &str, request: &str) {
         self.work.turn += 1;
         // Of a turn that is over only so much is ever shown.
         if let Some(last) = self.turns.last_mut() {
             last.request = ends(&last.request, OLD_TURN);
-            last.report = ends(&last.report, OLD_TURN);
-            last.said.clear();
+            last.said = vec![ends(last.words(), OLD_TURN)];
         }
         if self.turns.len() == TURNS {
             self.turns.remove(1);
-            self.dropped += 1;
         }
-        let (entry, origin, request) = (entry.to_owned(), origin.to_owned(), request.to_owned());
-        self.turns.push(Turn { entry, origin, request, ..Turn::default() });
-    }
-
-    fn assistant(&mut self, said: Assistant) {
-        self.work.called(&said.calls);
-        if self.is_aside {
-            return;
-        }
-        if self.turns.is_empty() {
-            self.turns.push(Turn::default());
-        }
-        if let Some(turn) = self.turns.last_mut() {
-            turn.hear(said);
-            self.has_moved |= turn.is_answered();
-        }
+        self.turns.push(Turn { origin: origin.to_owned(), request: request.to_owned(), ..Turn::default() });
     }
 
     /// An extension's message begins a turn if none is running, as the agents do with one that asks for
     /// a reply. In a turn it is material.
-    fn extension(&mut self, entry: &str, kind: &str, text: &str) {
+    fn extension(&mut self, kind: &str, text: &str) {
         if self.turns.last().is_some_and(|turn| !turn.is_answered()) {
             self.notes.note(&format!("Message of {kind}"), text);
         } else {
-            self.begin(entry, &format!("{SENT}{}", line(kind, 60)), text);
+            self.begin(&format!("{SENT}{}", line(kind, 60)), text);
         }
     }
 
     /// Makes an extension's message that nothing answered material.
     fn note_unheard(&mut self) {
-        let is_unheard = |turn: &mut Turn| turn.origin.starts_with(SENT) && !turn.is_begun();
+        let is_unheard =
+            |turn: &mut Turn| turn.origin.starts_with(SENT) && turn.stop.is_none() && turn.words().is_empty();
         if let Some(turn) = self.turns.pop_if(is_unheard) {
             let sender = turn.origin.trim_start_matches(SENT);
             self.notes.note(&format!("Message of {sender}"), &turn.request);

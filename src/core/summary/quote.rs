@@ -76,38 +76,21 @@ pub(super) fn unquoted<'a>(lines: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Returns the lines at the start and at the end of a text of more than `max` units, around a line that
-/// reports what is missing: the numbers of the steps, or how many lines. Long lines are cut between words.
+/// reports how much is missing. Long lines are cut between words.
 pub(super) fn ends(text: &str, max: usize) -> String {
     if units(text) <= max {
         return text.to_owned();
     }
     // With room for the mark, so that a text is not cut twice.
-    let room = max.saturating_sub(90);
+    let room = max.saturating_sub(50);
     let is_long = text.lines().any(|line| units(line) > room / 3);
     let pieces: Vec<&str> =
         if is_long { text.split_word_bounds().collect() } else { text.split_inclusive('\n').collect() };
     let head = fitting(pieces.iter().copied(), room * 2 / 3);
     let tail = text.len() - fitting(pieces.iter().rev().copied(), room / 3);
-    let missing = &text[head..tail];
-    let numbers: Vec<u32> = missing.lines().filter_map(step_number).collect();
-    let what = match (&*numbers, missing.matches('\n').count()) {
-        ([first, .., last], _) => format!("steps {first}–{last} left out, "),
-        ([step], _) => format!("step {step} left out, "),
-        ([], lines @ 2..) => format!("{lines} lines left out, "),
-        _ => "left out: ".to_owned(),
-    };
-    let (start, end, size) = (text[..head].trim_end(), text[tail..].trim_start(), units(missing));
-    format!("{start}\n{CUT}{what}{size} characters …]\n{end}")
-}
-
-/// How a line begins that reports what is missing.
-pub(super) const CUT: &str = "[… ";
-
-/// Returns the number of a line that is a step of a numbered list.
-pub(super) fn step_number(line: &str) -> Option<u32> {
-    let line = line.trim_start();
-    let (number, rest) = line.split_at(line.find(|c: char| !c.is_ascii_digit())?);
-    rest.starts_with(['.', ')', '、', '．']).then(|| number.parse().ok()).flatten()
+    let (start, missing, end) =
+        (text[..head].trim_end(), units(&text[head..tail]), text[tail..].trim_start());
+    format!("{start}\n[… {missing} characters left out …]\n{end}")
 }
 
 /// Returns the text cut at `max` units, between words where that keeps enough and never inside a
@@ -164,24 +147,24 @@ fn is_tag(rest: &str) -> bool {
 }
 
 /// Returns the last line, unless it is code, a quotation or a table.
-fn last_prose(text: &str) -> Option<&str> {
+fn last_prose(text: &str) -> &str {
     let is_fence = |line: &&str| line.trim_start().starts_with("```");
-    let last = text.lines().rfind(|line| !line.trim().is_empty())?;
+    let last = text.trim_end().lines().last().unwrap_or_default();
     let is_code = is_fence(&last) || text.lines().filter(is_fence).count() % 2 == 1;
     let is_code = is_code || last.starts_with("    ") || last.starts_with(['\t', '>', '|', '$']);
-    (!is_code).then(|| last.trim_end_matches(|c: char| c.is_whitespace() || "*_".contains(c)))
+    if is_code { "" } else { last.trim_end_matches(['*', '_', ' ']) }
 }
 
 /// Whether a text ends in a question in prose, and not in an example of use.
 pub(super) fn asks(text: &str) -> bool {
-    last_prose(text).is_some_and(|last| last.ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}']))
+    last_prose(text).ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])
 }
 
 /// Whether a text breaks off: its last line has sentences that end, and a last one that does not.
 pub(super) fn breaks_off(text: &str) -> bool {
-    let sentences: Vec<&str> = last_prose(text).unwrap_or_default().unicode_sentences().collect();
+    let sentences: Vec<&str> = last_prose(text).unicode_sentences().collect();
     let Some((open, before)) = sentences.split_last() else { return false };
-    let ends = |text: &&str| text.trim_end().ends_with(['.', '!', '?', '。', '！', '？', '؟', '।']);
+    let ends = |part: &&str| part.trim_end().ends_with(['.', '!', '?', '。', '！', '？', '؟', '।']);
     open.ends_with(|c: char| c.is_alphanumeric() || ",，、-".contains(c)) && before.iter().any(ends)
 }
 
@@ -220,7 +203,7 @@ mod tests {
         let short = ends(&text, 300);
         assert!(short.starts_with("Begin middle") && short.ends_with("middle end."), "{short}");
         let left = units(&short.replace(|c: char| !"midle".contains(c), ""));
-        assert!(left > 150 && short.contains("[… left out: "));
+        assert!(left > 150 && short.contains(" characters left out …]"));
         let missing: usize = short.split(' ').find_map(|word| word.parse().ok()).unwrap();
         assert!((1_790..2_000).contains(&missing), "{missing}");
         assert_eq!(ends(&short, 300), short);
@@ -285,11 +268,10 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_keeps_whole_lines_and_names_the_steps() {
+    fn a_cut_keeps_whole_lines() {
         let text: String = (1..60).map(|at| format!("{at}) a step\n")).collect();
         let short = ends(&text, 300);
-        assert!(short.lines().all(|line| text.contains(line) || line.starts_with("[… steps ")), "{short}");
+        assert!(short.lines().all(|line| text.contains(line) || line.starts_with("[… ")), "{short}");
         assert!(short.starts_with("1) a step\n") && short.ends_with("59) a step\n"), "{short}");
-        assert!(ends(&"some line\n".repeat(90), 300).contains(" lines left out, "));
     }
 }

@@ -33,37 +33,30 @@ pub(super) const SECTIONS: [(Section, &str, &[&str]); 8] = [
     (Section::Context, "## Critical Context", &["context", "additionalnotes"]),
 ];
 
-/// How the lines before the quotations begin: the running request and where it comes from, what was added
-/// to it, the request before it with its answer, the todo list, and the assistant's last words.
+/// How the lines before the quotations begin: the running request and where it comes from, the request
+/// before it with its answer, the todo list, and the assistant's last words.
 pub(super) const REQUEST: &str = "The last request, ";
 pub(super) const FROM_USER: &str = "word for word";
 pub(super) const SENT: &str = "sent by the extension ";
-pub(super) const ADDED: &str = "Added by the user while it was being worked on";
 pub(super) const BEFORE: &str = "The request before it";
 pub(super) const WORDS_BEFORE: &str = "The assistant's words before it";
-pub(super) const TODO_LIST: &str = "Todo list, as its tool reported it ";
+pub(super) const TODO_LIST: &str = "Todo list, as its tool last reported it:";
 pub(super) const LAST_WORDS: &str = "The assistant's last words";
-const QUOTATIONS: [&str; 6] = [REQUEST, ADDED, BEFORE, WORDS_BEFORE, TODO_LIST, LAST_WORDS];
+const QUOTATIONS: [&str; 5] = [REQUEST, BEFORE, WORDS_BEFORE, TODO_LIST, LAST_WORDS];
 
-/// How points begin: words on the way, the entry of a request that was cut, the state
-/// of the request, its reply, the last calls, how many requests were left out.
+/// How points begin: words on the way, that the request was replied to or goes on, the last calls, that
+/// requests are left out.
 pub(super) const SAID: &str = "Said on the way: ";
-pub(super) const WHOLE: &str = "To read the whole request: `pisess show SESSION ";
-pub(super) const STATE: &str = "[ ] The request under Goal: ";
 pub(super) const REPLIED: &str = "The request under Goal was ";
 pub(super) const GO_ON: &str = "Go on with the request under Goal";
 pub(super) const CALLS: &str = "Last tool calls";
-pub(super) const LEFT_OUT: &str = "Earlier requests left out here: ";
-/// The points about the state in which a summary was made, which the next one reports anew.
-const RESTATED: [&str; 7] = [SAID, WHOLE, STATE, REPLIED, GO_ON, CALLS, LEFT_OUT];
+pub(super) const LEFT_OUT: &str = "Older requests are left out here.";
+/// The points about the state in which a summary was made, which the next one reports anew, and how the
+/// agents begin the summary of a branch.
+const RESTATED: [&str; 7] =
+    [SAID, REPLIED, GO_ON, CALLS, LEFT_OUT, "The user explored a different", "User explored another"];
 /// Marks a point of a previous summary: what stands behind it is newer.
 pub(super) const EARLIER: &str = "Earlier: ";
-
-/// What the agents write before the summary of a branch.
-const PREAMBLES: &str = "The user explored a different conversation branch before returning here.\n\
-    Summary of that exploration:\n\
-    User explored another conversation branch, then returned here.\n\
-    Exploration summary:";
 
 /// Writes the sections, each with its items. A quotation has an empty line around it.
 pub(super) fn write(sections: &[Vec<String>; 8]) -> String {
@@ -92,7 +85,6 @@ impl Previous {
         let (mut section, mut open) = (Section::Context, false);
         let mut lines = summary.lines().peekable();
         while let Some(raw) = lines.next() {
-            let raw = PREAMBLES.lines().fold(raw, |raw, preamble| raw.strip_prefix(preamble).unwrap_or(raw));
             let text = raw.trim();
             let is_quoted = |lead: &&str| text.starts_with(*lead) && text.ends_with(':');
             if let Some(name) = heading(text) {
@@ -158,11 +150,8 @@ fn tagged<'a>(open: &str, ahead: impl Iterator<Item = &'a str> + Clone) -> usize
     let close = format!("</{name}>");
     let Some(length) = ahead.clone().position(|line| line.contains(&close)) else { return 0 };
     let is_section = |line: &str| heading(line.trim()).is_some_and(|name| section_named(name).is_some());
-    if name.is_empty() || open.contains(&close) || ahead.take(length).any(is_section) {
-        0
-    } else {
-        length + 1
-    }
+    let is_part = open.contains(&close) || ahead.take(length).any(is_section);
+    if is_part { 0 } else { length + 1 }
 }
 
 /// Returns the name in a heading: `## So`, or a line that is `**So**` and names a section.
@@ -176,10 +165,8 @@ fn heading(line: &str) -> Option<&str> {
 
 fn section_named(name: &str) -> Option<Section> {
     let name = folded(name);
-    let fits = |parts: &[&'static str]| {
-        parts.iter().filter(|part| name.contains(**part)).map(|part| part.len()).max()
-    };
-    let named = SECTIONS.iter().filter_map(|(section, _, parts)| Some((fits(parts)?, *section)));
+    let fit = |parts: &[&str]| parts.iter().filter(|part| name.contains(**part)).map(|part| part.len()).max();
+    let named = SECTIONS.iter().filter_map(|(section, _, parts)| Some((fit(parts)?, *section)));
     named.max_by_key(|(length, _)| *length).map(|(_, section)| section)
 }
 
@@ -227,12 +214,12 @@ mod tests {
     #[test]
     fn its_own_quotations_come_back_word_for_word() {
         let text = format!(
-            "## Goal\n{REQUEST}{FROM_USER}:\n> Do:\n>\n> 1. a\n> ## Next Steps\n\n{ADDED}:\n> b\n\n## Next Steps\n- {REPLIED}answered.\n- {EARLIER}c\n\n{LAST_WORDS}:\n> Done."
+            "## Goal\n{REQUEST}{FROM_USER}:\n> Do:\n>\n> 1. a\n> ## Next Steps\n\n{BEFORE}:\n> b\n\n## Next Steps\n- {REPLIED}answered.\n- {EARLIER}c\n\n{LAST_WORDS}:\n> Done."
         );
         let previous = Previous::read(&text);
         let quoted = |lead| previous.quoted(lead).map(|(_, text)| text).collect::<Vec<_>>();
         assert_eq!(quoted(REQUEST), ["Do:\n\n1. a\n## Next Steps"]);
-        assert_eq!((quoted(ADDED), quoted(LAST_WORDS)), (vec!["b".to_owned()], vec!["Done.".to_owned()]));
+        assert_eq!((quoted(BEFORE), quoted(LAST_WORDS)), (vec!["b".to_owned()], vec!["Done.".to_owned()]));
         assert_eq!(previous.after(REPLIED).collect::<Vec<_>>(), ["answered."]);
         assert_eq!(points(&previous, Section::NextSteps), ["Earlier: c"]);
     }

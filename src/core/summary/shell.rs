@@ -13,36 +13,38 @@ const LOOKING: &str = "awk basename cat cd command date df diff dirname du echo 
 /// Words of the grammar that a command follows.
 const BEFORE_COMMAND: &str = "while until if do then else elif { ( !";
 
-/// One program of a command line.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Step {
-    /// The program, its subcommand or first argument, and its folder, by which a later run is recognized.
-    pub name: String,
+/// What is known of a command line.
+#[derive(Debug, Default)]
+pub(super) struct Command {
+    /// Its programs, each with its subcommand or first argument, and the folder, by which a later run is
+    /// recognized; without those that only look, unless all do.
+    pub steps: Vec<String>,
     /// Whether it changes nothing.
     pub looks: bool,
-    /// Whether its exit code is lost: in a pipe, before `||`, or because another step follows it.
+    /// Whether the exit code of a step is lost: in a pipe, before `||`, or because another one follows.
     pub is_hidden: bool,
 }
 
-/// Returns the steps of a command line without those that only look, unless all do.
-pub(super) fn steps(command: &str) -> Vec<Step> {
+/// Reads a command line.
+pub(super) fn read(command: &str) -> Command {
     static QUOTED: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'|>&[12]"#).expect("a constant"));
     let code = QUOTED.replace_all(command.split("<<").next().unwrap_or_default(), "_");
     let code = code.replace("&>", ">");
     let parts = code.trim_end_matches([';', '\n', ' ']).split_inclusive(['\n', ';', '|', '&']);
-    let mut steps: Vec<Step> = parts.filter_map(step).collect();
-    if steps.iter().any(|step| !step.looks) {
-        // The same command in another folder is a different one.
-        let folder = steps.iter().find_map(|step| Some(format!(" in {}", step.name.strip_prefix("cd ")?)));
-        steps.retain(|step| !step.looks);
-        steps.iter_mut().for_each(|step| step.name += folder.as_deref().unwrap_or_default());
-    }
-    steps
+    let mut steps: Vec<(String, bool, bool)> = parts.filter_map(step).collect();
+    let looks = steps.iter().all(|(_, looks, _)| *looks);
+    // The same command in another folder is a different one.
+    let folder = steps.iter().find_map(|(name, ..)| Some(format!(" in {}", name.strip_prefix("cd ")?)));
+    let folder = folder.filter(|_| !looks).unwrap_or_default();
+    steps.retain(|step| looks || !step.1);
+    let is_hidden = steps.iter().any(|(.., is_hidden)| *is_hidden);
+    Command { steps: steps.into_iter().map(|(name, ..)| name + &folder).collect(), looks, is_hidden }
 }
 
-/// Returns the step in a part of a command line that ends with what joins it to the next.
-fn step(part: &str) -> Option<Step> {
+/// Returns the program in a part of a command line that ends with what joins it to the next, whether it
+/// changes nothing, and whether its exit code is lost.
+fn step(part: &str) -> Option<(String, bool, bool)> {
     let is_before = |word: &&str| has(BEFORE_COMMAND, word) || word.contains('=') && !word.starts_with('-');
     let is_hidden = part.ends_with(['\n', ';', '|']);
     let part = part.trim_end_matches(['\n', ';', '|', '&']);
@@ -59,7 +61,7 @@ fn step(part: &str) -> Option<Step> {
         _ => has(LOOKING, program),
     };
     let name: Vec<&str> = std::iter::once(program).chain(argument).chain(script).collect();
-    Some(Step { name: name.join(" "), looks: looks && !writes, is_hidden })
+    Some((name.join(" "), looks && !writes, is_hidden))
 }
 
 fn has(list: &str, word: &str) -> bool {
@@ -71,7 +73,7 @@ mod tests {
     use super::*;
 
     fn names(command: &str) -> Vec<String> {
-        steps(command).into_iter().map(|step| step.name).collect()
+        read(command).steps
     }
 
     #[test]
@@ -88,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_only_looks_is_known() {
-        let looks = |command: &str| steps(command).iter().all(|step| step.looks);
+        let looks = |command: &str| read(command).looks;
         for command in [
             "ls -la 2>/dev/null",
             "cd x; grep -rn foo src | head",

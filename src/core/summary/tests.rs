@@ -57,7 +57,7 @@ fn extract(previous: Option<&str>) -> Extract {
 
 fn feed(extract: &mut Extract, messages: impl IntoIterator<Item = impl AsRef<str>>) {
     for message in messages {
-        extract.add("e1", Raw::parse(message.as_ref().as_bytes()).unwrap());
+        extract.add(Raw::parse(message.as_ref().as_bytes()).unwrap());
     }
 }
 
@@ -80,7 +80,6 @@ fn quotation(summary: &str, lead: &str) -> String {
 }
 
 const REQUEST: &str = "The last request, word for word:";
-const ADDED: &str = "Added by the user while it was being worked on:";
 
 /// A request with steps, in the middle of which the session was cut.
 const JOB: &str = "Scan the three repositories and pick the best idea.\n\n1. Write the findings to a.md\n   - one line each\n2. Write the code, and run a test\n\n```sh\nmake test\n```\n3. Email the report";
@@ -126,11 +125,9 @@ fn a_job_keeps_its_request_word_for_word_and_the_evidence_of_its_progress() {
 
     ## Progress
     ### Done
-    - Files changed, newest first: `b.py`, `a.md`
     - Commands whose last run ended without error, newest first: `date > r.txt`, `python -m pytest -q`
 
     ### In Progress
-    - [ ] The request under Goal: goes on in the messages after this summary; 7 tool calls so far
     - Said on the way: "I'll look at them first."
     - Said on the way: "Now the code."
     - Last tool calls, in order:
@@ -147,7 +144,7 @@ fn a_job_keeps_its_request_word_for_word_and_the_evidence_of_its_progress() {
     - (none)
 
     ## Next Steps
-    1. Go on with the request under Goal: the messages after this summary are its continuation.
+    1. Go on with the request under Goal: it continues in the messages below (no final answer yet, 7 tool calls summarized here).
 
     The assistant's last words, 1 tool call before the end:
     > The test passes. Next is the report.
@@ -169,10 +166,7 @@ fn a_request_survives_any_number_of_compactions() {
         assert_eq!(quotation(&text, last_words), format!("Round {round}."));
     }
     let done = below(&text, "### Done").join("\n");
-    assert!(
-        done.contains("`r0.md`") && done.contains("`r2.md`") && done.contains("- Earlier: Files changed"),
-        "{done}"
-    );
+    assert!(done.contains("- Earlier: Commands whose last run") && done.contains("`date > r.txt`"), "{done}");
     assert!(text.contains("Said on the way: \"I'll look at them first.\""), "{text}");
     // A new request takes its place, and the old one is remembered.
     let text = summary(
@@ -203,7 +197,7 @@ fn requests_of_any_kind_stand_word_for_word() {
 }
 
 #[test]
-fn a_request_of_six_thousand_characters_keeps_whole_lines_and_names_the_steps_left_out() {
+fn a_request_of_six_thousand_characters_keeps_whole_lines() {
     let steps: String =
         (1..100).map(|at| format!("{at}. step number {at} of this long list of steps\n")).collect();
     let request = format!("Do this.\n{steps}Never push.");
@@ -216,29 +210,24 @@ fn a_request_of_six_thousand_characters_keeps_whole_lines_and_names_the_steps_le
     );
     let (mark, lines): (Vec<&str>, Vec<&str>) = quoted.lines().partition(|line| line.starts_with("[…"));
     assert!(lines.iter().all(|line| request.lines().any(|known| known == *line)), "{quoted}");
-    let shown = lines.iter().filter_map(|line| line.split_once('.')?.0.parse().ok()).collect::<Vec<u32>>();
-    let first = shown.windows(2).find(|pair| pair[1] != pair[0] + 1).unwrap();
-    let steps = format!("[… steps {}–{} left out, ", first[0] + 1, first[1] - 1);
-    assert!(mark[0].starts_with(&steps), "{mark:?}, not {steps}");
-    let missing: usize = mark[0].split(' ').rev().nth(2).unwrap().parse().unwrap();
+    let missing: usize = mark[0].split(' ').nth(1).unwrap().parse().unwrap();
     assert!((units(&request) - missing).abs_diff(units(&lines.join("\n"))) < 4, "{mark:?}");
-    assert!(text.contains("- To read the whole request: `pisess show SESSION e1`"), "{text}");
     // What is cut once is not cut again.
     assert_eq!(quotation(&summary(Some(&text), [stops("error", "x")]), REQUEST), quoted);
 }
 
 #[test]
-fn what_the_user_adds_to_running_work_stands_beside_it() {
+fn what_the_user_adds_to_running_work_follows_the_request() {
     let mut messages = job();
     messages.push(user("also: the report must name\n- the date"));
     messages.extend(read("r.txt"));
     messages.push(stops("aborted", "Operation aborted"));
     messages.push(user("continue"));
     let text = summary(None, &messages);
-    assert_eq!(quotation(&text, REQUEST), JOB);
-    assert_eq!(below(&text, "## Goal").iter().filter(|line| **line == ADDED).count(), 2, "{text}");
-    assert!(text.contains("> also: the report must name\n> - the date\n") && text.contains("> continue\n"));
-    assert_eq!(quotation(&summary(Some(&text), [says("ok")]), REQUEST), JOB);
+    let added = "(Added while it was being worked on:)";
+    let request = format!("{JOB}\n\n{added} also: the report must name\n- the date\n\n{added} continue");
+    assert_eq!(quotation(&text, REQUEST), request);
+    assert_eq!(quotation(&summary(Some(&text), [says("ok")]), REQUEST), request);
 }
 
 #[test]
@@ -254,25 +243,7 @@ fn a_short_request_comes_with_what_it_refers_to() {
     assert_eq!(quotation(&text, REQUEST), "yes");
     assert!(quotation(&text, "The request before it:").starts_with("Draft the release notes"));
     assert!(quotation(&text, "The assistant's words before it:").ends_with("CHANGELOG.md?"));
-    assert_eq!(
-        below(&text, "## Key Decisions"),
-        ["- Asked \"Shall I put them into CHANGELOG.md?\", the user answered \"yes\""]
-    );
-    assert_eq!(
-        below(&text, "## Next Steps"),
-        ["1. Go on with the request under Goal, from where In Progress leaves it."]
-    );
-}
-
-#[test]
-fn a_question_and_an_unrelated_request_are_no_decision() {
-    let messages = [
-        user("What is in this folder?"),
-        says("Four files. Shall I read them?"),
-        user("remove the nord.json and run the build"),
-        says("Done."),
-    ];
-    assert_eq!(below(&summary(None, messages), "## Key Decisions"), ["- (none)"]);
+    assert!(below(&text, "## Next Steps")[0].starts_with("1. Go on with the request under Goal: "), "{text}");
 }
 
 #[test]
@@ -294,7 +265,7 @@ fn an_example_of_use_is_no_question_to_the_user() {
         let text =
             summary(None, [user("Write a command that asks our documentation a question."), says(answer)]);
         let steps = below(&text, "## Next Steps").join("\n");
-        assert_eq!(steps.contains("asks the user a question"), asks, "{steps}");
+        assert_eq!(steps.contains("ends in a question"), asks, "{steps}");
         assert_eq!(quotation(&text, "The assistant's last words:"), answer);
     }
 }
@@ -348,7 +319,7 @@ fn a_command_is_shown_whole_and_never_as_a_fragment() {
         text.contains("`cd /x && for dir in a b; do / make -C $dir / done`: exited with code 2"),
         "{text}"
     );
-    assert!(text.contains("`cat > note.md << …`"), "{text}");
+    assert!(text.contains("`cat > note.md <<`"), "{text}");
     assert!(!text.contains("for dir in`") && !text.contains("for dir in x"));
 }
 
@@ -385,7 +356,7 @@ fn a_failure_is_taken_up_by_the_next_summary_until_it_is_settled() {
     assert!(
         below(&first, "### Blocked")[0].starts_with("- `npm run build && npm publish`: exited with code 1")
     );
-    assert!(below(&first, "## Next Steps")[0].contains("asks the user a question"));
+    assert!(below(&first, "## Next Steps")[0].contains("ends in a question"));
     let aside =
         [user("what is a token, in one sentence, and who makes it?"), says("A secret that stands for you.")];
     let second = summary(Some(&first), &aside);
@@ -410,10 +381,8 @@ fn open_points_of_a_models_summary_are_carried_once_more() {
     ## Progress
     ### Done
     - Earlier: [x] The lexer
-    - Files changed, newest first: `src/number.rs`
 
     ### In Progress
-    - [ ] The request under Goal: no final answer yet; 1 tool call since an earlier summary
     - Earlier: [ ] Numbers
     - Last tool calls, in order:
       - edit `src/number.rs`: ok
@@ -425,7 +394,7 @@ fn open_points_of_a_models_summary_are_carried_once_more() {
     - Earlier: **Tables**: they are small
 
     ## Next Steps
-    1. Go on with the request under Goal, from where In Progress leaves it.
+    1. Go on with the request under Goal: no final answer yet, 1 tool call summarized here.
     - Earlier: Strings
     - Earlier: Comments
 
@@ -530,7 +499,7 @@ fn earlier_requests_shorten_with_age() {
     let done: Vec<&str> =
         done.into_iter().filter(|line| line.starts_with("- ") && !line.contains("Last tool")).collect();
     let lengths: Vec<usize> = done.iter().skip(1).map(|line| units(line)).collect();
-    assert!(done[0].starts_with("- Earlier requests left out here: "), "{}", done[0]);
+    assert!(done[0].starts_with("- Older requests are left out"), "{}", done[0]);
     assert!(lengths.len() > 5 && lengths.is_sorted(), "{lengths:?}");
     assert!(done.last().unwrap().starts_with("- \"Request 38: "));
 }
@@ -543,7 +512,7 @@ fn the_state_of_a_todo_list_is_quoted() {
     messages.push(r###"{"role":"toolResult","toolCallId":"t","toolName":"todo","content":[{"type":"text","text":"Remaining (1):\n  - ## Goal [pending]"}]}"###.to_owned());
     let text = summary(None, messages);
     assert_eq!(
-        quotation(&text, "Todo list, as its tool reported it 0 tool calls before the end:"),
+        quotation(&text, "Todo list, as its tool last reported it:"),
         "Remaining (1):\n  - ## Goal [pending]"
     );
 }
@@ -592,7 +561,7 @@ fn quoted_text_cannot_forge_a_section() {
                 "## Critical Context",
             ]
         );
-        let ours = ["The last request", "The request before", "The assistant's", "Added by"];
+        let ours = ["The last request", "The request before", "The assistant's", "Todo list"];
         let fit = |line: &str| {
             line.is_empty()
                 || line.starts_with(['#', '-', '>'])
@@ -679,14 +648,10 @@ fn a_reply_is_called_an_answer_only_if_nothing_speaks_against_it() {
     };
     let request = user("Publish the package, then tag the commit, and write the release notes.");
     let (next, progress, _) = state(&[request.clone(), says("Published. The tag is v1.")]);
-    assert!(next.starts_with("1. The request under Goal was answered."), "{next}");
+    assert!(next.starts_with("1. The request under Goal was replied to. "), "{next}");
     assert_eq!(progress, "- (none)");
-    let (next, progress, _) =
-        state(&[request.clone(), says("Wait, that is wrong! Let me look. Did we revert")]);
-    assert!(next.starts_with("1. Go on with the request under Goal, from where In Progress"), "{next}");
-    let state_line =
-        "- [ ] The request under Goal: not finished: the reply breaks off in the middle of a sentence";
-    assert!(progress.starts_with(state_line), "{progress}");
+    let (next, ..) = state(&[request.clone(), says("Wait, that is wrong! Let me look. Did we revert")]);
+    assert!(next.starts_with("1. Go on with the request under Goal: the reply breaks off"), "{next}");
     let mut failed = vec![request.clone()];
     failed.extend(bash("npm publish", Some("npm error: E401\n\nCommand exited with code 1")));
     failed.extend(bash("npm publish 2>&1 | tail -1", None));
@@ -696,14 +661,17 @@ fn a_reply_is_called_an_answer_only_if_nothing_speaks_against_it() {
         next.starts_with("1. The request under Goal was replied to, with a failure left open (see Blocked)."),
         "{next}"
     );
-    assert!(progress.contains("The request under Goal: answered, but with a failure"), "{progress}");
+    assert!(progress.contains("`npm publish 2>&1 | tail -1`: ended, its exit code hidden"), "{progress}");
     for (reason, told) in [
         ("aborted", "interrupted by the user"),
         ("error", "the model's reply failed"),
         ("length", "the model's reply reached its token limit"),
     ] {
         let (next, progress, _) = state(&[request.clone(), stops(reason, "x")]);
-        assert!(!next.contains("answered") && progress.contains(told), "{next}\n{progress}");
+        assert!(
+            next.starts_with(&format!("1. Go on with the request under Goal: {told}")),
+            "{next}\n{progress}"
+        );
     }
     // The next summary knows it, too.
     let first = summary(None, &failed);
@@ -719,7 +687,8 @@ fn last_words_are_whole_or_say_who_cut_them() {
     let long = "One more line of this report.\n".repeat(60);
     assert_eq!(lead(&long), "The assistant's last words:");
     assert_eq!(quotation(&summary(None, [says(&long)]), "The assistant's last words:"), long.trim_end());
-    assert_eq!(lead(&long.repeat(3)), "The assistant's last words (shortened here):");
+    let text = summary(None, [says(&long.repeat(3))]);
+    assert!(quotation(&text, "The assistant's last words:").contains(" characters left out …]"), "{text}");
 }
 
 #[test]
@@ -735,14 +704,13 @@ fn like_calls_are_one_item() {
     let text = summary(None, &messages);
     let done = below(&text, "### Done").join("\n");
     for shown in [
-        "`p0/src/a.ts` … `p11/src/a.ts` (12 alike)",
         "`cd p0 && npm test` … `cd p11 && npm test` (12 alike)",
         "`git commit -am 'p0'` … `git commit -am 'p11'` (12 alike)",
     ] {
         assert!(done.contains(shown), "{shown}: {done}");
     }
     let progress = below(&text, "### In Progress");
-    assert_eq!(progress.last().unwrap(), &"  - read `part0.ts` … read `part39.ts` (40 alike): ok");
+    assert_eq!(progress.last().unwrap(), &"  - read `part0.ts`: ok … read `part39.ts`: ok (40 alike)");
     assert_eq!(progress.iter().filter(|line| line.starts_with("  - ")).count(), 5);
 }
 
@@ -777,10 +745,7 @@ fn no_answer_is_quoted_twice() {
     for words in ["Each 30 seconds", "Length-prefixed", "Shall I write it down?"] {
         assert_eq!(text.matches(words).count(), 1, "{words}: {text}");
     }
-    assert!(
-        below(&text, "## Next Steps")[0]
-            .ends_with("The last line of the reply, below, asks the user a question.")
-    );
+    assert!(below(&text, "## Next Steps")[0].ends_with("The reply ends in a question."));
     // The next summary knows them, too.
     let text =
         summary(Some(&text), [user("Write it down as docs/protocol.md, and add the framing as well.")]);

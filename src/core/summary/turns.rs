@@ -1,54 +1,92 @@
-//! A turn: what the user asked, and what came of it.
+//! Turns: what the user asked, and what came of it; and what else must not be lost.
 
-use super::budget::{ADDITIONS, REMARKS};
-use super::message::{Assistant, Stop};
+use super::budget::{NOTES, POINT, WHOLE_REQUEST};
+use super::message::Stop;
+use super::quote::{bare, columns, ends, folded, line, quoted};
+use unicode_segmentation::UnicodeSegmentation;
 
 #[derive(Debug, Default)]
 pub(super) struct Turn {
-    /// The entry with the request, where the request comes from, and the request.
-    pub entry: String,
+    /// Where the request comes from, and the request with what was added to it.
     pub origin: String,
     pub request: String,
-    /// What the user added while it was being worked on.
-    pub added: Vec<String>,
     /// How the last reply ended; `None` if there is none, or it is not known.
     pub stop: Option<Stop>,
-    /// What the assistant said last, and what it said before that.
-    pub report: String,
+    /// What the assistant said, its last words included.
     pub said: Vec<String>,
     pub calls: usize,
-    /// The calls before what the assistant said last.
-    pub calls_before_report: usize,
+    /// The calls before the last words.
+    pub calls_before_words: usize,
 }
 
 impl Turn {
     /// Takes in what the user said while it was being worked on, or to have it go on.
     pub fn more(&mut self, text: &str) {
         self.stop = None;
-        self.added.drain(..(self.added.len() + 1).saturating_sub(ADDITIONS));
-        self.added.push(text.to_owned());
+        let request = format!("{}\n\n(Added while it was being worked on:) {text}", self.request);
+        self.request = ends(&request, 2 * WHOLE_REQUEST);
     }
 
     /// Takes in what the assistant said. Of many remarks, the first and the newest are kept.
-    pub fn hear(&mut self, said: Assistant) {
-        self.stop = Some(said.stop);
-        if !said.text.trim().is_empty() {
-            let before = std::mem::replace(&mut self.report, said.text);
-            self.calls_before_report = self.calls;
-            self.said.extend(Some(before).filter(|before| !before.is_empty()));
-            if self.said.len() > REMARKS {
+    pub fn hear(&mut self, text: String, stop: Stop) {
+        self.stop = Some(stop);
+        if !text.trim().is_empty() {
+            self.said.push(text);
+            self.calls_before_words = self.calls;
+            if self.said.len() > NOTES {
                 self.said.remove(1);
             }
         }
     }
 
-    /// Whether anything happened after the request.
-    pub fn is_begun(&self) -> bool {
-        self.calls > 0 || !self.report.is_empty() || self.stop.is_some()
+    /// Returns what the assistant said last.
+    pub fn words(&self) -> &str {
+        self.said.last().map_or("", String::as_str)
     }
 
     /// Whether the assistant completed its reply.
     pub fn is_answered(&self) -> bool {
         matches!(self.stop, Some(Stop::Done | Stop::Asks))
     }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    /// Sentences of earlier requests that bind.
+    pub constraints: Vec<String>,
+    /// Questions and answers.
+    pub decisions: Vec<String>,
+    pub context: Vec<String>,
+}
+
+impl Notes {
+    /// Takes in what binds in a request that is over: sentences with an exclamation mark.
+    pub fn heed(&mut self, request: &str) {
+        let sentences =
+            request.lines().flat_map(|line| line.unicode_sentences()).map(|part| bare(part.trim()));
+        let binds = |part: &&str| part.ends_with(['!', '！']) && (8..POINT).contains(&columns(part));
+        sentences.filter(binds).for_each(|part| push(&mut self.constraints, quoted(part, POINT)));
+    }
+
+    /// Takes in an answer to a question.
+    pub fn decided(&mut self, question: &str, answer: &str) {
+        let (question, answer) = (quoted(question, POINT), quoted(answer, POINT));
+        push(&mut self.decisions, format!("Asked {question}, the user answered {answer}"));
+    }
+
+    /// Takes in a quotation, in place of an older one from the same source.
+    pub fn note(&mut self, source: &str, text: &str) {
+        let start = format!("{}: ", line(source, 80));
+        self.context.retain(|known| !known.starts_with(&start));
+        if !text.trim().is_empty() {
+            push(&mut self.context, format!("{start}{}", quoted(text, POINT)));
+        }
+    }
+}
+
+/// Adds a note, in place of one that says the same.
+fn push(list: &mut Vec<String>, text: String) {
+    list.retain(|known| folded(known) != folded(&text));
+    list.drain(..(list.len() + 1).saturating_sub(NOTES));
+    list.push(text);
 }

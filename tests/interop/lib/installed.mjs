@@ -42,7 +42,8 @@ export async function compareExtension({ pisess, folder }, name, command, report
   writeFileSync(join(project, "mover.ts"), MOVER);
   const env = { ...pisess.env, HOME: join(project, "home"), PISESS: pisess.binary, TZ: "UTC", LANG: "C.UTF-8" };
   execFileSync(command[0], [...command.slice(1), "install", root], { cwd: project, env, stdio: "pipe" });
-  const rpc = new Rpc([...command, "--mode", "rpc", "--offline", "--session", file, "-e", "mover.ts"], { cwd: project, env });
+  const start = (env) => new Rpc([...command, "--mode", "rpc", "--offline", "--session", file, "-e", "mover.ts"], { cwd: project, env });
+  const rpc = start(env);
   const run = async (...args) => (await pisess.run(args)).stdout;
   const desk = { rpc, run, file, check: (what, expected, actual) => report(`${name} ${what}`, difference(expected, actual)) };
   try {
@@ -57,6 +58,9 @@ export async function compareExtension({ pisess, folder }, name, command, report
   } finally {
     rpc.close();
   }
+  const without = start({ ...env, PISESS: join(project, "missing") });
+  const { error } = await without.command("/branches").finally(() => without.close());
+  desk.check("without pisess", `cannot run ${join(project, "missing")} (hint: install pisess, or set PISESS to its path)`, error);
 }
 
 async function commandsAreThere({ rpc, check }) {
