@@ -33,6 +33,7 @@ fn commands_and_options() {
     let d = Desk::new();
     assert_eq!(offered(&d, &["tre"]), ["tree\tDraw the conversation as a tree"]);
     assert_eq!(offered(&d, &["tree", "--filter", "no"]), ["no-tools\tLike default, without tool results"]);
+    assert_eq!(offered(&d, &["fork", "last", "--for", ""]), ["pi\tpi", "omp\toh-my-pi"]);
     assert!(offered(&d, &["tree", "--fil"])[0].starts_with("--filter\t"));
     assert!(
         offered(&d, &["tree", ""]).iter().all(|word| !word.starts_with('-')),

@@ -60,6 +60,8 @@ fn assistant(message: Raw) -> Option<Vec<u8>> {
             None => Block::Same,
         }
     });
+    // oh-my-pi does not open a session with a turn that has no list of blocks.
+    let known = if content.is_null() { Some(b"[]".to_vec()) } else { known };
     let known = known.and_then(|content| with(message, "content", &content));
     let is_deferred = message.get("stopReason").is_some_and(|reason| reason.is("deferred"));
     if !is_deferred {

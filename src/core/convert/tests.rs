@@ -41,6 +41,7 @@ fn each_entry_of_pi_comes_back_as_it_was() {
         (message(r#""role":"system","content":"p","toolsAdded":[]"#), KEPT),
         (message(r#""role":"assistant","content":[{"type":"text","text":"x"}],"stopReason":"stop""#), "message"),
         (message(r#""role":"assistant","content":[{"type":"thinking","thinking":"[R]","thinkingSignature":"e","redacted":true}],"stopReason":"deferred""#), "message"),
+        (message(r#""role":"assistant","content":null,"stopReason":"stop""#), "message"),
         (message(r#""role":"toolResult","toolCallId":"c","toolName":"t","content":[],"isError":false"#), "message"),
         (message(r#""role":"bashExecution","command":"ls","output":"","exitCode":0,"fullOutputPath":"/x""#), "message"),
         (message(r#""role":"custom","customType":"x","content":"y","display":true"#), "message"),
@@ -171,5 +172,15 @@ fn a_forged_original_is_not_restored() {
             let there = to(&odd, dialect);
             assert!(Raw::parse(there.as_bytes()).is_ok_and(Raw::is_object), "{there}");
         }
+    }
+}
+
+#[test]
+fn a_turn_without_content_gets_an_empty_one_for_oh_my_pi() {
+    for missing in [r#""role":"assistant","content":null"#, r#""role":"assistant""#] {
+        let there = there_and_back(Dialect::Pi, &message(missing));
+        let content =
+            Raw::checked(there.as_bytes()).get("message").and_then(|message| message.get("content"));
+        assert_eq!(content.map(Raw::bytes), Some(&b"[]"[..]), "{there}");
     }
 }

@@ -321,7 +321,20 @@ impl Dice {
             3 => format!("{text} {text}"),
             4 => r#"{"message":{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]}}"#
                 .to_owned(),
-            5 => format!(r#"{{"thinkingSignature":"{}"}}"#, &"c2lnbmF0dXJl"[..4 * self.below(3)]),
+            5 => {
+                let keys = ["thinkingSignature", "signature", r#"x\"signature"#, "designature", "Signature"];
+                let values = [
+                    r#""c2ln""#,
+                    r#""""#,
+                    "7",
+                    r#"["c2ln",{"a":"b"}]"#,
+                    r#"{"a":"signature"}"#,
+                    r#""signature""#,
+                ];
+                let (key, value) = (keys[self.below(keys.len())], values[self.below(values.len())]);
+                let end = if self.one_in(5) { "" } else { "}" };
+                format!(r#"{{"a":["Signature"],"{key}" : {value},"b":"\"signature\":\"x\""{end}"#)
+            }
             _ => format!(r#"{{"type":"message","message":{{"content":[{text},7]}}}}"#),
         }
     }

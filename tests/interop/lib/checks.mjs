@@ -545,7 +545,7 @@ const hasEntry = (world, id) =>
   });
 
 // oh-my-pi has no `model` beside its `models`; pisess gives it in both dialects.
-const wholeContext = (context) =>
+export const wholeContext = (context) =>
   Object.fromEntries(
     CONTEXT.filter((name) => name !== "model" || !context.models).flatMap((name) =>
       (context[name] ?? null) === null ? [] : [[name, context[name]]],

@@ -1,8 +1,11 @@
 // Sessions that were handed on: redacted copies, and copies for the other agent. The agent that each copy is for
-// opens it, and finds in it the entries, the leaf, the path, the context and the labels that pisess finds.
+// opens it, and finds in it the entries, the leaf, the path, the context and the labels that pisess finds. Then it
+// appends a question and an answer: pisess finds the agent's context in the result, and no new problem.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { wholeContext } from "./checks.mjs";
+import { difference } from "./json.mjs";
 import { one } from "./repaired.mjs";
 import { World } from "./world.mjs";
 
@@ -29,7 +32,40 @@ export async function compareHanded({ pisess, peers, folder }, sessions, report)
         // Of pi, the newest is the reference.
         const found = await one(world, key === agent, false);
         report(`${name} ${what} in ${peer.name}`, found, world.commands);
+        report(`${name} ${what}, continued by ${peer.name}`, await continued(world), world.commands);
       }
     }
   }
+}
+
+/** Compares what the agent makes of a copy by continuing it with what pisess finds in the result. */
+async function continued(world) {
+  const out = world.scratch();
+  let answer;
+  try {
+    [answer] = await world.ask([{ kind: "reopen", out }]);
+  } catch (error) {
+    return { pointer: "(the agent has no answer)", expected: "an answer", actual: error.message };
+  }
+  const added = answer.continued.messages.length - answer.context.messages.length;
+  if (added !== 2) return { pointer: "(messages added)", expected: 2, actual: added };
+  const context = await world.json(["context", out, "--json"]);
+  const found = context.problem ?? difference(wholeContext(answer.continued), wholeContext(context.value));
+  if (found) return found;
+  const [before, after] = [await problems(world, world.file), await problems(world, out)];
+  return difference(before, after);
+}
+
+/** The problems that pisess finds, by kind. */
+async function problems(world, file) {
+  const { code, stdout, stderr } = await world.run(["check", file, "--json"]);
+  if (code > 1) return { code, stderr };
+  const kinds = {};
+  for (const line of stdout.split("\n").filter(Boolean)) {
+    const { kind, severity } = JSON.parse(line);
+    // A note is no problem: oh-my-pi keeps images elsewhere, for example.
+    if (severity === "note") continue;
+    kinds[kind] = (kinds[kind] ?? 0) + 1;
+  }
+  return kinds;
 }

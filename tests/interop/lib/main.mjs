@@ -43,7 +43,7 @@ if (options.help) {
 }
 
 /** How many sessions of each agent are handed on: few, to keep the run short. */
-const HANDED = 8;
+const HANDED = 20;
 const scratch = mkdtempSync(join(tmpdir(), "pisess-interop-"));
 process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
 const failures = join(here, "failures");

@@ -4,6 +4,7 @@ import { copyFileSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { body } from "./omp-sender.ts";
+import { turn } from "./turn.mjs";
 import { attempt, serve } from "./wire.mjs";
 
 const scratch = mkdtempSync(join(tmpdir(), "interop-omp-"));
@@ -208,7 +209,7 @@ function write(session: any, action: any) {
 async function reopen(file: string, out: string) {
 	const session = await open(file);
 	const answer: any = { leaf: session.getLeafId(), context: session.buildSessionContext() };
-	session.appendMessage({ role: "user", content: "and then?", timestamp: 1 });
+	for (const message of turn) session.appendMessage(message);
 	await session.flush();
 	answer.continued = session.buildSessionContext();
 	copyFileSync(session.getSessionFile(), out);

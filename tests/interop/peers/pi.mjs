@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { body } from "./pi-sender.mjs";
+import { turn } from "./turn.mjs";
 import { attempt, part, serve } from "./wire.mjs";
 
 const scratch = mkdtempSync(join(tmpdir(), "interop-pi-"));
@@ -238,7 +239,7 @@ function append(session, { what, text, type, data }, now) {
 /** Answers the context, goes on with the session, and leaves the result at `out`. */
 function reopen(session, out) {
   const answer = { leaf: session.getLeafId(), context: session.buildSessionContext() };
-  session.appendMessage({ role: "user", content: "and then?", timestamp: 1 });
+  for (const message of turn) session.appendMessage(message);
   answer.continued = session.buildSessionContext();
   copyFileSync(session.getSessionFile(), out);
   return answer;

@@ -142,6 +142,7 @@ fn completes(shell: &Shell) {
         ("pisess tre", "pisess tree"),
         ("pisess tree --fil", "pisess tree --filter"),
         ("pisess tree --filter user", "pisess tree --filter user-only"),
+        ("pisess fork last --for o", "pisess fork last --for omp"),
         ("pisess tree fer", "pisess tree ferry times"),
         ("pisess tree las", "pisess tree last"),
         ("pisess tree 0199a", "pisess tree 0199aaaa-1111-7777-8888-00000000abcd"),
