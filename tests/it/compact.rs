@@ -99,7 +99,7 @@ fn the_built_in_summary() {
     - Earlier: **Nearest departure**: adding a day hid the past.
 
     ## Next Steps
-    1. The request under Goal was replied to. The next one is below, if any.
+    1. The request under Goal was replied to. What is next is below, if anything.
 
     The assistant's last words:
     > "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."

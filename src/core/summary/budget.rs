@@ -6,10 +6,8 @@
 
 /// The running request, word for word. A longer one keeps the lines at its start and its end.
 pub(super) const WHOLE_REQUEST: usize = 4_000;
-/// Everything else, headings included.
-pub(super) const REST: usize = 8_000;
-/// The headings, and `(none)` under each.
-pub(super) const HEADINGS: usize = 320;
+/// Everything else, without the headings.
+pub(super) const REST: usize = 7_700;
 /// A request up to this length is shown with the request and the answer before it.
 pub(super) const SHORT: usize = 160;
 /// A message up to this many columns is a nod: "yes", "go on". It continues the running request.

@@ -1,7 +1,7 @@
 //! What the summary takes from one message.
 
 use super::budget::{ARGUMENT, POINT, RESULT};
-use super::quote::{asks, quoted};
+use super::quote::{asks, breaks_off, quoted};
 use crate::core::content::{is_block, joined_text, members};
 use crate::core::json::js::truthy;
 use crate::core::json::{Raw, string};
@@ -20,7 +20,8 @@ const BODIES: &str = r#"(?s)(<(?:file|skill) name="[^>]*>).*?(</(?:file|skill)>)
 pub(super) enum Message {
     /// The user's words.
     User(String),
-    Assistant(Assistant),
+    /// The assistant's words, its calls with their ids, and why it stopped.
+    Assistant(String, Vec<(String, Call)>, Stop),
     /// The result of a call, with the call's id, and the end of its output; without an id, of a
     /// command or code that the user ran.
     Result(String, Call, End, String),
@@ -29,14 +30,6 @@ pub(super) enum Message {
     CompactionSummary(String),
     BranchSummary(String),
     Other,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Assistant {
-    pub text: String,
-    /// The calls with their ids.
-    pub calls: Vec<(String, Call)>,
-    pub stop: Stop,
 }
 
 /// Why the assistant stopped.
@@ -85,7 +78,7 @@ pub(super) fn read(message: Raw) -> Message {
             Message::User(typed.unwrap_or_else(|| without_bodies(text(content))))
         }
         "custom" | "hookMessage" => Message::Extension(head(get("customType"), ARGUMENT), text(content)),
-        "assistant" => Message::Assistant(assistant(content, stop, error)),
+        "assistant" => assistant(content, stop, error),
         "toolResult" => {
             let [code, timed_out] = members(details.unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
             let call = Call { tool: head(tool, ARGUMENT), ..Call::default() };
@@ -108,7 +101,7 @@ pub(super) fn read(message: Raw) -> Message {
     }
 }
 
-fn assistant(content: Option<Raw>, stop: Option<Raw>, error: Option<Raw>) -> Assistant {
+fn assistant(content: Option<Raw>, stop: Option<Raw>, error: Option<Raw>) -> Message {
     let blocks = content.unwrap_or(Raw::NULL).items();
     let calls: Vec<_> = blocks.filter(|block| is_block(*block, "toolCall")).map(call).collect();
     let text = text(content);
@@ -121,9 +114,10 @@ fn assistant(content: Option<Raw>, stop: Option<Raw>, error: Option<Raw>) -> Ass
         "toolUse" => Stop::ToolUse,
         _ if !calls.is_empty() => Stop::ToolUse,
         _ if asks(&text) => Stop::Asks,
+        _ if breaks_off(&text) => Stop::Early("the reply breaks off in the middle of a sentence".to_owned()),
         _ => Stop::Done,
     };
-    Assistant { text, calls, stop }
+    Message::Assistant(text, calls, stop)
 }
 
 /// Returns how a call ended: by its flag, its exit code, or the line that the agent put at its end.

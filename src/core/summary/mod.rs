@@ -5,13 +5,13 @@
 //! summary must be able to go on, so the running request is in it word for word.
 //!
 //! It goes by shape: roles, tool names, flags, exit codes, the agents' own fixed lines, paths, list
-//! marks, question marks. It knows no natural language. It lists what was seen to
+//! marks, question and exclamation marks. It knows no natural language. It lists what was seen to
 //! happen and calls no step done; where shape says nothing, a section is `(none)`.
 //!
 //! ```text
 //! message ── message::read ─┬─ turns  requests, replies, how they ended           ┐
 //!                           ├─ work   tool calls: files, commands, open failures  ├─ page ── sections::write ── text
-//!                           └─ notes  decisions, context                          ┘
+//!                           └─ notes  constraints, decisions, context             ┘
 //! previous summary ── sections::read ── turns, points ────────────────────────────┘
 //! ```
 //!
@@ -38,7 +38,7 @@ use super::entry::Role;
 use super::json::Raw;
 use super::session::Session;
 use budget::{NOD, OLD_TURN, RECENT, TURNS};
-use message::{Assistant, Message, Stop};
+use message::{Message, Stop};
 use quote::{columns, ends, line};
 use sections::*;
 use std::io;
@@ -74,8 +74,7 @@ pub fn extract(material: &Material, session: &Session, bodies: &dyn Bodies) -> i
             extract.pass_over(is_result);
             continue;
         }
-        let entry = session.id(message.entry);
-        message.with(bodies, |json| extract.add(&entry.to_string_lossy(), json))?;
+        message.with(bodies, |json| extract.add(json))?;
     }
     extract.is_split = !material.turn_prefix.is_empty();
     Ok(extract.finish())
@@ -100,18 +99,23 @@ impl Extract {
         extract
     }
 
-    /// Takes in the next message: the JSON of an agent's message, and its entry.
-    fn add(&mut self, entry: &str, message: Raw) {
+    /// Takes in the next message: the JSON of an agent's message.
+    fn add(&mut self, message: Raw) {
         match message::read(message) {
-            Message::User(text) => self.user(entry, text.trim()),
-            Message::Assistant(said) => self.assistant(said),
+            Message::User(text) => self.user(text.trim()),
+            Message::Assistant(text, calls, stop) => {
+                self.work.called(calls);
+                let mut turn = self.turns.pop().unwrap_or_default();
+                turn.hear(text, stop);
+                self.turns.push(turn);
+            }
             Message::Result(id, call, end, text) => {
                 self.turns.last_mut().into_iter().for_each(|turn| turn.calls += usize::from(!id.is_empty()));
                 if let Some(question) = self.work.returned(&id, call, end, &text) {
                     self.notes.decided(&question, &text);
                 }
             }
-            Message::Extension(kind, text) if !text.trim().is_empty() => self.extension(entry, &kind, &text),
+            Message::Extension(kind, text) if !text.trim().is_empty() => self.extension(&kind, &text),
             Message::CompactionSummary(summary) if self.previous.is_none() => self.go_on_from(&summary),
             Message::BranchSummary(summary) => {
                 let branch = Previous::read(&summary);
@@ -133,9 +137,7 @@ impl Extract {
     }
 
     fn finish(mut self) -> String {
-        if self.turns.len() > 1 {
-            self.note_unheard();
-        }
+        self.note_unheard();
         page::page(&self)
     }
 
@@ -147,16 +149,15 @@ impl Extract {
             self.turns.push(Turn { request, said: vec![words(WORDS_BEFORE)], ..Turn::default() });
         }
         if let Some((origin, request)) = previous.quoted(REQUEST).next() {
-            let entry = previous.after(WHOLE).next().unwrap_or_default().trim_matches('`').to_owned();
             let said = previous.after(SAID).map(|said| said.trim_matches('"').to_owned());
             let said = said.chain([words(LAST_WORDS)]).collect();
             let stop = previous.after(REPLIED).next().map(|_| Stop::Done);
-            self.turns.push(Turn { entry, origin, request, said, stop, ..Turn::default() });
+            self.turns.push(Turn { origin, request, said, stop, ..Turn::default() });
         }
         self.previous = Some(previous);
     }
 
-    fn user(&mut self, entry: &str, text: &str) {
+    fn user(&mut self, text: &str) {
         // One word behind a stroke is a command to the agent itself.
         if text.is_empty() || text.starts_with('/') && !text.contains(char::is_whitespace) {
             return;
@@ -165,16 +166,17 @@ impl Extract {
         let is_nod = columns(text) < NOD;
         let goes_on = |turn: &&mut Turn| {
             let works = turn.stop == Some(Stop::ToolUse) || turn.stop.is_none() && turn.calls > 0;
-            turn.is_begun() && (works || is_nod && !turn.is_answered())
+            works || is_nod && !turn.is_answered()
         };
         if let Some(turn) = self.turns.last_mut().filter(goes_on) {
             turn.more(text);
             return;
         }
-        self.begin(entry, FROM_USER, text);
+        self.turns.last().into_iter().for_each(|turn| self.notes.heed(&turn.request));
+        self.begin(FROM_USER, text);
     }
 
-    fn begin(&mut self, entry: &str, origin: &str, request: &str) {
+    fn begin(&mut self, origin: &str, request: &str) {
         self.work.turn += 1;
         // Of a turn that is over only so much is ever shown.
         if let Some(last) = self.turns.last_mut() {
@@ -184,30 +186,23 @@ impl Extract {
         if self.turns.len() == TURNS {
             self.turns.remove(1);
         }
-        let (entry, origin, request) = (entry.to_owned(), origin.to_owned(), request.to_owned());
-        self.turns.push(Turn { entry, origin, request, ..Turn::default() });
-    }
-
-    fn assistant(&mut self, said: Assistant) {
-        self.work.called(&said.calls);
-        let mut turn = self.turns.pop().unwrap_or_default();
-        turn.hear(said);
-        self.turns.push(turn);
+        self.turns.push(Turn { origin: origin.to_owned(), request: request.to_owned(), ..Turn::default() });
     }
 
     /// An extension's message begins a turn if none is running, as the agents do with one that asks for
     /// a reply. In a turn it is material.
-    fn extension(&mut self, entry: &str, kind: &str, text: &str) {
+    fn extension(&mut self, kind: &str, text: &str) {
         if self.turns.last().is_some_and(|turn| !turn.is_answered()) {
             self.notes.note(&format!("Message of {kind}"), text);
         } else {
-            self.begin(entry, &format!("{SENT}{}", line(kind, 60)), text);
+            self.begin(&format!("{SENT}{}", line(kind, 60)), text);
         }
     }
 
     /// Makes an extension's message that nothing answered material.
     fn note_unheard(&mut self) {
-        let is_unheard = |turn: &mut Turn| turn.origin.starts_with(SENT) && !turn.is_begun();
+        let is_unheard =
+            |turn: &mut Turn| turn.origin.starts_with(SENT) && turn.stop.is_none() && turn.words().is_empty();
         if let Some(turn) = self.turns.pop_if(is_unheard) {
             let sender = turn.origin.trim_start_matches(SENT);
             self.notes.note(&format!("Message of {sender}"), &turn.request);

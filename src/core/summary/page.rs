@@ -3,7 +3,7 @@
 use super::Extract;
 use super::budget::*;
 use super::message::Stop;
-use super::quote::{CUT, fit, folded, line, quotation, quoted, units};
+use super::quote::{fit, folded, quotation, quoted, units};
 use super::sections::*;
 use super::turns::Turn;
 use super::work::{calls, series};
@@ -16,7 +16,7 @@ pub(super) fn page(extract: &Extract) -> String {
     let failures = extract.work.failures(last.is_some_and(Turn::is_answered));
     let page = Page { extract, last, failures };
     let mut sections = SECTIONS.map(|(section, ..)| page.section(section));
-    let room = (REST - HEADINGS).saturating_sub(sections.iter().map(|items| size(items)).sum());
+    let room = REST.saturating_sub(sections.iter().map(|items| size(items)).sum());
     // The commands come first: they are the evidence. The files are listed by the caller.
     let passed = list(PASSED, &extract.work.passed(), room.min(SECTION.max(room / 2)));
     let room = room.saturating_sub(size(passed.as_slice()));
@@ -45,7 +45,7 @@ impl<'a> Page<'a> {
     fn section(&self, section: Section) -> Vec<String> {
         match section {
             Section::Goal => self.beside_request(),
-            Section::Constraints => self.old(section, OLD),
+            Section::Constraints => self.merged(section, &self.extract.notes.constraints),
             Section::Done => Vec::new(),
             Section::InProgress => self.in_progress(),
             Section::Blocked => self.merged(section, &self.failures),
@@ -55,13 +55,10 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Returns the running request, and how to read the rest of one that is cut.
+    /// Returns the running request.
     fn request(&self) -> Vec<String> {
-        let Some(turn) = self.running() else { return Vec::new() };
-        let request = quotation(&format!("{REQUEST}{}:", turn.origin), &turn.request, WHOLE_REQUEST);
-        let is_cut = !turn.entry.is_empty() && request.contains(&format!("\n> {CUT}"));
-        let whole = is_cut.then(|| format!("{WHOLE}{}`", line(&turn.entry, 60)));
-        std::iter::once(request).chain(whole).collect()
+        let lead = |turn: &Turn| format!("{REQUEST}{}:", turn.origin);
+        self.running().map(|turn| quotation(&lead(turn), &turn.request, WHOLE_REQUEST)).into_iter().collect()
     }
 
     fn running(&self) -> Option<&'a Turn> {
@@ -130,7 +127,7 @@ impl<'a> Page<'a> {
         let so_far = format!("{}, {} summarized here", ending(turn), calls(turn.calls));
         match turn.stop {
             Some(Stop::Asks) => format!("{REPLIED}replied to{failed}. The reply ends in a question."),
-            Some(Stop::Done) => format!("{REPLIED}replied to{failed}. The next one is below, if any."),
+            Some(Stop::Done) => format!("{REPLIED}replied to{failed}. What is next is below, if anything."),
             _ if self.extract.is_split => format!("{GO_ON}: it continues in the messages below ({so_far})."),
             _ => format!("{GO_ON}: {so_far}."),
         }
@@ -142,8 +139,9 @@ impl<'a> Page<'a> {
         let turns = turns.enumerate().map(|(age, turn)| reported(turn, (NEWEST / (age + 1)).max(OLDEST)));
         let turns: Vec<String> = turns.collect::<Vec<_>>().into_iter().rev().collect();
         let mut out = self.old(Section::Done, room * 2 / 5);
-        out.extend(newest(turns, room.saturating_sub(size(&out))));
-        out
+        let shown = newest(turns.clone(), room.saturating_sub(size(&out) + 40));
+        out.extend((shown.len() < turns.len()).then(|| LEFT_OUT.to_owned()));
+        out.into_iter().chain(shown).collect()
     }
 
     /// Returns points of the previous summary, marked as such, the newest that fit. Open points are carried

@@ -90,11 +90,8 @@ pub(super) fn ends(text: &str, max: usize) -> String {
     let tail = text.len() - fitting(pieces.iter().rev().copied(), room / 3);
     let (start, missing, end) =
         (text[..head].trim_end(), units(&text[head..tail]), text[tail..].trim_start());
-    format!("{start}\n{CUT}{missing} characters left out …]\n{end}")
+    format!("{start}\n[… {missing} characters left out …]\n{end}")
 }
-
-/// How a line begins that reports what is missing.
-pub(super) const CUT: &str = "[… ";
 
 /// Returns the text cut at `max` units, between words where that keeps enough and never inside a
 /// character as a reader sees it. An ellipsis marks the cut.
@@ -149,13 +146,26 @@ fn is_tag(rest: &str) -> bool {
     rest.starts_with('|') || TAGS.split(' ').any(|tag| name.replace('_', "-").eq_ignore_ascii_case(tag))
 }
 
-/// Whether a text ends in a question in prose, and not in code, a quotation, a table or an example of use.
-pub(super) fn asks(text: &str) -> bool {
+/// Returns the last line, unless it is code, a quotation or a table.
+fn last_prose(text: &str) -> &str {
     let is_fence = |line: &&str| line.trim_start().starts_with("```");
     let last = text.trim_end().lines().last().unwrap_or_default();
     let is_code = is_fence(&last) || text.lines().filter(is_fence).count() % 2 == 1;
     let is_code = is_code || last.starts_with("    ") || last.starts_with(['\t', '>', '|', '$']);
-    !is_code && last.trim_end_matches(['*', '_', ' ']).ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])
+    if is_code { "" } else { last.trim_end_matches(['*', '_', ' ']) }
+}
+
+/// Whether a text ends in a question in prose, and not in an example of use.
+pub(super) fn asks(text: &str) -> bool {
+    last_prose(text).ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])
+}
+
+/// Whether a text breaks off: its last line has sentences that end, and a last one that does not.
+pub(super) fn breaks_off(text: &str) -> bool {
+    let sentences: Vec<&str> = last_prose(text).unicode_sentences().collect();
+    let Some((open, before)) = sentences.split_last() else { return false };
+    let ends = |part: &&str| part.trim_end().ends_with(['.', '!', '?', '。', '！', '？', '؟', '।']);
+    open.ends_with(|c: char| c.is_alphanumeric() || ",，、-".contains(c)) && before.iter().any(ends)
 }
 
 #[cfg(test)]
@@ -234,6 +244,27 @@ mod tests {
     fn columns_grow_with_what_is_said_in_any_script() {
         assert!(columns("go on please") < 14 && columns("继续吧") < 14);
         assert!(columns("remove the nord.json") > 14 && columns("请把登录页面的错误修好") > 14);
+    }
+
+    #[test]
+    fn only_an_open_sentence_after_others_breaks_off() {
+        for text in [
+            "Oh! It was never committed. Did we revert",
+            "第一句。第二句还没有",
+            "A.\n\nI look. Then the file,",
+        ] {
+            assert!(breaks_off(text), "{text}");
+        }
+        for text in [
+            "Done",
+            "- one\n- two",
+            "First. Second.",
+            "See it. Run:\n```sh\nmake. it\n```",
+            "Is it? `make`",
+            "",
+        ] {
+            assert!(!breaks_off(text), "{text}");
+        }
     }
 
     #[test]

@@ -44,17 +44,17 @@ pub(super) const TODO_LIST: &str = "Todo list, as its tool last reported it:";
 pub(super) const LAST_WORDS: &str = "The assistant's last words";
 const QUOTATIONS: [&str; 5] = [REQUEST, BEFORE, WORDS_BEFORE, TODO_LIST, LAST_WORDS];
 
-/// How points begin: words on the way, the entry of a request that was cut, how the request was replied to,
-/// that it goes on, the last calls.
+/// How points begin: words on the way, that the request was replied to or goes on, the last calls, that
+/// requests are left out.
 pub(super) const SAID: &str = "Said on the way: ";
-pub(super) const WHOLE: &str = "To read the whole request: `pisess show SESSION ";
 pub(super) const REPLIED: &str = "The request under Goal was ";
 pub(super) const GO_ON: &str = "Go on with the request under Goal";
 pub(super) const CALLS: &str = "Last tool calls";
+pub(super) const LEFT_OUT: &str = "Older requests are left out here.";
 /// The points about the state in which a summary was made, which the next one reports anew, and how the
 /// agents begin the summary of a branch.
 const RESTATED: [&str; 7] =
-    [SAID, WHOLE, REPLIED, GO_ON, CALLS, "The user explored a different", "User explored another"];
+    [SAID, REPLIED, GO_ON, CALLS, LEFT_OUT, "The user explored a different", "User explored another"];
 /// Marks a point of a previous summary: what stands behind it is newer.
 pub(super) const EARLIER: &str = "Earlier: ";
 
@@ -165,9 +165,8 @@ fn heading(line: &str) -> Option<&str> {
 
 fn section_named(name: &str) -> Option<Section> {
     let name = folded(name);
-    let length =
-        |parts: &[&str]| parts.iter().filter(|part| name.contains(**part)).map(|part| part.len()).max();
-    let named = SECTIONS.iter().filter_map(|(section, _, parts)| Some((length(parts)?, *section)));
+    let fit = |parts: &[&str]| parts.iter().filter(|part| name.contains(**part)).map(|part| part.len()).max();
+    let named = SECTIONS.iter().filter_map(|(section, _, parts)| Some((fit(parts)?, *section)));
     named.max_by_key(|(length, _)| *length).map(|(_, section)| section)
 }
 

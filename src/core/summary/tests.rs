@@ -57,7 +57,7 @@ fn extract(previous: Option<&str>) -> Extract {
 
 fn feed(extract: &mut Extract, messages: impl IntoIterator<Item = impl AsRef<str>>) {
     for message in messages {
-        extract.add("e1", Raw::parse(message.as_ref().as_bytes()).unwrap());
+        extract.add(Raw::parse(message.as_ref().as_bytes()).unwrap());
     }
 }
 
@@ -212,7 +212,6 @@ fn a_request_of_six_thousand_characters_keeps_whole_lines() {
     assert!(lines.iter().all(|line| request.lines().any(|known| known == *line)), "{quoted}");
     let missing: usize = mark[0].split(' ').nth(1).unwrap().parse().unwrap();
     assert!((units(&request) - missing).abs_diff(units(&lines.join("\n"))) < 4, "{mark:?}");
-    assert!(text.contains("- To read the whole request: `pisess show SESSION e1`"), "{text}");
     // What is cut once is not cut again.
     assert_eq!(quotation(&summary(Some(&text), [stops("error", "x")]), REQUEST), quoted);
 }
@@ -472,6 +471,21 @@ fn an_extension_can_ask_and_can_remark() {
 }
 
 #[test]
+fn binding_sentences_of_earlier_requests_are_constraints_without_list_marks() {
+    let messages = [
+        user("Please fix the login page.\n- Never touch the database schema!\n- Tests are in t/."),
+        says("Fixed."),
+        user("请更新帮助页面。不要改动颜色！"),
+        says("好的。"),
+        user("Now the start page, the same way; it is src/start.html and its style sheet beside it."),
+    ];
+    assert_eq!(
+        below(&summary(None, messages), "## Constraints & Preferences"),
+        ["- \"Never touch the database schema!\"", "- \"不要改动颜色！\""]
+    );
+}
+
+#[test]
 fn earlier_requests_shorten_with_age() {
     let long = "and so on with many more words ".repeat(30);
     let messages = (0..40).flat_map(|at| {
@@ -484,7 +498,8 @@ fn earlier_requests_shorten_with_age() {
     let done = below(&text, "### Done");
     let done: Vec<&str> =
         done.into_iter().filter(|line| line.starts_with("- ") && !line.contains("Last tool")).collect();
-    let lengths: Vec<usize> = done.iter().map(|line| units(line)).collect();
+    let lengths: Vec<usize> = done.iter().skip(1).map(|line| units(line)).collect();
+    assert!(done[0].starts_with("- Older requests are left out"), "{}", done[0]);
     assert!(lengths.len() > 5 && lengths.is_sorted(), "{lengths:?}");
     assert!(done.last().unwrap().starts_with("- \"Request 38: "));
 }
@@ -635,6 +650,8 @@ fn a_reply_is_called_an_answer_only_if_nothing_speaks_against_it() {
     let (next, progress, _) = state(&[request.clone(), says("Published. The tag is v1.")]);
     assert!(next.starts_with("1. The request under Goal was replied to. "), "{next}");
     assert_eq!(progress, "- (none)");
+    let (next, ..) = state(&[request.clone(), says("Wait, that is wrong! Let me look. Did we revert")]);
+    assert!(next.starts_with("1. Go on with the request under Goal: the reply breaks off"), "{next}");
     let mut failed = vec![request.clone()];
     failed.extend(bash("npm publish", Some("npm error: E401\n\nCommand exited with code 1")));
     failed.extend(bash("npm publish 2>&1 | tail -1", None));

@@ -1,13 +1,13 @@
 //! Turns: what the user asked, and what came of it; and what else must not be lost.
 
 use super::budget::{NOTES, POINT, WHOLE_REQUEST};
-use super::message::{Assistant, Stop};
-use super::quote::{ends, folded, line, quoted};
+use super::message::Stop;
+use super::quote::{bare, columns, ends, folded, line, quoted};
+use unicode_segmentation::UnicodeSegmentation;
 
 #[derive(Debug, Default)]
 pub(super) struct Turn {
-    /// The entry with the request, where the request comes from, and the request with what was added to it.
-    pub entry: String,
+    /// Where the request comes from, and the request with what was added to it.
     pub origin: String,
     pub request: String,
     /// How the last reply ended; `None` if there is none, or it is not known.
@@ -28,10 +28,10 @@ impl Turn {
     }
 
     /// Takes in what the assistant said. Of many remarks, the first and the newest are kept.
-    pub fn hear(&mut self, said: Assistant) {
-        self.stop = Some(said.stop);
-        if !said.text.trim().is_empty() {
-            self.said.push(said.text);
+    pub fn hear(&mut self, text: String, stop: Stop) {
+        self.stop = Some(stop);
+        if !text.trim().is_empty() {
+            self.said.push(text);
             self.calls_before_words = self.calls;
             if self.said.len() > NOTES {
                 self.said.remove(1);
@@ -44,11 +44,6 @@ impl Turn {
         self.said.last().map_or("", String::as_str)
     }
 
-    /// Whether anything happened after the request.
-    pub fn is_begun(&self) -> bool {
-        self.calls > 0 || self.stop.is_some() || !self.said.is_empty()
-    }
-
     /// Whether the assistant completed its reply.
     pub fn is_answered(&self) -> bool {
         matches!(self.stop, Some(Stop::Done | Stop::Asks))
@@ -57,12 +52,22 @@ impl Turn {
 
 #[derive(Debug, Default)]
 pub(super) struct Notes {
+    /// Sentences of earlier requests that bind.
+    pub constraints: Vec<String>,
     /// Questions and answers.
     pub decisions: Vec<String>,
     pub context: Vec<String>,
 }
 
 impl Notes {
+    /// Takes in what binds in a request that is over: sentences with an exclamation mark.
+    pub fn heed(&mut self, request: &str) {
+        let sentences =
+            request.lines().flat_map(|line| line.unicode_sentences()).map(|part| bare(part.trim()));
+        let binds = |part: &&str| part.ends_with(['!', '！']) && (8..POINT).contains(&columns(part));
+        sentences.filter(binds).for_each(|part| push(&mut self.constraints, quoted(part, POINT)));
+    }
+
     /// Takes in an answer to a question.
     pub fn decided(&mut self, question: &str, answer: &str) {
         let (question, answer) = (quoted(question, POINT), quoted(answer, POINT));

@@ -40,8 +40,8 @@ pub(super) struct Work {
 
 impl Work {
     /// Takes in the calls of a reply.
-    pub fn called(&mut self, calls: &[(String, Call)]) {
-        self.pending = calls.to_vec();
+    pub fn called(&mut self, calls: Vec<(String, Call)>) {
+        self.pending = calls;
     }
 
     /// Takes in the result of a call, and returns the question that the call asked, if any.
@@ -177,6 +177,7 @@ pub(super) fn series(items: impl Iterator<Item = String>, reach: usize) -> Vec<S
         }
     }
     let shown = |(_, alike): (String, Vec<String>)| match &*alike {
+        [newest, oldest] if newest != oldest => format!("{oldest}, {newest}"),
         [newest, .., oldest] if newest == oldest => format!("{newest} (×{})", alike.len()),
         [newest, .., oldest] => format!("{oldest} … {newest} ({} alike)", alike.len()),
         _ => alike.concat(),
