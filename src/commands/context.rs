@@ -3,9 +3,8 @@
 use super::given::model;
 use super::hook::{self, Hook, HookArgs, entries};
 use super::input::OpenSession;
-use super::pieces::Pieces;
 use super::transaction::output_or_input;
-use crate::core::bodies::{Bodies, Body, Context, FileBodies, Message};
+use crate::core::bodies::{Bodies, Body, Context, Message};
 use crate::core::entry::EntryIx;
 use crate::core::json::write::{Object, array, write_valid};
 use crate::core::json::{Raw, js};
@@ -145,11 +144,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if let Some(request) = request {
         return body(session, &context, &request, &bodies, ui, unreadable);
     }
-    if args.form == Form::Messages {
-        return messages(&context, &open, ui).map(|()| Exit::Done);
-    }
     let mut out = ui.verbatim();
     match args.form {
+        Form::Messages => messages(&context, &bodies, session.is_utf8(), &mut out),
         Form::Llm => for_model(session, &context, &bodies, &mut out),
         _ => session
             .agent()
@@ -229,26 +226,18 @@ fn answered(before: &[Message], messages: Raw) -> Vec<Message> {
     messages.items().enumerate().map(message).collect()
 }
 
-fn messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> Result<(), Failure> {
-    let is_utf8 = open.session.is_utf8();
-    let first = context.messages.first();
-    let is_first = |message| first.is_some_and(|first| std::ptr::eq(first, message));
-    let format = |bodies: &FileBodies, message: &Message, out: &mut dyn Write| {
-        out.write_all(if is_first(message) { b"" } else { b"," })?;
-        message.with(bodies, |json| write_valid(out, json.bytes(), is_utf8))?
-    };
-    let items = &context.messages;
-    let pieces = Pieces { open, items, entry: |message| message.entry, workers: ui.processors() };
-    let mut out = ui.verbatim();
-    out.write_all(b"{\"messages\":[").map_err(Failure::output)?;
-    pieces.print(format, &mut out)?;
-    let mut rest = b"]".to_vec();
-    for (name, value) in &context.settings {
-        rest.extend_from_slice(format!(",\"{name}\":").as_bytes());
-        rest.extend_from_slice(value);
+fn messages(context: &Context, bodies: &dyn Bodies, is_utf8: bool, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(b"{\"messages\":[")?;
+    for (at, message) in context.messages.iter().enumerate() {
+        out.write_all(if at == 0 { b"" } else { b"," })?;
+        message.with(bodies, |json| write_valid(out, json.bytes(), is_utf8))??;
     }
-    rest.extend_from_slice(b"}\n");
-    out.write_all(&rest).and_then(|()| out.flush()).map_err(Failure::output)
+    out.write_all(b"]")?;
+    for (name, value) in &context.settings {
+        write!(out, ",\"{name}\":")?;
+        out.write_all(value)?;
+    }
+    out.write_all(b"}\n")
 }
 
 fn for_model(

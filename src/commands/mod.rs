@@ -19,8 +19,6 @@ mod ids;
 mod since;
 mod transaction;
 
-mod pieces;
-
 mod label_name;
 mod navigation;
 mod renderer;

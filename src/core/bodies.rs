@@ -101,16 +101,6 @@ impl<'a> FileBodies<'a> {
         seen
     }
 
-    /// Reads these bytes at once: entries in them are requested next.
-    ///
-    /// # Errors
-    /// If reading fails.
-    pub fn hold(&self, span: Span) -> io::Result<()> {
-        let mut window = self.window.borrow_mut();
-        window.used = 0;
-        window.read(self.source, span.start, span.len)
-    }
-
     /// Fills the window if it does not hold the bytes.
     fn fill(&self, window: &mut Window, span: Span) -> io::Result<()> {
         let is_held = span.start >= window.start && span.end() <= window.start + window.bytes().len() as u64;

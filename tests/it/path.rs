@@ -126,3 +126,25 @@ fn a_draft_tree() {
     15  b9e0ca9d             09:28  custom: head
     ");
 }
+
+/// Lines are read back through a window, which is shorter than some of them.
+#[test]
+fn many_entries_come_in_order_and_whole() {
+    let id = |at: usize| format!("{at:08x}");
+    let entry = |at: usize| {
+        let parent = at.checked_sub(1).map(id);
+        let text = "text ".repeat(if at == 700 { 400_000 } else { at % 150 });
+        crate::tree::user(&id(at), parent.as_deref(), &text)
+    };
+    let lines: Vec<String> = (0..1500).map(entry).collect();
+    let s = Sandbox::new();
+    s.put("long.jsonl", crate::tree::session(&lines));
+    assert!(s.run("path ./long.jsonl --json") == lines.join("\n") + "\n");
+    let message = |line: &String| {
+        let start = line.find(r#""message":"#).unwrap() + r#""message":"#.len();
+        line[start..line.len() - 1].to_owned()
+    };
+    let messages: Vec<String> = lines.iter().map(message).collect();
+    let context = s.run("context ./long.jsonl");
+    assert!(context.starts_with(&format!("{{\"messages\":[{}]", messages.join(","))));
+}

@@ -88,6 +88,10 @@ impl<'a> Raw<'a> {
 
     /// Returns the number, as JavaScript reads it, if it is one.
     pub fn number(self) -> Option<f64> {
+        // Counts of tokens and times in milliseconds: exact as integers and as floats.
+        if self.0.len() <= 15 && self.0.iter().all(u8::is_ascii_digit) && !self.0.is_empty() {
+            return Some(self.0.iter().fold(0_u64, |sum, digit| sum * 10 + u64::from(digit - b'0')) as f64);
+        }
         self.is_number().then(|| std::str::from_utf8(self.0).ok()?.parse().ok()).flatten()
     }
 
@@ -218,6 +222,10 @@ mod tests {
         let number = |text: &'static str| Raw::checked(text.as_bytes()).number();
         assert_eq!(number("12345678901234567890"), Some(12345678901234567000.0));
         assert_eq!(number("1e400"), Some(f64::INFINITY));
+        assert_eq!(number("999999999999999"), Some(999_999_999_999_999.0));
+        assert_eq!(number("0"), Some(0.0));
+        assert_eq!(number("-0").map(f64::is_sign_negative), Some(true));
+        assert_eq!(number("\"1\""), None);
         assert_eq!(Raw::checked(b"2.0").index(), Some(2));
         assert_eq!(Raw::checked(b"2.5").index(), None);
     }
