@@ -12,15 +12,15 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
 
-/// What is exported, the same for every thread that reads it.
+/// The contents of an export, shared by the threads that read it.
 pub struct Contents<'a> {
     /// The session, loaded with rows.
     pub session: &'a Session,
     /// The bytes of its file.
     pub file: &'a dyn ReadAt,
-    /// The entries that go in, in file order.
+    /// The exported entries, in file order.
     pub entries: Vec<EntryIx>,
-    /// The leaf among them.
+    /// The leaf, if it is exported.
     pub leaf: Option<EntryIx>,
     /// Markdown that renderers made of entries.
     pub rendered: HashMap<EntryIx, String>,
@@ -31,7 +31,7 @@ pub struct Contents<'a> {
 }
 
 impl<'a> Contents<'a> {
-    /// Of the whole session, or of the path to `end` alone.
+    /// Returns the contents of the whole session, or only of the path to `end`.
     pub fn new(
         session: &'a Session,
         file: &'a dyn ReadAt,
@@ -62,7 +62,7 @@ impl<'a> Contents<'a> {
         Contents { session, file, entries, leaf: end, rendered: HashMap::new(), numbers, calls, results }
     }
 
-    /// The name of the session: the last that is given, or that of its header.
+    /// Returns the name of the session: the last one given, or that of its header.
     ///
     /// # Errors
     /// Where a line cannot be read.
@@ -90,7 +90,7 @@ impl<'a> Contents<'a> {
         Ok(name.filter(|name| !name.is_empty()))
     }
 
-    /// What the page is called: the session's name, else its project and day.
+    /// Returns the title of the page: the session's name, or else its project and day.
     pub fn title(&self, name: Option<&str>) -> String {
         let shown = |text: &Text| text.to_string_lossy().into_owned();
         let project = || {
@@ -121,7 +121,7 @@ impl<'a> Contents<'a> {
         named.map(|(number, name)| (number, Cow::Owned(name.to_string_lossy().into_owned()))).collect()
     }
 
-    /// The number of an entry among those that go in.
+    /// Returns the position of an entry among the exported ones.
     pub fn number(&self, ix: EntryIx) -> Option<u32> {
         self.numbers.get(ix.at()).copied().filter(|&number| number != u32::MAX)
     }
@@ -131,14 +131,14 @@ impl<'a> Contents<'a> {
         self.session.id(ix).to_string_lossy().into_owned()
     }
 
-    /// The entry that made a call, seen from its result: the nearest before it.
+    /// Returns the entry that made a call: the nearest one before the result.
     fn call(&self, id: &[u8], result: EntryIx) -> Option<EntryIx> {
         let end = self.calls.partition_point(|&(ix, other)| (other, ix) < (id, result));
         let (ix, found) = *self.calls.get(end.checked_sub(1)?)?;
         (found == id).then_some(ix)
     }
 
-    /// The entry with the result of a call: the nearest behind it.
+    /// Returns the entry with the result of a call: the nearest one after it.
     pub fn result(&self, id: &[u8], call: EntryIx) -> Option<EntryIx> {
         let start = self.results.partition_point(|&(ix, other)| (other, ix) <= (id, call));
         let (ix, found) = *self.results.get(start)?;
@@ -151,9 +151,9 @@ pub struct Source<'a> {
     contents: &'a Contents<'a>,
     /// The lines.
     pub bodies: FileBodies<'a>,
-    /// Of calls, which stand before what is being read.
+    /// Reads the calls, which come before the entry being read.
     earlier: FileBodies<'a>,
-    /// The line of the call that was looked for last.
+    /// The call that was read last, with its line.
     last: RefCell<(Option<EntryIx>, Vec<u8>)>,
 }
 
@@ -176,7 +176,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// What a renderer made of the entry.
+    /// Returns the Markdown that a renderer made of the entry.
     pub fn rendered(&self, ix: EntryIx) -> Option<&str> {
         self.contents.rendered.get(&ix).map(String::as_str)
     }

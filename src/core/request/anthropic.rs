@@ -41,7 +41,7 @@ enum TurnBlock {
 
 /// The first message of a body must be the user's.
 const NO_REQUEST: &str = "(no earlier message)";
-/// Stands for the image of a result that is an error, which can only be text.
+/// Replaces an image in a result that is an error, because such a result can only contain text.
 const IMAGE_FOLLOWS: &str = "(image attached after the tool results)";
 
 impl<'a> Body<'a> {

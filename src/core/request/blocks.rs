@@ -61,7 +61,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Stands for an image whose data is not in the session.
+/// Replaces an image whose data is not in the session.
 const NO_IMAGE: &str = "(image omitted: its data is not in the session)";
 
 fn parts<'a>(content: Option<Raw<'a>>, half_pair: &str) -> Vec<Part<'a>> {

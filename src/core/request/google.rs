@@ -36,7 +36,7 @@ enum Kind {
 
 /// The first content of a body must be the user's.
 const NO_REQUEST: &str = "(no earlier message)";
-/// Stands for the signature of a call that has none, without which Gemini 3 refuses calls.
+/// The signature that is sent for a call that has none, because without one Gemini 3 refuses calls.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// Returns the major version in the id of a Gemini model.

@@ -148,7 +148,7 @@ fn follows_no_escape(before: &[u8]) -> bool {
     let near = &before[before.len().saturating_sub(LONGEST_ESCAPE)..];
     match memchr::memrchr(b'\\', near) {
         None => true,
-        // An escape of one letter ends there, and what is no escape is text.
+        // An escape of one letter ends here; anything else is text.
         Some(backslash) => near.get(backslash + 1).is_some_and(|&letter| letter != b'u'),
     }
 }
