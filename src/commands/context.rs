@@ -68,7 +68,7 @@ pub struct Args {
     pub at: String,
     /// Output format
     #[arg(long = "as", value_name = "FORM", default_value = "messages", conflicts_with = "tokens")]
-    pub form: Form,
+    pub form: ContextFormat,
     /// The model that a request is for; default: that of the last reply if it used the same API, else
     /// anthropic/claude-sonnet-4-5, openai/gpt-5.1 or google/gemini-3.1-pro-preview
     #[arg(long, value_name = "PROVIDER/ID", value_parser = model)]
@@ -89,7 +89,7 @@ pub struct Args {
 
 /// Output formats of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Form {
+pub enum ContextFormat {
     /// The agent's messages and settings, as JSON
     Messages,
     /// The messages with the roles of a model API, as JSON
@@ -106,15 +106,15 @@ pub enum Form {
     Google,
 }
 
-impl Form {
+impl ContextFormat {
     /// Returns the API whose request it is, if it is one.
     fn api(self) -> Option<Api> {
         match self {
-            Form::Messages | Form::Llm | Form::Text => None,
-            Form::Anthropic => Some(Api::Anthropic),
-            Form::Openai => Some(Api::OpenAi),
-            Form::OpenaiResponses => Some(Api::Responses),
-            Form::Google => Some(Api::Google),
+            ContextFormat::Messages | ContextFormat::Llm | ContextFormat::Text => None,
+            ContextFormat::Anthropic => Some(Api::Anthropic),
+            ContextFormat::Openai => Some(Api::OpenAi),
+            ContextFormat::OpenaiResponses => Some(Api::Responses),
+            ContextFormat::Google => Some(Api::Google),
         }
     }
 }
@@ -146,8 +146,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let mut out = ui.verbatim();
     match args.form {
-        Form::Messages => messages(&context, &bodies, session.is_utf8(), &mut out),
-        Form::Llm => for_model(session, &context, &bodies, &mut out),
+        ContextFormat::Messages => messages(&context, &bodies, session.is_utf8(), &mut out),
+        ContextFormat::Llm => for_model(session, &context, &bodies, &mut out),
         _ => session
             .agent()
             .transcript(session, &context.messages, &bodies, &mut out)

@@ -7,7 +7,7 @@ use super::renderer::RendererArgs;
 use crate::core::export::document::document;
 use crate::core::export::page::page;
 use crate::core::export::paper::paper;
-use crate::core::export::readback::{Format as Written, left_over};
+use crate::core::export::readback::{Rendition, left_over};
 use crate::core::export::source::Contents;
 use crate::core::json::write::Object;
 use crate::core::ops::redact::{Report, redact};
@@ -59,9 +59,9 @@ pub struct Args {
     /// Export only the path to this entry
     #[arg(value_name = "REF")]
     pub at: Option<String>,
-    /// Format of the output
+    /// ExportFormat of the output
     #[arg(long = "as", value_name = "FORMAT", default_value = "html")]
-    pub format: Format,
+    pub format: ExportFormat,
     /// Write HTML of one path, without scripts
     #[arg(long = "static")]
     pub is_static: bool,
@@ -87,7 +87,7 @@ pub struct Args {
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum ExportFormat {
     /// A page with the tree, the path to each entry, and search
     Html,
     /// The path as a document
@@ -96,7 +96,7 @@ pub enum Format {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    if args.is_static && args.format == Format::Markdown {
+    if args.is_static && args.format == ExportFormat::Markdown {
         return Err(Failure::usage("--static is a form of HTML").hint("omit --static or --as markdown"));
     }
     if !args.redact && args.redaction != RedactionArgs::default() {
@@ -206,20 +206,20 @@ impl Export<'_> {
         Ok(())
     }
 
-    fn format(&self) -> Written {
+    fn format(&self) -> Rendition {
         match self.args.format {
-            Format::Markdown => Written::Markdown,
-            Format::Html if self.args.is_static => Written::StaticPage,
-            Format::Html => Written::Page,
+            ExportFormat::Markdown => Rendition::Markdown,
+            ExportFormat::Html if self.args.is_static => Rendition::StaticPage,
+            ExportFormat::Html => Rendition::Page,
         }
     }
 
     fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
         let mut out = io::BufWriter::with_capacity(1 << 18, out);
         match self.format() {
-            Written::Markdown => document(&self.contents, &self.title, &mut out)?,
-            Written::StaticPage => paper(&self.contents, &self.title, &mut out)?,
-            Written::Page => {
+            Rendition::Markdown => document(&self.contents, &self.title, &mut out)?,
+            Rendition::StaticPage => paper(&self.contents, &self.title, &mut out)?,
+            Rendition::Page => {
                 page(&self.contents, self.name.as_deref(), &self.title, self.workers, &mut out)?;
             }
         }
@@ -229,7 +229,7 @@ impl Export<'_> {
 
 /// Returns a path named after the session; standard output if the input is a stream.
 fn default_output(args: &Args, input: &Input) -> PathBuf {
-    let extension = if args.format == Format::Markdown { "md" } else { "html" };
+    let extension = if args.format == ExportFormat::Markdown { "md" } else { "html" };
     let Some(mut name) = input.file().and_then(|file| file.path().file_stem()).map(OsString::from) else {
         return PathBuf::from("-");
     };

@@ -143,11 +143,11 @@ impl Job<'_> {
 
     fn line(&self, found: &Found) -> String {
         let id = found.id.as_ref().map_or_else(|| "-".to_owned(), |id| visible(&id.to_string_lossy()));
-        let finding = &found.finding;
-        let field = if finding.field.is_empty() { "malformed line".into() } else { visible(&finding.field) };
+        let secret = &found.secret;
+        let field = if secret.field.is_empty() { "malformed line".into() } else { visible(&secret.field) };
         format!(
             "{}:{}: {id} {} in {field}, {} bytes\n",
-            self.input.name, found.line.0, finding.placeholder, finding.length
+            self.input.name, found.line.0, secret.placeholder, secret.length
         )
     }
 }
@@ -156,10 +156,10 @@ fn row(found: &Found) -> Vec<u8> {
     Object::new()
         .text_or_null("id", found.id.as_ref())
         .number("line", f64::from(found.line.0))
-        .str("field", &found.finding.field)
-        .str("kind", found.finding.kind)
-        .str("placeholder", &found.finding.placeholder)
-        .number("length", found.finding.length as f64)
+        .str("field", &found.secret.field)
+        .str("kind", found.secret.kind)
+        .str("placeholder", &found.secret.placeholder)
+        .number("length", found.secret.length as f64)
         .finish()
 }
 

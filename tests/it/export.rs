@@ -6,7 +6,7 @@ use crate::sandbox::Sandbox;
 use base64::Engine;
 use flate2::read::GzDecoder;
 use insta::assert_snapshot;
-use pisess::core::export::readback::{Format, left_over};
+use pisess::core::export::readback::{Rendition, left_over};
 use pisess::core::redact::values::Value;
 use std::io::Read;
 
@@ -209,10 +209,10 @@ fn by_a_pipe_it_goes_on_by_one() {
 }
 
 /// The three forms of an export, their options, and what to name the file.
-const FORMS: [(Format, &str, &str); 3] = [
-    (Format::Page, "", "page.html"),
-    (Format::StaticPage, "--static", "static.html"),
-    (Format::Markdown, "--as markdown", "text.md"),
+const FORMS: [(Rendition, &str, &str); 3] = [
+    (Rendition::Page, "", "page.html"),
+    (Rendition::StaticPage, "--static", "static.html"),
+    (Rendition::Markdown, "--as markdown", "text.md"),
 ];
 
 #[test]
@@ -230,7 +230,7 @@ fn a_redacted_export_holds_none_of_three_hundred_secrets() {
         assert_eq!((done.code, left(name)), (0, 0), "{name}: {}", done.stderr);
         assert!(done.stderr.contains(" 64 aws-access-key, "), "{}", done.stderr);
         let text = s.text(name);
-        let inside = if format == Format::Page { unpacked(&text) } else { text };
+        let inside = if format == Rendition::Page { unpacked(&text) } else { text };
         assert!(inside.contains("[REDACTED:github-pat#1") || inside.contains("\\[REDACTED:github-pat#1"));
         assert!(secrets.iter().all(|secret| !inside.contains(secret.as_str())), "{name}");
         let piped = s.pisess(&format!("export ./s.jsonl --redact {option} -o -")).done();

@@ -1,6 +1,6 @@
 //! Reads an export back, and searches it for values that must not be in it.
 //!
-//! The format of an export can hide a value: compression, entities, backslashes, elements that highlighting
+//! What an export writes can hide a value: compression, entities, backslashes, elements that highlighting
 //! inserts into it, the margin of a quotation. So the text is searched in several forms, each time for the
 //! values in the same form:
 //!
@@ -21,9 +21,9 @@ use flate2::read::GzDecoder;
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 
-/// The format of an export.
+/// What an export writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum Rendition {
     /// A page, with its content in compressed pieces.
     Page,
     /// HTML without scripts.
@@ -36,18 +36,18 @@ pub enum Format {
 ///
 /// # Errors
 /// If reading fails, or a piece of a page cannot be decoded.
-pub fn left_over(format: Format, written: &dyn ReadAt, values: &[Value]) -> io::Result<usize> {
+pub fn left_over(format: Rendition, written: &dyn ReadAt, values: &[Value]) -> io::Result<usize> {
     let mut search = Search::new(format, values);
     let mut lines = Lines::new(written);
     let mut is_style = false;
     while let Some(line) = lines.next_line()? {
         match format {
-            Format::Markdown => search.push(line.bytes),
-            Format::Page if line.bytes.starts_with(PIECE) => search.push(&piece(line.bytes)?),
+            Rendition::Markdown => search.push(line.bytes),
+            Rendition::Page if line.bytes.starts_with(PIECE) => search.push(&piece(line.bytes)?),
             // The rest of a page, including its style, is the same for every session.
-            Format::Page if line.bytes.starts_with(TITLE) => search.push(line.bytes),
-            Format::Page => {}
-            Format::StaticPage => {
+            Rendition::Page if line.bytes.starts_with(TITLE) => search.push(line.bytes),
+            Rendition::Page => {}
+            Rendition::StaticPage => {
                 is_style |= line.bytes.starts_with(b"<style>");
                 if !is_style {
                     search.push(line.bytes);
@@ -81,14 +81,14 @@ fn piece(line: &[u8]) -> io::Result<Vec<u8>> {
 
 /// The text in all forms, and the values found in it.
 struct Search {
-    format: Format,
+    format: Rendition,
     forms: Vec<Searcher>,
     found: BTreeSet<usize>,
 }
 
 impl Search {
-    fn new(format: Format, values: &[Value]) -> Search {
-        let forms = [Form::Marked, Form::Plain, Form::Squeezed, Form::Block];
+    fn new(format: Rendition, values: &[Value]) -> Search {
+        let forms = [Spelling::Marked, Spelling::Plain, Spelling::Squeezed, Spelling::Block];
         let searchers = forms.into_iter().filter_map(|form| Searcher::new(form, values));
         Search { format, forms: searchers.collect(), found: BTreeSet::new() }
     }
@@ -96,13 +96,13 @@ impl Search {
     /// Adds more of the text, in whole lines.
     fn push(&mut self, text: &[u8]) {
         let plain = match self.format {
-            Format::Page => without_marks(text),
-            Format::StaticPage => entities_decoded(&without_elements(text)),
-            Format::Markdown => entities_decoded(text),
+            Rendition::Page => without_marks(text),
+            Rendition::StaticPage => entities_decoded(&without_elements(text)),
+            Rendition::Markdown => entities_decoded(text),
         };
         for searcher in &mut self.forms {
             match searcher.form {
-                Form::Marked => searcher.window.extend(entities_decoded(text)),
+                Spelling::Marked => searcher.window.extend(entities_decoded(text)),
                 form => searcher.window.extend(form.of(&plain)),
             }
             searcher.window.extend(searcher.form.of(b"\n"));
@@ -116,27 +116,27 @@ impl Search {
     }
 }
 
-/// A form in which text is compared.
+/// A spelling in which text is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum Spelling {
     Marked,
     Plain,
     Squeezed,
     Block,
 }
 
-impl Form {
-    /// Whether the value is searched for in this form: `Block` is for values of several lines, the others for
+impl Spelling {
+    /// Whether the value is searched for in this spelling: `Block` is for values of several lines, the others for
     /// all others.
     fn is_for(self, value: &[u8]) -> bool {
-        value.iter().any(|byte| matches!(byte, b'\n' | b'\r' | b'\t')) == (self == Form::Block)
+        value.iter().any(|byte| matches!(byte, b'\n' | b'\r' | b'\t')) == (self == Spelling::Block)
     }
 
     fn of(self, text: &[u8]) -> Vec<u8> {
         let is_kept = |byte: &u8| match byte {
-            b'\\' => self == Form::Marked,
-            b'*' | b'_' | b'~' | b'`' => matches!(self, Form::Marked | Form::Plain),
-            b' ' | b'\n' | b'\r' | b'\t' | b'>' | b'|' => self != Form::Block,
+            b'\\' => self == Spelling::Marked,
+            b'*' | b'_' | b'~' | b'`' => matches!(self, Spelling::Marked | Spelling::Plain),
+            b' ' | b'\n' | b'\r' | b'\t' | b'>' | b'|' => self != Spelling::Block,
             _ => true,
         };
         text.iter().copied().filter(is_kept).collect()
@@ -151,7 +151,7 @@ const SHORTEST: usize = 8;
 
 /// Searches one form of the text.
 struct Searcher {
-    form: Form,
+    form: Spelling,
     exact: Exact,
     /// The index of the value for each value of `exact`.
     which: Vec<usize>,
@@ -161,7 +161,7 @@ struct Searcher {
 }
 
 impl Searcher {
-    fn new(form: Form, values: &[Value]) -> Option<Searcher> {
+    fn new(form: Spelling, values: &[Value]) -> Option<Searcher> {
         let fitting = values.iter().enumerate().filter(|(_, value)| form.is_for(&value.bytes));
         let formed = fitting.map(|(at, value)| (at, value, form.of(&value.bytes)));
         let wanted = formed.filter(|(_, value, bytes)| *bytes == value.bytes || bytes.len() >= SHORTEST);
@@ -249,7 +249,7 @@ mod tests {
         values.iter().map(|value| Value { kind: "secret", bytes: value.as_bytes().to_vec() }).collect()
     }
 
-    fn left(format: Format, text: &str, value: &str) -> usize {
+    fn left(format: Rendition, text: &str, value: &str) -> usize {
         left_over(format, &text.as_bytes().to_vec(), &values(&[value])).unwrap()
     }
 
@@ -263,18 +263,18 @@ mod tests {
             ("> -----BEGIN KEY-----\n> MIIabc\n> def==\n", "-----BEGIN KEY-----\nMIIabc\ndef=="),
             ("the c2VjcmV0LWhlcmUtbm93 now\n", "secret-here-now"),
         ] {
-            assert_eq!(left(Format::Markdown, text, value), 1, "{text}");
-            assert_eq!(left(Format::Markdown, &text[..text.len() / 2 - 2], value), 0, "{text}");
+            assert_eq!(left(Rendition::Markdown, text, value), 1, "{text}");
+            assert_eq!(left(Rendition::Markdown, &text[..text.len() / 2 - 2], value), 0, "{text}");
         }
     }
 
     #[test]
     fn no_element_of_html_hides_a_value() {
         let word = "<p>sk<span class=\"w-n\">-live</span>-&quot;42</p>\n";
-        assert_eq!(left(Format::StaticPage, word, "sk-live-\"42"), 1);
-        assert_eq!(left(Format::StaticPage, "<a href=\"https://h/a&amp;bcdef\">x</a>", "a&bcdef"), 1);
-        assert_eq!(left(Format::StaticPage, "<style>border\nsecret</style>\nx", "secret"), 0);
-        assert_eq!(left(Format::StaticPage, "<style>border</style>\n</head>\nsecret", "secret"), 1);
+        assert_eq!(left(Rendition::StaticPage, word, "sk-live-\"42"), 1);
+        assert_eq!(left(Rendition::StaticPage, "<a href=\"https://h/a&amp;bcdef\">x</a>", "a&bcdef"), 1);
+        assert_eq!(left(Rendition::StaticPage, "<style>border\nsecret</style>\nx", "secret"), 0);
+        assert_eq!(left(Rendition::StaticPage, "<style>border</style>\n</head>\nsecret", "secret"), 1);
     }
 
     #[test]
@@ -287,19 +287,19 @@ mod tests {
             format!("<script type=\"text/plain\" class=\"entries\" data-n=\"0\">{packed}</script>\n")
         };
         let marked = packed("\u{1}pmy \u{e}nsk\u{f}-live-\u{2}ahttps://x/9secret9\u{3}here\u{4}");
-        assert_eq!(left(Format::Page, &marked, "sk-live-here"), 1);
-        assert_eq!(left(Format::Page, &marked, "9secret9"), 1);
-        assert_eq!(left(Format::Page, &marked, "not-here"), 0);
-        assert_eq!(left(Format::Page, "<script>const border = 1;</script>\n", "border"), 0);
+        assert_eq!(left(Rendition::Page, &marked, "sk-live-here"), 1);
+        assert_eq!(left(Rendition::Page, &marked, "9secret9"), 1);
+        assert_eq!(left(Rendition::Page, &marked, "not-here"), 0);
+        assert_eq!(left(Rendition::Page, "<script>const border = 1;</script>\n", "border"), 0);
         let broken = "<script type=\"text/plain\" id=\"late\">AAAA</script>\n".as_bytes().to_vec();
-        assert!(left_over(Format::Page, &broken, &values(&["border"])).is_err());
+        assert!(left_over(Rendition::Page, &broken, &values(&["border"])).is_err());
     }
 
     #[test]
     fn a_value_is_found_across_windows() {
         for before in [MOST - 4, MOST, 2 * MOST - 4] {
             let text = format!("{}\nsecret-42\n{}\n", "x".repeat(before), "y".repeat(MOST));
-            assert_eq!(left(Format::Markdown, &text, "secret-42"), 1);
+            assert_eq!(left(Rendition::Markdown, &text, "secret-42"), 1);
         }
     }
 }

@@ -38,7 +38,7 @@ pub struct Branch<'a> {
 
 /// The state at the end of the path to an entry.
 #[derive(Clone, Copy, Default)]
-struct Way {
+struct PathEnd {
     branch_point: Position,
     entries: u32,
     request: Position,
@@ -54,16 +54,18 @@ pub fn branches<'a>(session: &'a Session, tree: &Tree) -> Vec<Branch<'a>> {
     let order: Vec<EntryIx> = tree.walk(&vec![false; session.entries.len()]).collect();
     let is_part = parts(session, &order);
     let ways_on = ways_on(session, &is_part);
-    let mut ways = vec![Way::default(); session.entries.len()];
+    let mut ways = vec![PathEnd::default(); session.entries.len()];
     let mut named_below = vec![None; session.entries.len()];
     for &ix in &order {
         let entry = session.entry(ix);
         let mut way = match entry.parent {
-            Some(parent) if is_part[ix.at()] && ways_on[parent.at()] > 1 => {
-                Way { branch_point: Some(parent), request: ways[parent.at()].request, ..Way::default() }
-            }
+            Some(parent) if is_part[ix.at()] && ways_on[parent.at()] > 1 => PathEnd {
+                branch_point: Some(parent),
+                request: ways[parent.at()].request,
+                ..PathEnd::default()
+            },
             Some(parent) => ways[parent.at()],
-            None => Way::default(),
+            None => PathEnd::default(),
         };
         let is_named = labels.change(ix).is_some();
         if is_part[ix.at()] {

@@ -144,7 +144,7 @@ fn without_labels(
     entries: &[EntryIx],
 ) -> io::Result<Vec<(EntryIx, Piece)>> {
     let mut copies = Vec::with_capacity(entries.len());
-    let mut way = Way::default();
+    let mut way = Trail::default();
     for &ix in entries {
         let entry = session.entry(ix);
         way.go_to(ix, entry.parent);
@@ -168,7 +168,7 @@ fn without_labels(
 
 /// The path from the first of some entries to the current one.
 #[derive(Default)]
-struct Way {
+struct Trail {
     /// All entries on it, and for each the number of kept entries above it.
     all: Vec<(EntryIx, usize)>,
     /// The entries that are kept.
@@ -177,7 +177,7 @@ struct Way {
     left_out: HashMap<EntryIx, usize>,
 }
 
-impl Way {
+impl Trail {
     /// Truncates the path to the parent, and appends the entry.
     fn go_to(&mut self, ix: EntryIx, parent: Position) {
         while let Some(&(_, above)) = self.all.last().filter(|&&(last, _)| Some(last) != parent) {
@@ -204,7 +204,7 @@ fn first_kept(
     session: &Session,
     bodies: &dyn Bodies,
     ix: EntryIx,
-    way: &Way,
+    way: &Trail,
 ) -> io::Result<Option<Text<'static>>> {
     let line = bodies.line(ix)?;
     let kept = Raw::checked(line.trim_ascii()).get_text("firstKeptEntryId");

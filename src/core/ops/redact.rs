@@ -8,7 +8,7 @@ use crate::core::load::header::is_title_slot;
 use crate::core::omp::title::repadded;
 use crate::core::plan::copy;
 use crate::core::redact::values::Value;
-use crate::core::redact::{Finding, Finds, Options, Redacted, Redactor};
+use crate::core::redact::{Finds, Options, Redacted, Redactor, Secret};
 use crate::core::store::{ReadAt, resize};
 use crate::core::stretches::StretchReader;
 use crate::core::text::Text;
@@ -25,7 +25,7 @@ pub struct Found {
     /// The physical line.
     pub line: LineNo,
     /// Its position in the line, its kind and its length.
-    pub finding: Finding,
+    pub secret: Secret,
 }
 
 /// The result of searching a session.
@@ -44,7 +44,7 @@ impl Report {
     pub fn kinds(&self) -> BTreeMap<&'static str, usize> {
         let mut kinds = BTreeMap::new();
         for found in &self.found {
-            *kinds.entry(found.finding.kind).or_default() += 1;
+            *kinds.entry(found.secret.kind).or_default() += 1;
         }
         kinds
     }
@@ -68,8 +68,8 @@ pub fn redact(
     let mut copying = out.map(|out| Copying { source, out, written: 0, bytes: Vec::new() });
     for line in lines.into_iter().filter(|line| !line.finds.is_clean()) {
         let redacted = redactor.redact(line.finds);
-        let found = redacted.findings.iter().cloned();
-        report.found.extend(found.map(|finding| Found { id: line.id.clone(), line: line.number, finding }));
+        let found = redacted.secrets.iter().cloned();
+        report.found.extend(found.map(|secret| Found { id: line.id.clone(), line: line.number, secret }));
         if let Some(copying) = &mut copying {
             copying.line(line.number, line.span, redacted)?;
         }
@@ -114,7 +114,7 @@ pub fn left_over(copy: &dyn ReadAt, values: Vec<Value>, workers: usize) -> io::R
     let kinds: Vec<_> = values.iter().map(|value| value.kind).collect();
     let mut redactor = Redactor::new(values, Options { keep_images: true, ..Options::default() });
     let report = redact(copy, &mut redactor, workers, None)?;
-    Ok(report.found.iter().filter(|found| kinds.contains(&found.finding.kind)).count())
+    Ok(report.found.iter().filter(|found| kinds.contains(&found.secret.kind)).count())
 }
 
 /// The result of searching a part of a session, or all of it.

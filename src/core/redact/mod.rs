@@ -46,7 +46,7 @@ pub struct Options {
 
 /// A secret in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct Secret {
     /// The path of the string that contains it, as JavaScript would write it; empty for a malformed line.
     pub field: String,
     /// Its kind.
@@ -61,7 +61,7 @@ pub struct Finding {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redacted {
     /// The secrets, in the order of the line.
-    pub findings: Vec<Finding>,
+    pub secrets: Vec<Secret>,
     splices: Vec<Splice>,
 }
 
@@ -105,12 +105,12 @@ impl Redactor {
 
     /// Numbers the secrets that were found in the next line.
     pub fn redact(&mut self, finds: Finds) -> Redacted {
-        let mut redacted = Redacted { findings: Vec::new(), splices: finds.splices };
+        let mut redacted = Redacted { secrets: Vec::new(), splices: finds.splices };
         for hit in finds.hits {
             let placeholder = self.placeholder(hit.kind, hit.secret);
             let length = hit.range.len();
             redacted.splices.push(Splice { range: hit.range, by: placeholder.clone().into_bytes() });
-            redacted.findings.push(Finding { field: hit.field, kind: hit.kind, placeholder, length });
+            redacted.secrets.push(Secret { field: hit.field, kind: hit.kind, placeholder, length });
         }
         redacted
     }

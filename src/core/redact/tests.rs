@@ -19,9 +19,9 @@ fn line(redactor: &mut Redactor, line: &str) -> (String, Redacted) {
     (String::from_utf8(redacted.clone().line(line.as_bytes())).unwrap(), redacted)
 }
 
-fn redacted(text: &str) -> (String, Vec<Finding>) {
+fn redacted(text: &str) -> (String, Vec<Secret>) {
     let (line, redacted) = line(&mut redactor(&[]), text);
-    (line, redacted.findings)
+    (line, redacted.secrets)
 }
 
 /// Returns a letter from each position of an alphabet, which looks like generated text.
@@ -105,16 +105,16 @@ fn every_kind_is_found_in_plain_text_and_escaped() {
     for (kind, secret) in samples() {
         let text = format!("before {secret} after");
         let line = format!(r#"{{"type":"message","message":{{"role":"user","content":{}}}}}"#, json(&text));
-        let (once, findings) = redacted(&line);
-        assert_eq!(findings.len(), 1, "{kind} {secret}: {findings:?}");
-        assert_eq!(findings[0].kind, kind, "{secret}");
-        assert_eq!(findings[0].field, "message.content");
+        let (once, secrets) = redacted(&line);
+        assert_eq!(secrets.len(), 1, "{kind} {secret}: {secrets:?}");
+        assert_eq!(secrets[0].kind, kind, "{secret}");
+        assert_eq!(secrets[0].field, "message.content");
         assert!(Raw::parse(once.as_bytes()).is_ok());
         assert_eq!(redacted(&once), (once.clone(), vec![]), "a second run changes nothing");
         // JSON in a string, twice nested: quotes and backslashes are escaped again.
         let nested = json(&json(&text));
-        let (_, findings) = redacted(&format!(r#"{{"type":"x","arguments":{nested}}}"#));
-        assert_eq!(findings.len(), 1, "{kind} nested");
+        let (_, secrets) = redacted(&format!(r#"{{"type":"x","arguments":{nested}}}"#));
+        assert_eq!(secrets.len(), 1, "{kind} nested");
     }
 }
 
@@ -124,9 +124,9 @@ fn escapes_hide_nothing() {
     let spelled: String = secret.bytes().map(|byte| format!("\\u{byte:04x}")).collect();
     let inner = spelled.replace('\\', "\\\\");
     for text in [&spelled, &inner, &secret.replace("gh", "\\u0067h")] {
-        let (line, findings) = redacted(&format!(r#"{{"a":"x {text} y"}}"#));
+        let (line, secrets) = redacted(&format!(r#"{{"a":"x {text} y"}}"#));
         assert_eq!(line, r#"{"a":"x [REDACTED:github-pat#1] y"}"#);
-        assert_eq!(findings[0].length, text.len());
+        assert_eq!(secrets[0].length, text.len());
     }
 }
 
@@ -140,9 +140,9 @@ fn keys_labels_malformed_lines_and_names_are_searched() {
         format!(r#"{{"type":"message","text":"{secret}"#),
         format!(r#"{{"data":[[{{"deep":["{secret}"]}}]]}}"#),
     ] {
-        let (line, findings) = redacted(&line);
+        let (line, secrets) = redacted(&line);
         assert!(line.contains("[REDACTED:npm-token#1]") && !line.contains(&secret), "{line}");
-        assert_eq!(findings.len(), 1);
+        assert_eq!(secrets.len(), 1);
     }
 }
 
@@ -166,7 +166,7 @@ fn exact_values_are_found_in_any_spelling_and_in_names() {
         r#"{"a":"päss\"wörd"}"#,
         r#"{"a":"{\"b\":\"p\\u00e4ss\\\"w\\u00f6rd\"}"}"#,
     ] {
-        assert_eq!(line(&mut redactor, text).1.findings.len(), 1, "{text}");
+        assert_eq!(line(&mut redactor, text).1.secrets.len(), 1, "{text}");
     }
     assert_eq!(redactor.found().len(), 2);
 }
@@ -196,12 +196,12 @@ fn code_that_names_secrets_is_left_alone() {
 #[test]
 fn what_cannot_be_read_is_taken_out() {
     let text = r#"{"type":"message","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","thinkingSignature":"EqQB+"},{"type":"thinking","thinking":"[x]","thinkingSignature":"ZW5j","redacted":true},{"type":"toolCall","id":"c","name":"n","arguments":{},"thoughtSignature":"AA"},{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
-    let (done, findings) = redacted(text);
+    let (done, secrets) = redacted(text);
     assert_eq!(
         done,
         r#"{"type":"message","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","thinkingSignature":""},{"type":"thinking","thinking":"[x]","thinkingSignature":""},{"type":"toolCall","id":"c","name":"n","arguments":{},"thoughtSignature":""},{"type":"text","text":"[image removed: image/png, 6 bytes]"}]}}"#
     );
-    assert!(findings.is_empty());
+    assert!(secrets.is_empty());
     let mut keeping = Redactor::new(Vec::new(), Options { keep_images: true, people: None });
     let image = r#"{"message":{"content":[{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
     assert_eq!(line(&mut keeping, image).0, image);
