@@ -7,6 +7,7 @@
 //! The sieve searches raw bytes and rejects almost every line. Lines that pass are parsed, and their texts
 //! are decoded one by one, up to the first that matches.
 
+mod envelope;
 mod pattern;
 mod search;
 mod sieve;

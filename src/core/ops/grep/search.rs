@@ -1,11 +1,10 @@
 //! Searches one file.
 
+use super::envelope::Envelope;
 use super::pattern::Pattern;
 use super::sieve::{Sifted, Signs};
 use crate::core::entry::{EntryIx, Kind, LineNo, Role};
 use crate::core::fields::{Field, Scope, visit};
-use crate::core::json::scan::RawString;
-use crate::core::json::string::decode;
 use crate::core::json::{Raw, Scanner};
 use crate::core::load::header::{self, Preamble, Version};
 use crate::core::load::{LoadError, Options, load};
@@ -15,7 +14,6 @@ use crate::core::session::{Header, Session};
 use crate::core::store::ReadAt;
 use crate::core::stretches::{Stretch, StretchReader};
 use crate::core::text::{Text, utf16_len};
-use crate::core::time::parse_js_date;
 use memchr::{memchr, memchr_iter, memrchr};
 use std::io;
 use std::ops::{ControlFlow, Range};
@@ -332,48 +330,6 @@ impl Tree {
     fn entry_on(&self, line: LineNo) -> Option<EntryIx> {
         let at = self.session.entries.binary_search_by_key(&line.0, |entry| entry.line.0).ok()?;
         Some(EntryIx(at as u32))
-    }
-}
-
-/// The members that every entry has.
-struct Envelope<'a> {
-    kind: Kind,
-    role: Role,
-    id: Text<'a>,
-    role_name: Text<'a>,
-    timestamp: Option<Text<'a>>,
-}
-
-impl<'a> Envelope<'a> {
-    fn of(record: &Record<'a>, version: Version) -> Envelope<'a> {
-        let text = |string: Option<RawString<'a>>| string.map(|string| decode(string.bytes));
-        let type_name = text(record.kind).unwrap_or_default();
-        let kind = if record.kind.is_some() { Kind::named(type_name.as_bytes()) } else { Kind::Missing };
-        let role_name =
-            text(record.message.filter(|_| kind == Kind::Message).and_then(|message| message.role));
-        let mut role = role_name.as_ref().map_or(Role::Missing, |name| Role::named(name.as_bytes()));
-        let mut role_name = role_name.unwrap_or(type_name);
-        if role == Role::HookMessage && version != Version::Three {
-            (role, role_name) = (Role::Custom, Text::from("custom"));
-        }
-        let (id, timestamp) = (text(record.id).unwrap_or_default(), text(record.timestamp));
-        Envelope { kind, role, id, role_name, timestamp }
-    }
-
-    fn time_ms(&self) -> Option<i64> {
-        parse_js_date(self.timestamp.as_ref()?.as_bytes())
-    }
-
-    fn hit(self, line: LineNo, found: Hit) -> Match {
-        Match {
-            line,
-            id: self.id.into_owned(),
-            role: self.role_name.into_owned(),
-            timestamp: self.timestamp.map(Text::into_owned),
-            field: found.field,
-            range: found.range,
-            snippet: found.snippet,
-        }
     }
 }
 
