@@ -70,7 +70,7 @@ fn the_built_in_summary() {
     let entry: Value = serde_json::from_str(&s.lines_from("tour.jsonl", 33)).unwrap();
     assert_snapshot!(entry["summary"].as_str().unwrap(), @r#"
     ## Goal
-    The last request, word for word:
+    The last request, word for word (entry 86e2a1fb):
     > Now a line for the changelog, for people who don't read code.
 
     The request before it:
@@ -129,7 +129,7 @@ fn the_built_in_summary_of_a_whole_story() {
     let entry: Value = serde_json::from_str(&last).unwrap();
     assert_snapshot!(entry["summary"].as_str().unwrap(), @r#"
     ## Goal
-    The last request, word for word:
+    The last request, word for word (entry ee2b93f5):
     > Hm. What would you do instead?
 
     The request before it:
@@ -206,7 +206,7 @@ fn the_built_in_summary_passes_over_old_tool_calls_only() {
     let entry: Value = serde_json::from_str(s.text("long.jsonl").lines().last().unwrap()).unwrap();
     let summary = entry["summary"].as_str().unwrap();
     for kept in [
-        format!("The last request, word for word:\n> {port}\n"),
+        format!("The last request, word for word (entry 00000004):\n> {port}\n"),
         "- \"Tidy the parser. Never touch the schema!\": answered: \"Tidied.\"".to_owned(),
         "no final answer yet, 700 tool calls summarized here".to_owned(),
         format!("  - edit `src/{}.rs`: ok\n", "m".repeat(700 % 30 + 1)),

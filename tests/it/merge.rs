@@ -13,12 +13,12 @@ fn a_branch_comes_back_as_a_summary() {
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c06  ├─ • user: Washi then. How big?  (3 entries, now)
     1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.
-    226b1b5c  │  • [both] branch summary: The last request, word for word: > Tissue paper then. How big?  ← active below, not shown
+    226b1b5c  │  • [both] branch summary: The last request, word for word (entry 1a2b3c04): > Tissue paper then. How big?  ← active below, not shown
     1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
     1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
-    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n## Goal\nThe last request, word for word:\n> Tissue paper then. How big?\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n### Done\n- (none)\n\n### In Progress\n- (none)\n\n### Blocked\n- (none)\n\n## Key Decisions\n- (none)\n\n## Next Steps\n1. The request under Goal was replied to. What is next is below, if anything.\n\nThe assistant's last words:\n> Half a metre; larger ones tear.\n\n## Critical Context\n- (none)","details":{"readFiles":[],"modifiedFiles":[]}}
+    {"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n## Goal\nThe last request, word for word (entry 1a2b3c04):\n> Tissue paper then. How big?\n\n## Constraints & Preferences\n- (none)\n\n## Progress\n### Done\n- (none)\n\n### In Progress\n- (none)\n\n### Blocked\n- (none)\n\n## Key Decisions\n- (none)\n\n## Next Steps\n1. The request under Goal was replied to. What is next is below, if anything.\n\nThe assistant's last words:\n> Half a metre; larger ones tear.\n\n## Critical Context\n- (none)","details":{"readFiles":[],"modifiedFiles":[]}}
     {"type":"label","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","targetId":"226b1b5c","label":"both"}
     "#);
     assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));

@@ -163,7 +163,7 @@ fn the_built_in_summary() {
     Summary of that exploration:
 
     ## Goal
-    The last request, word for word:
+    The last request, word for word (entry ee2b93f5):
     > Hm. What would you do instead?
 
     The request before it:

@@ -12,8 +12,6 @@ pub(super) const REST: usize = 7_700;
 pub(super) const SHORT: usize = 160;
 /// A message up to this many columns is a nod: "yes", "go on". It continues the running request.
 pub(super) const NOD: usize = 14;
-/// The request before a short one, and likewise the answer.
-pub(super) const REFERRED: usize = 350;
 /// The assistant's last words. Longer ones keep the lines at their start and their end.
 pub(super) const WORDS: usize = 1_800;
 /// The points of a section, and one of them: a remark, an output, a message.
@@ -28,12 +26,12 @@ pub(super) const LAST: usize = 700;
 pub(super) const ON_THE_WAY: usize = 2_000;
 /// One command.
 pub(super) const COMMAND: usize = 120;
-/// An earlier request and its answer: the newest; each older one less, down to the second figure.
+/// An earlier request and its answer: the newest, also where a short request refers to it; each older one
+/// less, down to the second figure.
 pub(super) const NEWEST: usize = 500;
 pub(super) const OLDEST: usize = 110;
 
-/// Tool calls, and requests, after which a failure is history.
-pub(super) const STALE_CALLS: usize = 120;
+/// Requests after which a failure is history.
 pub(super) const STALE_TURNS: usize = 2;
 
 /// The newest messages, which are read in full, and as many tool calls are held. Of older messages only
@@ -43,7 +41,7 @@ pub(super) const RECENT: usize = 1_000;
 /// and notes of a kind, points of a previous summary.
 pub(super) const TURNS: usize = 64;
 pub(super) const OLD_TURN: usize = 1_400;
-pub(super) const NOTES: usize = 24;
+pub(super) const NOTES: usize = 64;
 pub(super) const POINTS: usize = 300;
 /// Units of a call's argument and of the body of an attached file or a skill; bytes of the end of a result.
 pub(super) const ARGUMENT: usize = 400;

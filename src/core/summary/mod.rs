@@ -74,7 +74,8 @@ pub fn extract(material: &Material, session: &Session, bodies: &dyn Bodies) -> i
             extract.pass_over(is_result);
             continue;
         }
-        message.with(bodies, |json| extract.add(json))?;
+        let entry = session.id(message.entry);
+        message.with(bodies, |json| extract.add(&entry.to_string_lossy(), json))?;
     }
     extract.is_split = !material.turn_prefix.is_empty();
     Ok(extract.finish())
@@ -99,10 +100,10 @@ impl Extract {
         extract
     }
 
-    /// Takes in the next message: the JSON of an agent's message.
-    fn add(&mut self, message: Raw) {
+    /// Takes in the next message: the JSON of an agent's message, and the id of its entry.
+    fn add(&mut self, entry: &str, message: Raw) {
         match message::read(message) {
-            Message::User(text) => self.user(text.trim()),
+            Message::User(text) => self.user(entry, text.trim()),
             Message::Assistant(text, calls, stop) => {
                 self.work.called(calls);
                 let mut turn = self.turns.pop().unwrap_or_default();
@@ -115,7 +116,7 @@ impl Extract {
                     self.notes.decided(&question, &text);
                 }
             }
-            Message::Extension(kind, text) if !text.trim().is_empty() => self.extension(&kind, &text),
+            Message::Extension(kind, text) if !text.trim().is_empty() => self.extension(entry, &kind, &text),
             Message::CompactionSummary(summary) if self.previous.is_none() => self.go_on_from(&summary),
             Message::BranchSummary(summary) => {
                 let branch = Previous::read(&summary);
@@ -157,7 +158,7 @@ impl Extract {
         self.previous = Some(previous);
     }
 
-    fn user(&mut self, text: &str) {
+    fn user(&mut self, entry: &str, text: &str) {
         // One word behind a stroke is a command to the agent itself.
         if text.is_empty() || text.starts_with('/') && !text.contains(char::is_whitespace) {
             return;
@@ -173,10 +174,10 @@ impl Extract {
             return;
         }
         self.turns.last().into_iter().for_each(|turn| self.notes.heed(&turn.request));
-        self.begin(FROM_USER, text);
+        self.begin(entry, FROM_USER, text);
     }
 
-    fn begin(&mut self, origin: &str, request: &str) {
+    fn begin(&mut self, entry: &str, origin: &str, request: &str) {
         self.work.turn += 1;
         // Of a turn that is over only so much is ever shown.
         if let Some(last) = self.turns.last_mut() {
@@ -186,16 +187,17 @@ impl Extract {
         if self.turns.len() == TURNS {
             self.turns.remove(1);
         }
-        self.turns.push(Turn { origin: origin.to_owned(), request: request.to_owned(), ..Turn::default() });
+        let origin = format!("{origin} (entry {})", line(entry, 60));
+        self.turns.push(Turn { origin, request: request.to_owned(), ..Turn::default() });
     }
 
     /// An extension's message begins a turn if none is running, as the agents do with one that asks for
     /// a reply. In a turn it is material.
-    fn extension(&mut self, kind: &str, text: &str) {
+    fn extension(&mut self, entry: &str, kind: &str, text: &str) {
         if self.turns.last().is_some_and(|turn| !turn.is_answered()) {
             self.notes.note(&format!("Message of {kind}"), text);
         } else {
-            self.begin(&format!("{SENT}{}", line(kind, 60)), text);
+            self.begin(entry, &format!("{SENT}{}", line(kind, 60)), text);
         }
     }
 

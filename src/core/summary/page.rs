@@ -75,7 +75,7 @@ impl<'a> Page<'a> {
     fn beside_request(&self) -> Vec<String> {
         let parts = |turn: &'a Turn| [(BEFORE, &*turn.request), (WORDS_BEFORE, turn.words())];
         let parts = self.referred().into_iter().flat_map(parts).filter(|(_, text)| !text.is_empty());
-        let quotations = parts.map(|(lead, text)| quotation(&format!("{lead}:"), text, REFERRED));
+        let quotations = parts.map(|(lead, text)| quotation(&format!("{lead}:"), text, NEWEST));
         let goals = self.old(Section::Goal, if self.running().is_some() { OLD } else { REST / 2 });
         quotations.chain(goals).collect()
     }

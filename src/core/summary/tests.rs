@@ -57,7 +57,7 @@ fn extract(previous: Option<&str>) -> Extract {
 
 fn feed(extract: &mut Extract, messages: impl IntoIterator<Item = impl AsRef<str>>) {
     for message in messages {
-        extract.add(Raw::parse(message.as_ref().as_bytes()).unwrap());
+        extract.add("e1", Raw::parse(message.as_ref().as_bytes()).unwrap());
     }
 }
 
@@ -79,7 +79,7 @@ fn quotation(summary: &str, lead: &str) -> String {
     super::quote::unquoted(lines.take_while(|line| line.starts_with('>')))
 }
 
-const REQUEST: &str = "The last request, word for word:";
+const REQUEST: &str = "The last request, word for word (entry e1):";
 
 /// A request with steps, in the middle of which the session was cut.
 const JOB: &str = "Scan the three repositories and pick the best idea.\n\n1. Write the findings to a.md\n   - one line each\n2. Write the code, and run a test\n\n```sh\nmake test\n```\n3. Email the report";
@@ -108,7 +108,7 @@ fn a_job_keeps_its_request_word_for_word_and_the_evidence_of_its_progress() {
     feed(&mut extract, job());
     assert_snapshot!(extract.finish(), @r#"
     ## Goal
-    The last request, word for word:
+    The last request, word for word (entry e1):
     > Scan the three repositories and pick the best idea.
     >
     > 1. Write the findings to a.md
@@ -457,7 +457,7 @@ fn an_extension_can_ask_and_can_remark() {
     messages.extend(edit("import.py"));
     messages.push(hook("lint", "import.py:4: E722"));
     let text = summary(None, &messages);
-    let lead = "The last request, sent by the extension monitor:";
+    let lead = "The last request, sent by the extension monitor (entry e1):";
     assert_eq!(quotation(&text, lead), "Import failed:\n- row 7");
     assert_eq!(quotation(&text, "The request before it:"), "Whatever the monitor reports, fix it.");
     assert_eq!(below(&text, "## Critical Context"), ["- Message of lint: \"import.py:4: E722\""]);

@@ -93,7 +93,7 @@ impl Work {
     /// the last call and the turn is not `answered`.
     pub fn failures(&self, answered: bool) -> Vec<String> {
         let mut failures = Vec::new();
-        for (at, deed) in self.deeds.iter().enumerate().skip(self.deeds.len().saturating_sub(STALE_CALLS)) {
+        for (at, deed) in self.deeds.iter().enumerate() {
             let End::Failed(status) = &deed.end else { continue };
             let (later, looks) = (self.deeds.range(at + 1..), deed.command.looks);
             let found_nothing = deed.output.is_empty() && (looks || status == NOTHING_FOUND);
