@@ -59,7 +59,7 @@ pub struct Args {
     /// Export only the path to this entry
     #[arg(value_name = "REF")]
     pub at: Option<String>,
-    /// ExportFormat of the output
+    /// Format of the output
     #[arg(long = "as", value_name = "FORMAT", default_value = "html")]
     pub format: ExportFormat,
     /// Write HTML of one path, without scripts
