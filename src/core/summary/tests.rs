@@ -473,7 +473,9 @@ fn an_extension_can_ask_and_can_remark() {
 #[test]
 fn binding_sentences_of_earlier_requests_are_constraints_without_list_marks() {
     let messages = [
-        user("Please fix the login page.\n- Never touch the database schema!\n- Tests are in t/."),
+        user(
+            "Please fix the login page.\n- Never touch the database schema!\n- Tests are in t/.\n    assert!(works) // it panics here!\n> No such user in the list!",
+        ),
         says("Fixed."),
         user("请更新帮助页面。不要改动颜色！"),
         says("好的。"),

@@ -62,8 +62,9 @@ pub(super) struct Notes {
 impl Notes {
     /// Takes in what binds in a request that is over: sentences with an exclamation mark.
     pub fn heed(&mut self, request: &str) {
-        let sentences =
-            request.lines().flat_map(|line| line.unicode_sentences()).map(|part| bare(part.trim()));
+        // Not code, a quotation or a table.
+        let prose = request.lines().filter(|line| !line.starts_with(['$', '>', '|', ' ', '\t']));
+        let sentences = prose.flat_map(|line| line.unicode_sentences()).map(|part| bare(part.trim()));
         let binds = |part: &&str| part.ends_with(['!', '！']) && (8..POINT).contains(&columns(part));
         sentences.filter(binds).for_each(|part| push(&mut self.constraints, quoted(part, POINT)));
     }
