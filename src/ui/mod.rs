@@ -15,7 +15,8 @@ pub use progress::Progress;
 pub use rows::{Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, pens, styled};
 pub use visible::{is_plain, push_visible, visible, visible_lines};
 
-use crate::core::store::{Committed, SessionFile};
+use crate::core::store::{Committed, OnDisk, SessionFile};
+use crate::core::stores::Look;
 use crate::options::GlobalArgs;
 use crate::world::World;
 use std::ffi::OsString;
@@ -69,7 +70,7 @@ impl<'w> Ui<'w> {
     /// Returns the absolute path, with symbolic links resolved as far as the path exists.
     pub fn absolute(&self, path: &Path) -> PathBuf {
         let path = self.world.folder.join(path);
-        path.canonicalize().unwrap_or(path)
+        OnDisk.real(&path)
     }
 
     /// Returns the current time in milliseconds since 1970.
