@@ -202,7 +202,7 @@ impl Base<'_> {
     }
 
     /// Whether the part from `from` on is a failed attempt that was undone: all of it was omitted, including a
-    /// response, and no edit in it changes an entry outside.
+    /// response, and no edit in it gives new content to an entry outside.
     fn ends_in_failed_attempt(&self, from: usize) -> io::Result<bool> {
         let closed = (from..self.end()).all(|at| {
             let entry = self.projection.entries[at];
