@@ -139,9 +139,8 @@ pub fn duplicate(stream: impl AsStream) -> io::Result<File> {
     stream.as_fd().try_clone_to_owned().map(File::from)
 }
 
-/// Returns the descriptor for `/dev/stdout` and the like. It is used itself, not opened again: after `>>
-/// file`, that would write from the start of the file; after `> file`, the file exists already, which is no
-/// reason to refuse.
+/// Returns the descriptor for `/dev/stdout` and the like. The path is not opened again: after `>> file`, that
+/// would write from the start of the file. Nor is it refused because the file exists, as it does after `> file`.
 pub fn own_stream(files: &dyn Files, path: &Path) -> Option<io::Result<File>> {
     match path.to_str()? {
         "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Some(duplicate(io::stdout())),
