@@ -5,6 +5,7 @@ use crate::core::entry::Span;
 use crate::core::json::edit::Edit;
 use crate::core::json::string::encoded;
 use crate::core::json::write::texts;
+use crate::core::paths::{below, is_windows};
 use crate::core::plan::copy;
 use crate::core::session::Header;
 use crate::core::store::ReadAt;
@@ -102,7 +103,17 @@ fn folder_of<'a>(agent: Dialect, folder: &Path, stores: &'a [Store]) -> Option<&
 /// Returns the directory of a session after `old` became `new`; `None` if its directory is neither `old` nor
 /// below it.
 pub fn cwd_after(cwd: &str, old: &Path, new: &Path, here: Here) -> Option<PathBuf> {
-    let rest = absolute(cwd, here);
-    let rest = rest.strip_prefix(old).ok().filter(|_| !cwd.is_empty())?;
+    let whole = absolute(cwd, here);
+    let [path, folder] = [&*whole, old].map(|path| path.as_os_str().as_encoded_bytes());
+    if is_windows(folder) {
+        // The parts, because the new directory may be on another system.
+        let rest = std::str::from_utf8(below(path, folder)?).ok()?;
+        return Some(
+            rest.split(['/', '\\'])
+                .filter(|part| !part.is_empty())
+                .fold(new.to_owned(), |at, part| at.join(part)),
+        );
+    }
+    let rest = whole.strip_prefix(old).ok().filter(|_| !cwd.is_empty())?;
     Some(if rest.as_os_str().is_empty() { new.to_owned() } else { new.join(rest) })
 }

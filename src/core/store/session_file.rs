@@ -29,7 +29,9 @@ impl SessionFile {
         let failed = |error| StoreError::io("read", path, error);
         // Checked before opening, because opening a device may have effects.
         let found = match files.stat_at(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && files::restore(path) => files.stat_at(path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && files::restore(path) => {
+                files.stat_at(path)
+            }
             found => found,
         };
         refuse_irregular(path, found.map_err(failed)?.kind)?;

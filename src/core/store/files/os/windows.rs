@@ -13,9 +13,9 @@
 use super::{FileType, Files, Stat};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-pub use std::os::windows::io::AsHandle as AsStream;
 use std::os::windows::ffi::OsStrExt;
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
+pub use std::os::windows::io::AsHandle as AsStream;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
