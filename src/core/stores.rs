@@ -378,6 +378,7 @@ mod tests {
             ("/var/log", "--var-log--", "--var-log--"),
             ("/", "----", "----"),
             ("/opt/a:b", "--opt-a-b--", "--opt-a-b--"),
+            (r"C:\Users\hh\proj", "--C--Users-hh-proj--", "--C--Users-hh-proj--"),
         ] {
             let wanted =
                 [format!("/var/hh/.pi/agent/sessions/{pi}"), format!("/var/hh/.omp/agent/sessions/{omp}")];
@@ -455,6 +456,15 @@ mod tests {
         assert_eq!(omp(&machine), "/data/omp/sessions/--p--", "handed down by a profile");
         let machine = Machine::at("/p").env("PI_CONFIG_DIR", ".cfg").env("OMP_PROFILE", "Bad Name");
         assert_eq!(omp(&machine), "/var/hh/.cfg/agent/sessions/--p--");
+    }
+
+    #[test]
+    fn the_directory_of_another_system_stays_as_it_is() {
+        let machine = Machine::at("/var/hh/p");
+        for cwd in [r"C:\Users\hh\p", "C:/p", r"\\server\share\p"] {
+            assert_eq!(machine.surroundings(|at| absolute(cwd, at.into())), Path::new(cwd));
+            assert!(!machine.surroundings(|at| is_cwd(cwd, at)));
+        }
     }
 
     #[test]

@@ -288,6 +288,23 @@ mod tests {
     }
 
     #[test]
+    fn paths_of_windows_are_shortened_on_any_system() {
+        let (cwd, home) = (Text::from(r"C:\Users\u\x"), Text::from(r"C:\Users\u"));
+        for (arguments, expected) in [
+            (r#"{"path":"C:\\Users\\u\\x\\src\\a.rs"}"#, r"src\a.rs"),
+            (r#"{"path":"c:/users/u/x/src/a.rs"}"#, "src/a.rs"),
+            (r#"{"path":"C:\\Users\\u\\y"}"#, r"~\y"),
+            (r#"{"path":"D:\\x"}"#, r"D:\x"),
+            (r#"{"path":"/Users/u/x/a"}"#, "/Users/u/x/a"),
+            (r#"{"command":"cd \"C:\\Users\\u\\x\" && ls"}"#, "ls"),
+        ] {
+            let raw = Raw::parse(arguments.as_bytes()).unwrap();
+            let folders = Folders { cwd: Some(&cwd), home: Some(&home) };
+            assert_eq!(call(&Text::from("read"), raw, folders).text.to_string(), expected, "{arguments}");
+        }
+    }
+
+    #[test]
     fn summaries_begin_with_what_they_say() {
         let row = |line: &str| {
             let kind = Raw::parse(line.as_bytes()).unwrap().get_text("type").unwrap();
