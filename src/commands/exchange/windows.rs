@@ -15,7 +15,7 @@ pub fn exchange(
     input: &[u8],
     most: usize,
     deadline: Instant,
-    _: &Waiting,
+    waiting: &Waiting,
 ) -> io::Result<Reply> {
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
@@ -35,6 +35,7 @@ pub fn exchange(
             true => Reply::TooMuch,
             false => Reply::Output(output),
         }),
+        Err(_) if waiting.signal().is_some() => Ok(Reply::Interrupted),
         Err(_) => Ok(Reply::TooSlow),
     }
 }
