@@ -224,7 +224,7 @@ fn an_owner_that_cannot_be_kept_is_refused_without_force() {
     };
     // If the user nobody may not run the binary, this is not tested.
     let Ok(output) = run(&["migrate", "v1.jsonl"]) else { return };
-    assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"pisess: cannot rewrite v1.jsonl: the owner cannot be kept: operation not permitted (hint: continue without it with --force)");
+    assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"pisess: cannot rewrite v1.jsonl: the owner cannot be kept: operation not permitted (hint: use --force to continue without it)");
     assert_eq!((output.status.code(), s.bytes("v1.jsonl")), (Some(2), fixture("v1.jsonl")));
     assert_eq!(s.names(), ["v1.jsonl"]);
     let output = run(&["migrate", "--force", "v1.jsonl"]).unwrap();
