@@ -54,7 +54,7 @@ fn a_session_that_oh_my_pi_has_open_is_left_alone() {
         let said = s.unchanged(&format!("{line} -q")).fails(3).replace(&other.0.id().to_string(), "PID");
         assert_eq!(
             said,
-            "cannot write ./s: process PID has it open for writing, as a running oh-my-pi does (hint: end that oh-my-pi session first, or write anyway with --force)",
+            "cannot write ./s: process PID has it open for writing, as a running oh-my-pi does (hint: end that oh-my-pi session first, or use --force to write anyway)",
             "{line}"
         );
         for reading in ["tree ./s", "path ./s", "context ./s", "check ./s", "fork ./s -o ./new --force"] {

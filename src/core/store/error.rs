@@ -268,7 +268,7 @@ impl StoreError {
             StoreError::LiveAgent { .. } => "end that oh-my-pi session first, or use --force to write anyway",
             StoreError::NoLockSupport { .. } => "use --force to write without a lock",
             StoreError::AttributesLost { .. } => "use --force to continue without it",
-            StoreError::Torn { .. } => "check the end of the file; the next append completes a torn line",
+            StoreError::Torn { .. } => "check the end of the file; the next append starts on a new line",
             StoreError::Unsynced { .. } => "the change is in place; sync the disk before turning it off",
             StoreError::GrowthLost { .. } => "the new content is in place; check the end of the file",
         })
