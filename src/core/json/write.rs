@@ -108,8 +108,8 @@ pub fn push_valid(out: &mut Vec<u8>, value: &[u8]) {
     }
 }
 
-/// Writes what [`push_valid`] would append; `known` states that the value is valid, as was found while
-/// loading.
+/// Writes what [`push_valid`] would append. If `known`, the value was found valid while loading, and is not
+/// checked.
 ///
 /// # Errors
 /// If writing fails.
