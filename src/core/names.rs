@@ -19,10 +19,10 @@ const CANDIDATES: usize = 8;
 /// The maximum number of similar names to suggest.
 const NEAR: usize = 3;
 
-/// Why a name is not that of exactly one session.
+/// Why a name does not identify exactly one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameError {
-    /// There are not that many sessions for this directory.
+    /// This directory has fewer sessions than the name requires.
     NoLast {
         /// The number of sessions before the newest.
         back: usize,

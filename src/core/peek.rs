@@ -117,7 +117,7 @@ pub fn first_question(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
 fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Option<Text<'static>>>> {
     let finder = memmem::FinderRev::new(NEEDLE);
     let mut buffer = vec![0; STEP.min(usize::try_from(source.len()).unwrap_or(STEP))];
-    // The steps overlap, so that a word at their border is found.
+    // The steps overlap, so that a word that crosses their border is found.
     let overlap = NEEDLE.len() as u64 - 1;
     let mut end = source.len();
     let least = end.saturating_sub(bytes);

@@ -110,7 +110,7 @@ pub fn scan<'a>(scanner: &mut Scanner<'a>, blocks: &mut Vec<Block<'a>>) -> Resul
     scan_into(scanner, &mut record, blocks).map(|()| record)
 }
 
-/// Does the same into an empty record: records are large, and not moved here.
+/// Like [`scan`], but fills an empty record in place, because records are large to move.
 pub fn scan_into<'a>(
     scanner: &mut Scanner<'a>,
     record: &mut Record<'a>,

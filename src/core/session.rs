@@ -61,7 +61,7 @@ pub struct ToolCall {
     pub entry: EntryIx,
     /// The call's id.
     pub id: Slice,
-    /// The tool, if rows are for people: then `row` describes the call.
+    /// The tool, if rows are readable; `row` then contains only the call's description.
     pub name: Slice,
     /// The text for the row of its result.
     pub row: Slice,

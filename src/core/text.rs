@@ -41,7 +41,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns a borrowed copy, so that callers need not clone the bytes.
+    /// Returns the same text, borrowed, so that callers need not clone the bytes.
     pub fn borrowed(&self) -> Text<'_> {
         Text(Cow::Borrowed(&self.0))
     }

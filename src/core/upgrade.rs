@@ -48,8 +48,8 @@ impl Session {
         Ok(Cow::Owned(edit.finish()))
     }
 
-    /// Returns the line of an ordinary version 1 message with its keys after its last member, as an [`Edit`]
-    /// would put them. Nothing else in it changes, so it is not parsed.
+    /// Returns the line of an ordinary version 1 message with `id` and `parentId` after its last member,
+    /// where an [`Edit`] would add them. Nothing else in it changes, so it is not parsed.
     fn with_tree_keys(&self, ix: EntryIx, line: &[u8]) -> Option<Vec<u8>> {
         let entry = self.entry(ix);
         let is_ordinary = self.format == Format::V1
@@ -197,7 +197,7 @@ impl Session {
         }
     }
 
-    /// Returns the leaf after a summary of the draft tree: the entry before it in the file.
+    /// Returns the leaf that a summary of the draft tree left: the entry before it in the file.
     fn left_by(&self, ix: EntryIx) -> Vec<u8> {
         match ix.0.checked_sub(1) {
             Some(before) => encoded(&self.id(EntryIx(before))),

@@ -254,7 +254,7 @@ impl Fragment {
         if rows.form == Form::Readable {
             let folders = Folders { cwd: reading.cwd, home: rows.home.as_ref() };
             let call = readable::call(&name, arguments, folders);
-            // Rows are short.
+            // The offsets fit: rows are short.
             let path = (call.path.start as u16, call.path.end as u16);
             return ToolCall { entry, id, name: self.keep(&name), row: self.keep(&call.text), path };
         }
