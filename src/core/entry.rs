@@ -11,7 +11,7 @@ use std::ops::Range;
 pub struct EntryIx(pub u32);
 
 impl EntryIx {
-    /// Returns it as an array index.
+    /// Returns the index as a `usize`.
     pub fn at(self) -> usize {
         self.0 as usize
     }
@@ -95,7 +95,7 @@ names! {
         Message = "message",
         /// A summary that replaces what came before it.
         Compaction = "compaction",
-        /// A summary of a branch that was left.
+        /// A summary of an abandoned branch.
         BranchSummary = "branch_summary",
         /// Data of an extension, never shown to a model.
         Custom = "custom",
@@ -113,7 +113,7 @@ names! {
         Usage = "usage",
         /// pi: a change to what the model sees of an earlier entry.
         ContextEdit = "context_edit",
-        /// pi: a change of the set of tools (written by an older version of its library).
+        /// A change of the set of tools, by another tool based on pi's library.
         ActiveToolsChange = "active_tools_change",
         /// A record of the leaf by another tool based on pi's library; not an entry of the tree.
         Leaf = "leaf",
@@ -135,9 +135,9 @@ names! {
         ResetBoundary = "reset_boundary",
         /// Draft tree: the position of a named head.
         Head = "head",
-        /// Draft tree: a summary of popped entries.
+        /// Draft tree: a summary of entries left by such a return.
         StackSummary = "stack_summary",
-        /// Draft tree: a pop.
+        /// Draft tree: a return to an earlier entry.
         StackPop = "stack_pop",
     }
 }

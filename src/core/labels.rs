@@ -1,5 +1,5 @@
-//! Labels in effect: for each target, the last `label` entry in file order, on whichever branch (as in both
-//! agents).
+//! The labels in effect: for each target, as in both agents, the last `label` entry in the file, on any
+//! branch.
 
 use super::entry::EntryIx;
 use super::session::{LabelChange, Session};

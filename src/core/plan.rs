@@ -13,8 +13,8 @@ use super::store::{ReadAt, copy_range};
 use super::text::Text;
 use std::io::{self, Write};
 
-/// A change to a session: entries to append and, if the session has an older format, its migration. Both are
-/// one commit. Without entries there is nothing to do.
+/// A change to a session: entries to append and, if the session has an older format, its migration. Both
+/// happen in one commit. Without entries there is nothing to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// The entries, in order.

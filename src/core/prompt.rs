@@ -34,8 +34,8 @@ pub fn segments(preparation: &Preparation) -> &'static [Segment] {
     }
 }
 
-/// Joins the summaries of a compaction as both agents do: the history (the previous summary, if nothing else
-/// was to summarize), a separator, and the split turn. Without a split turn, returns the history.
+/// Joins the summaries of a compaction as both agents do: the history (if it is empty, the previous summary),
+/// a separator, and the split turn. Without a split turn, returns the history alone.
 pub fn merge(preparation: &Preparation, history: Option<Text>, turn_prefix: Option<Text>) -> Text<'static> {
     let previous = || preparation.previous_summary.clone().unwrap_or(Text::from("No prior history."));
     let Some(turn_prefix) = turn_prefix else {
