@@ -47,7 +47,7 @@ pub fn add_rows(
     }
     let start = session.arena.len();
     if start + fragment.arena.len() > u32::MAX as usize {
-        return Ok(false); // As when loading with rows, which reports it.
+        return Ok(false); // Loading with rows then fails, and reports it.
     }
     session.arena.append(&mut fragment.arena);
     let moved = |slice: Slice| Slice { start: slice.start + start as u32, ..slice };
