@@ -28,7 +28,7 @@ pub fn is(object: Raw, key: &str, text: &str) -> bool {
     object.get(key).is_some_and(|value| value.is(text))
 }
 
-/// Returns the string member without the white space around it, unless that leaves nothing.
+/// Returns the string member without surrounding white space; `None` if nothing remains.
 pub fn trimmed(object: Raw, key: &str) -> Option<Text<'static>> {
     let text = object.get_text(key)?;
     let text = text.trim();

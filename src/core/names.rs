@@ -1,8 +1,8 @@
 //! Sessions by name: `last`, the start or end of an id, or a name that the user gave.
 //!
 //! The stores of both agents are searched, first those of the current project, then all, as pi does. File
-//! names contain the ids, so of thousands of files only those with a matching name are opened. Names given by
-//! the user are inside the files, and are searched for if no id matches.
+//! names contain the ids, so only files with a matching name are opened. Names given by the user are inside
+//! the files, and are searched for if no id matches.
 
 use super::load::{LoadError, WrongFile};
 use super::peek::{self, Head};

@@ -36,7 +36,8 @@ impl Head {
         Ok(Head { header: preamble.header, title_slot: preamble.title_slot })
     }
 
-    /// Returns the name decided by the start of the file: the title line of oh-my-pi takes precedence.
+    /// Returns the name as far as the start of the file determines it; oh-my-pi's title line takes
+    /// precedence.
     pub fn title(&self) -> Title {
         let title = |json: &[u8]| {
             let title = Raw::checked(json).get_text("title").map(Text::into_owned);

@@ -239,7 +239,8 @@ impl Session {
         }
     }
 
-    /// Returns the text of an entry's row, if rows were kept; for a tool result, without that of its call.
+    /// Returns the text of an entry's row, if rows were requested; for a tool result, without the text of its
+    /// call.
     pub fn row(&self, ix: EntryIx) -> Text<'_> {
         self.text(self.entry(ix).row)
     }

@@ -102,8 +102,8 @@ pub fn stores(surroundings: Surroundings, look: &dyn Look) -> Vec<Store> {
     pi.into_iter().chain(omp).collect()
 }
 
-/// Whether the `cwd` of a header is this directory (compared as pi does: both made absolute, links not
-/// resolved).
+/// Whether the `cwd` of a header is the current directory; as in pi, both are made absolute, without
+/// resolving links.
 pub fn is_cwd<'a>(cwd: &str, here: impl Into<Here<'a>>) -> bool {
     let here = here.into();
     !cwd.is_empty() && absolute(cwd, here) == lexical(here.folder)

@@ -145,7 +145,7 @@ impl Iterator for Walk<'_> {
     }
 }
 
-/// Returns for each entry whether it is on the path to `leaf`.
+/// Returns, for each entry, whether it is on the path to `leaf`.
 pub fn active(session: &Session, leaf: Option<EntryIx>) -> Vec<bool> {
     let mut active = vec![false; session.entries.len()];
     for ix in session.upwards(leaf) {

@@ -1,7 +1,7 @@
 //! Converts lines of older formats to version 3 by splicing, without serializing them again.
 //!
-//! The changes are those of the migrations of pi and oh-my-pi (their code is the same). Neither knows the
-//! draft tree; its rules are in `docs/format.md`.
+//! The changes are those of the migrations of pi and oh-my-pi (their code is the same). Neither agent
+//! supports the draft tree; its rules are in `docs/format.md`.
 
 use super::entry::{Entry, EntryIx, Flags, Kind, Role};
 use super::json::edit::Edit;
@@ -205,7 +205,7 @@ impl Session {
         }
     }
 
-    /// Timestamps of the draft are optional; an entry without one gets that of the previous entry.
+    /// Returns the timestamp of a draft-tree entry, from its time: its own, or that of the previous entry.
     pub(super) fn draft_timestamp(&self, ix: EntryIx) -> Text<'static> {
         match self.entry(ix).time_ms {
             Entry::NO_TIME => Text::from("1970-01-01T00:00:00.000Z"),

@@ -49,7 +49,7 @@ impl<'a> Edit<'a> {
         Ok(Edit { line, members, close, splices: Vec::new(), appended: Vec::new() })
     }
 
-    /// Returns the value of `key`; of several, the last, which is the one that counts.
+    /// Returns the value of `key`; if the key repeats, the last, as `JSON.parse` does.
     pub fn get(&self, key: &str) -> Option<Raw<'a>> {
         self.member(key).map(|member| Raw::checked(&self.line[member.value.clone()]))
     }

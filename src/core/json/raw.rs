@@ -118,7 +118,7 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// Returns the member `key` of an object; of several, the last, as by `JSON.parse`.
+    /// Returns the member `key` of an object; if the key repeats, the last, as `JSON.parse` does.
     pub fn get(self, key: &str) -> Option<Raw<'a>> {
         self.members().filter(|(name, _)| name.is(key)).last().map(|(_, value)| value)
     }

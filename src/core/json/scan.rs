@@ -434,7 +434,7 @@ mod tests {
         for _ in 0..60_000 {
             let mut text = Vec::new();
             for _ in 0..next() % 120 {
-                // Bytes that end the walk are rare, so that it goes far.
+                // Bytes that end the walk are rare, so most walks are long.
                 let piece = match next() % 61 {
                     at @ 0..=13 => pieces[at],
                     14..=30 => pieces[1],

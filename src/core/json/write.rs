@@ -47,7 +47,7 @@ impl Object {
         self.text(key, &Text::from(value))
     }
 
-    /// Adds a number in JavaScript's spelling; a number that is not finite becomes `null`, as there.
+    /// Adds a number as JavaScript writes it; one that is not finite becomes `null`.
     pub fn number(self, key: &str, value: f64) -> Self {
         let spelled = if value.is_finite() { js::number(value) } else { "null".to_owned() };
         self.json(key, spelled.as_bytes())

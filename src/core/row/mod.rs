@@ -36,7 +36,7 @@ pub enum Form {
     /// As in the agent's tree.
     #[default]
     Agent,
-    /// For people: see [`readable`].
+    /// Readable: see [`readable`].
     Readable,
 }
 
