@@ -1,5 +1,5 @@
-//! The parts of a read, each by itself: the scan of lines, the pass with and without rows, the index
-//! of ids, the layout of a tree. `cargo bench --bench micro`.
+//! Measures the parts of a read separately: scanning lines, the pass with and without rows, the index of ids, the
+//! layout of a tree. Run it with `cargo bench --bench micro`.
 
 #[path = "compare/generate.rs"]
 #[allow(dead_code, reason = "shared with the other benchmark, which uses more of it")]
@@ -41,7 +41,7 @@ fn loaded(bytes: &dyn ReadAt, options: &Options) -> Session {
     load(bytes, options).expect("the generator makes sessions")
 }
 
-/// Newlines alone: what no reading of lines can be faster than.
+/// Finds newlines only: nothing that reads lines can be faster.
 #[divan::bench]
 fn newlines(bencher: Bencher) {
     let bytes = turns();
@@ -50,7 +50,7 @@ fn newlines(bencher: Bencher) {
         .bench(|| memchr::memchr_iter(b'\n', black_box(&bytes)).count());
 }
 
-/// Every value checked, nothing kept.
+/// Checks every value, and keeps nothing.
 #[divan::bench]
 fn scan(bencher: Bencher) {
     let bytes = turns();
@@ -64,28 +64,28 @@ fn scan(bencher: Bencher) {
     });
 }
 
-/// The pass for envelopes alone.
+/// Loads envelopes only.
 #[divan::bench]
 fn envelopes(bencher: Bencher) {
     let bytes = turns();
     bencher.counter(BytesCount::new(bytes.len())).bench(|| loaded(black_box(&bytes), &Options::default()));
 }
 
-/// The pass that keeps rows, too.
+/// Loads rows, too.
 #[divan::bench]
 fn rows(bencher: Bencher) {
     let bytes = turns();
     bencher.counter(BytesCount::new(bytes.len())).bench(|| loaded(black_box(&bytes), &with_rows()));
 }
 
-/// Tiny entries: what an entry costs, its id in the index included.
+/// Loads tiny entries: the cost of an entry, including its id in the index.
 #[divan::bench]
 fn index(bencher: Bencher) {
     let bytes = chain();
     bencher.counter(ItemsCount::new(50_000_usize)).bench(|| loaded(black_box(&bytes), &Options::default()));
 }
 
-/// Looking up every id.
+/// Looks up every id.
 #[divan::bench]
 fn find(bencher: Bencher) {
     let session = loaded(&chain(), &Options::default());
@@ -94,7 +94,7 @@ fn find(bencher: Bencher) {
         .bench(|| session.all().filter(|&ix| session.find(&session.id(ix)) == Some(ix)).count());
 }
 
-/// Filter and layout, without printing.
+/// Filters and computes the layout, without printing.
 #[divan::bench]
 fn layout(bencher: Bencher) {
     let session = loaded(&turns(), &with_rows());

@@ -1,15 +1,15 @@
-// Commands for pi that pisess carries out on the file of the session: /branches, /switch, /pop and /pick.
+// The commands /branches, /switch, /pop and /pick for pi, which run pisess on the session's file.
 //
-// pi keeps its position in memory. It does not write a move by /tree, and does not read what another program
-// appends. So before pisess runs, a position that is not the last entry of the file is written as a mark, and
-// afterwards pi opens the session again, at its new last entry.
+// pi keeps its leaf in memory: it does not record a move by /tree in the file, and does not read what another
+// program appends. So if the leaf is not the last entry of the file, a mark is appended there before pisess runs,
+// and afterwards pi opens the session again, at its new last entry.
 //
-// The program is `pisess` on the PATH, or $PISESS.
+// The program is $PISESS or, if that is not set, `pisess` on the PATH.
 
 import { existsSync } from "node:fs";
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 
-/** The type of the entries that `pisess switch` appends, too: no model sees them. */
+/** The type of a mark, the same that `pisess switch` appends; no model sees such an entry. */
 const MARK = "pisess.switch";
 
 interface Row {
@@ -67,7 +67,7 @@ export default function (pi: ExtensionAPI) {
     },
   });
 
-  /** Returns the session's file, with pi's position as its last entry. */
+  /** Returns the session's file, whose last entry is then pi's leaf; appends a mark if necessary. */
   async function ready(ctx: ExtensionCommandContext): Promise<string | undefined> {
     await ctx.waitForIdle();
     const file = ctx.sessionManager.getSessionFile();
@@ -81,7 +81,7 @@ export default function (pi: ExtensionAPI) {
     return file;
   }
 
-  /** Changes the session, opens it again, and puts the text to be edited into the editor. */
+  /** Changes the session, opens it again, and puts the text that pisess returns for editing into the editor. */
   async function change(ctx: ExtensionCommandContext, file: string, verb: string, args: string[]) {
     const done = await run([verb, "--json", "--", file, ...args]);
     if (done.code !== 0 && done.code !== 4) return report(ctx, done, "");
@@ -118,7 +118,7 @@ export default function (pi: ExtensionAPI) {
   async function run(args: string[]) {
     const program = process.env.PISESS || "pisess";
     const done = await pi.exec(program, args);
-    // pisess explains each failure. Where there was none to run, older versions of pi have nothing to say.
+    // pisess explains each failure. If it could not be started, older versions of pi leave stderr empty.
     const ran = done.code === 0 || (done.stderr.trim() !== "" && !/\bENOENT\b/.test(done.stderr));
     if (ran) return done;
     return { ...done, code: 2, stderr: `cannot run ${program} (hint: install pisess, or set PISESS to its path)` };
@@ -132,7 +132,7 @@ function report(ctx: ExtensionCommandContext, { code, stdout, stderr }: Result, 
   else ctx.ui.notify(message(stderr), code === 1 ? "info" : "error");
 }
 
-/** Returns what pisess wrote to standard error, where an error is a line of JSON after `--json`. */
+/** Returns what pisess wrote to standard error. With `--json`, an error there is a line of JSON. */
 function message(stderr: string): string {
   const lines = stderr.split("\n").filter((line) => line.trim());
   return lines.map((line) => error(line) ?? line).join("\n");

@@ -1,4 +1,4 @@
-//! What can be asserted about speed without a clock: bytes allocated, read and written, and stack.
+//! Tests of performance without a clock: bytes allocated, read and written, and stack.
 //!
 //! A separate binary, because it replaces the allocator.
 
@@ -30,19 +30,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 struct Counting;
 
 thread_local! {
-    /// The number of bytes this thread holds, and the maximum so far.
+    /// The number of bytes that this thread holds, and their maximum so far.
     static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
 }
 
 fn count(bytes: isize) {
-    // A thread that is ending cannot count any more.
+    // Not counted if the thread is ending.
     let _ = HELD.try_with(|held| {
         let now = held.get().0 + bytes;
         held.set((now, held.get().1.max(now)));
     });
 }
 
-// SAFETY: every call is passed to the system's allocator unchanged; counting allocates nothing.
+// SAFETY: every call is passed to the system's allocator unchanged, and counting allocates nothing.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -61,7 +61,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Returns the maximum number of bytes held while `run` runs, beyond those before.
+/// Returns the maximum number of bytes that `run` holds at the same time.
 fn peak<T>(run: impl FnOnce() -> T) -> usize {
     let before = HELD.get().0;
     HELD.set((before, before));
@@ -98,8 +98,8 @@ fn an_entry_takes_less_than_200_bytes() {
     assert!(more - some < 200 * 40_000, "{some} bytes held, then {more}");
 }
 
-/// The longest line is in memory while it is loaded, checked, and copied into a fork: in a buffer that
-/// doubles until it fits, and is then half as large again for a moment.
+/// The longest line is in memory while it is loaded, checked, and copied into a fork. The buffer doubles until the
+/// line fits; while it grows, one and a half times its final size is held.
 #[test]
 fn a_long_line_takes_a_small_multiple_of_its_size() {
     const LENGTH: usize = 16 << 20;
@@ -200,7 +200,7 @@ impl ReadAt for Counted {
     }
 }
 
-/// Returns the rank of an entry from its index in the file and the number of entries.
+/// Returns the sort key of an entry from its index in the file and the number of entries.
 type Order = fn(usize, usize) -> usize;
 
 /// Reads bodies as a command does.
@@ -253,8 +253,7 @@ fn reordered(bytes: &[u8], sign: Option<&str>, order: Order) -> Vec<u8> {
     lines.flat_map(|line| [line, b"\n"]).collect::<Vec<_>>().concat()
 }
 
-/// In whatever order the entries of a path are in the file, the amount read stays in proportion to what is
-/// needed.
+/// The amount read stays within a small multiple of the file, whatever the order of the entries in it.
 #[test]
 fn what_is_read_does_not_depend_on_the_order_of_the_lines() {
     let orders: [(&str, Order); 4] = [

@@ -1,4 +1,4 @@
-//! The cases: a session is made, each tool's answer is checked, then the tools take turns.
+//! The cases. Each makes a session, checks the answers of each tool, then runs the tools in turn.
 
 mod sessions;
 
@@ -9,7 +9,7 @@ use super::tools::{Tools, pi_told};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What was asked for on the command line.
+/// The options and cases given on the command line.
 #[derive(Debug)]
 pub struct Plan {
     percent: u32,
@@ -18,14 +18,14 @@ pub struct Plan {
     only: Vec<String>,
 }
 
-/// The cases that read one session: name, shape, entries, and whether slow tools run beside.
+/// The cases that read one session: name, shape, entries, and whether jq, jaq and pi run, too.
 const READING: [(&str, Shape, u32, bool); 4] = [
     ("session", Shape::Turns { percent: 100 }, 100_000, true),
     ("tenth", Shape::Turns { percent: 10 }, 100_000, false),
     ("tenfold", Shape::Turns { percent: 1000 }, 100_000, false),
     ("chain", Shape::Chain, 1_000_000, true),
 ];
-/// The cases that a walk of more than linear time would not end: name, shape, entries.
+/// The cases that would not end if pisess took more than linear time: name, shape, entries.
 const WIDE: [(&str, Shape, u32); 4] = [
     ("fan", Shape::Fan, 200_000),
     ("comb", Shape::Comb, 20_000),
@@ -33,11 +33,11 @@ const WIDE: [(&str, Shape, u32); 4] = [
     ("line", Shape::Line, 200),
 ];
 const OTHERS: [&str; 5] = ["append", "folder", "v1", "complete", "start"];
-/// What reads a session, and is timed.
+/// The commands that read a session and are timed.
 const SHOWN: [&str; 6] = ["tree", "path", "path --json", "label", "context", "redact --check"];
 
 impl Plan {
-    /// `None` where a list was asked for.
+    /// Returns `None` if the list of cases was requested.
     pub fn parse(args: &[String]) -> Result<Option<Plan>, String> {
         let mut plan = Plan { percent: 100, runs: 5, folder: None, only: Vec::new() };
         let mut args = args.iter();
@@ -103,7 +103,7 @@ struct Bench<'a> {
     runs: u32,
 }
 
-/// A row of a table: the command, its fastest time, its peak memory.
+/// A row of a table: a command, its fastest time, its peak memory.
 struct Row {
     name: String,
     took: Duration,
@@ -121,7 +121,7 @@ impl Bench<'_> {
         Ok((path.display().to_string(), facts))
     }
 
-    /// Each command in turn, as often as asked for; the fastest run of each counts.
+    /// Runs the commands in turn, as often as requested, and returns the fastest run of each.
     fn rows(&self, runs: &[Run]) -> Result<Vec<Row>, String> {
         let mut rows: Vec<_> = runs
             .iter()
@@ -148,7 +148,7 @@ impl Bench<'_> {
         }
         let mut rows = self.rows(&runs)?;
         if let Some(run) = self.tools.pi(&[&session]).filter(|_| beside) {
-            // Its own time, without the start of Node; it has no short run.
+            // pi's own time, without the start of Node. It runs once, because it takes long.
             let (took, entries, leaf) = pi_told(&run.output()?)?;
             expect("pi's leaf", leaf, facts.leaf)?;
             expect("pi's entries", entries, facts.lines - 1)?;
@@ -163,14 +163,15 @@ impl Bench<'_> {
         std::fs::remove_file(session).map_err(|error| error.to_string())
     }
 
-    /// A command that reads a session, with its words behind the session.
+    /// Returns a command that reads a session: its options follow the session.
     fn shown(&self, words: &str, session: &str) -> Run {
         let (verb, options) = words.split_once(' ').unwrap_or((words, ""));
         let arguments = [verb, session].into_iter().chain(options.split_whitespace());
         self.tools.pisess(words, &arguments.collect::<Vec<_>>())
     }
 
-    /// The same shape at a quarter of its size and whole: bytes, time and output of each command.
+    /// Runs each command on the same shape at a quarter of its size and at full size, and compares bytes, time and
+    /// output.
     fn growth(&self, name: &str, shape: Shape, entries: u32) -> Result<(), String> {
         let mut sizes = Vec::new();
         for entries in [entries / 4, entries] {
@@ -202,7 +203,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Every answer of pisess against what the generator knows.
+    /// Checks every answer of pisess against the facts of the generator.
     fn check(&self, session: &str, facts: &Facts) -> Result<(), String> {
         let output = |words: &[&str]| self.tools.pisess(words[0], words).output();
         let lines = Run::new("wc -l", &["wc", "-l", session]).output()?;
@@ -223,7 +224,7 @@ impl Bench<'_> {
         expect("labels", count(&output(&["label", session])?), facts.labels)
     }
 
-    /// One entry behind a large session: one line is written.
+    /// Appends one entry to a large session, which writes one line.
     fn append(&self, entries: u32) -> Result<(), String> {
         let (session, facts) = self.make("append.jsonl", Shape::Turns { percent: 100 }, entries, 2)?;
         let label = self.tools.pisess("label @ name", &["label", &session, "@", "name", "--force"]);
@@ -235,7 +236,7 @@ impl Bench<'_> {
         expect("the label", String::from_utf8_lossy(line).contains(&format!("\"id\":\"{id}\"")), true)?;
         println!("\nappend: one entry behind {} MB writes {} bytes", before / 1_000_000, line.len());
         drop(bytes);
-        // Another name each time, for one that is there is not set again.
+        // A different label each time, because a label that an entry has already is not set again.
         let mut rows = self.rows(&[Run::new("wc -l", &["wc", "-l", &session])])?;
         let mut took = Duration::MAX;
         for at in 0..self.runs {
@@ -247,7 +248,7 @@ impl Bench<'_> {
         std::fs::remove_file(session).map_err(|error| error.to_string())
     }
 
-    /// Files of version 1, migrated in place; each run finds them as they were.
+    /// Migrates files of version 1 in place; each run starts with the original files.
     fn migrate(&self, name: &str, files: u32, entries: u32) -> Result<(), String> {
         let failed = |error: std::io::Error| error.to_string();
         let (source, folder) = (self.folder.join("v1"), self.folder.join("sessions"));
@@ -282,7 +283,7 @@ impl Bench<'_> {
         restore()?;
         let paths: Vec<_> =
             (0..files).map(|at| folder.join(format!("{at:05}.jsonl")).display().to_string()).collect();
-        // Of one file of 300 MB it migrates for many minutes.
+        // pi takes many minutes to migrate one file of 300 MB, so it is skipped then.
         let beside = self.tools.pi(&paths.iter().map(String::as_str).collect::<Vec<_>>());
         if let Some(run) = beside.filter(|_| files > 1) {
             let (took, entries, _) = pi_told(&run.output()?)?;
@@ -299,7 +300,7 @@ impl Bench<'_> {
         std::fs::remove_dir_all(&source).map_err(failed)
     }
 
-    /// Labels and ids of a large session, as a shell asks for them.
+    /// Completes labels and ids of a large session, as a shell does.
     fn complete(&self, entries: u32) -> Result<(), String> {
         let (session, facts) = self.make("complete.jsonl", Shape::Turns { percent: 100 }, entries, 5)?;
         let words = ["completions", "fish", "--at", "3", "--", "pisess", "show", &session, &facts.leaf];
@@ -312,7 +313,7 @@ impl Bench<'_> {
         std::fs::remove_file(session).map_err(|error| error.to_string())
     }
 
-    /// A session of 2 KB: what the start of the process costs.
+    /// Reads a session of 2 KB: the cost of starting the process.
     fn start(&self) -> Result<(), String> {
         let (session, facts) = self.make("start.jsonl", Shape::Chain, 14, 9)?;
         self.check(&session, &facts)?;
@@ -329,7 +330,7 @@ impl Bench<'_> {
     }
 }
 
-/// Each line holds its entry's id behind the one before, and all else is as it was.
+/// Checks that each line has an id, and as its parent the entry before it, and is otherwise unchanged.
 fn check_migrated(new: &Path, old: &Path) -> Result<(), String> {
     let read =
         |path: &Path| std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()));
@@ -354,7 +355,7 @@ fn expect<T: PartialEq + std::fmt::Debug>(what: &str, is: T, should: T) -> Resul
     if is == should { Ok(()) } else { Err(format!("wrong answer: {what} is {is:?}, not {should:?}")) }
 }
 
-/// The words in one column of every line, one on each line.
+/// Returns the hash of one column: the word of each line, followed by a newline.
 fn column(text: &[u8], at: usize) -> Hash {
     let mut hash = Hash::default();
     for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
@@ -369,7 +370,7 @@ fn count(text: &[u8]) -> u64 {
     text.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
-/// Times, and how often each fits into those of the others.
+/// Prints the times, and their ratios to those of the other tools.
 fn print(rows: &[Row]) {
     let of =
         |start: &str| rows.iter().find(|row| row.name.starts_with(start)).map(|row| row.took.as_secs_f64());

@@ -1,35 +1,35 @@
-//! Sessions made from a seed, and what the right answers about them are.
+//! Generates sessions from a seed, with the correct answers about them.
 //!
-//! The facts are noted while the lines are written, by rules of their own: nothing of pisess is used
-//! here, so that an answer is checked against something else than itself.
+//! The answers are computed while the lines are written. Nothing of pisess is used here, so the check is
+//! independent.
 
 use std::io::{self, Write};
 
-/// What kind of session.
+/// The shape of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Turns of a coding session: user, assistant with thinking and tool calls, tool results; now and
-    /// then a turn is left for another. The percentage scales every text.
+    /// Turns of a coding session: user, assistant with thinking and tool calls, tool results; now and then a turn
+    /// is abandoned. The percentage scales all texts.
     Turns {
-        /// 100 for texts as they are in real sessions.
+        /// 100 for texts as long as in real sessions.
         percent: u32,
     },
     /// One chain of the smallest user messages.
     Chain,
     /// All entries are children of the first.
     Fan,
-    /// A spine whose every entry has a leaf beside it: branch point under branch point.
+    /// A chain in which every entry also has a child without children: nested branch points.
     Comb,
     /// Labels on the entries of a short chain.
     Labels,
-    /// One message of that many megabytes.
+    /// One message of this many megabytes.
     Line,
-    /// [`Shape::Turns`] as version 1 has them, without ids.
+    /// Like [`Shape::Turns`], but in version 1, without ids.
     V1,
 }
 
 impl Shape {
-    /// The one with this name on the command line.
+    /// Returns the shape with this name on the command line.
     pub fn named(name: &str) -> Option<Shape> {
         Some(match name {
             "turns" => Shape::Turns { percent: 100 },
@@ -46,37 +46,37 @@ impl Shape {
     }
 }
 
-/// What a tool must answer.
+/// The correct answers.
 #[derive(Debug, Default)]
 pub struct Facts {
-    /// Physical lines, the header among them.
+    /// The number of lines, including the header.
     pub lines: u64,
     /// Bytes of the file.
     pub bytes: u64,
     /// The id of the last entry.
     pub leaf: String,
-    /// The ids from the root to the leaf, one on each line.
+    /// The ids from the root to the leaf, each followed by a newline.
     pub path: Hash,
-    /// How many these are.
+    /// The number of these ids.
     pub path_entries: u64,
     /// The ids that pi's tree shows by default, in drawing order.
     pub tree: Hash,
-    /// How many these are.
+    /// The number of these ids.
     pub tree_rows: u64,
-    /// `[type,id,parentId,timestamp]` of every line, one on each line.
+    /// `[type,id,parentId,timestamp]` of every line, each followed by a newline.
     pub fields: Hash,
     /// The context at the leaf.
     pub context: Hash,
-    /// Labels in effect.
+    /// The number of labels in effect.
     pub labels: u64,
-    /// Assistant messages, and the input tokens they were billed.
+    /// The number of assistant messages, and their input tokens.
     pub answers: u64,
     pub input: u64,
-    /// Branches, of [`Shape::Turns`].
+    /// The number of branches, for [`Shape::Turns`].
     pub branches: u64,
 }
 
-/// FNV-1a, eight bytes at a time: enough to tell answers apart.
+/// FNV-1a over eight bytes at a time: enough to distinguish answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hash(u64, u64, u32);
 
@@ -87,7 +87,7 @@ impl Default for Hash {
 }
 
 impl Hash {
-    /// Takes in bytes; how they are cut into calls makes no difference.
+    /// Adds bytes. The result does not depend on how they are divided among calls.
     pub fn add(&mut self, bytes: &[u8]) {
         let mut bytes = bytes;
         while self.2 != 0 && !bytes.is_empty() {
@@ -101,7 +101,7 @@ impl Hash {
         words.remainder().iter().for_each(|&byte| self.byte(byte));
     }
 
-    /// Of these bytes.
+    /// Returns the hash of these bytes.
     pub fn of(bytes: &[u8]) -> Hash {
         let mut hash = Hash::default();
         hash.add(bytes);
@@ -122,7 +122,7 @@ impl Hash {
     }
 }
 
-/// Writes a session of about `entries` entries; for [`Shape::Line`] that many megabytes.
+/// Writes a session of about `entries` entries, or of as many megabytes for [`Shape::Line`].
 pub fn write(shape: Shape, entries: u32, seed: u64, out: &mut dyn Write) -> io::Result<Facts> {
     let mut maker = Maker::new(shape, seed, out);
     maker.header()?;
@@ -142,13 +142,13 @@ struct Maker<'a> {
     shape: Shape,
     seed: u64,
     random: Random,
-    /// Lines of text and code, spelled as in JSON.
+    /// Lines of text and code, escaped as in JSON.
     pool: Vec<String>,
     facts: Facts,
     line: String,
     count: u32,
     leaf: Option<String>,
-    /// Rows of turns that were left, the newest first: they are drawn behind the path.
+    /// The rows of abandoned turns, newest first; in the tree, they follow the path.
     left: Vec<Vec<String>>,
     model: Option<&'static str>,
     context: Hash,
@@ -201,10 +201,11 @@ impl<'a> Maker<'a> {
         self.facts.fields.add(row.as_bytes());
     }
 
-    /// One entry; `rest` is what follows its envelope. Its id.
+    /// Writes an entry, with `rest` after its envelope. Returns its id.
     fn entry(&mut self, kind: &str, parent: Option<&str>, rest: &str) -> io::Result<String> {
         self.count += 1;
-        // An odd factor: all ids of a session are different, and those of another seed are others.
+        // Multiplying by an odd number makes all ids of a session different; the seed makes them differ between
+        // sessions.
         let salt = (self.seed as u32).wrapping_mul(0x85eb_ca6b);
         let id = format!("{:08x}", self.count.wrapping_mul(0x9e37_79b1) ^ salt);
         let time = time(self.count);
@@ -226,7 +227,7 @@ impl<'a> Maker<'a> {
         Ok(id)
     }
 
-    /// The entry is on the path to the leaf.
+    /// Records that the entry is on the path to the leaf.
     fn on_path(&mut self, id: &str, visible: bool, message: Option<&str>) {
         self.facts.path.add(id.as_bytes());
         self.facts.path.add(b"\n");
@@ -263,15 +264,15 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// The shapes.
+/// Writes the shapes.
 impl Maker<'_> {
     fn turns(&mut self, entries: u32) -> io::Result<()> {
         let mut parent: Option<String> = None;
         let mut is_left = false;
         while self.count < entries {
             let steps = self.random.below(9);
-            // The last turn is never left, it holds the leaf; nor are two in a row, which would be
-            // drawn in another order.
+            // The last turn is not abandoned, because it contains the leaf. Nor are two in a row, because they
+            // would be drawn in another order.
             let may_be_left = self.shape != Shape::V1 && parent.is_some() && self.count + 40 < entries;
             is_left = may_be_left && !is_left && self.random.below(100) == 0;
             let mut rows = Vec::new();
@@ -314,7 +315,7 @@ impl Maker<'_> {
         Ok(())
     }
 
-    /// The leaf is the last child; the others are drawn behind it, oldest first.
+    /// The leaf is the last child. In the tree, the others follow it, oldest first.
     fn fan(&mut self, entries: u32) -> io::Result<()> {
         let message = "{\"role\":\"user\",\"content\":\"root\"}";
         let root = self.entry("message", None, &format!("\"message\":{message}"))?;
@@ -348,7 +349,7 @@ impl Maker<'_> {
         Ok(())
     }
 
-    /// As many labels as there are messages, each on another message, behind one another.
+    /// Writes as many labels as messages, one for each message, all after the messages.
     fn labels(&mut self, labels: u32) -> io::Result<()> {
         let mut ids = Vec::new();
         let mut parent = None;
@@ -384,7 +385,7 @@ impl Maker<'_> {
 
 const MODEL: &str = "claude-sonnet-4-5";
 
-/// Messages as pi writes them.
+/// Returns messages as pi writes them.
 impl Maker<'_> {
     fn user(&mut self) -> String {
         let text = self.text(600);
@@ -445,7 +446,7 @@ impl Maker<'_> {
     }
 
     fn result(&mut self) -> String {
-        // Most results are short, the longest have 12 KB.
+        // Most results are short; the longest has 12 KB.
         let mean = self.random.below(6001);
         let text = self.text(mean);
         format!(
@@ -455,7 +456,7 @@ impl Maker<'_> {
         )
     }
 
-    /// Up to twice `mean` bytes of lines, spelled as in JSON.
+    /// Returns lines of up to twice `mean` bytes in total, escaped as in JSON.
     fn text(&mut self, mean: u32) -> String {
         let wanted = self.random.below(2 * mean * self.percent() / 100 + 1) as usize;
         let mut text = String::with_capacity(wanted + 128);
@@ -466,7 +467,7 @@ impl Maker<'_> {
         text
     }
 
-    /// Base64.
+    /// Returns Base64.
     fn signature(&mut self, mean: u32) -> String {
         let length = self.random.below(2 * mean * self.percent() / 100 + 1);
         const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -483,8 +484,7 @@ impl Maker<'_> {
     }
 }
 
-/// A line of prose or code: one in 16 holds letters beyond ASCII, one in four of the others quotes
-/// or tabs.
+/// Returns a line of prose or code. One in 16 contains characters outside ASCII, one in four quotes or tabs.
 fn pooled(random: &mut Random) -> String {
     const WORDS: [&str; 24] = [
         "the", "session", "tree", "branch", "entry", "return", "const", "await", "of", "file", "line",
@@ -507,13 +507,13 @@ fn pooled(random: &mut Random) -> String {
     line + "\\n"
 }
 
-/// A time of the year 2026 that grows with `count`.
+/// Returns a time in March 2026 that grows with `count`.
 fn time(count: u32) -> String {
     let (second, minute, hour, day) = (count % 60, count / 60 % 60, count / 3600 % 24, count / 86_400);
     format!("2026-03-{:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", 1 + day % 28, count % 1000)
 }
 
-/// xorshift64*: the same numbers on every machine.
+/// xorshift64*, which gives the same numbers on every machine.
 struct Random(u64);
 
 impl Random {
@@ -524,7 +524,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// Below `bound`, evenly enough.
+    /// Returns a number less than `bound`, nearly uniformly distributed.
     fn below(&mut self, bound: u32) -> u32 {
         (((self.next() >> 32) * u64::from(bound)) >> 32) as u32
     }

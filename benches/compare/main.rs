@@ -1,7 +1,7 @@
-//! How long pisess takes beside `wc -l`, `jq`, `jaq` and pi's own loader, on sessions it makes.
+//! Compares the time of pisess with that of `wc -l`, `jq`, `jaq` and pi's own loader, on generated sessions.
 //!
-//! Run it with `cargo bench --bench compare`, see `docs/performance.md`. Every answer is checked
-//! before its time is printed; a wrong one ends the run.
+//! Run it with `cargo bench --bench compare`; see `docs/performance.md`. Every answer is checked before its time
+//! is printed; a wrong one ends the run.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints its table")]
 
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     let done = match args.first().map(String::as_str) {
         Some("generate") => generate_one(&args[1..]),
-        // `cargo test --benches` starts it, too: there is nothing to test.
+        // `cargo test --benches` starts it, too, although there is nothing to test.
         Some("--test") => Ok(()),
         _ => cases::Plan::parse(&args).and_then(|plan| plan.map_or(Ok(()), |plan| plan.run())),
     };

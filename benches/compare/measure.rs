@@ -1,4 +1,4 @@
-//! Running a command: its output, its time, its memory.
+//! Runs commands, and measures their time and memory.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,22 +8,22 @@ use std::time::{Duration, Instant};
 /// A command line.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// How it is called in the table.
+    /// Its name in the table.
     pub name: String,
     /// The program and its arguments.
     pub words: Vec<String>,
-    /// Whether it is a search, which exits with 1 where it finds nothing.
+    /// Whether it is a search, which exits with 1 if it finds nothing.
     is_search: bool,
 }
 
 impl Run {
-    /// Of a program and its arguments.
+    /// Returns a run of a program with arguments.
     pub fn new(name: &str, words: &[&str]) -> Run {
         let words = words.iter().map(|&word| word.to_owned()).collect();
         Run { name: name.to_owned(), words, is_search: false }
     }
 
-    /// The same as a search.
+    /// Returns the same run, as a search.
     pub fn search(self) -> Run {
         Run { is_search: true, ..self }
     }
@@ -38,7 +38,7 @@ impl Run {
         command
     }
 
-    /// What it prints.
+    /// Returns what the command prints.
     pub fn output(&self) -> Result<Vec<u8>, String> {
         let output = self.command().output().map_err(|error| format!("{}: {error}", self.name))?;
         match self.is_done(output.status) {
@@ -49,7 +49,7 @@ impl Run {
         }
     }
 
-    /// How long it takes from its start to its end, its output going nowhere.
+    /// Returns the time from start to end, with the output discarded.
     pub fn time(&self) -> Result<Duration, String> {
         let mut command = self.command();
         command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -59,7 +59,7 @@ impl Run {
         if self.is_done(status) { Ok(took) } else { Err(format!("{}: {status}", self.name)) }
     }
 
-    /// The most memory it holds, in KiB, as GNU time tells it; `None` without that.
+    /// Returns the peak memory in KiB as measured by GNU time; `None` if that is not installed.
     pub fn peak(&self, scratch: &Path) -> Option<u64> {
         let told = scratch.join("peak");
         let mut command = Command::new("/usr/bin/time");
@@ -70,7 +70,7 @@ impl Run {
     }
 }
 
-/// A file's bytes in the page cache, as far as it will hold them.
+/// Reads a file, so that its content is in the page cache.
 pub fn warm(path: &Path) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
     std::io::copy(&mut File::open(path).map_err(failed)?, &mut std::io::sink()).map_err(failed)?;

@@ -1,6 +1,7 @@
 // pi's own loader: `pi.mjs <package folder> <session>...` opens each session and builds its tree.
 // `pi.mjs <package folder> --list <folder>` lists the sessions of a folder.
-// Prints its milliseconds without the start of Node, all entries, and the leaf of the last.
+// Prints its time in milliseconds without the start of Node, the number of entries, and the leaf of the last
+// session.
 
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,28 +1,28 @@
-//! The tools pisess is held against, where they are there.
+//! The tools that pisess is compared with, as far as they are installed.
 
 use super::measure::Run;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What was found.
+/// The tools that were found.
 #[derive(Debug)]
 pub struct Tools {
     /// The pisess of this build.
     pub pisess: String,
     jq: Option<String>,
-    /// `None` where it is missing: `cargo install jaq --locked`.
+    /// `None` if it is missing; `cargo install jaq --locked` installs it.
     pub jaq: Option<String>,
     /// ripgrep.
     pub rg: Option<String>,
     pi: Option<[String; 2]>,
 }
 
-/// What pi's loader tells of a session: its own milliseconds, entries, leaf.
+/// What pi's loader reports of a session: its own time in milliseconds, the entries, the leaf.
 pub type PiTold = (f64, u64, String);
 
 impl Tools {
-    /// Looks for them: `JQ`, `JAQ`, `RG`, `NODE` and `PI` (the folder of pi's package) in the environment
-    /// come first, then the PATH and what `tests/interop/run` has installed.
+    /// Finds the tools. The environment variables `JQ`, `JAQ`, `RG`, `NODE` and `PI` (the directory of pi's
+    /// package) take precedence over the PATH and over what `tests/interop/run` installed.
     pub fn find() -> Tools {
         let program = |variable: &str, name: &str| {
             let named = std::env::var(variable).unwrap_or_else(|_| name.to_owned());
@@ -48,7 +48,7 @@ impl Tools {
         }
     }
 
-    /// What is missing, and how to get it.
+    /// Returns what is missing, and how to install it.
     pub fn missing(&self) -> Vec<&'static str> {
         let mut missing = Vec::new();
         if self.jq.is_none() {
@@ -66,13 +66,13 @@ impl Tools {
         missing
     }
 
-    /// pisess with these arguments.
+    /// Returns a run of pisess with these arguments.
     pub fn pisess(&self, name: &str, arguments: &[&str]) -> Run {
         let words: Vec<&str> = std::iter::once(&*self.pisess).chain(arguments.iter().copied()).collect();
         Run::new(&format!("pisess {name}"), &words)
     }
 
-    /// `jq` and `jaq` pulling four fields out of each line.
+    /// Returns runs of `jq` and `jaq` that extract four fields of each line.
     pub fn four_fields(&self, session: &str) -> Vec<Run> {
         const FIELDS: &str = "[.type,.id,.parentId,.timestamp]";
         let tool = |name: &str, program: &Option<String>| {
@@ -81,7 +81,7 @@ impl Tools {
         [tool("jaq", &self.jaq), tool("jq", &self.jq)].into_iter().flatten().collect()
     }
 
-    /// pi opening sessions one after the other and building their trees.
+    /// Returns a run of pi that opens sessions one after the other and builds their trees.
     pub fn pi(&self, sessions: &[&str]) -> Option<Run> {
         let [node, pi] = self.pi.as_ref()?;
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/compare/pi.mjs");
@@ -94,7 +94,7 @@ impl Tools {
 }
 
 impl Tools {
-    /// pi listing the sessions of a folder.
+    /// Returns a run of pi that lists the sessions of a directory.
     pub fn pi_list(&self, folder: &str) -> Option<Run> {
         let [node, pi] = self.pi.as_ref()?;
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/compare/pi.mjs");
@@ -102,7 +102,7 @@ impl Tools {
     }
 }
 
-/// What pi's loader printed.
+/// Returns what pi's loader printed.
 pub fn pi_told(output: &[u8]) -> Result<PiTold, String> {
     let text = String::from_utf8_lossy(output);
     let mut words = text.split_whitespace();

@@ -1,6 +1,6 @@
-# Evaluates a formula without Homebrew: ruby evaluate.rb FORMULA SOURCE BINARY PREFIX. Runs its `install` in SOURCE,
-# where `cargo install` puts BINARY into PREFIX, and its `test`; prints what it declares. Covers the methods of
-# Homebrew's Formula that ours uses; any other is an error.
+# Evaluates a formula without Homebrew: ruby evaluate.rb FORMULA SOURCE BINARY PREFIX. Runs its `install` in
+# SOURCE, with a `cargo install` that copies BINARY to PREFIX, then its `test`, and prints what it declares.
+# Implements the methods of Homebrew's Formula that ours uses; any other is an error.
 
 require "fileutils"
 require "pathname"

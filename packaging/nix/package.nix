@@ -17,7 +17,7 @@ rustPlatform.buildRustPackage {
   cargoLock.lockFile = root + "/Cargo.lock";
   env = lib.optionalAttrs (commit != null) { PISESS_COMMIT = commit; };
   nativeBuildInputs = [ installShellFiles ];
-  # The tests need a terminal and the shells' own files; .ci/run is the place for them.
+  # The tests need a terminal and the shells, so .ci/run runs them.
   doCheck = false;
   postInstall = ''
     installManPage man/*.1

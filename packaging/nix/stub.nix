@@ -1,4 +1,4 @@
-# What our expressions use of nixpkgs, without nixpkgs: a build gives its own arguments.
+# A stub of what our expressions use of nixpkgs: a build returns its own arguments.
 let
   lib = {
     cleanSource = path: path;

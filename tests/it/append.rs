@@ -110,7 +110,7 @@ fn lines_are_chained_and_filled_in() {
     ");
 }
 
-/// A result needs its call above it, in the session or in the same batch.
+/// A result requires its call above it, in the session or in the same batch.
 #[test]
 fn a_tool_result_comes_behind_its_call() {
     let s = Sandbox::with(&["tour.jsonl"]);
@@ -130,7 +130,7 @@ fn a_reply_is_by_the_model_in_force() {
     let model = |s: &Sandbox| s.run("path ./tour.jsonl --json").lines().last().unwrap().to_owned();
     s.run("append ./tour.jsonl --model anthropic/claude-opus-4-5");
     s.run("append ./tour.jsonl --assistant one");
-    // The API is that of the last reply by the provider, even if another has replied since.
+    // The API is that of the last reply by this provider, even if another one has replied since.
     let other = model(&s).replace(r#""provider":"anthropic""#, r#""provider":"other""#);
     let other = other.split_once(r#","message""#).unwrap().1;
     appended(&s, "append ./tour.jsonl", &format!(r#"{{"type":"message","message"{other}"#));
@@ -155,7 +155,7 @@ fn before_the_first_entry() {
     assert_snapshot!(s.run("path ./two-branches.jsonl"), @"9  226b1b5c  2026-05-04 12:00  user: A new beginning");
 }
 
-/// Each is refused with its line, and no entry of the batch is written.
+/// A bad line is refused with its number, and no entry of the batch is written.
 #[test]
 fn one_bad_line_and_nothing_is_written() {
     let s = Sandbox::with(&["two-branches.jsonl"]);

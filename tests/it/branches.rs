@@ -1,4 +1,4 @@
-//! `pisess branches`: where the conversations of a session end.
+//! `pisess branches`: the tips of a session.
 
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
@@ -35,7 +35,7 @@ fn the_newest_first() {
     ");
 }
 
-/// Labels and marks at an end belong to the branch, however many and side by side.
+/// Labels and position marks at a tip belong to the branch, however many there are, in a chain or as siblings.
 #[test]
 fn notes_are_no_branch() {
     let s = Sandbox::with(&[TWO]);
@@ -44,7 +44,7 @@ fn notes_are_no_branch() {
     s.run("switch -q ./two-branches.jsonl 1a2b3c07");
     s.run("label ./two-branches.jsonl 1a2b3c02 --clear");
     assert_eq!(s.run("branches ./two-branches.jsonl"), before);
-    // A label on such a note is a label of the branch.
+    // A label on such an entry is a label of the branch.
     s.run("label ./two-branches.jsonl @ washi");
     s.run("label ./two-branches.jsonl 1a2b3c04 tissue");
     s.run("switch ./two-branches.jsonl 1a2b3c05");
@@ -74,7 +74,7 @@ fn where_one_stands_in_the_middle_is_a_branch() {
        1a2b3c05  4 mo        2      31  Tissue paper then. How big?
     ");
     assert_snapshot!(s.run("branches --json ./two-branches.jsonl").lines().next().unwrap(), @r#"{"id":"27aa2424","line":10,"timestamp":"2026-05-04T12:00:00.000Z","label":null,"entries":0,"branchPoint":null,"tokens":0,"active":true,"question":null}"#);
-    // An entry that a record marks as the leaf.
+    // An entry that a `leaf` record makes the leaf.
     let record = r#"{"type":"leaf","id":"l","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:08.000Z","targetId":"1a2b3c06"}"#;
     s.put("record.jsonl", [fixture(TWO), record.into(), b"\n".to_vec()].concat());
     assert_snapshot!(s.run("branches ./record.jsonl"), @"
@@ -224,7 +224,8 @@ impl Made {
     }
 }
 
-/// Returns a session of these entries; a parent is counted back from its child, sometimes forward.
+/// Returns a session of these entries. The number with each entry is the distance to its parent, with exceptions:
+/// for example, 31 refers to a later entry.
 fn grown(entries: &[(Made, usize)], signs: &str) -> Vec<u8> {
     let mut lines = vec![signs.to_owned()];
     for (at, (made, back)) in entries.iter().enumerate() {
@@ -235,7 +236,7 @@ fn grown(entries: &[(Made, usize)], signs: &str) -> Vec<u8> {
             _ => Value::Null,
         };
         let mut entry = made.fields();
-        // Sometimes duplicates.
+        // Some ids are duplicates.
         entry["id"] = json!(format!("i{}", if *back == 29 { at.saturating_sub(3) } else { at }));
         entry["parentId"] = parent;
         entry["timestamp"] = json!("2026-01-01T00:00:00.000Z");
@@ -247,7 +248,7 @@ fn grown(entries: &[(Made, usize)], signs: &str) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, fork: false, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The one walk over all branches gives the same sizes as a walk over each path.
+    /// The single walk over all branches gives the same sizes as a walk over each path.
     #[test]
     fn tokens_are_those_of_the_context(
         entries in prop::collection::vec((made(), prop_oneof![6 => 0..3_usize, 3 => 3..32_usize]), 1..40),
@@ -269,8 +270,8 @@ proptest! {
     }
 }
 
-/// Below an omitted system message each size is computed separately, which could take forever for many nested
-/// tips: the time is bounded.
+/// Below an omitted system message each size is computed separately. For many nested tips that would take too
+/// long, so the work is limited.
 #[test]
 fn sizes_that_would_take_too_long_are_left_open() {
     let s = Sandbox::new();

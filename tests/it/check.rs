@@ -132,7 +132,7 @@ fn standard_input_is_checked_and_repaired() {
     ");
     let done = s.pisess("check --repair -q -").stdin(fused).done();
     assert_eq!(done.quiet(), session(&[&user("a", ""), &user("b", "a")]));
-    // The removed bytes would have no destination.
+    // There is no place for the removed bytes.
     let torn = session(&[&user("a", ""), "torn"]);
     assert_snapshot!(s.pisess("check --repair -").stdin(torn).done().fails(2), @"--repair: removed bytes cannot be kept beside standard output (hint: give a path with -o)");
     assert_eq!(s.names(), [""; 0]);
@@ -335,7 +335,7 @@ fn every_hazard_is_repaired_once_and_for_all() {
     }
 }
 
-/// A repair that cannot be put in place leaves nothing behind, not even the removed bytes.
+/// A repair that cannot be written leaves nothing behind, not even the removed bytes.
 #[test]
 fn a_repair_that_fails_changes_nothing() {
     let s = Sandbox::new();

@@ -114,7 +114,7 @@ fn the_built_in_summary() {
     "#);
     assert_snapshot!(entry["details"], @r#"{"modifiedFiles":["/home/u/code/ferry/src/clock.rs","/home/u/code/ferry/tests/midnight.rs"],"readFiles":[]}"#);
     assert!(entry.get("fromHook").is_none());
-    // The same summary on every run.
+    // Another run writes the same summary.
     let t = Sandbox::with(&["tour.jsonl"]);
     t.run("compact ./tour.jsonl --first-kept none");
     assert_eq!(s.text("tour.jsonl"), t.text("tour.jsonl"));
@@ -261,7 +261,7 @@ fn only_over_so_many_tokens() {
     assert!(units.text().starts_with("append 1 line"), "{units}");
     s.run(&line(tokens - 1));
     assert_eq!(s.text("two-branches.jsonl").lines().count(), 9);
-    // If it is not over, a stream is passed on unchanged.
+    // If the context is not over the limit, a stream is passed on unchanged.
     let done = s.pisess("compact -q - --if-over 1000").stdin(fixture("two-branches.jsonl")).done();
     assert_eq!(done.quiet_bytes(), fixture("two-branches.jsonl"));
 }

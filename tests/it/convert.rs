@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use pisess::core::dialect::Dialect;
 use pisess::core::load::{Options, load};
 
-/// The sessions of the suite, with the agent that each belongs to.
+/// The sessions among the fixtures, with the agent that each belongs to.
 fn sessions() -> Vec<(String, &'static str)> {
     let names = ["tour", "omp", "two-branches", "v1", "v2", "draft-tree", "omp-no-slot", "other-tool"];
     let hazards = hazards().into_iter().map(|name| format!("hazards/{name}"));
@@ -38,7 +38,7 @@ fn there_and_back_the_context_is_the_same() {
                 0,
                 "{name}"
             );
-            // Nothing that the other agent would not accept, and nothing that makes it another agent's file.
+            // The copy contains nothing that the other agent would not accept or that belongs to the first agent.
             let slot = s.bytes("there").starts_with(br#"{"type":"title""#);
             assert_eq!(slot, agent == "pi", "{name}");
             for view in ["", "--as text", "--as llm", "--tokens"] {
@@ -53,7 +53,7 @@ fn there_and_back_the_context_is_the_same() {
     }
 }
 
-/// Of a whole session in the current format, every line comes back byte for byte.
+/// Every line of a whole session in the current format is the same after a conversion and back.
 #[test]
 fn there_and_back_each_entry_has_its_bytes() {
     for name in ["tour.jsonl", "omp.jsonl", "two-branches.jsonl"] {
@@ -162,7 +162,7 @@ fn a_session_of_oh_my_pi_for_pi() {
     "#);
 }
 
-/// The name is not lost with the entry that gave it, where that is not copied.
+/// The name is kept even if the entry that set it is not copied.
 #[test]
 fn the_name_comes_along() {
     let s = Sandbox::new();
@@ -193,7 +193,7 @@ fn it_goes_to_the_store_of_the_other_agent() {
     let done = s.pisess(&format!("fork --all --for omp ./{file}")).env("HOME", &home).done();
     assert_eq!(done.code, 0, "{}", done.stderr);
     assert!(done.text().contains("/.omp/agent/sessions/-old/"), "{}", done.text());
-    // Outside of a store, it is beside the original.
+    // Outside of a store, the fork is beside the original.
     s.put("b.jsonl", s.bytes(&file));
     let done = s.pisess("fork --all --for omp ./b.jsonl").env("HOME", &home).done();
     assert!(done.text().starts_with("./2026"), "{}", done.text());

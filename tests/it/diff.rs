@@ -63,7 +63,7 @@ fn the_context_is_a_unified_diff() {
     +    A metre and more, with a bamboo spar.
     ");
     assert_snapshot!(s.unchanged("diff --context --stat ./two-branches.jsonl 1a2b3c05 1a2b3c07").text(), @"2 lines (-), 2 lines (+)");
-    // A label is nothing that a model sees.
+    // A model does not see labels.
     assert_eq!(s.run("diff --context ./two-branches.jsonl 1a2b3c03 1a2b3c02"), "");
 }
 
@@ -88,7 +88,7 @@ fn words_that_differ_are_marked() {
     ");
 }
 
-/// The far and the near of long contexts: line numbers count what is not shown.
+/// Hunks at the start and at the end of long contexts: line numbers count lines that are not shown.
 #[test]
 fn hunks_count_the_lines_that_are_not_shown() {
     let s = Sandbox::new();
@@ -126,7 +126,7 @@ fn hunks_count_the_lines_that_are_not_shown() {
     -    end
     +    other end
     ");
-    // Applied to the one text, it gives the other.
+    // Applied to one text, the patch gives the other.
     s.put("none.jsonl", session::<&str>(&[]));
     let text = |name: &str| {
         let all = s.unchanged(&format!("diff --context ./none.jsonl ./{name}")).text();
@@ -166,14 +166,14 @@ fn forks_are_the_same_where_they_say_the_same() {
         s.run(&format!("label ./{name}.jsonl @ extra"));
         s.run(&format!("append ./{name}.jsonl --user more"));
         s.run(&format!("fork ./{name}.jsonl -o ./{name}-fork.jsonl"));
-        // Its labels are at another place.
+        // Labels have other positions in a fork.
         for form in ["", "--context"] {
             assert_eq!(s.run(&format!("diff {form} ./{name}.jsonl ./{name}-fork.jsonl")), "", "{name}");
         }
         s.run(&format!("label ./{name}-fork.jsonl @ other"));
         assert_eq!(s.unchanged(&format!("diff ./{name}.jsonl ./{name}-fork.jsonl")).code, 1, "{name}");
     }
-    // An agent gives the entries of a version 1 file ids of its own.
+    // A migration by an agent gives the entries of a version 1 file other ids.
     s.run("migrate ./v1.jsonl -o ./migrated.jsonl");
     assert_eq!(s.run("diff ./v1.jsonl ./migrated.jsonl"), "");
     let ids = s.run("path --ids ./migrated.jsonl");
@@ -248,7 +248,7 @@ fn damaged_sessions_are_compared() {
     }
 }
 
-/// Images of the same size, calls and their results.
+/// Images of the same size, and calls with their results.
 #[test]
 fn the_context_shows_what_is_no_text() {
     let s = Sandbox::new();

@@ -27,7 +27,7 @@ struct Desk {
     output: Sink,
 }
 
-/// Where commands write.
+/// Where the output of commands goes.
 #[derive(Clone, Copy)]
 enum Sink {
     /// To a terminal of 80 columns.
@@ -85,7 +85,7 @@ impl Desk {
         self
     }
 
-    /// Adds answers for fzf, a pager for git, and a model behind HTTP.
+    /// Adds replacements: a fzf with fixed answers, a pager for git, and a model behind HTTP.
     fn with_tools(mut self) -> Desk {
         self.env.push(("FZF_DEFAULT_OPTS", "--exact --filter undo".to_owned()));
         self.env.push(("GIT_PAGER", "cat".to_owned()));
@@ -93,7 +93,7 @@ impl Desk {
         self
     }
 
-    /// Sets what an agent that works in a session gives to the commands it runs.
+    /// Sets the environment that an agent gives to the commands that it runs in a session.
     fn for_agent(mut self) -> Desk {
         self.env.push(("PI_SESSION_FILE", self.path("session.jsonl").display().to_string()));
         self.output = Sink::Pipe;
@@ -104,7 +104,7 @@ impl Desk {
         self.folder.path().join(name)
     }
 
-    /// Writes a command that examples call but not every machine has.
+    /// Writes a command that examples call but that not every machine has.
     fn script(&self, name: &str, text: &str) {
         use std::os::unix::fs::PermissionsExt;
         let bin = self.path("tools");
@@ -163,7 +163,8 @@ fn documents() -> Vec<PathBuf> {
     all
 }
 
-/// Returns the path of our jq, built if necessary: `cargo test` builds it, `cargo test --test it` does not.
+/// Returns the path of our jq, which `cargo test` builds. It is built here if missing, as with `cargo test --test
+/// it`.
 fn our_jq() -> PathBuf {
     let built = Path::new(env!("CARGO_BIN_EXE_pisess")).parent().unwrap();
     let jq = built.join("examples/jq");
@@ -190,7 +191,7 @@ fn the_skill_shows_the_actual_output() {
     holds(&root().join("skills/pisess/SKILL.md"), &|tools| tools.is_empty(), &Desk::new().for_agent());
 }
 
-/// Runs every block of the recipes, with the real tools.
+/// Runs all recipes with the real tools.
 #[test]
 #[ignore = "needs jq, fzf, curl, git and duckdb: tests/recipes/run installs them"]
 fn recipes_work_with_the_tools_they_name() {
@@ -207,7 +208,7 @@ fn recipes_work_with_the_tools_they_name() {
     }
 }
 
-/// Runs the blocks of a document for which `runs` is true, and compares their output.
+/// Runs the blocks of a document that `runs` accepts, and compares their output.
 fn holds(path: &Path, runs: &dyn Fn(&str) -> bool, desk: &Desk) {
     let bless = std::env::var_os("PISESS_BLESS").is_some_and(|bless| !bless.is_empty());
     let text = fs::read_to_string(path).unwrap();
@@ -242,7 +243,7 @@ fn rerun(text: &str, runs: &dyn Fn(&str) -> bool, desk: &Desk) -> String {
                 command += &format!("\n{}", &more[2..]);
             }
             let said = output(&command, desk);
-            // An empty line separates commands.
+            // A blank line separates commands.
             let last = lines.clone().find(|line| *line == "```" || line.starts_with("$ ")) == Some("```");
             out += &said;
             if !last {
@@ -303,14 +304,14 @@ fn examples_in_help(verb: &str) -> Vec<String> {
     commands
 }
 
-/// Returns a command on one line, with the breaks removed that follow a backslash.
+/// Returns a command on one line, without a backslash and the newline after it.
 fn unfolded(command: &str) -> String {
     let mut lines = command.trim_end().split(" \\\n").map(str::trim_start);
     let first = lines.next().unwrap_or_default().to_owned();
     lines.fold(first, |line, more| format!("{line} {more}"))
 }
 
-/// Runs an example where its sessions exist. Returns a report unless it exits as expected.
+/// Runs an example if its sessions exist. Returns a report if it exits with another code than expected.
 fn failure_of(line: &str, exit: u8) -> String {
     let desk = Desk::new();
     let (output, code) = desk.run("pisess label session.jsonl @ done");

@@ -12,7 +12,7 @@ fn result(id: &str, parent: &str, call: &str) -> String {
     )
 }
 
-/// A question, two calls, their results, another branch.
+/// A question, two calls with their results, and another branch.
 fn with_tools() -> Sandbox {
     let s = Sandbox::new();
     s.put(
@@ -89,7 +89,7 @@ fn what_is_so_already_is_not_written() {
     assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start --replace x").quiet(), "");
     s.run("edit ./two-branches.jsonl start --omit");
     assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start start --omit").quiet(), "");
-    // Of several, only those that change.
+    // Of several entries, only those that change get a line.
     assert_eq!(s.run("edit ./two-branches.jsonl start 1a2b3c02 --omit").lines().count(), 1);
     s.run("edit ./two-branches.jsonl start --undo");
     assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start --undo").quiet(), "");
@@ -120,7 +120,7 @@ fn a_tool_call_and_its_results_are_one() {
     ");
 }
 
-/// Another program left the call without its results; that does not stop the rest.
+/// Another program omitted a result without its call; that does not prevent other edits.
 #[test]
 fn halves_that_are_alone_already() {
     let s = with_tools();

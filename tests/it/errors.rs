@@ -5,7 +5,7 @@ use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
 use std::fs;
 
-/// Every command on a session `./x`, in a form that would change it if possible.
+/// Every command on a session `./x`, in a form that would change the session if it could.
 const COMMANDS: &[&str] = &[
     "migrate ./x",
     "tree ./x",
@@ -26,7 +26,7 @@ const COMMANDS: &[&str] = &[
     "context ./x",
 ];
 
-/// Returns the error that every command reports about `./x`: the same for all.
+/// Returns the error about `./x`, which must be the same for every command.
 fn said_by_all(s: &Sandbox) -> String {
     let mut said: Vec<_> = COMMANDS.iter().map(|line| (s.unchanged(line).fails(2), line)).collect();
     let first = said.remove(0).0;
@@ -67,13 +67,13 @@ fn a_folder() {
     assert_snapshot!(s.unchanged("migrate ./x"), @"2> pisess: note: no *.jsonl files found (hint: -r includes subdirectories)");
 }
 
-/// Missing files and directories are reported alike by every command with every option.
+/// Every command reports missing files and directories in the same words, whatever its options.
 #[test]
 fn every_command_says_the_same_of_what_is_no_file() {
     let s = Sandbox::new();
     fs::create_dir(s.path("directory")).unwrap();
     for line in READS.iter().chain(CHANGES).chain(MAKES) {
-        // These accept directories, and continue with what can be read.
+        // These commands accept directories, and continue with what can be read.
         let takes_folders =
             ["migrate", "check", "grep", "stats", "list"].iter().any(|verb| line.starts_with(verb));
         let missing = s.unchanged(&every::of(line, "./x"));
@@ -338,7 +338,7 @@ fn the_exit_codes_are_in_the_help() {
     assert!(s.run("--version").starts_with("pisess "));
 }
 
-/// Command lines that people type by mistake, and the hint for each.
+/// Common mistakes on the command line, and the hint for each.
 #[test]
 fn common_mistakes_have_a_hint() {
     let s = Sandbox::with(&["two-branches.jsonl"]);

@@ -1,6 +1,6 @@
-//! Every command, for what must hold for all of them; `F` is replaced by the session.
+//! Tables of every command, for tests that apply to all of them. `F` is replaced by the session.
 
-/// In forms that change nothing.
+/// Forms that change nothing.
 pub const READS: &[&str] = &[
     "tree F",
     "tree F --filter all --json",
@@ -76,17 +76,17 @@ pub const READS: &[&str] = &[
 /// Read-only forms of commands that also accept directories of sessions.
 pub const SEARCHES: &[&str] = &["list F", "list F --json", "list F --forks", "relocate F . -n"];
 
-/// Commands that read no session.
+/// Commands that do not read a session.
 const OTHERS: &[&str] = &["completions"];
 
-/// Commands that change the session itself, but in no form for [`CHANGES`], whose session stays under its name and
-/// is all that changes; and where what the table is for is tested.
+/// Commands that change the session but do not fit [`CHANGES`], whose forms always change the session, and nothing
+/// else, under the same name. With the reason, and the file with their tests.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("prune", "changes sessions with large payloads only, and writes a second file: tests/it/prune.rs"),
     ("relocate", "moves the session from its name, into a store: tests/it/relocate.rs"),
 ];
 
-/// In forms that change the session itself.
+/// Forms that change the session itself.
 pub const CHANGES: &[&str] = &[
     "label F @ 'the end'",
     "append F --user hi",
@@ -102,7 +102,7 @@ pub const CHANGES: &[&str] = &[
     "check F --repair --backup",
 ];
 
-/// In forms that make another session, `./new`.
+/// Forms that write another session, `./new`.
 pub const MAKES: &[&str] = &[
     "label F @ n -o ./new",
     "append F --user hi -o ./new",
@@ -124,13 +124,13 @@ pub const MAKES: &[&str] = &[
     "prune F -o ./new",
 ];
 
-/// Returns the first reading form of each command, for tests where each run takes long.
+/// Returns the first read-only form of each command, for tests in which each run takes long.
 pub fn one_of_each() -> impl Iterator<Item = &'static str> {
     let mut seen = std::collections::HashSet::new();
     READS.iter().copied().filter(move |line| seen.insert(line.split(' ').next()))
 }
 
-/// Returns one of these lines for the session at this path.
+/// Returns one of these forms for the session at this path.
 pub fn of(line: &str, path: &str) -> String {
     line.replace(" F", &format!(" {path}"))
 }

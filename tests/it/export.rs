@@ -1,5 +1,4 @@
-//! `pisess export`: a page, HTML of one path, Markdown. What the page does in a browser is tried by
-//! `tests/page/run`.
+//! `pisess export`: a page, HTML of one path, Markdown. `tests/page/run` tests the page in a browser.
 
 use crate::redact::{planted, secret};
 use crate::sandbox::Sandbox;
@@ -10,7 +9,7 @@ use pisess::core::export::readback::{Rendition, left_over};
 use pisess::core::redact::values::Value;
 use std::io::Read;
 
-/// All that a page holds in compressed pieces.
+/// Returns all that a page contains in compressed pieces.
 fn unpacked(page: &str) -> String {
     let mut all = String::new();
     for piece in page.split("<script type=\"text/plain\" ").skip(1) {
@@ -46,7 +45,7 @@ fn with_a_reference_other_branches_stay() {
     s.run("export ./tour.jsonl label:green -o ./part.html");
     let inside = unpacked(&s.text("part.html"));
     assert!(inside.contains("cause found") && inside.contains("3de1b752"));
-    // A branch that was left, and what follows.
+    // An abandoned branch, and what follows the end.
     for other in ["3ac9d7e4", "Just add a day", "86e2a1fb", "changelog"] {
         assert!(!inside.contains(other), "{other}");
     }
@@ -178,7 +177,7 @@ fn the_path_without_scripts() {
     ");
 }
 
-/// What a session says is text wherever it stands.
+/// Text of a session is text everywhere in a page.
 #[test]
 fn hostile_text_stays_text() {
     let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
@@ -208,7 +207,7 @@ fn by_a_pipe_it_goes_on_by_one() {
     assert!(page.starts_with("<!doctype html>"));
 }
 
-/// The three forms of an export, their options, and what to name the file.
+/// The three forms of an export: format, options, file name.
 const FORMS: [(Rendition, &str, &str); 3] = [
     (Rendition::Page, "", "page.html"),
     (Rendition::StaticPage, "--static", "static.html"),
@@ -247,7 +246,7 @@ fn a_secret_that_is_left_is_not_exported() {
         r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#.to_owned(),
         format!(r#"{{"type":"custom_message","customType":"note","content":"{token}","display":true,"id":"aaaa0001","parentId":null}}"#),
     ].join("\n")));
-    // A renderer that knows the secret from elsewhere.
+    // A renderer that prints the secret, which it did not get from pisess.
     s.put("reply", format!(r#"{{"id":"aaaa0001","markdown":"see **{token}**"}}"#));
     let renderer = format!("--renderer 'note=cat >/dev/null; cat {}'", s.path("reply").display());
     for (_, option, name) in FORMS {

@@ -199,7 +199,7 @@ fn to_another_project_in_the_agents_folders() {
     let line = "fork --all --cwd /home/u/planes ./.pi/agent/sessions/--home-u-kites--/a.jsonl";
     let said = s.pisess(line).env("HOME", &home).done().quiet();
     assert_eq!(said, format!("./.pi/agent/sessions/--home-u-planes--/{NEW}\n"));
-    // In no store of an agent, it stays beside the original.
+    // Outside the stores of the agents, the fork is beside the original.
     s.put("sessions/--home-u-kites--/a.jsonl", fixture("two-branches.jsonl"));
     let said = s.run("fork --all --cwd /home/u/planes ./sessions/--home-u-kites--/a.jsonl");
     assert_eq!(said, format!("./sessions/--home-u-kites--/{NEW}\n"));
@@ -353,7 +353,7 @@ fn a_subtree_with_the_path_above_it() {
     • user: Now a line for the changelog, for people who don't read code.
     • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active below, not shown
     "#);
-    // The leaf is not included: the last included entry of the file is.
+    // The leaf is not in the subtree, so the leaf of the fork is the last entry of the subtree in the file.
     s.run("fork --subtree ./tour.jsonl 3ac9d7e4 -o ./other-part.jsonl");
     assert_snapshot!(s.run("tree ./other-part.jsonl --filter all"), @r#"
     4f1c02a9  • model: claude-sonnet-4-5
@@ -380,7 +380,7 @@ fn a_subtree_with_the_path_above_it() {
 fn a_subtree_whose_leaf_is_not_its_last_entry() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("label ./two-branches.jsonl 1a2b3c01 --clear");
-    // Without a label the last entry would be another branch's.
+    // A fork drops labels. Without them, the last entry would belong to another branch than the leaf.
     s.run("switch ./two-branches.jsonl 1a2b3c05");
     s.run("label ./two-branches.jsonl 1a2b3c01 x");
     s.run("label ./two-branches.jsonl 1a2b3c01 --clear");
@@ -411,7 +411,7 @@ fn a_subtree_of_everything_or_of_little() {
     }
 }
 
-/// Each compaction keeps from the entry after the label on its own path.
+/// Several compactions keep from a label. In a fork, each keeps from the entry after the label on its own path.
 #[test]
 fn a_label_that_several_branches_keep_from() {
     let s = Sandbox::with(&["hazards/kept-label.jsonl"]);

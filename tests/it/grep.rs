@@ -10,7 +10,7 @@ fn rows(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A session with these texts as user messages, as they are spelled.
+/// A session with these texts as user messages, in JSON as given.
 fn spelled(texts: &[&str]) -> String {
     let header =
         r#"{"type":"session","version":3,"id":"s","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/p"}"#;
@@ -118,7 +118,7 @@ fn what_escapes_hide_is_found() {
     assert_eq!(ids("grep -w caf ./s.jsonl"), "");
     assert_eq!(ids("grep -e lone -e two ./s.jsonl"), "e5 e9");
     assert_eq!(ids("grep --since 2026-05-04 [a-z] ./s.jsonl"), "e3 e4 e5 e6 e7 e8 e9 e10");
-    // The escape sequence is not printed, to a pipe neither.
+    // The escape sequence is not printed raw, not even to a pipe.
     assert_snapshot!(s.run("grep red ./s.jsonl"), @"e10:user: ␛[31mred␛[0m");
 }
 
@@ -134,7 +134,7 @@ fn json_names_the_place_in_utf_16_units() {
             "start": 6, "end": 14, "snippet": "🎉 café needle", "timestamp": "2026-05-01T10:00:00.000Z",
         })]
     );
-    // Each hit is where it says, in the entry that it names.
+    // The position of each match is correct in the entry that it names.
     let found = rows(&s.run("grep --json -i ferry ./tour.jsonl"));
     assert!(found.len() > 3);
     for hit in found {
@@ -277,7 +277,7 @@ fn without_a_path_the_stores_are_searched() {
     s.put("home/.omp/agent/sessions/-x/c/1.jsonl", spelled(&["hello"]));
     assert_eq!(call("grep -l hello").text().lines().count(), 1);
     assert_eq!(call("grep -l --all hello").text().lines().count(), 4);
-    // A flat directory holds sessions of all projects.
+    // A flat directory contains sessions of all projects.
     s.put("flat/d.jsonl", spelled(&["hello"]));
     s.put(
         "flat/e.jsonl",

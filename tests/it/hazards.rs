@@ -4,7 +4,7 @@ use crate::every::{self, CHANGES, MAKES, READS, SEARCHES};
 use crate::sandbox::{Done, Sandbox, fixture, hazards};
 use insta::assert_snapshot;
 
-/// Those that are not sessions; [`crate::errors`] tests their errors.
+/// Hazards that are not sessions; [`crate::errors`] tests their errors.
 const NO_SESSION: [&str; 9] = [
     "blank",
     "cr-only",
@@ -17,7 +17,7 @@ const NO_SESSION: [&str; 9] = [
     "version-99",
 ];
 
-/// Each hazard that is a session.
+/// Returns each hazard that is a session.
 fn sessions() -> impl Iterator<Item = String> {
     hazards().into_iter().filter(|name| !NO_SESSION.contains(&name.as_str()))
 }
@@ -35,20 +35,20 @@ fn every_command_reads_each_of_them_and_ends() {
         for line in READS.iter().chain(SEARCHES) {
             let done = s.unchanged(&every::of(line, &format!("./{name}.jsonl")));
             assert!(done.code <= 1 || is_refused(&done), "{name} {line}: {done}");
-            // About the file; one about the answer may come with it.
+            // At most one note is about the file; another may be about the result.
             let notes = done.stderr.lines().filter(|line| line.starts_with("pisess: note: ./")).count();
             assert!(notes <= 1, "{name} {line}: {done}");
         }
     }
 }
 
-/// An entry that cannot be edited, or does not exist: one line, with a hint.
+/// Whether an entry that cannot be edited or does not exist was refused: in one line, with a hint.
 fn is_refused(done: &Done) -> bool {
     let told: Vec<_> = done.stderr.lines().filter(|line| !line.starts_with("pisess: note:")).collect();
     done.code == 2 && matches!(told[..], [line] if line.contains("(hint: ") || line.contains("\"hint\":\""))
 }
 
-/// Existing bytes stay; new ones follow them, and are read again. If nothing is done, nothing changes.
+/// Existing bytes stay; new ones follow them, and can be read. If there is nothing to do, nothing changes.
 #[test]
 fn every_change_keeps_every_byte() {
     for name in sessions() {
@@ -80,7 +80,7 @@ fn every_change_keeps_every_byte() {
             let done = s.pisess(&every::of(line, "./s")).done();
             assert!(s.bytes("s") == source, "{name} {line}");
             let is_made = s.path("new").exists();
-            // A repair reports with exit code 1 what it left.
+            // A repair exits with 1 if it left a problem.
             assert!(done.code <= 1 || !is_made && is_refused(&done), "{name} {line}: {done}");
             assert!(is_made || done.code > 0, "{name} {line}: {done}");
             if is_made {
@@ -98,7 +98,7 @@ fn what_is_no_session_is_refused_by_every_command() {
     for name in NO_SESSION {
         let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
         for line in READS.iter().chain(SEARCHES).chain(CHANGES).chain(MAKES) {
-            // check repairs line endings.
+            // check repairs the line endings, so it is not an error.
             if name == "cr-only" && line.starts_with("check") {
                 continue;
             }
@@ -123,7 +123,7 @@ fn a_label_is_one_line_behind_the_rest() {
         let added = &after[migrated.len()..];
         let added = added.strip_prefix(b"\n").unwrap_or(added);
         assert_eq!(added.iter().filter(|&&byte| byte == b'\n').count(), 1, "{name}");
-        // It is read again, with the label.
+        // The result can be read, including the label.
         assert!(s.pisess(&format!("label -q ./{file}")).done().text().contains("the end"), "{name}");
     }
 }

@@ -162,7 +162,7 @@ fn nothing_is_told_of_what_does_not_happen() {
     assert_eq!(s.bytes(TWO), fixture(TWO));
 }
 
-/// An event is one line of JSON, whatever the session holds.
+/// An event is one line of JSON, whatever the session contains.
 #[test]
 fn events_of_hazards() {
     for name in crate::sandbox::hazards() {
@@ -181,7 +181,7 @@ fn events_of_hazards() {
     }
 }
 
-/// Nobody reads the output, but the hook is notified.
+/// The hook is notified even if nobody reads the output.
 #[test]
 fn a_hook_hears_when_nobody_else_does() {
     struct Closed;
@@ -236,7 +236,7 @@ fn the_environment_has_a_hook_for_every_command() {
             r#"./two-branches.jsonl: PISESS_HOOK "echo nonsense": its reply is not JSON; nothing was written (hint: --hook 'cat >&2' prints what it receives)"#,
             "{line}"
         );
-        // The option takes precedence, and an empty one disables the hook.
+        // The option takes precedence over the environment, and an empty value disables the hook.
         with(&format!("{line} --hook '{named}'"), other).quiet_bytes();
         assert_eq!(heard(&s).len(), 1, "{line}");
         with(&format!("{line} --hook ''"), other).quiet_bytes();

@@ -1,12 +1,12 @@
-//! Text that tries to act: no escape sequence, control character or bidi override of a session reaches
-//! people, whatever the command.
+//! Hostile text: no escape sequence, control character or bidi override of a session is printed for people,
+//! whatever the command.
 
 use crate::every::{self, CHANGES, MAKES, READS};
 use crate::sandbox::{Sandbox, fixture};
 
 const FILE: &str = "hostile-text.jsonl";
 
-/// Characters that act on a terminal, or change how text reads.
+/// Whether a character acts on a terminal, or changes how text reads.
 fn acts(c: char) -> bool {
     (c.is_control() && c != '\n')
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -48,7 +48,7 @@ const ROWS: &[&str] = &[
     "migrate -n ./F",
 ];
 
-/// Forms whose standard output is data: raw in a pipe.
+/// Whether the standard output of a form is data, which is raw in a pipe.
 fn is_verbatim(line: &str) -> bool {
     ["--json", "--prepare", "--prompt"].iter().any(|option| line.contains(option))
         || (line.starts_with("context") && !line.contains("--tokens"))
@@ -64,7 +64,7 @@ fn no_command_lets_anything_through() {
             s.put(name, fixture("hazards/hostile-text.jsonl"));
             let line = every::of(line, &format!("'./{name}'"));
             let call = s.pisess(&format!("{line} --color never"));
-            // Colours are pisess' own; without them nothing may act.
+            // pisess itself colours output. Without colours, no character may act.
             let call = call.env("NO_COLOR", "1");
             let done = if terminal { call.terminal(80).done() } else { call.done() };
             assert_clean(&line, &done.stderr);
@@ -117,7 +117,7 @@ fn rows_are_clean_in_a_pipe_and_on_a_terminal() {
 
 #[test]
 fn colours_are_pisess_own() {
-    // With colours on, what is left without the sequences of owo-colors is clean.
+    // With colours, the output must be clean once the sequences of owo-colors are removed.
     let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
     for line in lines(ROWS) {
         let text = s.pisess(&format!("{line} --color always")).terminal(120).done().text();
@@ -222,7 +222,7 @@ fn errors_and_names() {
     ] {
         for terminal in [false, true] {
             let call = s.pisess(&line);
-            // Colours are pisess' own; without them nothing may act.
+            // pisess itself colours output. Without colours, no character may act.
             let call = call.env("NO_COLOR", "1");
             let done = if terminal { call.terminal(80).done() } else { call.done() };
             assert_clean(&line, &done.stderr);

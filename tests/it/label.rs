@@ -72,7 +72,7 @@ fn what_is_so_already_is_not_written() {
         "label ./two-branches.jsonl 1a2b3c01 start",
         "label ./two-branches.jsonl 1a2b3c01 ' start '",
         "label --clear ./two-branches.jsonl 1a2b3c05",
-        // An older file is not migrated if nothing else changes.
+        // If nothing else changes, an older file is not migrated.
         "label --clear ./v1.jsonl @",
     ] {
         let done = s.unchanged(line);

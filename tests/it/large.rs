@@ -1,5 +1,5 @@
-//! Large hazards: long chains, wide and nested branches, deep values, a line of 200 MB. Each is written on
-//! the fly, at the size at which an agent was seen to fail; slow commands run once.
+//! Large hazards: long chains, wide and nested branches, deep values, a line of 200 MB. Each is generated, in the
+//! size at which an agent failed; slow commands run once.
 
 use crate::every::{self, CHANGES, READS};
 use crate::sandbox::{Sandbox, fixture};
@@ -61,8 +61,8 @@ fn one_entry_with_200_000_children() {
     assert_eq!(s.run("tree ./s").lines().count(), 1 + CHILDREN);
 }
 
-/// 20,000 branch points, each below the one before: pi runs out of memory, because its rows have as many
-/// bars. Here a row has at most 24.
+/// 20,000 nested branch points: pi runs out of memory, because its rows have as many bars. Rows of pisess have at
+/// most 24.
 #[test]
 fn a_comb_of_branches_stays_small() {
     const TEETH: usize = 20_000;
@@ -109,7 +109,7 @@ fn deep_values_do_not_overflow_the_stack() {
     }
 }
 
-/// A line of 200 MB, once complete and once torn. Written in pieces, and read by each command.
+/// A line of 200 MB, once complete and once torn. It is written in pieces, and each command reads it.
 #[test]
 fn a_line_of_200_mb() {
     const LENGTH: usize = 200_000_000;
@@ -124,7 +124,7 @@ fn a_line_of_200_mb() {
         out.write_all(&piece[..piece.len().min(LENGTH - at)]).unwrap();
     }
     out.flush().unwrap();
-    // Torn, it is a torn tail.
+    // Incomplete, the line is a torn tail.
     assert_eq!(s.pisess("tree ./s --no-ids").done().text(), "• user: short  ← active\n");
     writeln!(out, "{behind}").unwrap();
     out.flush().unwrap();

@@ -1,5 +1,4 @@
-//! Machines that give less than usual: no further thread, little memory, an overlay file system, and endless
-//! inputs.
+//! Unusual machines: no further thread, little memory, an overlay file system, and endless inputs.
 
 use crate::sandbox::{Sandbox, fixture, split};
 use std::fs;
@@ -12,7 +11,7 @@ fn say(what: &str) {
     writeln!(std::io::stderr().lock(), "\nlimits: {what}").unwrap();
 }
 
-/// Runs pisess after a line of shell that sets a limit.
+/// Runs pisess after a shell command that sets a limit.
 fn limited(s: &Sandbox, limit: &str, line: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("{limit} && exec \"$0\" \"$@\"")]).arg(env!("CARGO_BIN_EXE_pisess"));
@@ -24,7 +23,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A session that is read by two workers, and drawn by two.
+/// A session large enough for two workers to read and draw it.
 fn large() -> String {
     let mut session = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\"}\n".to_owned();
     let mut parent = "null".to_owned();
@@ -40,14 +39,14 @@ fn large() -> String {
 /// One process, one thread.
 const ONE: &str = "prlimit --nproc=1";
 
-/// A limit on processes counts threads, too. Root has none, so another user runs it.
+/// A limit on processes counts threads, too. It does not apply to root, so another user runs the test.
 #[test]
 fn where_no_thread_can_be_started_one_does_it_all() {
     let s = Sandbox::new();
     s.put("s.jsonl", large());
     fs::create_dir(s.path("old")).unwrap();
     (0..20).for_each(|at| s.put(&format!("old/{at}.jsonl"), fixture("v1.jsonl")));
-    // That user must be able to access it.
+    // That user must be able to access the files.
     let program = s.path("program");
     assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_pisess")).arg(&program).status().unwrap().success());
     assert!(Command::new("chmod").args(["-R", "a+rwX"]).arg(s.path("")).status().unwrap().success());
@@ -85,7 +84,7 @@ fn where_no_thread_can_be_started_one_does_it_all() {
     }
     assert_eq!(run(ONE, "migrate ./old").status.code(), Some(0));
     assert_eq!(run(ONE, "migrate --check ./old").status.code(), Some(0));
-    // The limit holds: nothing can be started for a summarizer, which is an error like any other.
+    // The limit applies: a summarizer cannot be started, which is an ordinary error.
     let hooked = run(ONE, "compact ./s.jsonl --first-kept none --summarizer cat");
     assert_eq!(hooked.status.code(), Some(2), "{hooked:?}");
     assert!(!text(&hooked.stderr).contains("panicked"), "{hooked:?}");
@@ -109,7 +108,7 @@ fn a_line_longer_than_memory_is_an_error() {
         "migrate ./two-branches.jsonl",
         "fork ./two-branches.jsonl -o ./new.jsonl",
     ] {
-        // In KB. It has to suffice for the program and what is read before that line.
+        // In KB: enough for the program and what it reads before that line.
         let output = limited(&s, "ulimit -v 90000", line).output().unwrap();
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{line}: {said}");
@@ -119,13 +118,13 @@ fn a_line_longer_than_memory_is_an_error() {
     assert_eq!(fs::metadata(s.path("two-branches.jsonl")).unwrap().len(), 10 << 30);
 }
 
-/// A device is read as long as it may be a session. One in `TZ` is not a time zone.
+/// A device is read as long as it may be a session. A device in `TZ` is not read as a time zone.
 #[test]
 fn what_has_no_end_is_not_read_for_ever() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let is_refused = |output: Output| {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
-        // Among random bytes something may parse.
+        // Random bytes may contain a line that parses.
         let said = text(&output.stderr);
         assert!(said.contains("no session header") || said.contains("is not a session header"), "{said}");
     };
@@ -155,8 +154,8 @@ fn what_has_no_end_is_not_read_for_ever() {
     }
 }
 
-/// Every change to a session in a lower layer, the first one as well as the next. The lower layer is on the
-/// same file system as the upper one, or on another, where a copy-up changes device and inode.
+/// Every change to a session in a lower layer, twice. The lower layer is on the same file system as the upper one,
+/// or on another one, where a copy-up changes device and inode.
 #[test]
 fn a_session_of_a_lower_layer_can_be_changed() {
     const MOUNT: &str = "mount -t tmpfs tmpfs over && mkdir over/upper over/work over/lower && \
@@ -181,7 +180,7 @@ fn a_session_of_a_lower_layer_can_be_changed() {
             }
             s.put("lower/s", [fixture("two-branches.jsonl"), b"null\n".to_vec()].concat());
             s.put("lower/old", fixture("v1.jsonl"));
-            // Once, then eight at once (which may finish in any order), then once more.
+            // One process, then eight at once (which may finish in any order), then one more.
             let script = format!(
                 "{MOUNT}\"$0\" \"$@\" || exit; for i in 1 2 3 4 5 6 7 8; do \"$0\" label ./s @ n$i & done; wait; exec \"$0\" tree ./s --filter all"
             );

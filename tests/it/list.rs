@@ -80,7 +80,7 @@ fn a_directory_without_sessions_is_reported() {
     assert_eq!(d.pisess("list -a").done().quiet().lines().count(), 2);
 }
 
-/// A fork's copied entries are not counted twice.
+/// Entries that a fork copied are not counted twice.
 #[test]
 fn forks_stand_below_what_they_come_from() {
     let s = Sandbox::new();
@@ -102,7 +102,7 @@ fn forks_stand_below_what_they_come_from() {
         s.put(name, lines.map(|line| format!("{line}\n")).collect::<String>());
     };
     let path = |name: &str| s.path(name).to_str().unwrap().to_owned();
-    // The names sort the other way round than the times.
+    // Sorted by name, the files are in the opposite order of their times.
     put(
         "c.jsonl",
         header("root", 0, None),
@@ -130,7 +130,7 @@ fn forks_stand_below_what_they_come_from() {
     3mo  2026-02-02 03:10  forkfork     1   1       11  $8.00     └─ question a1
     3mo  2026-02-02 02:42  orphan       0   1     1.0k      -  question a1
     ");
-    // One that names itself, and two that name one another, are there all the same.
+    // A session that is its own parent, and two that are each other's parents, are listed all the same.
     put("x.jsonl", header("x", 1, Some("y")), &[]);
     put("y.jsonl", header("y", 2, Some("x")), &[]);
     put("z.jsonl", header("z", 3, Some("z")), &[]);
@@ -162,9 +162,9 @@ fn sub_agents_are_listed_below_their_session() {
             .filter(|row| row["depth"] == 1)
             .all(|row| row["owner"].as_str().unwrap().ends_with(&path))
     );
-    // The newest is none of them.
+    // None of them is the newest session.
     assert_eq!(d.id("last"), "0199dddd-4444");
-    // Asked for alone, they have rows of their own.
+    // If their directory is given, they have rows of their own.
     assert_eq!(rows(&d.pisess(&format!("list --json ./{folder}")).done().quiet()).len(), 3);
 }
 

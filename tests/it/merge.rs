@@ -48,7 +48,7 @@ fn in_words_of_ones_own() {
     s.run("merge ./two-branches.jsonl 1a2b3c05 --summary Half.");
     assert!(s.lines_from("two-branches.jsonl", 11).contains(r#""fromId":"1a2b3c05","summary":"Half.""#));
     assert_snapshot!(s.run("path ./two-branches.jsonl --ids").lines().count(), @"8");
-    // oh-my-pi's field for a hook, and the same `fromId`.
+    // oh-my-pi has a field of its own for entries from a hook, and the same `fromId`.
     s.run("switch ./omp.jsonl 3d4e5f60 -o ./back.jsonl");
     s.run("merge ./back.jsonl 93a4b5c6 -o ./omp-merged.jsonl --hook 'echo {\\\"summary\\\":\\\"seen\\\"}'");
     assert_snapshot!(s.lines_from("omp-merged.jsonl", 18), @r#"{"type":"branch_summary","id":"27aa2424","parentId":"226b1b5c","timestamp":"2026-05-04T12:00:00.000Z","fromId":"93a4b5c6","summary":"seen","details":{"readFiles":[],"modifiedFiles":[]},"fromExtension":true}"#);
@@ -98,7 +98,7 @@ fn what_was_brought_back_already() {
     assert_eq!(s.unchanged(&format!("{line} -q --summarizer false --hook false")).quiet(), "");
     let passed = s.unchanged(&format!("{line} -q -o -"));
     assert_eq!(passed.text(), s.text("two-branches.jsonl"));
-    // A summary written by a move counts, too; one on another path does not.
+    // A summary that `switch` wrote counts as a merge, too; one on another path does not.
     s.run("switch --summarize ./two-branches.jsonl 1a2b3c05");
     assert_eq!(s.text("two-branches.jsonl").lines().count(), 11);
     assert!(
@@ -109,7 +109,7 @@ fn what_was_brought_back_already() {
     s.run("switch -q ./two-branches.jsonl 27aa2424");
     s.run(&format!("{line} --summary 'All the same.'"));
     assert!(s.lines_from("two-branches.jsonl", 14).contains("All the same."));
-    // It gets a label, if one is given.
+    // If a label is given, the existing summary gets it.
     s.run(&format!("{line} -q --label both"));
     assert!(s.lines_from("two-branches.jsonl", 15).contains(r#""label":"both""#));
     s.unchanged(&format!("{line} -q --label both"));

@@ -97,8 +97,8 @@ fn a_current_file_stays_as_it_is() {
     }
 }
 
-/// Returns the header with this `version`, and an entry of each form: one without links, and one whose role
-/// changed with version 3.
+/// Returns a session of this version with one entry without id and parent, and one whose role changed with version
+/// 3.
 fn with_version(version: &str) -> String {
     let header = r#"{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/""#;
     let version = if version.is_empty() { String::new() } else { format!(",\"version\":{version}") };
@@ -114,7 +114,7 @@ fn a_version_is_compared_as_javascript_compares_it() {
     let two = r#"2 2.5 "2" "2.0" " 2" "0x2" "0b10" "0o2" "20e-1" [2] [["2.9"]]"#;
     let three = r#"3 3.0 "3" "3.0" " 3 " "0x3" [3] ["3"] "v1" "1 2" "1,5" "1_0" "0x" "inf" "nan" "-0x1" {} {"a":1} [1,2] [true] [{}]"#;
     let newer = r#"3.5 4 99 1e400 "4" "0x10" "Infinity" [4]"#;
-    // Some hold spaces, so they are read as JSON values.
+    // Some values contain spaces, so the list is parsed as JSON.
     let values = |list: &str| -> Vec<String> {
         serde_json::Deserializer::from_str(list)
             .into_iter::<Box<serde_json::value::RawValue>>()
@@ -340,7 +340,7 @@ fn unchanged_bytes_go_back_as_they_were() {
         let before = s.bytes(&format!("{name}.jsonl"));
         s.run(&format!("migrate -q ./{name}.jsonl"));
         let after = s.bytes(&format!("{name}.jsonl"));
-        // The only changes are these two, so undone they give the old bytes.
+        // These are the only two changes, so reversing them gives the old bytes.
         let undone =
             replaced(&replaced(&after, "\"custom\"", "\"hookMessage\""), "\"version\":3", "\"version\":2");
         assert!(undone == before, "{name}: {}", String::from_utf8_lossy(&after));
@@ -364,7 +364,7 @@ fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
 
 #[test]
 fn kept_index_counts_parsed_records() {
-    // The malformed line and the blank one do not count; an index further down refers to nothing.
+    // The malformed line and the blank one do not count; an index beyond the last record refers to nothing.
     let s = Sandbox::new();
     s.put(
         "v1.jsonl",
@@ -393,8 +393,8 @@ fn kept_index_counts_parsed_records() {
     "#);
 }
 
-/// A file under two names, a directory with a link to its own file, two migrations of one directory at once: each
-/// file is migrated once and current for all others.
+/// A file under two names, a directory with a link to its own file, two migrations of one directory at the same
+/// time: each file is migrated once, and is then up to date for the others.
 #[cfg(unix)]
 #[test]
 fn what_another_migrated_meanwhile_is_current() {
@@ -421,7 +421,7 @@ fn what_another_migrated_meanwhile_is_current() {
     }
 }
 
-/// The agents open the session with the newest modification time, which a migration does not change.
+/// The agents open the most recently modified session; a migration does not change which one that is.
 #[test]
 fn a_migration_keeps_the_modification_time() {
     let s = Sandbox::with(&["v1.jsonl", "v2.jsonl", "draft-tree.jsonl"]);

@@ -4,7 +4,7 @@ use crate::sandbox::{Call, Sandbox};
 use serde_json::json;
 use std::time::{Duration, SystemTime};
 
-/// A sandbox with the stores of both agents in it, below its own home directory.
+/// A sandbox with its own home directory, which contains the stores of both agents.
 pub struct Desk {
     pub s: Sandbox,
 }
@@ -35,7 +35,7 @@ impl Desk {
         path
     }
 
-    /// The same in oh-my-pi's store.
+    /// Does the same in oh-my-pi's store.
     pub fn omp(&self, id: &str, minute: u64, more: &[serde_json::Value]) -> String {
         let path = format!("{}/2026-02-02T02-40-00-000Z_{id}.jsonl", self.folders()[1]);
         self.put(&path, id, minute, more);
@@ -68,7 +68,7 @@ impl Desk {
     }
 }
 
-/// A time as entries have it.
+/// Returns a time in the form that entries use.
 pub fn time(minute: u64) -> String {
     format!("2026-02-02T{:02}:{:02}:00.000Z", 2 + (40 + minute) / 60, (40 + minute) % 60)
 }
@@ -83,7 +83,7 @@ fn last_is_the_newest_of_both_stores() {
     d.pi("0199aaaa-1111", 5, &[]);
     d.omp("0199bbbb-2222", 7, &[]);
     d.pi("0199cccc-3333", 3, &[]);
-    // Not of this directory, and no session.
+    // One is in another directory, the other is not a session.
     d.put("home/.pi/agent/sessions/--elsewhere--/x.jsonl", "0199dddd-4444", 9, &[]);
     d.s.put(&format!("{}/notes.jsonl", d.folders()[0]), "{\"type\":\"note\"}\n");
     assert_eq!(
@@ -187,7 +187,7 @@ fn names_are_the_ones_in_force() {
 fn an_existing_path_wins() {
     let d = Desk::new();
     d.pi("0199aaaa-1111", 1, &[]);
-    // The process's own directory is not the sandbox: the real binary has it.
+    // Run as the real binary: only then is the current directory the sandbox.
     d.put("last", "here", 1, &[]);
     let listed = d.pisess("path --json last").real().quiet();
     assert!(listed.contains("question of here"), "{listed}");

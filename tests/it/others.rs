@@ -67,7 +67,7 @@ fn a_session_that_oh_my_pi_has_open_is_left_alone() {
     }
 }
 
-/// Its lock is never overridden, even with force; that of a dead process is ignored.
+/// A lock of oh-my-pi is never overridden, even with force; that of a dead process is ignored.
 #[test]
 fn the_lock_of_oh_my_pi_is_honoured() {
     for line in CHANGES {
@@ -206,8 +206,8 @@ fn a_migration_that_is_killed_leaves_the_old_file_or_the_new_one() {
     assert_eq!(s.names(), ["s.jsonl"], "what the dead left is gone");
 }
 
-/// A user who may write to the file but does not own it cannot keep the owner in a rewrite. Root is needed to
-/// create such a file.
+/// A user who may write to the file but does not own it cannot keep the owner in a rewrite. Only root can create
+/// such a file for the test.
 #[test]
 fn an_owner_that_cannot_be_kept_is_refused_without_force() {
     use std::os::unix::fs::PermissionsExt;
@@ -232,8 +232,7 @@ fn an_owner_that_cannot_be_kept_is_refused_without_force() {
     assert!(s.text("v1.jsonl").contains("\"version\":3"));
 }
 
-/// As `label session.jsonl …` and `tree session.jsonl` in two terminals: a reader sees whole lines or a torn
-/// last one, which it skips, and never anything else.
+/// A reader beside a writer, as in two terminals, sees whole lines or a torn last line, which it skips.
 #[test]
 fn a_reader_beside_a_writer_sees_what_was_or_what_is() {
     let s = Sandbox::with(&["two-branches.jsonl"]);

@@ -36,7 +36,7 @@ fn result(id: &str, parent: &str, call: &str) -> String {
     )
 }
 
-/// Two branches; on the other one, calls with results, one of them with two results.
+/// Two branches; on one of them two calls with their results, one of them with two results.
 fn with_tools() -> Sandbox {
     let s = Sandbox::new();
     s.put(
@@ -127,7 +127,7 @@ fn a_call_and_its_results_come_together() {
     llll0001     │  label: first
     rrrr0003     └─ read: c2  (1 entry, 4 mo)
     ");
-    // Of two results, the named one counts.
+    // If a call has two results, the named one is copied.
     let s = with_tools();
     assert_snapshot!(s.pisess("pick ./a.jsonl cccc0001 rrrr0002 rrrr0001").done(), @"
     226b1b5c
@@ -145,7 +145,7 @@ fn labels_stay_where_they_are() {
     s.run("pick ./two-branches.jsonl start 1a2b3c03 --at 1a2b3c05");
     assert_snapshot!(s.run("label ./two-branches.jsonl"), @"start  1a2b3c01  2026-01-01 00:00  user: Which paper for a kite?");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"message","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":"Which paper for a kite?"}}"#);
-    // A label names one entry.
+    // A label still refers to one entry.
     assert_snapshot!(s.run("path ./two-branches.jsonl start"), @"2  1a2b3c01  2026-01-01 00:00  [start] user: Which paper for a kite?");
 }
 
@@ -188,7 +188,7 @@ fn what_copies_name() {
     {"type":"compaction","summary":"behind the label","firstKeptEntryId":"226b1b5c","tokensBefore":1,"id":"cbc059f5","parentId":"95d82c0b","timestamp":"2026-05-04T12:00:00.000Z"}
     {"type":"branch_summary","fromId":"226b1b5c","summary":"b","id":"7438758a","parentId":"cbc059f5","timestamp":"2026-05-04T12:00:00.000Z"}
     "#);
-    // References to entries above the destination stay.
+    // References to entries above the destination are kept.
     s.run("pick ./a.jsonl eeee0001 kkkk0001 --at uuuu0003");
     assert_snapshot!(s.lines_from("a.jsonl", 18), @r#"
     {"type":"context_edit","targetId":"uuuu0003","replacement":null,"id":"1158ac1a","parentId":"uuuu0003","timestamp":"2026-05-04T12:00:00.000Z"}
@@ -256,7 +256,7 @@ fn what_has_no_meaning_alone() {
     ./a.jsonl: no entry or label "gone" (hint: `pisess tree --filter all` lists the ids)
     the following required arguments were not provided: <REF>... (hint: see `pisess pick --help`)
     "#);
-    // Together with its entry, a label is not copied separately.
+    // A label is not copied separately if its entry is copied, too.
     assert_eq!(s.run("pick ./b.jsonl llll0001 uuuu0001").lines().count(), 1);
     assert_eq!(s.run("path ./b.jsonl --ids").lines().count(), 2);
 }

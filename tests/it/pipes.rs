@@ -89,7 +89,7 @@ fn a_closed_pipe_is_success() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // Nobody reads.
+        // Nobody reads the output.
         drop(child.stdout.take());
         let mut said = String::new();
         child.stderr.take().unwrap().read_to_string(&mut said).unwrap();

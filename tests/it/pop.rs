@@ -87,7 +87,7 @@ fn back_to_the_same_question_leaves_one_summary() {
     let s = Sandbox::with(&[TWO]);
     s.run("pop ./two-branches.jsonl 1a2b3c06");
     assert_eq!(s.unchanged("pop ./two-branches.jsonl 1a2b3c06").quiet(), "Washi then. How big?\n");
-    // Again, it goes one user message further up.
+    // The next pop moves to the user message before.
     assert_snapshot!(s.run("pop ./two-branches.jsonl --summary s"), @"
     27aa2424
     Which paper for a kite?
@@ -139,7 +139,7 @@ fn a_hook_is_asked() {
 #[test]
 fn in_an_oh_my_pi_file() {
     let s = Sandbox::with(&["omp.jsonl"]);
-    // A skill prompt by the user counts, too.
+    // A skill prompt by the user counts as a user message, too.
     assert_snapshot!(s.run("pop ./omp.jsonl --summary 'EXIF says 2021.'"), @"
     226b1b5c
     Look at the EXIF data of c.jpg

@@ -13,7 +13,7 @@ const HEADERS: [&str; 4] = [
     r#"{"type":"session","id":"s","parent":-1}"#,
 ];
 
-/// Lines as they may occur in a file: entries of all formats, values, broken text, any bytes.
+/// Lines that may occur in a file: entries of all formats, values, broken text, any bytes.
 fn line() -> impl Strategy<Value = Vec<u8>> {
     let id = prop::sample::select(vec!["a", "b", "c", "d", "e", "f", ""]);
     let kind = prop::sample::select(vec![
@@ -117,8 +117,8 @@ fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
 /// The number of cases of each property.
 const CASES: u32 = 192;
 
-/// Runs a property for which a command may refuse an input, and counts the cases in which it did not: a
-/// property that is hardly ever tested proves nothing.
+/// Runs a property of a command that may refuse an input, and counts the inputs that it accepts: a property that
+/// is hardly ever tested proves nothing.
 fn often_enough<S: Strategy>(
     floor: usize,
     cases: S,
@@ -173,7 +173,8 @@ fn a_label_keeps_what_was_and_loads_again() {
     });
 }
 
-/// Each command has its own minimum: one that refuses everything would be hidden by the others.
+/// Each command must accept its own minimum number of inputs: otherwise the others would hide one that refuses
+/// all.
 #[test]
 fn any_plan_keeps_earlier_bytes_and_loads_again() {
     for line in LINES {

@@ -54,7 +54,7 @@ fn payloads_go_beside_the_session_and_notes_in_their_place() {
     assert_eq!(rows.len(), 5);
     assert_eq!(rows[1]["field"], "message.content[0].text");
     assert!(rows[1]["payload"].as_str().unwrap().starts_with("a line of output\n"));
-    // A model reads the notes.
+    // A model reads the placeholders.
     let text = s.pisess("context -q ./s.jsonl --as text").done().text();
     assert!(
         text.contains("[output of bash removed, 1.8 kB]") && text.contains("[image removed, 1.6 kB png]"),
@@ -185,7 +185,7 @@ fn what_is_in_the_way_is_refused() {
     ./s.jsonl.pruned:1: the line is not a pruned payload
     ");
     s.unchanged("prune -q ./s.jsonl --over 1k").fails(2);
-    // Notes that are not in the session: nothing is done, unless it is asked for.
+    // If a placeholder is not in the session, nothing is restored without --force.
     s.put("s.jsonl.pruned", "");
     s.pisess("prune -q ./s.jsonl --over 1k").done();
     let pruned = s.text("s.jsonl").replace("[image removed, 1.6 kB png]", "gone");
@@ -214,7 +214,7 @@ mod unix {
         assert_eq!(s.names(), ["link.jsonl", "real/s.jsonl", "real/s.jsonl.pruned"]);
         s.pisess("prune -q ./real/s.jsonl --restore").done();
         assert_eq!(s.text("real/s.jsonl"), large());
-        // What cannot be rewritten leaves nothing behind.
+        // If the session cannot be rewritten, nothing is left behind.
         fs::hard_link(s.path("real/s.jsonl"), s.path("hard.jsonl")).unwrap();
         s.unchanged("prune -q ./hard.jsonl --over 1k").fails(2);
     }
@@ -227,7 +227,7 @@ mod unix {
         assert!(said.contains("not a regular file"), "{said}");
     }
 
-    /// A session that takes a while to write.
+    /// A session that takes some time to write.
     fn larger() -> String {
         let mut text = format!("{HEADER}\n");
         let payload = "0123456789".repeat(4000);
@@ -254,7 +254,7 @@ mod unix {
         s.put("s.jsonl", &whole);
         s.pisess("prune -q ./s.jsonl --over 1k").done();
         let (pruned, payloads) = (s.text("s.jsonl"), s.text("s.jsonl.pruned"));
-        // How long it takes decides when it is killed.
+        // The duration of a run determines the times at which later runs are killed.
         let started = std::time::Instant::now();
         s.put("s.jsonl", &whole);
         fs::remove_file(s.path("s.jsonl.pruned")).unwrap();
@@ -287,7 +287,7 @@ mod unix {
         assert!(states.contains(&(false, true)) && states.contains(&(true, false)), "{seen:?}");
     }
 
-    /// A limit on the size of files stands in for a full disk.
+    /// A limit on the size of files represents a full disk.
     #[test]
     fn a_full_disk_changes_nothing() {
         let whole = larger();

@@ -1,4 +1,4 @@
-//! Runs on a real terminal, for what only such a terminal shows.
+//! Runs commands on a real terminal.
 
 use crate::sandbox::{Sandbox, fixture};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
@@ -8,7 +8,7 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
-/// Returns a terminal: our end, and the other.
+/// Returns the two ends of a terminal: ours, and that of the command.
 pub fn terminal() -> (OwnedFd, OwnedFd) {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let terminal = openpt(flags).unwrap();
@@ -29,7 +29,7 @@ pub fn on_terminal(mut command: Command) -> (String, i32) {
     let mut seen = Vec::new();
     let mut terminal = File::from(terminal);
     let mut buffer = [0; 4096];
-    // Its end is an error.
+    // Reading fails when the other end is closed.
     while let Ok(read @ 1..) = terminal.read(&mut buffer) {
         seen.extend_from_slice(&buffer[..read]);
     }

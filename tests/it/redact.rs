@@ -4,7 +4,7 @@ use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
 use std::fmt::Write;
 
-/// Returns letters like a generator of keys, the same in every run. Built here, so that no scanner reports
+/// Returns letters as in a generated key, the same in every run. Keys are built here, so that no scanner reports
 /// this file.
 fn letters(length: usize, alphabet: &str, seed: usize) -> String {
     let mut state = (seed as u32).wrapping_mul(2_654_435_761) | 1;
@@ -19,7 +19,7 @@ fn letters(length: usize, alphabet: &str, seed: usize) -> String {
 const WORD: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const HEX: &str = "0123456789abcdef";
 
-/// A secret of the kind `seed`, different for each seed.
+/// Returns a secret, different for each seed; the seed also selects its kind.
 pub fn secret(seed: usize) -> String {
     let word = |length| letters(length, WORD, seed);
     match seed % 8 {
@@ -41,7 +41,8 @@ fn escaped(text: &str) -> String {
     })
 }
 
-/// Forty places in a session; `<S>` is the secret, `<E>` the secret in escapes, `I` and `P` the ids.
+/// Forty lines of a session with a secret in different places. `<S>` is the secret, `<E>` the secret in escapes,
+/// `I` and `P` are ids.
 const PLACES: [&str; 40] = [
     r#"{"type":"message","id":"I","parentId":"P","message":{"role":"user","content":"use <S> now"}}"#,
     r#"{"type":"message","id":"I","parentId":"P","message":{"role":"user","content":[{"type":"text","text":"<S>"}]}}"#,
@@ -85,7 +86,7 @@ const PLACES: [&str; 40] = [
     r#"not JSON at all: <S>"#,
 ];
 
-/// A session with each of the secrets in some place.
+/// Returns a session in which each secret is in one of these places.
 pub fn planted(secrets: &[String]) -> String {
     let mut file = format!(
         "{{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/srv/{}\"}}\n",
@@ -124,8 +125,8 @@ fn three_hundred_secrets_in_forty_places_leave_none() {
     assert_eq!(ids("s.jsonl"), ids("copy.jsonl"));
 }
 
-/// Secrets are found wherever they are in a large file: at the ends of what is read at a time, and of the parts
-/// that several threads search.
+/// Secrets are found everywhere in a large file, including the boundaries between blocks that are read and between
+/// parts that different threads search.
 #[test]
 fn no_part_of_a_large_session_is_skipped() {
     const HEADER: &str =
@@ -133,7 +134,7 @@ fn no_part_of_a_large_session_is_skipped() {
     let s = Sandbox::new();
     let (mut file, mut wanted) = (format!("{HEADER}\n"), Vec::new());
     for at in 0..400 {
-        // Lines of very different lengths, one of them longer than what is read at a time.
+        // Lines of very different lengths, one of them longer than a block that is read.
         let filler = "lorem ipsum ".repeat(if at == 200 { 60_000 } else { at * 7919 % 1900 });
         let secret = if at % 5 == 0 { secret(at) } else { String::new() };
         if at % 5 == 0 {

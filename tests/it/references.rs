@@ -125,7 +125,7 @@ fn unknown_with_near_misses() {
 fn ambiguous_with_its_candidates() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl 1a2b").fails(2), @r#"./two-branches.jsonl: "1a2b" matches several entries: 1a2b3c01, 1a2b3c02, 1a2b3c03, 1a2b3c04, 1a2b3c05 (hint: give more of the id, or its line as `:12`)"#);
-    // Other tools give one label to several entries.
+    // Other tools may set one label on several entries.
     let label = |id: &str, target: &str| {
         format!(r#"{{"type":"label","id":"{id}","parentId":null,"targetId":"{target}","label":"twice"}}"#)
     };

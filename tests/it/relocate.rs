@@ -1,9 +1,9 @@
-//! `pisess relocate`: sessions that belong to another project folder.
+//! `pisess relocate`: moves sessions to another project directory.
 
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
 
-/// The names of store folders hold the sandbox's own path.
+/// Returns the name of the store directory of a project in the sandbox.
 fn folder_name(s: &Sandbox, project: &str) -> String {
     s.path(project).to_str().unwrap().trim_start_matches('/').replace('/', "-")
 }
@@ -18,7 +18,7 @@ fn header(s: &Sandbox, id: &str, project: &str, more: &str) -> String {
 
 const BODY: &str = "\n{\"type\":\"message\",\"id\":\"aaaa0001\",\"parentId\":null,\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"message\":{\"role\":\"user\",\"content\":\"hi\",\"n\":1e400}}\nnot JSON";
 
-/// A home with two projects and sessions of the first in the stores of both agents.
+/// A home directory with two projects, and sessions of the first one in the stores of both agents.
 struct Home {
     s: Sandbox,
     pi: [String; 2],
@@ -68,20 +68,21 @@ fn a_session_goes_to_the_new_project() {
     let before = h.s.path(&old).metadata().unwrap().modified().unwrap();
     let done = h.run(&format!("relocate -q ./{old} ./new"));
     assert_eq!((done.code, done.text()), (0, format!("./{new}\n")), "{done}");
-    // Only the value of `cwd` is another; the time stays, so that `pi -c` opens the same one.
+    // Only the value of `cwd` has changed. The modification time is the same, so that `pi -c` opens the same
+    // session.
     assert!(!h.exists(&old));
     assert_eq!(h.s.bytes(&new), (header(&h.s, "p1", "new", "") + BODY).into_bytes());
     assert_eq!(h.s.path(&new).metadata().unwrap().modified().unwrap(), before);
-    // The fork follows.
+    // The fork refers to the new path of its source.
     let fork = format!(".pi/agent/sessions/--{}--/2026_fork.jsonl", folder_name(&h.s, "older"));
     assert!(h.s.text(&fork).contains(&format!(r#""parentSession":"./{new}""#)), "{}", h.s.text(&fork));
-    // Once more, there is nothing to do.
+    // Another run has nothing to do.
     let before = h.s.files();
     let again = h.run(&format!("relocate ./{new} ./new"));
     assert_eq!((again.code, again.text()), (0, String::new()));
     assert!(again.stderr.ends_with(&format!("pisess: nothing to do in ./{new}\n")), "{again}");
     assert!(h.s.files() == before);
-    // A session that is found by its name is named.
+    // A session that is given by name is reported.
     let moved = h.run("relocate fork ./new");
     assert_eq!((moved.code, moved.text()), (0, format!("./{}/2026_fork.jsonl\n", h.pi[1])), "{moved}");
     assert!(moved.stderr.ends_with(&format!("pisess: moved ./{fork}\n")), "{moved}");
@@ -98,7 +99,7 @@ fn what_is_beside_a_session_comes_along() {
     for name in ["/scout.jsonl", "/0.bash.log", ".jsonl.pruned", ".jsonl"] {
         assert!(h.exists(&format!("{new}{name}")) && !h.exists(&format!("{old}{name}")), "{name}");
     }
-    // As oh-my-pi notes it.
+    // The former path is recorded as oh-my-pi does it.
     let moved = h.s.text(&format!("{new}.jsonl"));
     assert!(moved.contains(&format!(r#""previousSessionFiles":["./{old}.jsonl"]"#)), "{moved}");
     assert_eq!(moved.find('\n').map(|at| at + 1), Some(256));
@@ -118,7 +119,7 @@ fn all_sessions_of_a_folder_that_moved() {
     for name in [format!("{}/2026_p2.jsonl", h.pi[1]), format!("{}/2026_o1/scout.jsonl", h.omp[1])] {
         assert!(h.exists(&name), "{name}");
     }
-    // Another project whose name begins alike stays.
+    // A project whose path only begins the same is not moved.
     assert!(
         h.s.text(&format!(".pi/agent/sessions/--{}--/2026_fork.jsonl", folder_name(&h.s, "older")))
             .contains(r#""cwd":"./older""#)
@@ -127,8 +128,8 @@ fn all_sessions_of_a_folder_that_moved() {
     assert_snapshot!(again, @"2> pisess: no session of that directory in the stores");
 }
 
-/// However far a run came, the same command completes it: sessions are in their new places, and the fork names
-/// the place of its source.
+/// Wherever a run is killed, the same command completes it: sessions are in their new places, and the fork refers
+/// to the new path of its source.
 #[cfg(unix)]
 #[test]
 fn a_run_that_was_killed_is_completed_by_the_next() {
@@ -143,12 +144,12 @@ fn a_run_that_was_killed_is_completed_by_the_next() {
             .stdout(std::process::Stdio::null());
         command.spawn().unwrap()
     };
-    // How long it takes decides when it is killed.
+    // The duration of a run determines the times at which later runs are killed.
     let start = std::time::Instant::now();
     assert!(started(&Home::new()).wait().unwrap().success());
     let span = start.elapsed();
     let mut partly = 0;
-    // On a busy machine more runs may be needed until one is killed between two writes.
+    // On a busy machine, more runs may be needed until one is killed between two writes.
     for at in 1..500_u32 {
         if at > 24 && partly > 0 {
             break;
@@ -182,7 +183,7 @@ fn a_run_that_was_killed_is_completed_by_the_next() {
     assert!(partly > 0, "no run was killed between");
 }
 
-/// A limit on the size of files stands in for a full disk: the header cannot be rewritten, and nothing moves.
+/// A limit on the size of files represents a full disk: the header cannot be rewritten, and nothing is moved.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_moves_nothing() {
@@ -218,7 +219,7 @@ fn never_onto_another_file() {
         assert!(done.code == 2 && done.stderr.contains("exists already"), "{done}");
     }
     assert!(h.s.files() == before);
-    // The others of a batch are moved all the same.
+    // The other sessions of a batch are moved.
     let done = h.run("relocate -q --moved-from ./old ./new");
     assert_eq!(done.code, 2);
     assert_eq!(done.text().lines().count(), 2, "{done}");
@@ -278,7 +279,7 @@ fn what_cannot_be_moved_is_refused() {
     assert!(piped.code == 2 && piped.stderr.contains("a stream cannot be moved"), "{piped}");
 }
 
-/// A running pi has nothing open; it is known by its name and the folder it runs in.
+/// A running pi has no file open; it is recognized by its name and its working directory.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_session_of_a_running_agent_is_refused() {
@@ -295,7 +296,7 @@ fn a_session_of_a_running_agent_is_refused() {
     agent.kill().unwrap();
     agent.wait().unwrap();
     assert_eq!(h.run(&format!("relocate -q ./{old} ./new")).code, 0);
-    // Nor one that somebody has open for writing.
+    // Nor is a session moved that another process has open for writing.
     let other = format!("{}/2026_p2.jsonl", h.pi[0]);
     let open = std::fs::OpenOptions::new().append(true).open(h.s.path(&other)).unwrap();
     let mut holder = std::process::Command::new("sleep").arg("600").stdout(open).spawn().unwrap();

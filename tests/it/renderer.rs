@@ -3,7 +3,7 @@
 use crate::sandbox::Sandbox;
 use insta::assert_snapshot;
 
-/// Three lists of tasks of one extension, one as a message, and a note of another.
+/// Three entries of one extension, one of them a message, and an entry of another extension.
 const SESSION: &str = r#"{"type":"session","version":3,"id":"5e551000-0000-4000-8000-000000000001","timestamp":"2026-03-14T09:26:45.589Z","cwd":"/home/u/code"}
 {"type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-03-14T09:26:46.000Z","message":{"role":"user","content":"go","timestamp":1}}
 {"type":"custom","customType":"todo","data":{"open":["a"]},"id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-03-14T09:26:47.000Z"}
@@ -12,7 +12,7 @@ const SESSION: &str = r#"{"type":"session","version":3,"id":"5e551000-0000-4000-
 {"type":"custom_message","customType":"note","content":"of another","display":true,"id":"aaaa0005","parentId":"aaaa0004","timestamp":"2026-03-14T09:26:50.000Z"}
 "#;
 
-/// Notes that it was started, and answers every line with a list.
+/// A renderer that records that it was started, and replies to every line with a list.
 const LISTS: &str = r#"echo started >> "${0%/*}/starts"
 tee "${0%/*}/input" | sed 's/.*"id":"\([^"]*\)".*/{"id":"\1","markdown":"**To do** in `\1`:\\n\\n- [x] one\\n- [ ] two\\n"}/'
 "#;
@@ -24,7 +24,7 @@ fn sandbox() -> Sandbox {
     s
 }
 
-/// The command line with `{}` for a renderer of `todo`.
+/// Returns the command line with `{}` replaced by a renderer for `todo`.
 fn line(s: &Sandbox, line: &str) -> String {
     line.replace("{}", &format!("--renderer 'todo=sh {}'", s.path("lists").display()))
 }
@@ -52,7 +52,7 @@ fn rows_say_what_it_made() {
     assert!(input.lines().all(|line| SESSION.contains(line)), "entries as they are stored: {input}");
 }
 
-/// Of entries that are not drawn it gets none; without any it is not started.
+/// The renderer receives only entries that are drawn; if there are none, it is not started.
 #[test]
 fn it_gets_what_is_drawn() {
     let s = sandbox();
@@ -113,7 +113,7 @@ fn one_that_fails_is_left_out_with_a_note() {
     }
 }
 
-/// Entries that it does not answer are shown as they are, and so are those of other types.
+/// Entries without a reply are shown as usual, and so are those of other types.
 #[test]
 fn it_may_answer_some() {
     let s = sandbox();
@@ -127,7 +127,7 @@ fn it_may_answer_some() {
     ");
 }
 
-/// What it prints is text like any other: nothing in it acts on a terminal or in a browser.
+/// The output of a renderer is text: nothing in it acts on a terminal or in a browser.
 #[test]
 fn hostile_output_is_text() {
     let s = sandbox();

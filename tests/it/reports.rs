@@ -17,7 +17,7 @@ fn redirected(s: &Sandbox, line: &str, redirection: &str) -> Output {
     command.output().unwrap()
 }
 
-/// A session that each command would change.
+/// Returns a session that the command would change.
 fn session(line: &str) -> Vec<u8> {
     match line.split(' ').next() {
         Some("migrate") => fixture("v1.jsonl"),
@@ -26,8 +26,8 @@ fn session(line: &str) -> Vec<u8> {
     }
 }
 
-/// Every command that writes, in place and into another file. A retry would do it again, so the exit code
-/// differs from that of a failure, and standard error names what is written.
+/// Every command that writes, in place and to another file. A retry would repeat the change, so the exit code
+/// differs from that of a failure, and standard error names the file that was written.
 #[test]
 fn a_change_whose_report_is_lost_is_exit_4() {
     for line in CHANGES.iter().chain(MAKES).flat_map(|line| [(*line).to_owned(), format!("{line} --json")]) {
@@ -72,13 +72,13 @@ fn a_listing_that_is_lost_is_exit_2() {
     assert_eq!(s.bytes("x"), fixture("two-branches.jsonl"));
 }
 
-/// If the session itself goes to standard output, nothing is on disk.
+/// If the session itself goes to standard output, a failed write is a failure: nothing is on disk.
 #[test]
 fn a_session_that_is_lost_is_exit_2() {
     for line in MAKES.iter().map(|line| line.replace("-o ./new", "-o -")) {
         for redirection in BROKEN {
             let s = Sandbox::new();
-            // Intact, so that nothing has to be removed.
+            // This session needs no repair, so nothing has to be removed.
             s.put("x", fixture("two-branches.jsonl"));
             let output = redirected(&s, &every::of(&line, "./x"), redirection);
             assert_eq!(output.status.code(), Some(2), "{line} {redirection}");
@@ -87,7 +87,7 @@ fn a_session_that_is_lost_is_exit_2() {
     }
 }
 
-/// A closed pipe is success, and the change is written.
+/// A closed pipe counts as success; the change is written.
 #[test]
 fn a_closed_pipe_is_success() {
     for line in CHANGES {

@@ -1,4 +1,4 @@
-//! A temporary directory, a fixed world, and runs of pisess in it.
+//! A temporary directory with a fixed environment, and runs of pisess in it.
 //!
 //! A command line is written as in a shell, with `'quotes'` where needed. `./` at the start of an argument is
 //! the sandbox; in the output of a run, the sandbox's path is `./` again.
@@ -20,7 +20,7 @@ pub struct Sandbox {
     folder: TempDir,
 }
 
-/// Every file below a directory: its bytes, or what it is instead.
+/// Every file below a directory by its path, with its bytes, or with a description if it is not a regular file.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// Returns the bytes of a fixture.
@@ -42,12 +42,12 @@ pub fn hazards() -> Vec<String> {
 }
 
 impl Sandbox {
-    /// Returns an empty one.
+    /// Returns an empty sandbox.
     pub fn new() -> Self {
         Sandbox { folder: tempfile::Builder::new().prefix("it").tempdir().unwrap() }
     }
 
-    /// Returns one with copies of these fixtures, each under its file name.
+    /// Returns a sandbox with copies of these fixtures, each under its file name.
     pub fn with(fixtures: &[&str]) -> Self {
         let sandbox = Sandbox::new();
         for name in fixtures {
@@ -227,14 +227,14 @@ impl Call<'_> {
         self
     }
 
-    /// Runs it in this process.
+    /// Runs the command in this process.
     pub fn done(self) -> Done {
         let mut stdout = Vec::new();
         let code = self.into_writer(&mut stdout);
         Done { stdout, ..code }
     }
 
-    /// Runs it with this as standard output.
+    /// Runs the command in this process, with this as standard output.
     pub fn into_writer(self, stdout: &mut dyn Write) -> Done {
         let mut stderr = Vec::new();
         let args = std::iter::once("pisess".to_owned()).chain(self.sandbox.arguments(&self.line));
@@ -256,7 +256,7 @@ impl Call<'_> {
         Done { stdout: Vec::new(), stderr, code, folder: self.sandbox.path(""), line: self.line }
     }
 
-    /// Runs the real binary, in the sandbox as its working directory.
+    /// Runs the real binary in the sandbox.
     pub fn real(self) -> Done {
         let mut command = assert_cmd::Command::cargo_bin("pisess").unwrap();
         command.current_dir(self.sandbox.path("")).env_clear().envs(&self.env);
@@ -309,8 +309,7 @@ impl Done {
         self.stdout
     }
 
-    /// Asserts this exit code, nothing on stdout, and one line on stderr; returns that line without `pisess:
-    /// `.
+    /// Asserts this exit code, nothing on stdout, and one line on stderr; returns that line without `pisess: `.
     #[track_caller]
     pub fn fails(self, code: u8) -> String {
         assert_eq!(self.text(), "", "{}", self.line);

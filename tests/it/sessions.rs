@@ -1,11 +1,11 @@
-//! Which sessions `list`, `grep` and `stats` read: by name, in stores, in folders in any state.
+//! Which sessions `list`, `grep` and `stats` read: by name, in stores, in directories with problems.
 
 use crate::names::{Desk, time};
 use crate::sandbox::{Done, Sandbox, fixture};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// The commands that read many sessions, one row for each.
+/// The commands that read many sessions and print one row for each.
 const READERS: [&str; 3] = ["list --json", "grep -c --json question", "stats --by session --json"];
 
 /// The paths in the rows, sorted.
@@ -40,7 +40,7 @@ fn sessions_by_name_beside_paths() {
         assert_eq!(paths(&read("last")), [&*last], "{reader}");
         assert_eq!(paths(&read("last~1 0199bbbb")), [&*last, &*named], "{reader}");
         assert_eq!(paths(&read("'ferry times' ./other.jsonl")), [&*named, "./other.jsonl"], "{reader}");
-        // What is not found does not keep the rest from being read.
+        // A session that is not found does not prevent the others from being read.
         let done = read("'fery times' last");
         assert_eq!((paths(&done), done.code), (vec![last.clone()], 2), "{reader}");
         assert!(done.stderr.contains("did you mean ferry times?"), "{}", done.stderr);
@@ -48,7 +48,7 @@ fn sessions_by_name_beside_paths() {
         let nearest = d.pisess(&format!("{reader} 0199aaab-1")).done().fails(2);
         assert!(nearest.ends_with("(hint: did you mean 0199aaaa-1111?)"), "{nearest}");
     }
-    // One session by its name is one session: no path before its rows.
+    // A name is one session, so its rows have no path.
     assert_eq!(d.pisess("grep question last").done().quiet(), "aaaa0001:user: question of 0199bbbb-2222\n");
 }
 
@@ -66,7 +66,7 @@ fn a_title_of_oh_my_pi_is_found() {
     assert_eq!((&row["line"], &row["field"], &row["role"]), (&json!(1), &json!("title"), &json!("title")));
     assert_eq!(d.pisess("grep -c photos --role user").done().code, 1);
     assert_eq!(d.pisess("grep -c photos --role title").done().code, 0);
-    // Where the header has the title, it is not the title line's.
+    // A title in the header is found, too.
     let header = json!({"type": "session", "version": 3, "id": "0199eeee", "timestamp": time(0), "cwd": "/p", "title": "slides"});
     d.s.put("header.jsonl", format!("{header}\n"));
     assert_eq!(d.pisess("grep -c slides ./header.jsonl").done().quiet(), "1\n");
@@ -81,7 +81,7 @@ fn changes_by_name_report_the_path() {
     assert_eq!((done.code, done.stderr), (0, format!("pisess: changed ./{old}\n")));
     let again = d.pisess("migrate last").done();
     assert_eq!((again.code, again.stderr.as_str()), (0, ""), "nothing to do");
-    // The backup lies beside the session, not beside the name.
+    // The backup is beside the session, not in the current directory.
     let torn = d.s.text(&old) + "{\"torn";
     d.s.put(&old, &torn);
     let done = d.pisess("check last --repair --backup").done();
@@ -104,7 +104,7 @@ fn ten_thousand_sessions() {
     assert_eq!(s.run("grep -l 's04711$' ."), "./1/4711.jsonl\n");
 }
 
-/// Sessions that go away, grow and shrink while others are read.
+/// Sessions that disappear, grow and shrink while others are read.
 #[test]
 fn files_that_change_meanwhile() {
     use std::io::Write;
@@ -113,7 +113,7 @@ fn files_that_change_meanwhile() {
     for at in 0..200 {
         s.put(&format!("kept/{at}.jsonl"), session(&format!("k{at}")));
     }
-    /// Ends the other thread, also where an assertion fails.
+    /// Ends the other thread, even if an assertion fails.
     struct Over<'a>(&'a AtomicBool);
     impl Drop for Over<'_> {
         fn drop(&mut self) {
@@ -177,7 +177,7 @@ fn folders_that_are_not_as_they_should_be() {
     }
 }
 
-/// Root may read everything, so there it is somebody else who asks.
+/// Root may read everything, so another user runs the commands.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_may_not_be_read_is_noted() {
@@ -201,7 +201,7 @@ fn what_may_not_be_read_is_noted() {
         allow(name, mode);
     }
     for reader in READERS {
-        // Where nobody may not run the binary, this is not tested.
+        // If the user nobody may not run the binary, this is not tested.
         let Ok(output) = run(&format!("{reader} .")) else { break };
         let notes = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), output.stdout.split(|&byte| byte == b'\n').count()), (Some(0), 2));

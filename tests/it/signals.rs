@@ -46,8 +46,8 @@ fn waiting() -> Sandbox {
     s
 }
 
-/// Returns a command for a run. It does not ignore signals, even if the tests run in the background of a script,
-/// where a shell has SIGINT and SIGQUIT ignored: pisess keeps to that, as it should.
+/// Returns a command for a run, with the default action for each signal. The tests may run in the background of a
+/// script, where the shell ignores SIGINT and SIGQUIT, and pisess keeps ignored signals ignored.
 fn command(s: &Sandbox, run: &str) -> Command {
     let pisess = env!("CARGO_BIN_EXE_pisess");
     let mut command = match cfg!(target_os = "linux") {
@@ -79,7 +79,7 @@ fn started(s: &Sandbox, child: &mut Child) {
     assert!(s.path("started").exists(), "{:?}", child.try_wait());
 }
 
-/// Whether a process has ended, even if it has not been waited for.
+/// Whether a process has ended, even if its parent has not waited for it.
 fn is_gone(s: &Sandbox, name: &str) -> bool {
     let stat = fs::read_to_string(Path::new("/proc").join(s.text(name).trim()).join("stat"));
     stat.is_err() || stat.is_ok_and(|stat| stat.rsplit(") ").next().unwrap().starts_with(['Z', 'X']))
@@ -97,7 +97,7 @@ fn signalled(s: &Sandbox, run: &str, signal: Signal) -> ExitStatus {
     child.wait().unwrap()
 }
 
-/// It ends by the signal, which a shell reports as 128 plus its number, and changes nothing.
+/// pisess ends by the signal, which a shell reports as 128 plus its number, and changes nothing.
 #[test]
 fn a_signal_ends_what_was_started() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {

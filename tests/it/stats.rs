@@ -1,4 +1,4 @@
-//! `pisess stats`: what sessions took.
+//! `pisess stats`: tokens and cost of sessions.
 
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
@@ -10,7 +10,7 @@ fn rows(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A session of one turn that began at this time.
+/// Returns a session with one turn that began at this time.
 fn turn(id: &str, time: &str, cost: &str) -> String {
     let header =
         format!(r#"{{"type":"session","version":3,"id":"{id}","timestamp":"{time}:00.000Z","cwd":"/p"}}"#);
@@ -62,7 +62,7 @@ fn a_table_for_each_key() {
     for by in ["session", "model", "day", "week", "month", "project", "tool"] {
         let json = rows(&s.run(&format!("stats --by {by} --json .")));
         assert!(json.iter().all(|row| row.get(by).is_some()), "{json:?}");
-        // The table has a row for each, above them their names and below them the total.
+        // The table has a row for each, a header, and a total unless there is only one row.
         let table = s.run(&format!("stats --by {by} ."));
         let lines = table.lines().filter(|line| !line.contains("unpriced:")).count();
         assert_eq!(lines, json.len() + 1 + usize::from(json.len() > 1), "{table}");
@@ -95,7 +95,7 @@ fn a_terminal_gets_bars_and_what_fits() {
     456789ab  2026-03-14  photos         7      2       0   4,800     720            0      36,000        41,520  $0.0252    21s      0  ██████████████▎
     total                               32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m16s      2
     ");
-    // One row has nothing to be compared with.
+    // A single row has no bar, because there is nothing to compare it with.
     let day = s.pisess("stats --by day --color never .").terminal(160).done().quiet();
     assert!(!day.contains('█'), "{day}");
     for width in [60, 80, 100, 120] {
@@ -145,7 +145,7 @@ fn copies_count_once_but_in_the_table_of_entries() {
     let entries = |line: &str| rows(&s.run(line)).len();
     let one = entries("stats --by entry --json ./tour.jsonl");
     assert_eq!(entries("stats --by entry --json ./tour.jsonl ./copy"), 2 * one);
-    // Of a version without ids, too.
+    // The same holds for a version without ids.
     let old = Sandbox::with(&["v1.jsonl"]);
     old.put("copy.jsonl", fixture("v1.jsonl"));
     assert_eq!(old.run("stats --json ."), old.run("stats --json ./v1.jsonl"));
@@ -216,7 +216,7 @@ fn since_leaves_older_entries_out() {
         let value: Value = serde_json::from_str(&s.run(&format!("stats --json --since {since} ."))).unwrap();
         value["sessions"].as_u64().unwrap()
     };
-    // The present is 2026-05-04 12:00.
+    // The clock is fixed at 2026-05-04 12:00.
     let counts =
         ["1h", "24h", "3d", "4d", "2w", "3w", "2026-05-01", "2026-05", "2026-05-01T10:00:02Z"].map(sessions);
     assert_eq!(counts, [1, 1, 1, 2, 2, 3, 2, 2, 2]);
@@ -244,7 +244,7 @@ fn what_sub_agents_used_is_counted_once() {
     s.put("x/s/1.jsonl", turn("b", "2026-05-01T10:00", r#","cost":{"total":1}"#));
     assert_eq!(cost("stats --json ./x"), json!(1.25));
     assert_eq!(cost("stats --json ./x/s.jsonl"), json!(1.25));
-    // What advisors use is in no result.
+    // The usage of advisors is not in the result of any tool.
     s.put("x/s/__advisor.jsonl", turn("c", "2026-05-01T10:00", r#","cost":{"total":1}"#));
     assert_eq!(cost("stats --json ./x"), json!(2.25));
     // A sub-agent's own sub-agents: neither its result nor that of its session counts.
@@ -296,12 +296,12 @@ fn damage_is_noted_and_the_rest_is_counted() {
     pisess: note: ./b.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     "#);
     assert_eq!(s.pisess("stats ./b.jsonl ./a.jsonl").done().code, 2);
-    // No sums of what could not be read.
+    // If no session could be read, no sums are printed.
     s.pisess("stats ./b.jsonl").done().fails(2);
     s.pisess("stats ./none").done().fails(2);
     s.pisess("stats --json ./none").done().fails(2);
     assert_eq!(s.pisess("stats ./none ./b.jsonl").done().text(), "");
-    // Nothing at all is an answer, too.
+    // An empty result is success.
     let empty = Sandbox::new();
     assert_eq!(["stats .", "stats --by day ."].map(|line| empty.run(line)), ["", ""]);
     assert!(empty.run("stats --json .").starts_with("{\"sessions\":0,"));

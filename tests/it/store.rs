@@ -20,7 +20,7 @@ const TASK: &str = "PISESS_TEST_TASK";
 const SESSION: &str = "PISESS_TEST_SESSION";
 const HEADER: &str = "{\"type\":\"session\",\"version\":3}\n";
 
-/// Each of two loops kills this many processes, and a third one of them.
+/// The number of processes that each of two loops kills; a third loop kills a third as many.
 const KILLS: usize = 510;
 
 fn worker(task: &str, session: &Path) -> Command {
@@ -30,7 +30,7 @@ fn worker(task: &str, session: &Path) -> Command {
     command
 }
 
-/// Does the work of the other process. By itself it tests nothing.
+/// The work of the other process. Run directly, it tests nothing.
 #[test]
 #[ignore = "called by the other tests in a process of its own"]
 fn work() {
@@ -48,7 +48,8 @@ fn work() {
         "rewrite with backups for ever" => loop {
             let old = generation(&fs::read_to_string(&session).unwrap());
             let backup = backup_of(&session, old);
-            // One that a killed process left is not overwritten; the one before the last is not needed any more.
+            // A backup left by a killed process is not overwritten; the one before the last is not needed any
+            // more.
             for unneeded in [Some(old), old.checked_sub(2)].into_iter().flatten() {
                 drop(fs::remove_file(backup_of(&session, unneeded)));
             }
@@ -82,12 +83,12 @@ fn text(file: &SessionFile) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Longer than a loaded machine can take.
+/// Waits longer for a lock than a busy machine can need.
 fn patient() -> WriteOptions {
     WriteOptions { wait: std::time::Duration::from_secs(300), ..WriteOptions::default() }
 }
 
-/// Returns a line of 40 bytes to 40 KB that contains its own length.
+/// Appends a line of up to 40 KB that contains an id, and returns the id.
 fn append_numbered(session: &Path, turn: usize) -> String {
     let dialect = if turn.is_multiple_of(2) { Dialect::Pi } else { Dialect::OhMyPi };
     let file = SessionFile::open(session).unwrap();
@@ -101,7 +102,7 @@ fn append_numbered(session: &Path, turn: usize) -> String {
     name
 }
 
-/// Returns a generation: 3,000 equal lines and a name.
+/// Replaces the content with 3,000 equal lines that contain the next generation, and returns its number.
 fn rewrite_next_generation(session: &Path, backup: Option<&Path>) -> String {
     let file = SessionFile::open(session).unwrap();
     let next = generation(&text(&file)) + 1;
@@ -116,7 +117,8 @@ fn rewrite_next_generation(session: &Path, backup: Option<&Path>) -> String {
     next.to_string()
 }
 
-/// Returns the one generation of all lines. A mixed file is neither the old one nor the new one.
+/// Returns the generation, which must be the same in all lines: a mixed file is neither the old one nor the new
+/// one.
 fn generation(text: &str) -> usize {
     let lines: Vec<_> = text.strip_prefix(HEADER).unwrap().lines().collect();
     let Some(first) = lines.first() else { return 0 };
@@ -160,7 +162,7 @@ fn killed_while_appending() {
         assert!(done.iter().all(|name| names.contains(name)), "lost: {done:?} {names:?}");
         torn += cut;
         appended += names.len();
-        // Keeps the loop from growing with the file.
+        // So that the loop does not slow down as the file grows.
         if after.len() > 4 << 20 {
             fs::write(&session, HEADER).unwrap();
         }
@@ -200,7 +202,8 @@ fn killed_while_rewriting() {
     say(&format!("{KILLS} kills, {last} generations"));
 }
 
-/// Rules 2 and 6: wherever it ends, the session and its backups are files of their own, each of them whole.
+/// Rules 2 and 6: whenever the process is killed, the session and its backups are separate files, each of them
+/// whole.
 #[test]
 fn killed_while_backing_up() {
     use std::os::unix::fs::MetadataExt;
@@ -229,7 +232,7 @@ fn backup_of(session: &Path, generation: usize) -> PathBuf {
     session.with_extension(format!("jsonl.bak.{generation}"))
 }
 
-/// The files left by killed processes are hidden and have no name that an agent lists (rules 2 and 5).
+/// Checks that the files left by killed processes are hidden, and that no agent lists them (rules 2 and 5).
 /// Returns the number of temporary files.
 fn only_hidden_names_beside(folder: &Path) -> usize {
     let is_part = |name: &String| name.starts_with(".pisess-") && name.ends_with(".part");
@@ -347,7 +350,7 @@ fn fill(path: &Path) -> u64 {
     file.metadata().unwrap().len()
 }
 
-/// None of the three fits; each reports it, and nothing has changed afterwards.
+/// The disk has no room for any of the three writes: each fails with an error and changes nothing.
 fn nothing_changes(session: &Path) {
     let line = format!("{{\"x\":\"{}\"}}\n", "x".repeat(40_000));
     let before = (fs::read(session).unwrap(), names(session));
@@ -372,7 +375,7 @@ fn names(session: &Path) -> BTreeSet<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// The same at a limit of the process, which needs no permission to mount.
+/// The same with a limit of the process, which requires no permission to mount.
 #[test]
 fn a_file_size_limit() {
     let (_folder, session) = bench();

@@ -233,11 +233,11 @@ fn from_a_command() {
     s.run("summarize ./two-branches.jsonl 1a2b3c05 --summarizer 'cat >/dev/null; echo Washi it was.'");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c05","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\nWashi it was.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    // Reads everything, prints everything.
+    // A summarizer that prints all that it reads.
     s.run("summarize ./two-branches.jsonl 1a2b3c05 --summarizer cat");
     let entry: Value = serde_json::from_str(&s.lines_from("two-branches.jsonl", 9)).unwrap();
     assert!(entry["summary"].as_str().unwrap().contains("[User]: Washi then. How big?"));
-    // Reading nothing is not an error.
+    // A summarizer need not read its input.
     s.run("summarize ./two-branches.jsonl 1a2b3c05 --at 1a2b3c07 --summarizer 'echo read nothing'");
 }
 
@@ -251,7 +251,7 @@ fn a_command_that_does_not_deliver() {
     assert_snapshot!(s.unchanged(&line("echo half; exit 1")).fails(2), @r#"./two-branches.jsonl: --summarizer "echo half; exit 1": exit status: 1; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
     assert_snapshot!(s.unchanged(&line("yes | head -c 11000000")).fails(2), @r#"./two-branches.jsonl: --summarizer "yes | head -c 11000000": it printed more than 10 MB; nothing was written (hint: --prompt prints its input, to run it by hand)"#);
     assert_snapshot!(s.unchanged(&line("kill -9 $$")).fails(2), @r#"./two-branches.jsonl: --summarizer "kill -9 $$": signal: 9 (SIGKILL); nothing was written (hint: --prompt prints its input, to run it by hand)"#);
-    // An older file is not migrated if nothing else changes.
+    // If nothing else changes, an older file is not migrated.
     s.unchanged("summarize ./v1.jsonl 4c411fb5 --summarizer false").fails(2);
     s.unchanged("compact ./v1.jsonl --first-kept none --summarizer false").fails(2);
 }
@@ -328,7 +328,7 @@ fn the_prompt() {
 #[test]
 fn in_an_oh_my_pi_file() {
     let s = Sandbox::with(&["omp.jsonl"]);
-    // The skill prompt is by the user: its text is edited again.
+    // The skill prompt is by the user, so its text is printed for editing.
     assert_snapshot!(s.run("summarize ./omp.jsonl 60718293 --summary 'EXIF says 2021.'"), @"
     226b1b5c
     Look at the EXIF data of c.jpg

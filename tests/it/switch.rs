@@ -82,7 +82,7 @@ fn where_one_stands_nothing_is_written() {
     assert_snapshot!(s.unchanged("switch -n ./two-branches.jsonl @"), @"nothing to do in ./two-branches.jsonl");
     assert_snapshot!(s.unchanged("switch --json ./two-branches.jsonl @"), @r#"{"path":"./two-branches.jsonl","action":"nothing","dryRun":false,"written":[],"editorText":null}"#);
     assert_eq!(s.unchanged("switch ./two-branches.jsonl @ -o -").stdout, fixture(TWO));
-    // An older file is not migrated if nothing else changes.
+    // If nothing else changes, an older file is not migrated.
     assert_snapshot!(s.unchanged("switch ./v1.jsonl @"), @"2> pisess: nothing to do in ./v1.jsonl");
     s.run("switch ./two-branches.jsonl 1a2b3c05");
     for place in ["@", "1a2b3c05"] {
@@ -133,7 +133,7 @@ fn with_a_summary() {
 #[test]
 fn nothing_left_behind_is_no_reason_to_stay() {
     let s = Sandbox::with(&[TWO]);
-    // From the end of a branch back to its start, only a label is left.
+    // Back at the start of the branch, only a label is left behind.
     s.run("switch ./two-branches.jsonl 1a2b3c03");
     s.run("label ./two-branches.jsonl @ here");
     assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05").fails(1), @"./two-branches.jsonl: no entries to summarize on the branch you leave (hint: write one anyway with --summary TEXT)");
@@ -144,7 +144,7 @@ fn nothing_left_behind_is_no_reason_to_stay() {
     assert!(s.lines_from(TWO, 12).contains("All the same."));
 }
 
-/// That would be a summary of the summary, shorter each time.
+/// Summarizing it again would give a summary of the summary, shorter each time.
 #[test]
 fn a_summary_that_is_all_that_is_left_is_not_summarised() {
     for place in ["1a2b3c05", "1a2b3c04", "1a2b3c01"] {
@@ -154,16 +154,16 @@ fn a_summary_that_is_all_that_is_left_is_not_summarised() {
         assert_eq!(s.unchanged(&line).quiet(), draft, "{place}");
         assert_eq!(s.unchanged(&format!("{line} --summarizer false --hook false")).quiet(), draft);
         assert!(s.unchanged(&format!("{line} -n")).quiet().starts_with("nothing to do"));
-        // A given summary is written anyway, and without one the summary is abandoned.
+        // A given summary is written anyway. Without --summarize, the move leaves the summary behind.
         assert_ne!(s.run(&format!("{line} -n --summary s")), "");
         assert!(s.run(&format!("switch -n ./{TWO} {place}")).starts_with("append 1 line"));
-        // It gets a label, once.
+        // The existing summary gets the label, once.
         let named = format!("{line} --label tried");
         assert!(s.run(&named).ends_with(&draft));
         assert_eq!(s.text(TWO).lines().count(), 10);
         assert!(s.lines_from(TWO, 10).contains(r#""targetId":"226b1b5c","label":"tried""#));
         s.unchanged(&named);
-        // Entries after it are abandoned.
+        // Entries that follow the summary are summarized when they are left behind.
         s.run(&format!("append ./{TWO} --user more"));
         s.run(&line);
         assert_eq!(s.text(TWO).lines().count(), 12);
@@ -213,7 +213,7 @@ fn a_hook_is_asked() {
     let label = r#"echo {\"label\":\"x\"}"#;
     let said = s.unchanged(&format!("switch ./{TWO} root --hook '{label}'")).fails(2);
     assert!(said.contains("its `label` is for root, which is not an entry; nothing was written"), "{said}");
-    // No summary of it was requested.
+    // The hook's summary is ignored, because none was requested; its label is set.
     let answer = r#"{\"summary\":\"mine\",\"label\":\"kept\"}"#;
     s.run(&format!("switch ./{TWO} 1a2b3c05 --hook 'echo {answer}'"));
     assert_snapshot!(s.lines_from(TWO, 9), @r#"
@@ -238,7 +238,7 @@ fn in_an_oh_my_pi_file() {
     Look at the EXIF data of c.jpg
     ");
     assert_snapshot!(s.text("omp.jsonl").lines().last().unwrap(), @r#"{"type":"custom","customType":"pisess.switch","data":{"from":"d7e8f90a","to":"5f607182"},"id":"226b1b5c","parentId":"5f607182","timestamp":"2026-05-04T12:00:00.000Z"}"#);
-    // The entries that pisess itself writes are no sign of a live agent.
+    // Entries that pisess writes are not evidence of a live agent.
     s.run("switch ./omp.jsonl 93a4b5c6");
 }
 
@@ -281,7 +281,7 @@ fn to_standard_output() {
     assert_eq!((done.code, done.text().lines().count()), (0, 9));
 }
 
-/// The agents would look up the parent by its id, and find none or another.
+/// The agents would look up the parent by its id, and find no entry or another one.
 #[test]
 fn nothing_hangs_under_an_entry_that_no_id_names() {
     let s = Sandbox::with(&[TWO]);

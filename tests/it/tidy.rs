@@ -69,7 +69,7 @@ fn documents_name_what_is_there() {
                 && !name.contains(|c: char| c.is_whitespace() || "<>*…{".contains(c))
         });
         for name in named {
-            // The interop suite is not in the package.
+            // A package of the crate does not contain the interop suite.
             let there = root().join(name).exists() || !root().join("tests/interop").exists();
             assert!(there, "{document} names {name}, which is not there");
         }

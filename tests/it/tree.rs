@@ -220,7 +220,7 @@ fn search_finds_words_wherever_an_entry_says_them() {
         ]
     );
     assert!(rows[2]["match"]["snippet"].as_str().unwrap().ends_with("x the Needle of arguments"));
-    // Every word, each wherever it is: here in the label and in the output.
+    // All words must match, each in any text: here in the label and in the output.
     assert_eq!(s.run("tree ./a.jsonl --search 'LABEL output' --json").lines().count(), 1);
     assert_eq!(s.pisess("tree ./a.jsonl --search 'needle gone'").done().code, 1);
     // Without a search there is no match.

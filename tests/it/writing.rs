@@ -63,7 +63,7 @@ mod unix {
         }
     }
 
-    /// A stream can be read once, which suffices for every command but `migrate`, which takes files.
+    /// A stream can be read once, which is enough for every command but `migrate`, which requires files.
     #[test]
     fn every_command_reads_a_fifo() {
         let s = Sandbox::with(&["two-branches.jsonl"]);
@@ -73,8 +73,8 @@ mod unix {
         for line in READS.iter().filter(|line| !line.starts_with("migrate")) {
             let path = s.path("fifo");
             let writer = std::thread::spawn(move || fs::write(path, fixture("two-branches.jsonl")).unwrap());
-            // In a process of its own: a child that another test forks meanwhile would inherit the reading end,
-            // and the next writer would write to nobody.
+            // A process of its own: a child that another test forks meanwhile would inherit the reading end of the
+            // FIFO, and the next writer would write to nobody.
             let piped = s.pisess(&every::of(line, "./fifo")).real();
             writer.join().unwrap();
             let read = s.pisess(&every::of(line, "./two-branches.jsonl")).real();
@@ -223,7 +223,7 @@ fn ids_skip_those_that_are_taken() {
 fn an_oh_my_pi_file_in_use_is_left_alone() {
     let s = Sandbox::with(&["omp.jsonl", "omp-no-slot.jsonl"]);
     s.run("label ./omp-no-slot.jsonl @ n --wait 0 -o ./copy.jsonl");
-    // Its last entry was written just now, and is not a session_exit.
+    // The last entry was written just now, and is not a session_exit.
     let line = crate::tree::user("aaaa0001", None, "still talking");
     let line = line.replace("2026-01-01T00:00:01.000Z", &jiff::Timestamp::now().to_string());
     s.put("live.jsonl", [fixture("omp-no-slot.jsonl"), line.into_bytes(), b"\n".to_vec()].concat());
@@ -234,7 +234,7 @@ fn an_oh_my_pi_file_in_use_is_left_alone() {
         "{said}"
     );
     s.run("label ./live.jsonl @ n --wait 0 --force");
-    // It ends with a session_exit.
+    // The session ends with a session_exit.
     s.run("label ./omp.jsonl @ n --wait 0");
 }
 

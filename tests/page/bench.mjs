@@ -1,9 +1,9 @@
-// Measures exports and their pages beside pi's own export of the same session, where tests/interop/run has
-// installed it. Started as: tests/page/run --bench SESSION...; prints a table and asserts nothing.
+// Measures exports and their pages, and pi's own export of the same session if tests/interop/run has installed pi.
+// Started as: tests/page/run --bench SESSION...; prints a table and asserts nothing.
 //
-// Rounds are interleaved and the best of each counts, so that ratios hold on a machine with other work. A
-// page is interactive once its rows and its text are drawn and its thread is free: the time is taken by the
-// page itself, from the start of its navigation.
+// Rounds are interleaved and the best of each counts, so that ratios hold on a busy machine. A page is interactive
+// once its rows and its text are drawn and its thread is idle; the page itself takes the time, from the start of
+// its navigation.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
@@ -17,10 +17,10 @@ const node = join(modules, `node-${process.platform}-${process.arch}`, "bin", "n
 /** Sessions above this many bytes are measured once. */
 const LARGE = 50e6;
 const ROUNDS = 5;
-/** How long a page may take, in milliseconds. */
+/** The maximum time for a page, in milliseconds. */
 const LIMIT = 90_000;
 
-/** pi's module that exports: of the newest version that is there. */
+/** Returns the path of pi's export module, of the newest installed version. */
 function peer() {
   const unpacked = join(modules, ".unpacked");
   const newest = existsSync(unpacked) ? readdirSync(unpacked).filter((name) => name.startsWith("pi-")).sort().reverse() : [];
@@ -28,7 +28,7 @@ function peer() {
   return packages.map((at) => join(at, "dist/core/export-html/index.js")).find(existsSync);
 }
 
-/** Runs a program; seconds, and its peak memory in MB where Python can measure it. */
+/** Runs a program. Returns the seconds, and its peak memory in MB if Python can measure it. */
 function timed(program, args) {
   const measure = "import resource,subprocess,sys;c=subprocess.call(sys.argv[1:],stdout=subprocess.DEVNULL);"
     + "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss,file=sys.stderr);sys.exit(c)";
@@ -42,7 +42,7 @@ function timed(program, args) {
   return { seconds, peak, ok: child.status === 0, why: said.join(" ").slice(0, 120) };
 }
 
-/** When a page of each kind has drawn its rows and its text. */
+/** Whether a page of each kind has drawn its rows and its text. */
 const DRAWN = {
   ours: () => {
     const who = document.querySelector(".row .who"), body = document.querySelector("article .body > :not(.wait)");
@@ -51,7 +51,7 @@ const DRAWN = {
   theirs: () => document.querySelector(".tree-node") && document.querySelector("#messages > *"),
 };
 
-/** Opens a page; milliseconds until it is interactive, `null` if it never is. */
+/** Opens a page. Returns the milliseconds until it is interactive, or `null` if it never is. */
 async function opened(path, kind) {
   const page = await (await newContext({ viewport: { width: 1300, height: 900 } })).newPage();
   await page.addInitScript(`(() => {
@@ -68,12 +68,12 @@ async function opened(path, kind) {
     await page.waitForFunction(() => window.interactive, null, { timeout: LIMIT });
     shown = await page.evaluate(() => window.interactive);
   } catch {
-    // It never comes.
+    // The page is never interactive.
   }
   return { page, shown };
 }
 
-/** The longest task while a reader jumps, scrolls and moves through the tree; the most nodes meanwhile. */
+/** Returns the longest task and the maximum number of nodes while jumping, scrolling and moving through the tree. */
 const jumps = (page) => page.evaluate(async () => {
   let longest = 0, most = 0;
   new PerformanceObserver((list) => { for (const entry of list.getEntries()) longest = Math.max(longest, entry.duration); }).observe({ type: "longtask" });

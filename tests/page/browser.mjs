@@ -1,4 +1,4 @@
-// Chromium, and pages in it that must neither complain nor ask for anything.
+// Chromium, with a record of the errors and requests of each page, of which there must be none.
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { chromium } from "playwright-core";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-// Containers have little shared memory, and Chromium ends without a word once it is used up.
+// Containers have little shared memory. When it is used up, Chromium ends without a message.
 const FLAGS = [
   "--headless", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-quic", "--no-first-run",
   "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -23,13 +23,13 @@ process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 export const pisess = (...args) => execFileSync(process.env.PISESS, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 28, cwd: folder });
 
-/** The rows of a command's JSON lines. */
+/** Returns the rows of a command's JSON lines. */
 export const rows = (...args) => pisess(...args).split("\n").filter(Boolean).map((line) => JSON.parse(line));
 
-/** A user's message with a number for its id; its parent's is -1 where it has none. */
+/** Returns a user message whose id is made of a number; a parent of -1 means none. */
 export const line = (n, up, text) => `{"type":"message","id":"n${n}","parentId":${up < 0 ? null : `"n${up}"`},"timestamp":"2026-03-14T09:26:45.589Z","message":{"role":"user","content":${JSON.stringify(text)}}}`;
 
-/** Writes a session of these lines; its path. */
+/** Writes a session of these lines. Returns its path. */
 export function session(name, lines) {
   const path = join(folder, `${name}.jsonl`);
   const header = { type: "session", version: 3, id: `id-${name}`, timestamp: "2026-03-14T09:26:45.589Z", cwd: "/home/u/code" };
@@ -37,7 +37,7 @@ export function session(name, lines) {
   return path;
 }
 
-/** Exports a session; the path of the page. */
+/** Exports a session. Returns the path of the page. */
 export function exported(path, ...args) {
   const to = join(folder, `${Math.random().toString(36).slice(2)}.html`);
   pisess("export", path, "-o", to, ...args);
@@ -46,10 +46,10 @@ export function exported(path, ...args) {
 
 let browser = null;
 
-/** Whether the browser went away by itself. */
+/** Whether the browser has ended by itself. */
 export const isGone = () => browser !== null && !browser.isConnected();
 
-/** A browser window of its own; the browser is started where there is none. */
+/** Returns a new browser window; starts the browser if necessary. */
 export async function newContext(options) {
   if (!browser?.isConnected()) browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: FLAGS });
   return browser.newContext(options);
@@ -57,7 +57,7 @@ export async function newContext(options) {
 
 export const closeBrowser = () => browser?.close();
 
-/** Opens a page and waits until it knows all of itself. */
+/** Opens a page and waits until all of it is loaded. */
 export async function open(path, { width = 1300, height = 900, scheme = "light", hash = "", script = true, bypassCSP = false } = {}) {
   const context = await newContext({ viewport: { width, height }, colorScheme: scheme, timezoneId: "UTC", bypassCSP });
   const page = await context.newPage();
@@ -65,7 +65,7 @@ export async function open(path, { width = 1300, height = 900, scheme = "light",
   page.requests = [];
   await page.addInitScript(() => {
     window.pwned = (what) => { window.caught = (window.caught ?? []).concat(what); };
-    // What is copied, for the tests to see.
+    // Records what is copied.
     Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { window.copied = text; } } });
   });
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) page.complaints.push(message.text()); });
@@ -77,14 +77,14 @@ export async function open(path, { width = 1300, height = 900, scheme = "light",
   return page;
 }
 
-/** What axe finds that is serious. */
+/** Returns the serious violations that axe finds. */
 export async function serious(page) {
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   return violations.filter(({ impact }) => ["serious", "critical"].includes(impact)).map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 160)}`);
 }
 
-/** Nodes of the document, of every kind. */
+/** Returns the number of nodes in the document. */
 export const nodes = (page) => page.evaluate(() => {
   const walker = document.createTreeWalker(document, NodeFilter.SHOW_ALL);
   let count = 0;

@@ -1,11 +1,11 @@
-// How tests are run, and what they ask of a page.
+// Runs tests, and reads pages for them.
 
 import { closeBrowser, isGone } from "./browser.mjs";
 
 const only = process.argv[2];
 let passed = 0, failed = 0;
 
-/** Runs a test. One whose browser went away is run once more. */
+/** Runs a test. If its browser ended, it is run once more. */
 export async function test(name, run) {
   if (only && !name.includes(only)) return;
   for (let again = false; ; again = true) {
@@ -44,7 +44,7 @@ export async function clean(page) {
   await page.context().close();
 }
 
-/** The entries of all rows, with runs of tools opened. */
+/** Returns the entries of all rows, after unfolding runs of tools. */
 export async function rowIds(page) {
   for (let run; (run = page.locator(".row.run .twist").first()), await run.count(); ) await run.click();
   return page.evaluate(async () => {
@@ -59,7 +59,7 @@ export async function rowIds(page) {
   });
 }
 
-/** The entries of the path that is shown, all of it. */
+/** Returns all entries of the path that is shown. */
 export async function pathIds(page) {
   await page.evaluate(() => {
     window.print = () => { window.printed = [...document.querySelectorAll("article")].map((article) => article.dataset.id); };
@@ -74,7 +74,7 @@ export async function pathIds(page) {
   });
 }
 
-/** The entry that is chosen. */
+/** Returns the chosen entry. */
 export const chosen = (page) => page.evaluate(() => document.querySelector("article.chosen")?.dataset.id ?? null);
 
 /** Waits until an entry is chosen and drawn. */

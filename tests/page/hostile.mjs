@@ -1,4 +1,4 @@
-// Text that wants to be more than text, for every field that a session has.
+// Text that tries to run or to load something, for every field of a session.
 
 export const STRINGS = [
   "<script>pwned('a')</script>",
@@ -19,7 +19,7 @@ export const STRINGS = [
   "__proto__", "constructor", "index", "late", "text", "rows", "\u202e\u2066txt.exe", "\ud83d",
 ];
 
-/** An entry of every kind with `s` in every field. */
+/** Returns an entry of every kind with `s` in every field. */
 export function entries(s) {
   const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0.01 } };
   const at = { timestamp: "2026-03-14T09:26:45.589Z" };

@@ -1,4 +1,4 @@
-// Sessions that are long, deep or wide. What takes how long is measured by bench.mjs.
+// Sessions that are long, deep or wide. bench.mjs measures times.
 
 import { exported, line, nodes, open, session } from "./browser.mjs";
 import { clean, holds, test } from "./check.mjs";

@@ -1,5 +1,5 @@
-// The pages that pisess writes, held against pisess itself and against what must not happen.
-// Started by run: all tests, or those whose name contains the first argument.
+// Compares the pages that pisess writes with its other commands, and checks their safety. Started by run: all
+// tests, or those whose name contains the first argument.
 
 if (process.argv[2] === "--bench") {
   const { bench } = await import("./bench.mjs");

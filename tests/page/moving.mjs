@@ -1,4 +1,4 @@
-// How a reader moves: keys, clicks, links, branches, the drawer; and screen readers.
+// How a user moves: keys, clicks, links, branches, the drawer, screen readers.
 
 import { exported, line, open, serious, session, tour } from "./browser.mjs";
 import { chosen, clean, holds, same, test, waitFor } from "./check.mjs";

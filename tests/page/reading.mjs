@@ -1,4 +1,4 @@
-// What the text at the right shows of entries, and what a reader can do with it.
+// How entries are shown on the right, and what a user can do with them.
 
 import { exported, line, open, pisess, session, tour } from "./browser.mjs";
 import { clean, holds, same, test, waitFor } from "./check.mjs";
@@ -6,7 +6,7 @@ import { clean, holds, same, test, waitFor } from "./check.mjs";
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const at = (second) => ({ timestamp: `2026-03-14T09:${String(10 + second).padStart(2, "0")}:00.000Z` });
 
-/** Entries one below the other, with ids e0, e1 …; an id of their own or a parent overrides that. */
+/** Returns a chain of entries with ids e0, e1 …, unless they have an id or a parent of their own. */
 const chain = (...entries) => entries.map((entry, n) => ({ type: "message", id: `e${n}`, parentId: n ? `e${n - 1}` : null, ...at(n), ...entry }));
 const user = (content) => ({ message: { role: "user", content, timestamp: 1 } });
 const usage = (total) => ({ input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total } });
@@ -148,7 +148,7 @@ await test("an entry, a code block and a link are copied", async () => {
   same(await page.evaluate(() => window.copied), link, "by a key");
   await page.keyboard.press("c");
   await page.waitForFunction(() => /line 999/.test(window.copied));
-  // Where the browser refuses, the old way is taken.
+  // If the browser refuses, the text is copied from a text area.
   await page.evaluate(() => {
     navigator.clipboard.writeText = async () => { throw new Error("refused"); };
     document.execCommand = () => { window.copied = document.activeElement.value; };

@@ -1,4 +1,4 @@
-// A session is hostile text.
+// Hostile text in sessions.
 
 import { exported, open, pisess, session } from "./browser.mjs";
 import { holds, pathIds, same, test } from "./check.mjs";

@@ -1,4 +1,4 @@
-// The tree at the left: its rows, filters and search, and the path to each entry.
+// The tree on the left: its rows, filters and search, and the path to each entry.
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-//! A thousand sessions of 0.9 MB: `list`, `grep` and `stats` over all of them.
+//! The cases `list`, `grep` and `stats`, over a thousand sessions of 0.9 MB.
 
 use super::super::generate::{Facts, Shape};
 use super::super::measure::Run;
@@ -8,8 +8,8 @@ use std::time::Duration;
 
 /// The cases.
 pub const CASES: [&str; 3] = ["list", "grep", "stats"];
-/// Patterns: what they are, and as `pisess grep` and `rg` both read them. The common ones are in nearly
-/// every entry, the rare ones in few or none.
+/// Descriptions and patterns, which mean the same to `pisess grep` and `rg`. The common ones match in nearly every
+/// entry, the rare ones in few or none.
 const PATTERNS: [(&str, &str); 5] = [
     ("common word", "parse"),
     ("phrase", "error context"),
@@ -17,10 +17,10 @@ const PATTERNS: [(&str, &str); 5] = [
     ("rare word", "part777"),
     ("none", "zebra crossing"),
 ];
-/// What an answer costs, in every session that is made.
+/// The cost of each assistant message in the generated sessions.
 const COST: f64 = 0.004_623;
 
-/// The sessions that were made.
+/// The generated sessions.
 struct Made {
     folder: String,
     files: Vec<(String, Facts)>,
@@ -31,7 +31,7 @@ impl Made {
         self.files.iter().map(|(_, facts)| of(facts)).sum()
     }
 
-    /// A program that reads all the files.
+    /// Returns a command that reads all files.
     fn run(&self, name: &str, words: &[&str]) -> Run {
         let files = self.files.iter().map(|(path, _)| &**path);
         Run::new(name, &words.iter().copied().chain(files).collect::<Vec<_>>())
@@ -39,7 +39,7 @@ impl Made {
 }
 
 impl Bench<'_> {
-    /// Makes the sessions once, for all of these cases.
+    /// Makes the sessions once for all of these cases.
     pub fn sessions(&self, cases: &[&str], files: u32) -> Result<(), String> {
         let failed = |error: std::io::Error| error.to_string();
         let folder = self.folder.join("sessions");
@@ -77,7 +77,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Each pattern beside `rg -c`, which counts lines in the raw bytes.
+    /// Compares the time for each pattern with that of `rg -c`, which counts lines in the raw bytes.
     fn grep(&self, made: &Made) -> Result<(), String> {
         for (what, pattern) in PATTERNS {
             let counting = self.tools.pisess("grep -c", &["grep", "-c", pattern, &made.folder]);
@@ -111,7 +111,7 @@ impl Bench<'_> {
     }
 }
 
-/// Every row against what the generator knows.
+/// Checks every row against the facts of the generator.
 fn check_listed(listed: &str, made: &[(String, Facts)]) -> Result<(), String> {
     expect("sessions", listed.lines().count(), made.len())?;
     for (path, facts) in made {
@@ -127,8 +127,8 @@ fn check_listed(listed: &str, made: &[(String, Facts)]) -> Result<(), String> {
     Ok(())
 }
 
-/// The counts of the first run and the rows of the second against a search by other means: the number of
-/// entries whose decoded texts match.
+/// Checks the counts of the first run and the rows of the second against the number of entries whose decoded texts
+/// match the regular expression, and returns that number.
 fn check_found(made: &Made, pattern: &str, runs: &[Run]) -> Result<u64, String> {
     let regex = regex::Regex::new(pattern).map_err(|error| error.to_string())?;
     let mut matching = 0;
@@ -148,7 +148,7 @@ fn check_found(made: &Made, pattern: &str, runs: &[Run]) -> Result<u64, String> 
     Ok(matching)
 }
 
-/// Whether a string of a message matches, ids and signatures left out.
+/// Whether a string of a message matches, other than ids, signatures and the like.
 fn says(value: &serde_json::Value, regex: &regex::Regex) -> bool {
     const SILENT: [&str; 8] =
         ["thinkingSignature", "role", "type", "id", "toolCallId", "api", "stopReason", "timestamp"];

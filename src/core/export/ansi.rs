@@ -1,7 +1,7 @@
 //! Terminal output of a command, as text and colours.
 //!
-//! Of escape sequences only colours and bold are kept (`ESC [ … m`); the others are left out. A carriage
-//! return within a line overwrites it, so of a progress bar only the last state is shown.
+//! Only colours and bold are kept of the escape sequences (`ESC [ … m`); the others are omitted. What follows a
+//! carriage return within a line overwrites the line, so only the last state of a progress bar is shown.
 
 use super::markup::Word;
 

@@ -1,4 +1,4 @@
-//! How an entry is displayed: its texts rendered, its tools by what they do, the rest folded.
+//! How an entry is displayed: its texts are rendered, its tools shown by what they do, everything else is folded.
 
 use super::code::{self, Language};
 use super::html::{IMAGE_TYPES, is_base64};
@@ -28,7 +28,7 @@ pub struct Article {
     pub failed: bool,
     /// Its images in base64, with their names in the markup.
     pub images: Vec<(String, String)>,
-    /// The entry whose content this one changes for the model, and whether it omits it.
+    /// If this entry edits another one for the model: the number of that entry, and whether it is omitted.
     pub edits: Option<(u32, bool)>,
     /// The number of the entry, for the names of images.
     number: u32,
@@ -37,7 +37,7 @@ pub struct Article {
 /// Returns the article of an entry.
 ///
 /// # Errors
-/// If its line, or that of the call it answers, cannot be read.
+/// If its line, or the line of the call that it answers, cannot be read.
 pub fn article(source: &Source, ix: EntryIx) -> io::Result<Article> {
     let mut article = Article { number: source.number(ix).unwrap_or(u32::MAX), ..Article::default() };
     let line = source.bodies.line(ix)?;
@@ -136,7 +136,7 @@ impl Article {
         self.ending(message);
     }
 
-    /// Appends how a turn ended, if not normally.
+    /// Appends how the turn ended, unless it ended normally.
     fn ending(&mut self, message: Raw) {
         let reason = message.get("stopReason").and_then(decoded).unwrap_or_default();
         let error = message.get("errorMessage").and_then(decoded);
@@ -168,7 +168,7 @@ impl Article {
         self.tokens = usage.get("totalTokens").map_or(sum, |total| number(Some(total)));
     }
 
-    /// Appends a content: a string, or blocks.
+    /// Appends the content of a message: a string, or blocks.
     pub fn content(&mut self, content: Option<Raw>, breaks: Breaks) {
         let Some(content) = content else { return };
         match decoded(content) {

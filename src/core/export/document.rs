@@ -3,8 +3,8 @@
 //! It is written from markup. Every character of the session that has a meaning in Markdown is escaped, and a
 //! fence is longer than any in its content, so no content can end the block that it is in.
 //!
-//! A heading is written when the speaker changes; tools belong to the turn of the model that called them.
-//! Settings have no heading, and labels are part of the heading of their entry.
+//! A heading is written when the speaker changes; tools belong to the turn of the model that called them. Settings
+//! have no heading. A label is part of the heading of its entry.
 
 use super::article::article;
 use super::markup::visible;
@@ -42,7 +42,7 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
         let article = article(&source, ix)?;
         let text = writer::markdown(article.markup.as_str(), &is_here);
         let label = labels.name(ix).map(|label| label.to_string_lossy().into_owned());
-        // A turn that only calls tools is omitted: the tools show the same.
+        // A message that contains only tool calls is omitted: each call is shown with its result.
         if text.is_empty() && edits.note(ix).is_none() && label.is_none() {
             continue;
         }
@@ -108,13 +108,13 @@ impl Headings {
 /// The turn that an entry belongs to.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Voice {
-    /// None: a setting.
+    /// A setting, which belongs to no turn.
     #[default]
     None,
     User,
-    /// That of the model, including the tools that it called.
+    /// A turn of the model, including the tools that it called.
     Assistant,
-    /// A turn of its own.
+    /// Any other entry: a turn of its own.
     Other,
 }
 

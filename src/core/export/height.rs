@@ -9,7 +9,7 @@ const LINE: usize = 90;
 /// Returns the estimated number of lines.
 pub fn lines(markup: &str) -> u32 {
     let (mut lines, mut column, mut hidden) = (0_usize, 0_usize, 0_usize);
-    // Whether the next section is hidden: folds show none, other elements only the first.
+    // Whether the next section is hidden: all sections of a fold are, and in other elements all but the first.
     let (mut seen, mut folds) = (false, false);
     let mut rest = markup.chars();
     while let Some(c) = rest.next() {
@@ -18,7 +18,7 @@ pub fn lines(markup: &str) -> u32 {
             SECTION => {}
             SECTION_END => {
                 hidden = hidden.saturating_sub(1);
-                // A section that follows is a further one, unless another element begins.
+                // The next section belongs to the same element, unless another element begins before it.
                 seen = true;
             }
             OPEN | OPEN_WITH => {

@@ -1,8 +1,8 @@
 //! Colours for code: one small lexer for the languages that agents commonly write.
 //!
 //! It knows strings, comments, numbers, keywords, names that begin with a capital, and names that are called.
-//! All else (heredocs, JSX, regular expressions) is plain code. *Left out:* grammars, which take longer to
-//! load than a session takes to write.
+//! Everything else (heredocs, JSX, regular expressions) is plain code. Grammars are not used: loading them takes
+//! longer than writing a session.
 
 use super::markup::Word;
 

@@ -11,13 +11,13 @@ use std::fmt;
 pub struct Html(String);
 
 impl Html {
-    /// Returns HTML that is part of pisess.
+    /// Returns HTML whose text is fixed in pisess.
     pub fn own(html: &'static str) -> Html {
         Html(html.to_owned())
     }
 
-    /// Returns text as HTML: characters with a meaning in HTML, even within quotes, are escaped; those that
-    /// act are made visible.
+    /// Returns text as HTML: characters with a meaning in HTML, even within quotes, are escaped; control and
+    /// bidirectional characters are made visible (see [`super::markup::Markup::text`]).
     pub fn text(text: &str) -> Html {
         let mut html = Html::default();
         html.push_text(text);
@@ -29,7 +29,7 @@ impl Html {
         self.push_escaped(&visible(text));
     }
 
-    /// Appends text that is already visible.
+    /// Appends text in which invisible characters are already made visible, and escapes it.
     pub(super) fn push_escaped(&mut self, text: &str) {
         let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\'');
         let mut rest = text;
@@ -52,7 +52,7 @@ impl Html {
         self.0 += &html.0;
     }
 
-    /// Appends HTML that is part of pisess.
+    /// Appends HTML whose text is fixed in pisess.
     pub fn push_own(&mut self, html: &'static str) {
         self.0 += html;
     }
@@ -94,7 +94,7 @@ pub trait Around {
     fn image(&self, name: &str) -> Option<&str>;
 }
 
-/// Returns markup as complete HTML: folds can be opened, and sections follow one another.
+/// Returns markup as complete HTML: folds contain their content, and sections follow one another.
 pub fn html(markup: &str, around: &dyn Around) -> Html {
     let mut writer = Writer { html: Html::default(), open: Vec::new(), around };
     let mut rest = markup;
@@ -125,7 +125,7 @@ impl Writer<'_> {
             }
             OPEN_WITH => {
                 let (value, behind) = behind.split_once(VALUE).unwrap_or((behind, ""));
-                // The result is shown further down, with its call.
+                // A call whose result is in the document is omitted here: it is shown with the result.
                 if Tag::of(code) == Some(Tag::Call) && self.around.address(value).is_some() {
                     return behind_element(behind);
                 }

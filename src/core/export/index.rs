@@ -18,14 +18,14 @@ use std::collections::HashMap;
 /// The modes of the tree's filter, in the order of their bits.
 const FILTERS: [Filter; 4] = [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly];
 
-/// The bits of an entry, after those of the filters: hidden by the agents in every mode unless it is the
+/// The bits of an entry that follow those of the filters: hidden by the agents in every mode unless it is the
 /// leaf; failed; aborted by the user.
 const FLAGS: [(u32, Flags); 3] = [(16, Flags::SILENT), (32, Flags::FAILED), (64, Flags::ABORTED)];
 
 /// The bit of an entry that is not part of the conversation.
 const NOTE: u32 = 128;
 
-/// Added to an entry's bits, which gives a character.
+/// The character for an entry has the code of its bits plus this number.
 const FIRST: u32 = 48;
 
 /// Returns the part that precedes the entries.
@@ -187,7 +187,7 @@ pub struct Facts {
     cost: f64,
     tokens: f64,
     lines: u32,
-    /// The entry that this one edits, and whether it omits it.
+    /// The number of the entry that this one edits, and whether that entry is omitted.
     edits: Option<(u32, bool)>,
 }
 

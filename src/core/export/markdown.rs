@@ -11,10 +11,10 @@ use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Par
 /// The length in bytes above which texts are shown verbatim.
 const LONGEST: usize = 256 * 1024;
 
-/// The number of bytes after which a section ends with the current block.
+/// The number of bytes after which a section ends at the end of the current block.
 const SECTION: usize = 6 * 1024;
 
-/// The number of bytes or elements after which a section ends anywhere.
+/// The number of bytes or elements after which a section ends even within a block.
 const MOST: (usize, usize) = (32 * 1024, 400);
 
 /// How line breaks within a paragraph are rendered.
@@ -22,7 +22,7 @@ const MOST: (usize, usize) = (32 * 1024, 400);
 pub enum Breaks {
     /// As spaces, as in Markdown.
     Soft,
-    /// As breaks, because authors of prompts intend them.
+    /// As line breaks, because authors of prompts mean them as such.
     Hard,
 }
 

@@ -5,7 +5,7 @@
 //! every control character visible, and everything between the marks is text.
 //!
 //! ```text
-//! 01 TAG              opens an element            05 … 06   a section: shown when it is looked at
+//! 01 TAG              opens an element            05 … 06   a section: built when it is viewed
 //! 02 TAG value 03     opens one with a value      0e CLASS … 0f   a word of code
 //! 04                  closes
 //! ```
@@ -351,8 +351,8 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// Appends the text, with every character escaped that acts instead of being shown, except newlines and tabs.
-/// Carriage returns end lines, too.
+/// Appends the text. Characters that would act instead of being shown are made visible, except newlines and tabs.
+/// A carriage return ends a line, too.
 fn push_text(out: &mut String, text: &str) {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
         out.push_str(text);

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Text of a session becomes HTML in [`markup::Markup::text`] or [`html::Html::text`]; nothing else makes HTML.
-//! A redacted export is that of a redacted copy.
+//! A redacted export is an export of a redacted copy.
 
 pub mod html;
 pub mod markup;

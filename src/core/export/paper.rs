@@ -27,7 +27,7 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
     let mut model: Option<String> = None;
     for &ix in &path {
         let article = article(&source, ix)?;
-        // A turn that only calls tools is omitted: the tools show the same.
+        // A message that contains only tool calls is omitted: each call is shown with its result.
         let around = Paper { on_path: &on_path, article: &article };
         let body = html(article.markup.as_str(), &around);
         if body.as_str().is_empty() && edits.note(ix).is_none() && labels.name(ix).is_none() {

@@ -1,8 +1,8 @@
 //! Reads an export back, and searches it for values that must not be in it.
 //!
-//! What an export writes can hide a value: compression, entities, backslashes, elements that highlighting
-//! inserts into it, the margin of a quotation. So the text is searched in several forms, each time for the
-//! values in the same form:
+//! A value may be hidden in an export: by compression, entities, backslashes, elements that highlighting inserts
+//! into it, or the margin of a quotation. So the text is searched in several forms, each time for the values in
+//! the same form:
 //!
 //! ```text
 //! page ──> pieces, inflated ─┐         ┌─ Marked:   elements with their attributes (addresses of links)
@@ -126,8 +126,8 @@ enum Spelling {
 }
 
 impl Spelling {
-    /// Whether the value is searched for in this spelling: `Block` is for values of several lines, the others for
-    /// all others.
+    /// Whether the value is searched for in this spelling: values of several lines only in `Block`, others only in
+    /// the other spellings.
     fn is_for(self, value: &[u8]) -> bool {
         value.iter().any(|byte| matches!(byte, b'\n' | b'\r' | b'\t')) == (self == Spelling::Block)
     }
@@ -146,16 +146,16 @@ impl Spelling {
 /// The number of bytes to collect before searching them.
 const MOST: usize = 1 << 20;
 
-/// The minimum length of a value in a form that differs from it: shorter ones occur by chance.
+/// The minimum length of a form that differs from its value: shorter ones occur by chance.
 const SHORTEST: usize = 8;
 
 /// Searches one form of the text.
 struct Searcher {
     form: Spelling,
     exact: Exact,
-    /// The index of the value for each value of `exact`.
+    /// For each value in `exact`, its index among all values.
     which: Vec<usize>,
-    /// The text not searched yet, after as much of the searched text as the longest value takes.
+    /// The text not searched yet, preceded by the end of the searched text, as long as the longest value.
     window: Vec<u8>,
     overlap: usize,
 }

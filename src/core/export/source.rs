@@ -65,7 +65,7 @@ impl<'a> Contents<'a> {
     /// Returns the name of the session: the last one given, or that of its header.
     ///
     /// # Errors
-    /// Where a line cannot be read.
+    /// If a line cannot be read.
     pub fn name(&self) -> io::Result<Option<String>> {
         let of = |object: Raw, key: &str| {
             object.get_text(key).map(|name| name.trim().to_string_lossy().into_owned())
@@ -110,7 +110,7 @@ impl<'a> Contents<'a> {
         }
     }
 
-    /// Labels in effect on entries that go in.
+    /// Returns the labels in effect on exported entries.
     pub fn labels(&self) -> Vec<(u32, Cow<'_, str>)> {
         let labels = Labels::new(self.session);
         let named = self
@@ -151,7 +151,7 @@ pub struct Source<'a> {
     contents: &'a Contents<'a>,
     /// The lines.
     pub bodies: FileBodies<'a>,
-    /// Reads the calls, which come before the entry being read.
+    /// A second reader for the calls, which may be far before the entry that `bodies` reads.
     earlier: FileBodies<'a>,
     /// The call that was read last, with its line.
     last: RefCell<(Option<EntryIx>, Vec<u8>)>,
@@ -166,7 +166,7 @@ impl<'a> std::ops::Deref for Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// A reader of its own.
+    /// Returns a new reader of these contents.
     pub fn new(contents: &'a Contents<'a>) -> Source<'a> {
         Source {
             contents,
@@ -181,10 +181,10 @@ impl<'a> Source<'a> {
         self.contents.rendered.get(&ix).map(String::as_str)
     }
 
-    /// Calls `see` with the block of the call that a result answers, `null` where it is not found.
+    /// Calls `see` with the block of the call that a result answers, or with `null` if there is none.
     ///
     /// # Errors
-    /// Where the line of the call cannot be read.
+    /// If the line of the call cannot be read.
     pub fn with_call(&self, id: &[u8], result: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
         let Some(ix) = self.contents.call(id, result) else {
             see(Raw::NULL);

@@ -1,7 +1,7 @@
 //! The archive of a snapcompact compaction: old history as text, and as pictures of text.
 //!
-//! A model receives pictures up to a limit in bytes. Pictures that the agent moved into its blob store are
-//! not read: the result is that of the agent if the blob is missing.
+//! A model receives pictures up to a limit in bytes. Pictures that the agent moved into its blob store are not
+//! read; they count as missing, as they do for the agent if the blob is missing.
 
 use super::data_url::elided;
 use crate::core::content;
@@ -79,7 +79,8 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Old archives of this size made requests fail: their pictures are omitted.
+    /// Whether this is an old archive of a size that made requests fail. The pictures of such an archive are
+    /// omitted.
     fn is_risky(&self) -> bool {
         let many = self.frames.len() >= 16;
         let old = |frame: &Frame| frame.raw.get("font").is_none() && frame.raw.get("variant").is_none();

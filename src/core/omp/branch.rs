@@ -38,7 +38,7 @@ pub fn prepare(
         let tokens = message.with(bodies, estimate)?;
         let full = budget > 0 && branch.tokens + tokens > budget;
         let summary = matches!(session.entry(ix).kind, Kind::Compaction | Kind::BranchSummary);
-        // A summary is worth more than its size: it is included while a tenth of the budget is free.
+        // A summary that does not fit is still included if more than a tenth of the budget is left.
         if !full || (summary && (branch.tokens as f64) < budget as f64 * 0.9) {
             branch.messages.push(message);
             branch.tokens += tokens;

@@ -1,12 +1,13 @@
-//! What a compaction would summarize, and where it would cut (`prepareCompaction`, with the estimate for a
-//! model of no known family).
+//! What a compaction would summarize, and where it would cut (`prepareCompaction`, with the estimate that the
+//! agent uses for an unknown model).
 //!
 //! ```text
 //! C  u  a  t  t  a  t  u  a  t  t  a        the path since the last compaction
 //!    └── summarized ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
 //! ```
 //!
-//! The cut keeps whole groups of a turn and its results: as many as fit, at least the last.
+//! A group is a message at which a cut may be, with the results that follow it. The cut keeps whole groups: as
+//! many as fit, at least the last.
 
 use super::message;
 use super::{files, tokens};
@@ -98,7 +99,7 @@ fn budget(keep: u64, usage: Option<tokens::ContextUsage>, said: &Said) -> f64 {
     if ratio.is_finite() && ratio > 1.0 { (keep / ratio).floor().max(1.0) } else { keep }
 }
 
-/// The start of a new summary on the path, and the previous summary.
+/// Where the part to be summarized starts on the path, and the previous summary.
 struct Since {
     start: usize,
     previous_summary: Option<Text<'static>>,
@@ -128,7 +129,7 @@ impl Since {
             path[..previous].iter().position(|&ix| session.id(ix) == id)
         };
         let start = if is_replayed(preserved.unwrap_or(Raw::NULL)) {
-            // The provider has everything that was kept; only what was added meanwhile is new.
+            // The provider has everything that was kept; only what was appended since then is new.
             place(through).map_or(previous + 1, |through| reset.max(through + 1))
         } else {
             place(first_kept).filter(|&kept| kept >= reset).unwrap_or(previous + 1)
@@ -150,7 +151,7 @@ fn is_replayed(preserved: Raw) -> bool {
         && (named || classic || content::is(item, "type", "compaction_summary"))
 }
 
-/// The candidate messages, each with its estimate and whether a cut may be there.
+/// The messages to choose from, each with its estimate and whether a cut may be there.
 struct Said {
     messages: Vec<Message>,
     tokens: Vec<u64>,

@@ -39,7 +39,7 @@ pub fn elided(text: &Text) -> Text<'static> {
 
 struct DataUrl<'a> {
     mime: &'a [u8],
-    /// The number of base64 characters, including those of an earlier elision.
+    /// The number of base64 characters, including those that an earlier marker replaced.
     chars: f64,
     payload_end: usize,
     /// The offset after a `)` that follows, if one does.
@@ -65,7 +65,7 @@ impl<'a> DataUrl<'a> {
             None => (plain, None),
         };
         let units = utf16_len(&bytes[payload..payload_end]) as f64;
-        // The agent searches for the marker again, and then only in its own spelling.
+        // The agent counts the characters that an earlier marker replaced only if the marker is in lower case.
         let chars = match elided.filter(|marker| marker.lower_case) {
             Some(marker) => units - utf16_len(&bytes[plain..marker.end]) as f64 + marker.chars,
             None => units,

@@ -1,11 +1,11 @@
-//! The consequences of a file's defects in oh-my-pi, where they differ from those in pi. Its behaviour was
-//! observed; see `docs/format.md`.
+//! The consequences of a file's defects in oh-my-pi, where they differ from those in pi. They were observed in the
+//! running agent; see `docs/format.md`.
 
 use crate::core::defect::FindingKind as K;
 use crate::core::defect::Severity::{self, Error, Note, Warning};
 
-/// Returns the severity of a defect and its consequence; `None` if they are as in pi. `grave`: it is where it
-/// does most harm.
+/// Returns the severity of a defect and its consequence; `None` if they are as in pi. `grave`: whether the defect
+/// has the form or position that does most harm.
 pub fn weight(kind: K, grave: bool) -> Option<(Severity, &'static str)> {
     Some(match kind {
         K::ByteOrderMark => (Error, "oh-my-pi opens it, but every later rewrite fails"),

@@ -1,4 +1,4 @@
-//! The files of a summary: found in tool calls, kept in `details`, listed below the text.
+//! The files of a summary: found in tool calls, stored in `details`, listed below the text.
 
 use super::path_tree::outline;
 use super::template;

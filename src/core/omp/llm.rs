@@ -52,7 +52,7 @@ impl Converter {
         one(&role, message).iter().try_for_each(|json| emit(json))
     }
 
-    /// Emits the pending turn, `explained` if the note on its thinking follows.
+    /// Emits the pending turn. `explained`: whether the note on its thinking follows.
     fn release(&mut self, explained: bool, emit: &mut Emit) -> io::Result<()> {
         let Some(turn) = self.held.take() else { return Ok(()) };
         let turn = Raw::checked(&turn);
@@ -74,8 +74,8 @@ impl Converter {
     }
 }
 
-/// Returns the blocks of a turn before the unsigned thinking that it ends in; `None` if it has content and
-/// does not end in unsigned thinking.
+/// Returns the blocks before the unsigned thinking in which a turn ends, or no blocks if it has no content; `None`
+/// for any other turn.
 fn breaks_off(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     let mut blocks: Vec<_> = turn.get("content").unwrap_or(Raw::NULL).items().collect();
     let whole = blocks.len();
@@ -93,7 +93,7 @@ fn breaks_off(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     (whole == 0 || blocks.len() < end).then_some(blocks)
 }
 
-/// Returns what a message becomes that does not depend on others: none, one or two.
+/// Converts a message that does not depend on others, to none, one or two.
 pub fn alone(message: Raw) -> Vec<Vec<u8>> {
     one(&message.get_text("role").unwrap_or_default(), message)
 }

@@ -35,8 +35,8 @@ pub fn id_of(object: Raw, key: &str) -> Option<Text<'static>> {
     object.get_text(key).map(Text::into_owned)
 }
 
-/// Returns the message of a `message` entry as the agent has it after loading: data that GitHub Copilot binds
-/// to a connection is removed (`sanitizeRehydratedOpenAIResponsesAssistantMessage`).
+/// Returns the message of a `message` entry as the agent loads it: without the data that GitHub Copilot binds to a
+/// connection (`sanitizeRehydratedOpenAIResponsesAssistantMessage`).
 pub fn loaded(message: Raw, role: Role) -> Body {
     if role != Role::Assistant {
         return Body::Stored;
@@ -198,8 +198,8 @@ pub fn is_empty_turn(content: Raw) -> bool {
     !content.items().any(says_something)
 }
 
-/// Returns the text for the editor when the position moves before a user request or another custom message;
-/// `None` for every other entry.
+/// Returns the text for the editor when the leaf moves to before an entry: the text of a user request or of
+/// another custom message; `None` for every other entry.
 pub fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
     let message = if kind == Kind::Message { line.get("message")? } else { line };
     if is_user_request(line, kind, role) {

@@ -1,4 +1,4 @@
-//! The notebook of the experimental context notes: the newest valid revision precedes all other messages.
+//! The notebook in the agent's experimental context notes: its newest valid revision precedes all other messages.
 
 use super::template;
 use crate::core::bodies::{Bodies, Body, Message};

@@ -1,4 +1,4 @@
-//! What oh-my-pi asks a summarizer for. The requested sections are oh-my-pi's, the sentences are ours.
+//! The requests to a summarizer for oh-my-pi: its sections, in our own words.
 
 use super::{archive, transcript};
 use crate::core::bodies::Bodies;

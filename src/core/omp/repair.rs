@@ -54,10 +54,10 @@ impl MessageKind {
 /// A message and its kind.
 pub type Item = (Message, MessageKind);
 
-/// Removes what cannot be sent, and returns the other messages, in order.
+/// Removes the messages that cannot be sent, and returns the others, in order.
 ///
 /// # Errors
-/// If the entry of a message that changes cannot be read.
+/// If the entry of a message to be changed cannot be read.
 pub fn repaired(items: Vec<Item>, bodies: &dyn Bodies) -> io::Result<Vec<Message>> {
     let items = without_dangling_calls(items, bodies)?;
     Ok(without_failed_turns(items))
@@ -111,7 +111,7 @@ fn without_failed_turns(items: Vec<Item>) -> Vec<Message> {
         }
     }
     let mut gone = vec![false; items.len()];
-    // From the end; `behind` holds what is left after the current message, the next one last.
+    // From the end; `behind` is a stack of the messages after the current one that are left, the nearest on top.
     let mut behind: Vec<usize> = Vec::new();
     for (at, (_, kind)) in items.iter().enumerate().rev() {
         while behind.last().is_some_and(|&next| gone[next]) {

@@ -14,7 +14,7 @@ use std::io;
 /// JavaScript would omit are missing.
 pub type Members = Vec<(&'static str, Vec<u8>)>;
 
-/// Reads the settings (the first loop of `buildSessionContext`): of each, the last on the path.
+/// Reads the settings, the last of each on the path (the first loop of `buildSessionContext`).
 ///
 /// # Errors
 /// If an entry cannot be read.
@@ -48,7 +48,7 @@ struct Settings {
     service_tier: Option<Vec<u8>>,
     /// Assignments in order; the last one of a role applies, at the position of the first.
     models: Vec<(Text<'static>, Vec<u8>)>,
-    /// The last assistant message before a default model was chosen, and the position of its model.
+    /// The last assistant message before a default model was chosen, and the index of its model in `models`.
     inferred: Option<(EntryIx, usize)>,
     default_chosen: bool,
     rules: Vec<Vec<u8>>,

@@ -1,6 +1,6 @@
 //! The templates with which oh-my-pi wraps texts for a model.
 //!
-//! Its templates are formatted after the text is filled in, so the text itself is tidied, too: [`tidy`].
+//! oh-my-pi formats its templates after filling in the text, so the text itself is formatted, too: [`tidy`].
 
 use crate::core::text;
 use crate::core::text::Text;
@@ -45,7 +45,7 @@ pub fn interjection(message: &Text) -> Text<'static> {
     )
 }
 
-/// Wraps the notebook of the experimental context notes.
+/// Wraps the notebook (see [`super::notes`]).
 pub fn context_notes(notes: &Text) -> Text<'static> {
     let text = framed(
         "<experimental-context-notes>\n\
@@ -130,7 +130,7 @@ impl<'a> Lines<'a> {
         self.0.push(line.into());
     }
 
-    /// Whether a blank line would be the first or a second one.
+    /// Whether the last line is blank, or there is no line yet.
     fn ends_blank(&self) -> bool {
         self.0.last().is_none_or(|line| line.is_empty())
     }
@@ -151,7 +151,7 @@ fn indent(line: &[u8]) -> usize {
     }
 }
 
-/// Whether it is only `</name>`, the name of lower-case letters, `-` and `_`.
+/// Whether the line is only `</name>`, with a name of lower-case letters, `-` and `_`.
 fn is_closing_tag(line: &[u8]) -> bool {
     let name = line.strip_prefix(b"</").and_then(|rest| rest.strip_suffix(b">"));
     name.is_some_and(|name| !name.is_empty() && name.iter().all(|b| matches!(b, b'a'..=b'z' | b'-' | b'_')))

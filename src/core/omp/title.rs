@@ -5,8 +5,8 @@ use crate::core::json::Raw;
 use crate::core::json::write::Object;
 use crate::core::text::Text;
 
-/// The length of the title line in bytes, including its newline. With another width, the agent would
-/// overwrite the header at the next renaming.
+/// The length of the title line in bytes, including its newline. If it had another length, the agent would
+/// overwrite the header when it next changes the title.
 const TITLE_LINE: usize = 256;
 
 /// Returns a title line without its newline, padded to its width; a title that does not fit is truncated.

@@ -16,8 +16,8 @@ const IMAGE: u64 = 1200;
 /// Tokens of a picture of archived text.
 const FRAME: u64 = 5024;
 
-/// Returns the tokens of a message (`Tokenizer.countMessage` for a model of no known family); 0 for roles it
-/// does not know.
+/// Returns the tokens of a message (`Tokenizer.countMessage` for an unknown model); 0 for roles that it does not
+/// know.
 pub fn estimate(message: Raw) -> u64 {
     let names = ["role", "content", "summary", "blocks", "images", "command", "output"];
     let [role, content, summary, blocks, images, command, output] = content::members(message, names);
@@ -86,8 +86,8 @@ pub struct ContextUsage {
     pub prompt: f64,
 }
 
-/// Returns the last count on the path, of a turn that neither failed nor was aborted. Its `context` is
-/// `tokensBefore`, and the size of a context; without one, the agent reports 0.
+/// Returns the provider's last count on the path, from a turn that neither failed nor was aborted. Its `context`
+/// is the size of the context, which compactions store as `tokensBefore`. Without a count, the agent reports 0.
 ///
 /// # Errors
 /// If an entry cannot be read.
@@ -115,7 +115,7 @@ pub fn context(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::
     Ok(last_usage(session, path, bodies)?.map_or(0.0, |usage| usage.context))
 }
 
-/// Returns the same at each of `tips`, reading every body once.
+/// Returns the size at each of `tips`, reading every body once.
 ///
 /// # Errors
 /// If an entry cannot be read.

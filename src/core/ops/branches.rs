@@ -1,9 +1,8 @@
 //! The branches of a session: one for each end of a conversation in the tree.
 //!
 //! Notes ([`crate::core::entry::Kind::is_note`]: labels, marks, records) are not conversation. A branch ends
-//! at an entry below which there are only notes; they belong to it. Notes beside a conversation that
-//! continues are not a branch either, unless the leaf is among them: then the next message begins a branch
-//! there.
+//! at an entry that has only notes below it, and these belong to the branch. Notes beside a continuing
+//! conversation are not a branch, unless the leaf is among them: then the next message begins one there.
 //!
 //! ```text
 //! a ─ b ─ c ─ label ─ label          one branch, its tip is c
@@ -36,7 +35,7 @@ pub struct Branch<'a> {
     pub active: bool,
 }
 
-/// The state at the end of the path to an entry.
+/// The state of a branch at one of its entries.
 #[derive(Clone, Copy, Default)]
 struct PathEnd {
     branch_point: Position,
@@ -100,8 +99,8 @@ pub fn branches<'a>(session: &'a Session, tree: &Tree) -> Vec<Branch<'a>> {
     branches
 }
 
-/// Returns for each entry whether it is part of a branch: there is conversation at or below it, or it is on
-/// the path to a leaf in the middle of a conversation.
+/// Returns for each entry whether it is part of a branch: there is conversation at or below it, or it is a
+/// note that leads to the leaf beside a continuing conversation.
 fn parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
     let mut is_part: Vec<bool> = session.entries.iter().map(|entry| !entry.kind.is_note()).collect();
     for &ix in order.iter().rev() {
@@ -118,8 +117,8 @@ fn parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
     is_part
 }
 
-/// Returns the number of ways in which the conversation continues from each entry; the next message at the
-/// leaf counts as one more.
+/// Returns the number of ways in which the conversation continues from each entry. If it continues from the
+/// leaf, the next message there counts as one more.
 fn ways_on(session: &Session, is_part: &[bool]) -> Vec<u32> {
     let mut ways = vec![0; session.entries.len()];
     for ix in session.all().filter(|ix| is_part[ix.at()]) {

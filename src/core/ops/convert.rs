@@ -4,9 +4,9 @@
 //! fork ──> NewSession ──> each copy becomes Piece::Converted, the header that of the other agent
 //! ```
 //!
-//! Entries are converted one by one as they are written ([`crate::core::convert`]). What needs more than one
-//! entry is found here: the session's name, which pi keeps in an entry and oh-my-pi in the first line, and pi's
-//! edits of the context, which are applied to the entries that they edit.
+//! Entries are converted one by one as they are written ([`crate::core::convert`]). What depends on several
+//! entries is determined here: the session's name, which pi keeps in an entry and oh-my-pi in the first line,
+//! and pi's edits of the context, which are applied to the entries that they edit.
 
 use super::IdSource;
 use super::fork::{ForkOptions, Title, fork_subtree, head_for};
@@ -57,8 +57,8 @@ pub fn convert(
     Ok(NewSession { head, leaf, entries: Entries::Some(pieces), ..new })
 }
 
-/// Returns the same new session with its entries listed. Those of an older format, and those of a file with a
-/// record of its leaf, are copied as a subtree.
+/// Returns the new session with its entries listed one by one. If the file has an older format, or records
+/// its leaf or heads, they are forked as a subtree.
 fn listed(
     session: &Session,
     bodies: &dyn Bodies,
@@ -110,7 +110,7 @@ impl EditsOf {
     }
 }
 
-/// Returns the title that the last `title_change` among the copies gave; with it pi has the name already.
+/// Returns the title in the last `title_change` among the copies, from which pi gets the session's name.
 fn last_title(session: &Session, bodies: &dyn Bodies, pieces: &[Piece]) -> io::Result<Option<Text<'static>>> {
     let of = |piece: &Piece| match piece {
         Piece::Converted { copy, .. } => match **copy {

@@ -36,7 +36,7 @@ pub enum EditError {
     OffPath(EntryIx),
     /// A compaction replaced it.
     Compacted(EntryIx),
-    /// pi does not edit entries of its kind.
+    /// pi cannot edit it: it has no content that can be edited, or no id.
     NoContent(EntryIx),
     /// The edit would separate tool calls from their results: the given entries, and their counterparts.
     Half(Vec<EntryIx>, Vec<EntryIx>),
@@ -58,7 +58,7 @@ enum Seen {
     Content(Vec<u8>),
 }
 
-/// Edits the entries, in the order of the path; returns no entry if nothing changes.
+/// Returns edits of the entries, in path order; none if nothing changes.
 ///
 /// # Errors
 /// See [`EditError`].
@@ -105,7 +105,7 @@ pub fn edit(
     Ok(change)
 }
 
-/// Returns the entry, in pi's key order.
+/// Returns the line of an edit, in pi's key order.
 fn line(id: &str, parent: Option<&Text>, timestamp: &str, target: &Text, seen: &Seen) -> Vec<u8> {
     let replacement = match seen {
         Seen::Nothing => b"null".to_vec(),
@@ -208,7 +208,7 @@ fn halves(
     Err(EditError::Half(named, others))
 }
 
-/// Tool calls in effect with their results, and the ids that link them.
+/// Returns the calling messages and the results in the context, in pairs, with the ids that link them.
 fn pairs(
     session: &Session,
     bodies: &dyn Bodies,

@@ -2,9 +2,9 @@
 //! descendants of its end, or from all of it (`forkFrom`).
 //!
 //! Labels are entries of the tree, so they can have children. They are left out and written again at the end;
-//! their children are chained to what precedes them, and a `firstKeptEntryId` that refers to a label moves to
-//! the entry after it. oh-my-pi does not do this and loses the entries after a label; pisess follows pi in
-//! both dialects.
+//! their children become children of the nearest ancestor that is copied, and a `firstKeptEntryId` that
+//! refers to a label moves to the entry after it. oh-my-pi does not do this and loses the entries after a
+//! label; pisess follows pi in both dialects.
 
 use super::switch::mark;
 use super::{IdSource, label};
@@ -28,7 +28,7 @@ use std::io;
 pub struct ForkOptions<'a> {
     /// The new session's id.
     pub session_id: String,
-    /// The path of the source for `parentSession`: absolute, unless it is a pipe.
+    /// The absolute path of the source, for `parentSession`; `None` if it is a pipe.
     pub source: Option<Text<'a>>,
     /// The working directory of the new session; the source's if `None`.
     pub cwd: Option<Text<'a>>,
@@ -84,8 +84,9 @@ fn subtree(tree: &Tree, top: Position) -> Vec<EntryIx> {
     entries
 }
 
-/// Returns the session of these entries, with the labels in effect on them written again under its leaf:
-/// `leaf`, or its nearest ancestor that is not left out. If nothing else makes that the leaf, a mark does.
+/// Returns a session of these entries. Its leaf is `leaf`, or the nearest ancestor that is not left out. The
+/// labels in effect are written again below it. If there are none, and the leaf is not the last entry, a mark
+/// ([`super::switch`]) is appended to it.
 fn finished(
     session: &Session,
     copies: Vec<(EntryIx, Piece)>,
@@ -136,8 +137,8 @@ pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> N
     }
 }
 
-/// Returns copies of the entries that are not left out, each under its nearest ancestor among them. In
-/// `entries`, parents come before their descendants, and a whole branch before the next.
+/// Returns copies of the entries that are not left out, each under its nearest ancestor among them. `entries`
+/// must list parents before their descendants, and one whole branch before the next.
 fn without_labels(
     session: &Session,
     bodies: &dyn Bodies,
@@ -166,7 +167,7 @@ fn without_labels(
     Ok(copies)
 }
 
-/// The path from the first of some entries to the current one.
+/// The path from the first entry of `without_labels` to the current one.
 #[derive(Default)]
 struct Trail {
     /// All entries on it, and for each the number of kept entries above it.
@@ -187,19 +188,20 @@ impl Trail {
         self.all.push((ix, self.kept.len()));
     }
 
-    /// Returns the first kept entry after one that is left out, if it is on the path.
+    /// Returns the first kept entry after a left-out entry, if the left-out entry is on the path.
     fn behind(&self, ix: EntryIx) -> Position {
         let &(found, above) = self.all.get(*self.left_out.get(&ix)?)?;
         self.kept.get(above).copied().filter(|_| found == ix)
     }
 }
 
-/// Labels are written again; a record of the leaf would decide the leaf of the new file.
+/// Whether entries of this kind are left out: labels are written again, and a leaf record would determine the
+/// leaf of the new file.
 fn is_left_out(kind: Kind) -> bool {
     matches!(kind, Kind::Label | Kind::Leaf)
 }
 
-/// Returns the entry after the label that a compaction keeps from, if it keeps from one.
+/// If the first kept entry of a compaction is left out, returns the id of the kept entry that follows it.
 fn first_kept(
     session: &Session,
     bodies: &dyn Bodies,
@@ -217,7 +219,7 @@ fn first_kept(
 pub(super) struct Title<'a> {
     /// The title.
     pub title: Option<Raw<'a>>,
-    /// Who gave it.
+    /// Who set it: `auto` or `user`.
     pub source: Option<Raw<'a>>,
 }
 
@@ -226,7 +228,7 @@ impl<'a> Title<'a> {
     pub fn of(session: &'a Session) -> Title<'a> {
         let old = Raw::checked(&session.header.bytes);
         let slot = session.title_slot.as_deref().map(|slot| Raw::checked(slot.trim_ascii()));
-        // The title line takes precedence over the header, even an empty title.
+        // The title line takes precedence over the header, even if its title is empty.
         let title = slot.map_or(old.get("title"), |slot| slot.get("title")).filter(|title| title.is_truthy());
         // The agent rejects a title line with another source.
         let is_source = |source: &Raw| title.is_some() && (source.is("auto") || source.is("user"));
@@ -235,8 +237,8 @@ impl<'a> Title<'a> {
     }
 }
 
-/// Returns the header, in the agent's key order. oh-my-pi's files get a title line before it, as in every
-/// file of that agent; the agent is recognized by it.
+/// Returns the header, in the agent's key order. For oh-my-pi, a title line precedes it: every file of that
+/// agent has one, and is recognized by it.
 fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8>> {
     head_for(session.agent(), Title::of(session), session, options, timestamp)
 }

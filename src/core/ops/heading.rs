@@ -10,13 +10,13 @@ use std::io;
 /// The parts of the heading.
 #[derive(Clone, Debug)]
 pub struct Heading {
-    /// Its name, if it has one.
+    /// The session's name, if it has one.
     pub name: Option<Text<'static>>,
-    /// Its working directory.
+    /// The session's working directory.
     pub cwd: Option<Text<'static>>,
     /// The number of its entries.
     pub entries: usize,
-    /// The usage of its turns, if requested.
+    /// The total usage, if requested when the session was loaded.
     pub usage: TotalUsage,
 }
 
@@ -34,7 +34,7 @@ pub fn heading(session: &Session, bodies: &dyn Bodies) -> io::Result<Heading> {
 }
 
 /// Returns the name that the agent shows: oh-my-pi stores it in its title line or the header, pi in the last
-/// `session_info`, which an empty one clears.
+/// `session_info`, where an empty name clears it.
 pub(super) fn name(session: &Session, bodies: &dyn Bodies) -> io::Result<Option<Text<'static>>> {
     let given = |line: &[u8], key: &str| {
         let name = Raw::checked(line.trim_ascii()).get_text(key).map(Text::into_owned);

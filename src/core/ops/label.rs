@@ -9,8 +9,8 @@ use crate::core::reference::{Position, is_form};
 use crate::core::session::Session;
 use crate::core::text::Text;
 
-/// Labels `target` (`None` clears its label); returns no entry if nothing changes. The label is an entry
-/// under the leaf and becomes the leaf, as in both agents.
+/// Labels `target`, or clears its label if `name` is `None`; the change is empty if nothing changes. The
+/// label is an entry under the leaf and becomes the leaf, as in both agents.
 ///
 /// # Errors
 /// If the entry cannot have the label.
@@ -24,10 +24,10 @@ pub fn label(
     Ok(set(session, &[(target, name)], fresh))
 }
 
-/// Labels `target`, and clears the label of other entries that have the same name.
+/// Labels `target`, and clears this label on other entries.
 ///
 /// # Errors
-/// If the name is a form of reference.
+/// If the name reads as a reference.
 pub fn move_label(
     session: &Session,
     target: EntryIx,
@@ -60,13 +60,13 @@ fn set(session: &Session, changes: &[(EntryIx, Option<&Text>)], fresh: &mut IdSo
 /// Why an entry cannot have a label.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// It is a form of reference.
+    /// It reads as a reference.
     #[error("{name:?} reads as a reference and cannot be a label")]
     Form {
         /// The name.
         name: String,
     },
-    /// Another entry has it.
+    /// Another entry has this label.
     #[error("the label {name:?} is already on {holder}")]
     Held {
         /// The name.
@@ -88,10 +88,10 @@ impl NameError {
     }
 }
 
-/// Checks that `target`, or with `None` an entry that is not written yet, can have the label.
+/// Checks that `target` can have the label; `None` is an entry that is not written yet.
 ///
 /// # Errors
-/// If the name is a form of reference, or another entry has it.
+/// If the name reads as a reference, or another entry has it.
 pub fn check_name(session: &Session, target: Option<EntryIx>, name: &Text) -> Result<(), NameError> {
     let shown = || name.to_string();
     if is_form(&name.to_string_lossy()) {
@@ -106,7 +106,7 @@ pub fn check_name(session: &Session, target: Option<EntryIx>, name: &Text) -> Re
 
 /// Returns the entry that a label for the leaf applies to: the nearest at or above it that is part of the
 /// conversation. Labels, marks, settings and other notes are skipped, so that labelling twice labels the same
-/// entry. If there is none, the leaf itself.
+/// entry. If there is none, returns the leaf.
 pub fn labelled_at_leaf(session: &Session) -> Position {
     let is_part = |ix: &EntryIx| !session.entry(*ix).kind.is_note() && !session.entry(*ix).kind.is_setting();
     session.upwards(session.leaf).find(is_part).or(session.leaf)

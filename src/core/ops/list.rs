@@ -1,7 +1,8 @@
 //! The data that a list shows of each session, and its order.
 //!
-//! Fields that pi's list has, too, have the same meaning: `modified` is the newest time of a user or
-//! assistant message, `firstMessage` the first question with text, the name that of the last `session_info`.
+//! Fields that pi's list also has mean the same: `modified` is the newest time of a user or assistant
+//! message, `firstMessage` is the first user message with text, and the name is that of the last
+//! `session_info`.
 
 use super::branches::branches;
 use crate::core::bodies::FileBodies;
@@ -134,7 +135,7 @@ fn name(session: &Session, digest: &Digest) -> Option<Text<'static>> {
     }
 }
 
-/// Returns the whole text of the first question, reading it again.
+/// Returns the whole text of the first question, reading it from the file unless the list holds all of it.
 ///
 /// # Errors
 /// If it cannot be read, or is no longer there.
@@ -255,7 +256,7 @@ pub fn rows(list: &[Listed], nesting: Nesting) -> Vec<Row> {
     while let Some(row) = left.pop() {
         rows.push(row);
         let mut children = std::mem::take(&mut below[row.at]);
-        // Sub-agents of the session first, then by creation time.
+        // Sub-agents first, then forks, each by creation time.
         children.sort_by_key(|&at| (list[at].owner.is_none(), list[at].created));
         let last = children.last().copied();
         left.extend(children.iter().rev().map(|&at| Row {
@@ -317,8 +318,8 @@ impl Own {
     }
 }
 
-/// Sorts files by the time their sessions were started, and marks forks and their sources. Only headers are
-/// read. Files that are not sessions come last.
+/// Returns the files by the time their sessions were started, each with whether it is a fork or the source of
+/// one. Only headers are read. Files that are not sessions come last.
 pub fn families(files: Vec<FoundFile>) -> Vec<(FoundFile, bool)> {
     let heads: Vec<Option<Header>> = files.iter().map(|file| header(&file.path)).collect();
     let parents: HashSet<&[u8]> = heads.iter().flatten().filter_map(|head| head.parent.as_deref()).collect();

@@ -1,4 +1,5 @@
-//! The operations: each takes a session and returns a plan, or the reason for a refusal.
+//! The operations. Those that append to a session or create one return a plan, or the reason for a refusal;
+//! the others return what they found, or write to a given output.
 
 pub mod append;
 pub mod branches;
@@ -52,7 +53,7 @@ impl<'a> IdSource<'a> {
         self.free_id(session, |_| false)
     }
 
-    /// Returns such an id that `is_taken` does not reject either.
+    /// Returns an id like [`IdSource::entry_id`], for which `is_taken` is false as well.
     pub fn free_id(&mut self, session: &Session, is_taken: impl Fn(&str) -> bool) -> String {
         loop {
             let id = (self.candidates)();
@@ -66,7 +67,7 @@ impl<'a> IdSource<'a> {
     }
 }
 
-/// Returns the id of a parent: that of an entry, or none before the first entry.
+/// Returns the `parentId` of an entry below this position; `None` at the root.
 pub fn parent_id(session: &Session, parent: super::reference::Position) -> Option<Text<'_>> {
     parent.map(|ix| session.id(ix))
 }

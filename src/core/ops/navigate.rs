@@ -1,7 +1,7 @@
 //! Moving to another position of the tree: the new leaf, the branch that is left, the text to edit again.
 //!
-//! The rules are those of `/tree` in both agents: if the target is a user request, the position is the one
-//! before it, and its text is returned.
+//! The rules are those of `/tree` in both agents: if the target is a user request, the new leaf is its
+//! parent, and its text is returned to be edited.
 
 use crate::core::entry::{EntryIx, Flags, Kind};
 use crate::core::reference::Position;
@@ -17,7 +17,7 @@ pub struct Navigation {
     pub old_leaf: Position,
     /// The deepest entry on both paths.
     pub common_ancestor: Position,
-    /// The new position: the target, or the one before it.
+    /// The new leaf: the target, or its parent.
     pub new_leaf: Position,
     /// Whether the target's text is returned to be edited.
     pub edits_target: bool,
@@ -25,8 +25,8 @@ pub struct Navigation {
     pub abandoned: Vec<EntryIx>,
 }
 
-/// Plans the move from `old_leaf` to `target`. The branch that is left does not end at a compaction (as in
-/// the agents; one of their documents differs).
+/// Plans the move from `old_leaf` to `target`. As in the agents, the abandoned branch extends past
+/// compactions (one of their documents differs).
 pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navigation {
     let parent = |ix: EntryIx| session.entry(ix).parent;
     let edits_target = target.is_some_and(|ix| is_draft(session, ix));
@@ -47,8 +47,8 @@ pub fn last_request(session: &Session) -> Position {
     session.upwards(session.leaf).find(|&ix| session.entry(ix).flags.has(Flags::USER_REQUEST))
 }
 
-/// Whether choosing the entry returns its text: user requests, and custom messages (of oh-my-pi's skill
-/// prompts, only those by the user).
+/// Whether choosing the entry returns its text. This holds for user requests and custom messages, except
+/// oh-my-pi's skill prompts that the user did not request.
 fn is_draft(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     entry.flags.has(Flags::USER_REQUEST)

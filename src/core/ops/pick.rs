@@ -1,8 +1,9 @@
 //! Copies entries and chains them under another position.
 //!
 //! A copy has a new id and the current time; the message in it keeps its own time. If an entry that a copy
-//! refers to is copied as well, the reference becomes one to the copy. A turn with tool calls is copied with
-//! their results, and a result with its turn, because a model's API accepts neither alone.
+//! refers to is copied as well, the reference becomes one to the copy. An assistant message with tool calls
+//! is copied with their results, and a result with the message that made the call, because a model's API
+//! accepts neither alone.
 //!
 //! ```text
 //!  a ── call ── r1 ── r2 ── b          pick r2, b onto y
@@ -28,24 +29,24 @@ use std::io;
 pub struct Picked {
     /// The copies.
     pub change: Change,
-    /// Entries that were not named and are copied with those that were.
+    /// Entries that were not chosen, but are copied because chosen ones need them.
     pub along: Vec<EntryIx>,
 }
 
 /// Why an entry cannot be copied.
 #[derive(Debug)]
 pub enum PickError {
-    /// It only records the leaf for an older harness.
+    /// It is a leaf record, which only an older harness writes.
     LeafRecord(EntryIx),
     /// A tool result without its call above it.
     NoCall(EntryIx),
     /// Two results of one call.
     TwoResults(EntryIx, EntryIx),
-    /// A label of an entry that is not copied: labels stay on the originals.
+    /// A label chosen without the entry it labels: labels themselves are not copied.
     LabelAlone(EntryIx),
-    /// A compaction that would keep from an entry that is not above its copy.
+    /// A compaction whose first kept entry is neither copied nor above its copy.
     KeptMissing(EntryIx, EntryIx),
-    /// An edit of an entry that would not be above its copy.
+    /// An edit of an entry that is neither copied nor above the edit's copy.
     EditAlone(EntryIx),
     /// A line cannot be read.
     Unreadable(io::Error),
@@ -103,7 +104,7 @@ pub fn pick(
     Ok(Picked { change: Change { entries }, along })
 }
 
-/// Returns the entry that a member of an entry's line refers to.
+/// Returns the entry that the member `key` of an entry refers to.
 fn named(session: &Session, bodies: &dyn Bodies, ix: EntryIx, key: &str) -> io::Result<Position> {
     let line = bodies.line(ix)?;
     Ok(Raw::checked(line.trim_ascii()).get_text(key).and_then(|id| session.find(&id)))
@@ -118,7 +119,7 @@ struct Groups<'a> {
 }
 
 impl Groups<'_> {
-    /// Returns the chosen entries with the other halves of calls and results.
+    /// Returns the chosen entries with the calls of chosen results and the results of chosen calls.
     fn whole(&self) -> Result<BTreeSet<EntryIx>, PickError> {
         let mut picked = self.chosen.clone();
         let mut turns: HashMap<EntryIx, Position> = HashMap::new();
@@ -153,7 +154,7 @@ impl Groups<'_> {
         Ok(picked)
     }
 
-    /// Returns the nearest assistant message above.
+    /// Returns the nearest assistant message above a result.
     fn turn_of(&self, result: EntryIx, known: &mut HashMap<EntryIx, Position>) -> Position {
         let mut passed = Vec::new();
         let mut at = self.session.entry(result).parent;
@@ -172,7 +173,8 @@ impl Groups<'_> {
         turn
     }
 
-    /// Returns the calls of a turn, each with the results between it and the turns after it.
+    /// Returns the calls of an assistant message by id, each with its results before the next assistant
+    /// message, on all branches.
     fn results_of(&self, turn: EntryIx) -> io::Result<HashMap<Text<'static>, Vec<EntryIx>>> {
         let mut calls: HashMap<_, Vec<_>> = HashMap::new();
         self.bodies.with_message(turn, &mut |message| {
@@ -204,7 +206,7 @@ struct Graft<'a> {
     session: &'a Session,
     bodies: &'a dyn Bodies,
     ancestry: Ancestry,
-    /// Entries on the path to the position.
+    /// Entries on the path to the target position.
     above: HashSet<EntryIx>,
     /// The copies' ids.
     ids: HashMap<EntryIx, Text<'static>>,
@@ -213,7 +215,7 @@ struct Graft<'a> {
 }
 
 impl Graft<'_> {
-    /// Adds a copy, which is the parent of the next.
+    /// Returns a copy of an entry, and makes it the parent of the next.
     fn copy(&mut self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, PickError> {
         let line = self.bodies.line(ix)?;
         let entry = Raw::checked(line.trim_ascii());
@@ -262,8 +264,9 @@ impl Graft<'_> {
         Ok(names)
     }
 
-    /// Returns the first kept entry of a copied compaction: its own id if it keeps nothing. Labels are not
-    /// copied; what is kept begins after them.
+    /// Returns the new `firstKeptEntryId` of a copied compaction, or `None` if it stays the same. A
+    /// compaction that keeps nothing refers to itself. If the first kept entry is a label, which is not
+    /// copied, the next entry that is not a label replaces it.
     fn first_kept(&self, compaction: EntryIx, kept: Position) -> Result<Option<Text<'static>>, PickError> {
         let nothing = Some(self.ids[&compaction].clone());
         let is_kept = |kept: EntryIx| kept != compaction && self.ancestry.is_above(kept, compaction);

@@ -33,7 +33,7 @@ pub struct Found {
 pub struct Report {
     /// The secrets, in file order.
     pub found: Vec<Found>,
-    /// Signatures, encrypted texts and images.
+    /// The number of signatures, encrypted texts and images to remove.
     pub opaque: usize,
     /// The number of lines that change.
     pub lines: usize,
@@ -50,8 +50,8 @@ impl Report {
     }
 }
 
-/// Finds the secrets of a session, and writes it without them if `out` is given: lines without secrets byte
-/// for byte.
+/// Finds the secrets of a session. If `out` is given, writes the session without them; lines with nothing to
+/// remove are copied byte for byte.
 ///
 /// # Errors
 /// If reading or writing fails.
@@ -82,13 +82,13 @@ pub fn redact(
 struct Copying<'a> {
     source: &'a dyn ReadAt,
     out: &'a mut dyn Write,
-    /// How far the source is in the copy.
+    /// The offset up to which the source is copied.
     written: u64,
     bytes: Vec<u8>,
 }
 
 impl Copying<'_> {
-    /// Writes what precedes a line, and the line.
+    /// Copies what precedes a line, then writes the redacted line.
     fn line(&mut self, number: LineNo, span: Span, redacted: Redacted) -> io::Result<()> {
         copy(self.source, between(self.written, span.start), self.out)?;
         resize(&mut self.bytes, span.len as usize)?;
@@ -100,13 +100,13 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Writes what follows the last line that changed.
+    /// Copies what follows the last line that changed.
     fn rest(self) -> io::Result<()> {
         copy(self.source, between(self.written, self.source.len()), self.out)
     }
 }
 
-/// Returns how many of these values are still in a copy: 0, if it is correct.
+/// Returns how many of these values are still in a copy; 0 if it is correct.
 ///
 /// # Errors
 /// If reading fails.
@@ -120,11 +120,11 @@ pub fn left_over(copy: &dyn ReadAt, values: Vec<Value>, workers: usize) -> io::R
 /// The result of searching a part of a session, or all of it.
 #[derive(Debug, Default)]
 struct Searched {
-    /// The lines with something to remove, or only with secrets or placeholders if no copy is written.
+    /// The lines with secrets or placeholders; if a copy is written, all lines with something to remove.
     lines: Vec<Line>,
     /// The number of physical lines.
     count: u32,
-    /// Signatures, encrypted texts and images.
+    /// The number of signatures, encrypted texts and images to remove.
     opaque: usize,
     /// The number of lines that change.
     changed: usize,
@@ -149,7 +149,7 @@ impl Searched {
     }
 }
 
-/// Searches a session; `is_copied` if it is to be copied as well.
+/// Searches a session; `is_copied` is whether it is copied as well.
 fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize, is_copied: bool) -> io::Result<Searched> {
     let mut searched = Searched::default();
     let look = |part| search_part(source, redactor, part, is_copied);
@@ -160,7 +160,8 @@ fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize, is_copied: b
     Ok(searched)
 }
 
-/// Returns parts of a source that begin with a line: several for each worker, so that all end together.
+/// Splits a source at line starts into several parts per worker, so that all workers finish at about the same
+/// time.
 fn parts(source: &dyn ReadAt, workers: usize) -> io::Result<Vec<Range<u64>>> {
     const SMALL: u64 = 1 << 20;
     let count = (source.len() / SMALL).clamp(1, 8 * workers.max(1) as u64);
@@ -170,7 +171,7 @@ fn parts(source: &dyn ReadAt, workers: usize) -> io::Result<Vec<Range<u64>>> {
     Ok([0].into_iter().chain(starts.iter().copied()).zip(ends).map(|(start, end)| start..end).collect())
 }
 
-/// Returns the offset of the first line that begins at or after `from`.
+/// Returns the offset of the first line that begins after `from`.
 fn next_line(source: &dyn ReadAt, mut from: u64) -> io::Result<u64> {
     let mut bytes = vec![0; 64 * 1024];
     loop {

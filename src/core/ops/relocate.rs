@@ -25,7 +25,7 @@ pub fn moved(header: &Header, dialect: Dialect, cwd: &Path, old: Option<&Path>) 
         let before = json.get("previousSessionFiles").into_iter().flat_map(|files| files.items());
         let mut files: Vec<_> = before.filter_map(|file| file.text()).collect();
         let old = Text::from(old.to_string_lossy().into_owned());
-        // An interrupted run has recorded it already.
+        // An interrupted run may have recorded it already.
         if files.last() != Some(&old) {
             files.push(old);
         }
@@ -59,13 +59,14 @@ pub fn write_with(
 
 /// Returns the directory in which the agent looks for sessions of the new project; `None` if the session
 /// stays where it is, because it is in no store or in a flat one. `old` and `new` are the stores as seen from
-/// the old and the new directory.
+/// the old and the new working directory.
 pub fn folder_for<'a>(folder: &Path, dialect: Dialect, old: &[Store], new: &'a [Store]) -> Option<&'a Path> {
     let agent = holder(folder, dialect, old)?;
     folder_of(agent, folder, new)
 }
 
-/// Returns the directory in which an agent looks for a session that is copied for it; `None` as above.
+/// Returns the directory in which an agent looks for a session that is copied for it; `None` as for
+/// [`folder_for`].
 pub fn folder_for_agent<'a>(
     agent: Dialect,
     folder: &Path,

@@ -85,13 +85,13 @@ impl Drawing<'_> {
         if entry.flags.has(Flags::SILENT) && body == "(no content)" {
             return Row { tone, role, ending, body: self.called(ix), path: 0..0 };
         }
-        // The ending shows that already.
+        // The ending already shows that the message was aborted.
         let ended = ending == Some(Ending::Aborted) && (body == "(aborted)" || body == "Operation aborted");
         let body = if ended { Text::default() } else { body };
         Row { tone, role, ending, body, path: 0..0 }
     }
 
-    /// Returns the tools called by a turn without text.
+    /// Returns a text that lists the tools called by an assistant message without text.
     fn called(&self, ix: EntryIx) -> Text<'static> {
         let calls = &self.session.tool_calls;
         let first = calls.partition_point(|call| call.entry < ix);
@@ -123,7 +123,7 @@ pub fn tone(kind: Kind, role: Role) -> Tone {
 /// Splits an agent's row into role and body: `user: text`, `[bash]: ls`, `[model: x]`, `[reset boundary]`.
 fn parted(row: Text<'_>) -> (Text<'_>, Text<'_>) {
     let text = row.as_bytes();
-    // Rows are many and short: a searcher for longer strings takes longer to build than to run.
+    // Rows are many and short: a substring searcher would take longer to build than to run.
     let find = |mark: &[u8]| memchr::memchr_iter(mark[0], text).find(|&at| text[at..].starts_with(mark));
     let part = |range: Range<usize>| row.part(range);
     if !text.starts_with(b"[") {
@@ -147,11 +147,11 @@ fn parted(row: Text<'_>) -> (Text<'_>, Text<'_>) {
 pub struct Fold {
     /// The position of the last row, whose id represents them all.
     pub place: usize,
-    /// The number of rows; a single row is not folded.
+    /// The number of rows; 1 if nothing is folded.
     pub rows: usize,
 }
 
-/// The tools of folded rows, for their one row.
+/// The tools in a fold, for the row that represents it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folded<'a> {
     /// The number of calls of each tool, in the order of their first occurrence.
@@ -160,7 +160,8 @@ pub struct Folded<'a> {
     pub failed: usize,
 }
 
-/// Returns one fold for each row to draw: runs of tool rows become one, except those with a label.
+/// Returns one fold for each row to draw. A run of at least `MANY` tool results becomes one row; results that
+/// are labelled, edited or marked as the leaf stay separate.
 pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edited>) -> Vec<Fold> {
     let session = drawing.session;
     let marked = drawing.marked();
@@ -211,8 +212,8 @@ pub fn folded<'a>(drawing: &'a Drawing, fold: Fold) -> Folded<'a> {
     folded
 }
 
-/// Returns the entries that the model sees differently (pi's `context_edit`): on the path to `leaf` by the
-/// edits on it, elsewhere by the last in the file.
+/// Returns the entries whose content is edited for the model (pi's `context_edit`). For an entry on the path
+/// to `leaf`, the last edit on that path counts, for any other the last edit in the file.
 ///
 /// # Errors
 /// If a line cannot be read.
@@ -244,7 +245,7 @@ pub fn edited(
     Ok(edits)
 }
 
-/// Whether an edit has the entry's own content: it undoes earlier ones.
+/// Whether an edit has the entry's own content, which undoes earlier edits.
 fn is_stored(bodies: &dyn Bodies, target: EntryIx, content: Option<Raw>) -> io::Result<bool> {
     let line = bodies.line(target)?;
     let entry = Raw::checked(line.trim_ascii());

@@ -98,7 +98,8 @@ pub(super) fn block(block: Raw, parts: &mut Vec<Part>) {
     }
 }
 
-/// Appends the arguments of a call by name, as one text, so that a file to be written is readable.
+/// Appends the arguments of a call, with their names, as one text, so that the content of a file it writes is
+/// readable.
 fn tool_call(call: Raw, parts: &mut Vec<Part>) {
     let mut title = Text::from("toolCall").into_owned();
     for text in ["name", "id"].into_iter().filter_map(|key| call.get_text(key)) {

@@ -21,9 +21,9 @@ pub struct Summary {
     pub text: Text<'static>,
     /// Its `details`, as JSON.
     pub details: Vec<u8>,
-    /// Its cost, as JSON, if a hook supplied it; only pi stores it.
+    /// Its `usage`, as JSON, if a hook supplied one; only pi stores it.
     pub usage: Option<Vec<u8>>,
-    /// Whether a hook supplied it, which the agents record.
+    /// Whether a hook supplied the summary; the agents record this.
     pub from_hook: bool,
 }
 
@@ -84,8 +84,8 @@ pub fn branch(
     told(session, from, new_leaf, summary, name, fresh)
 }
 
-/// Appends a summary of the branch that ends at `from` under the leaf, and a label on it if given. `fromId`
-/// is that end in both agents; neither records the start of the branch.
+/// Appends, under the leaf, a summary of the branch that ends at `from`, and a label on it if given. `fromId`
+/// is `from` in both agents; neither records the start of the branch.
 pub fn merged(
     session: &Session,
     from: Position,
@@ -96,7 +96,7 @@ pub fn merged(
     told(session, from, session.leaf, summary, name, fresh)
 }
 
-/// Returns the summary between `behind` and the leaf that covers the branch ending at `from`.
+/// Returns the branch summary with this `fromId` that is on the path to the leaf, after `behind`.
 ///
 /// # Errors
 /// If a line cannot be read.
@@ -139,7 +139,7 @@ fn told(
     Change { entries: std::iter::once(summary.clone()).chain(label).collect() }
 }
 
-/// Returns `details` in both agents' format, which their own tracking of files reads.
+/// Returns `details` in the format from which both agents track files.
 pub fn details(files: &FileLists) -> Vec<u8> {
     Object::new()
         .json("readFiles", &texts(&files.read_files))

@@ -1,8 +1,8 @@
 //! A lasting move of the leaf.
 //!
-//! The agents keep the current position in memory and write nothing when it moves. Here an entry is appended
-//! at that position, the mark: the last entry of the file is the leaf, and no model sees a `custom` entry of
-//! an unknown type.
+//! The agents keep the current position in memory and write nothing when it moves. pisess appends an entry,
+//! the mark, at the new position: the last entry of the file is the leaf, and no model sees a `custom` entry
+//! of an unknown type.
 
 use super::{IdSource, label, parent_id};
 use crate::core::bodies::Bodies;
@@ -28,8 +28,8 @@ pub struct Switch<'a> {
     pub label: Option<(EntryIx, &'a Text<'a>)>,
 }
 
-/// Appends a mark at the position, unless one is there already, and the label unless it is set already;
-/// returns no line if there is nothing to do.
+/// Returns a mark at the position, unless the leaf is there already, and the label, unless it is set already;
+/// the change is empty if there is nothing to do.
 ///
 /// # Errors
 /// If a line cannot be read.
@@ -56,7 +56,7 @@ pub fn switch(
     Ok(change)
 }
 
-/// Whether the position is the leaf, or the entry that the marks and labels at the leaf belong to.
+/// Whether the position is the leaf, or only marks and labels lie between the two.
 fn stands_at(session: &Session, bodies: &dyn Bodies, place: Position) -> io::Result<bool> {
     let mut at = session.leaf;
     while at != place {
@@ -68,8 +68,7 @@ fn stands_at(session: &Session, bodies: &dyn Bodies, place: Position) -> io::Res
     Ok(true)
 }
 
-/// Returns the entry that the marks and labels at a position belong to; the position itself, if it is none of
-/// these.
+/// Returns the nearest entry at or above a position that is neither a mark nor a label.
 ///
 /// # Errors
 /// If a line cannot be read.

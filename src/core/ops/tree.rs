@@ -46,8 +46,8 @@ pub struct Drawing<'a> {
 /// Calls by their ids, for the rows of their results.
 type Calls<'a> = HashMap<&'a [u8], &'a ToolCall, foldhash::quality::RandomState>;
 
-/// Filters and lays out the tree as if `leaf` were the leaf. The session must have been loaded with rows,
-/// and, if the user `typed` words to search for, with searchable texts and matches.
+/// Filters and lays out the tree as if `leaf` were the leaf. The session must have been loaded with rows and,
+/// if `typed` contains words to search for, with searchable texts and matches.
 pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &str) -> Drawing<'a> {
     let tree = Tree::new(session);
     let labels = Labels::new(session);
@@ -88,7 +88,7 @@ impl<'a> Drawing<'a> {
         self.call(ix).map_or_else(|| self.session.row(ix), |call| self.session.text(call.row))
     }
 
-    /// Replaces the text of the rows of these entries.
+    /// Sets the renderers' texts for the rows of these entries.
     pub fn set_rendered(&mut self, rendered: HashMap<EntryIx, Text<'static>>) {
         self.rendered = rendered;
     }
@@ -118,7 +118,7 @@ impl<'a> Drawing<'a> {
         &self.words
     }
 
-    /// Returns the position of a word in the entry or its label. Returns `None` if only its row matches:
+    /// Returns where the entry or its label contains a searched word; `None` if only its row matches, because
     /// oh-my-pi's search is fuzzy, and pi's also finds words that no field contains.
     pub fn hit(&self, ix: EntryIx) -> Option<Cow<'a, Hit>> {
         if let Some(found) = self.session.found(ix) {
@@ -154,8 +154,8 @@ impl<'a> Drawing<'a> {
         self.leaf
     }
 
-    /// Returns the last compaction on the path to the leaf: the model sees everything above it only as its
-    /// summary.
+    /// Returns the last compaction, or reset of oh-my-pi, on the path to the leaf: it hides entries above it
+    /// from the model.
     pub fn last_compaction(&self) -> Position {
         let hides =
             |ix: &EntryIx| matches!(self.session.entry(*ix).kind, Kind::Compaction | Kind::ResetBoundary);
@@ -180,7 +180,7 @@ pub(in crate::core) fn passes(
     if filter == Filter::All {
         return true;
     }
-    // Both agents hide these in every mode, even in `all`.
+    // Both agents hide these in every mode, even in `all`; pisess shows them in `all`.
     if entry.flags.has(Flags::SILENT) && leaf != Some(ix) || session.agent().never_shows(entry.kind) {
         return false;
     }
@@ -202,7 +202,7 @@ fn is_bookkeeping(session: &Session, kind: Kind) -> bool {
 /// A search for words in all text of an entry, combined with the agent's own search in the row.
 struct Search<'a> {
     words: &'a Words,
-    /// oh-my-pi: whether every word resembles one of the row.
+    /// oh-my-pi's own search, in which every word must resemble one of the row.
     fuzzy: Option<Query>,
 }
 

@@ -26,7 +26,7 @@ pub struct BranchPreparation {
 
 /// Prepares the summary of `entries`, oldest first; a `budget` of 0 tokens means no limit.
 ///
-/// Tool results are omitted. Edits on the branch apply, since an entry is identified by its id.
+/// Tool results are omitted. Edits on the branch apply to its entries.
 ///
 /// # Errors
 /// If a line cannot be read.
@@ -47,7 +47,7 @@ pub fn prepare(
         let tokens = message.with(bodies, tokens::estimate)?;
         let full = budget > 0 && branch.tokens + tokens > budget;
         let summary = matches!(session.entry(ix).kind, Kind::Compaction | Kind::BranchSummary);
-        // A summary is worth more than its size: it is included while a tenth of the budget is free.
+        // A summary that does not fit is still included if more than a tenth of the budget is left.
         if !full || (summary && branch.tokens * 10 < budget * 9) {
             branch.messages.push(message);
             branch.tokens += tokens;
@@ -77,7 +77,7 @@ fn message(
         Kind::Message => Some(Body::Stored),
         Kind::CustomMessage if edit.is_some() => Some(built(|line| context::custom(line, Some(b"[]")))?),
         Kind::CustomMessage => Some(built(|line| context::custom(line, None))?),
-        // These cannot be edited here.
+        // Edits do not apply to summaries here.
         Kind::BranchSummary => return Ok(Some(Message { entry: ix, body: built(context::branch_summary)? })),
         Kind::Compaction => {
             return Ok(Some(Message { entry: ix, body: built(context::compaction_summary)? }));

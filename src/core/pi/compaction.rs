@@ -98,7 +98,7 @@ impl Base<'_> {
         self.projection.entries.len()
     }
 
-    /// Whether an entry other than a compaction has a message in a wanted role.
+    /// Whether an entry other than a compaction has a message in a role for which `wanted` returns true.
     fn speaks_as(&self, at: usize, wanted: fn(Role) -> bool) -> bool {
         let messages = self.projection.messages_of(at);
         self.kind(at) != Kind::Compaction
@@ -115,7 +115,7 @@ impl Base<'_> {
         entry.visible && self.is_silent(at)
     }
 
-    /// Returns its messages, without system messages: their state is in the checkpoint.
+    /// Returns the messages of these entries, without system messages: their state is in the checkpoint.
     fn messages(&self, places: Range<usize>) -> Vec<Message> {
         let all = places.filter(|&at| self.kind(at) != Kind::Compaction);
         let all = all.flat_map(|at| self.projection.messages_of(at));
@@ -166,8 +166,8 @@ impl Base<'_> {
         (start..self.end()).find(|&at| follows(at))
     }
 
-    /// Returns pi's choice: back from the end until `keep` tokens are reached, then forward to the next
-    /// possible cut, and back over entries without messages.
+    /// Returns pi's choice: back from the end until `keep` tokens are reached, then forward to the next entry at
+    /// which a cut may be, and back over entries without messages.
     fn choose(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let candidates: Vec<_> = (start..self.end()).filter(|&at| self.speaks_as(at, may_be_cut)).collect();
         let (Some(&first), Some(&last)) = (candidates.first(), candidates.last()) else { return Ok(None) };
@@ -185,7 +185,7 @@ impl Base<'_> {
         Ok(Some(at))
     }
 
-    /// Returns the last index from which on the messages reach `keep` tokens.
+    /// Returns the index at which the messages, added up from the end, reach `keep` tokens.
     fn overflow(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let mut total = 0;
         for at in (start..self.end()).rev() {
@@ -201,8 +201,8 @@ impl Base<'_> {
         Ok(None)
     }
 
-    /// Whether the part after `from` is a failed attempt that was undone: everything in it was omitted,
-    /// including a response, and no edit in it changes what stays.
+    /// Whether the part from `from` on is a failed attempt that was undone: all of it was omitted, including a
+    /// response, and no edit in it gives new content to an entry outside.
     fn ends_in_failed_attempt(&self, from: usize) -> io::Result<bool> {
         let closed = (from..self.end()).all(|at| {
             let entry = self.projection.entries[at];
@@ -292,7 +292,7 @@ mod tests {
         assert!(answer.preparation.is_split_turn);
         let lists = answer.preparation.file_ops.lists();
         assert_eq!((lists.read_files, lists.modified_files), (vec!["a.rs".into()], vec!["b.rs".into()]));
-        // A budget that ends at a tool result continues to the next entry that is not one.
+        // If the budget is reached at a tool result, the cut is at the next entry that is not a tool result.
         assert_eq!(prepared(&two_turns(), 5, None).unwrap().first_kept.as_deref(), Some("e6"));
         let answer = prepared(&two_turns(), 16, None).unwrap();
         assert_eq!((answer.first_kept.as_deref(), answer.prefix.len()), (Some("e3"), 0));
@@ -321,9 +321,9 @@ mod tests {
         assert_eq!(answer.preparation.previous_summary, Some("S".into()));
         assert_eq!(answer.preparation.previous_compactions, [EntryIx(2)]);
         assert_eq!(answer.preparation.file_ops.edited.as_slice(), [Text::from("new")]);
-        // An entry that an earlier compaction summarized leaves nothing to summarize.
+        // Before an entry that an earlier compaction summarized, there is nothing left to summarize.
         assert!(prepared(&entries, 0, Some("e0")).is_none());
-        // At the compaction itself, the cut is after what it keeps.
+        // If the compaction itself is given, the cut is after the entries that it keeps.
         assert_eq!(prepared(&entries, 0, Some("e2")).unwrap().prefix, ["e1"]);
         let hooked = [user("a"), compacted("e0", &format!("{details},\"fromHook\":true")), user("b")];
         let answer = prepared(&hooked, 1, None).unwrap();
@@ -336,7 +336,7 @@ mod tests {
         let entries = [user("a"), assistant("b"), model.clone(), model, user("c")];
         let answer = prepared(&entries, 1, None).unwrap();
         assert_eq!(answer.first_kept.as_deref(), Some("e2"));
-        // pi searches the metadata for a turn's start, so it treats the turn before as split.
+        // pi looks for the start of a turn in the metadata before the cut, so it considers the turn split.
         assert_eq!((answer.summarized.len(), answer.prefix.len()), (0, 2));
     }
 

@@ -91,8 +91,8 @@ pub fn role(session: &Session, message: &Message) -> Role {
     }
 }
 
-/// Returns indexes on the path: the last compaction, what it keeps without system messages (its checkpoint
-/// has their state), and what follows it; without a compaction the whole path.
+/// Returns the indexes on the path of the entries in effect: the last compaction, what it keeps without system
+/// messages (its checkpoint has their state), and what follows it; without a compaction, the whole path.
 ///
 /// # Errors
 /// If a line cannot be read.
@@ -217,8 +217,7 @@ pub enum Edit {
 pub(in crate::core) struct Edits(HashMap<Vec<u8>, Edit>);
 
 impl Edits {
-    /// Returns the edits in `entries`. An edit without a `replacement`, on which pi throws, undoes an earlier
-    /// edit.
+    /// Returns the edits in `entries`. An edit without a `replacement` undoes an earlier edit; pi throws on it.
     pub fn among(
         session: &Session,
         entries: impl Iterator<Item = EntryIx>,

@@ -1,10 +1,11 @@
-//! The consequences of a file's defects in pi. Its behaviour was observed; see `docs/format.md`.
+//! The consequences of a file's defects in pi. They were observed in the running agent; see `docs/format.md`.
 
 use crate::core::defect::FindingKind as K;
 use crate::core::defect::Severity::{self, Error, Note, Warning};
 use crate::core::session::Format;
 
-/// Returns the severity of a defect and its consequence. `grave`: it is where it does most harm.
+/// Returns the severity of a defect and its consequence. `grave`: whether the defect has the form or position that
+/// does most harm.
 pub fn weight(kind: K, format: Format, grave: bool) -> (Severity, &'static str) {
     let old = format != Format::V3;
     match kind {

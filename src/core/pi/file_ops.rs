@@ -28,8 +28,8 @@ pub fn add_message(
             let blocks = json.get("content").into_iter().flat_map(Raw::items);
             blocks.filter(|block| content::is_block(*block, "toolCall")).for_each(|call| add_call(call, ops));
         }),
-        // Few results have nested calls; most are skipped by a search in their bytes. An escape may spell the
-        // key.
+        // Few results have nested calls, so searching their bytes skips most. The key may be spelled with an
+        // escape.
         Role::ToolResult => message.with(bodies, |json| {
             let has = |name: &str| memmem::find(json.bytes(), name.as_bytes()).is_some();
             if !has("nestedCalls") && !has("\\u00") {

@@ -13,7 +13,8 @@ const BRANCH_BEFORE: &str =
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
 const BRANCH_AFTER: &str = "</summary>";
 
-/// Returns a message for a model: unchanged, converted if no model has its role, or `None` if it is not sent.
+/// Returns a message for a model: unchanged, converted if models do not have its role, or `None` if it is not
+/// sent.
 pub fn convert(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     let role = message.get_text("role")?;
     let text = match role.as_bytes() {

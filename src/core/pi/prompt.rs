@@ -1,4 +1,4 @@
-//! What pi asks a summarizer for. The requested sections are pi's, the sentences are ours.
+//! The requests to a summarizer for pi: its sections, in our own words.
 
 use crate::core::prompt::Requests;
 

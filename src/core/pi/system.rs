@@ -26,7 +26,7 @@ pub fn checkpoint(
     Ok(current(session, &messages, bodies)?.map(|system| system.message(now_ms.to_string().as_bytes())))
 }
 
-/// Returns the combination of the system messages among `messages`; `None` if pi has no such message.
+/// Returns the system messages among `messages` combined into one; `None` if pi would have none.
 ///
 /// # Errors
 /// If a line cannot be read.

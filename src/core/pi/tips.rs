@@ -7,9 +7,9 @@
 //! sum:       4  13 13  15 17 24 24  29 32      size = C2's own + 32 - the 13 before c
 //! ```
 //!
-//! If a provider has counted since the last change, its count is used. Otherwise the size is a difference of
-//! two sums. Edits and system messages have an effect that depends on the whole path, so tips below them are
-//! computed one by one, as long as the time stays in proportion to the file.
+//! If a provider has counted since the last change, its count is used. Otherwise the size is computed from the
+//! sums. The effect of edits and system messages depends on the whole path, so the sizes of tips below them are
+//! computed separately, up to a limit in proportion to the file.
 
 use super::context::{projection, role, speak};
 use super::{tokens, with_line};
@@ -20,11 +20,11 @@ use crate::core::tree::{Ancestry, Tree};
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-/// Limits the total length of the paths that are computed one by one: a multiple of the entries of the
+/// Limits the total length of the paths for which sizes are computed separately: a multiple of the entries of the
 /// session, plus a constant, so that small sessions get all sizes.
 const SINGLE: (usize, usize) = (32, 100_000);
 
-/// Returns the size at each of `tips`, in tokens, without those that would take too long.
+/// Returns the size at each of `tips`, in tokens, except those that would take too long.
 ///
 /// # Errors
 /// If a line cannot be read.

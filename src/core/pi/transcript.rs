@@ -88,8 +88,8 @@ fn push_call(out: &mut Text, block: Raw) {
     out.push_str(")");
 }
 
-/// Returns `Object.entries(value)`, each value as by `JSON.stringify`. Arrays have their items, strings their
-/// units.
+/// Returns `Object.entries(value)`, each value as `JSON.stringify` writes it: the members of an object, the items
+/// of an array, or the UTF-16 units of a string.
 fn properties(value: Raw<'_>) -> Vec<(Text<'_>, Text<'static>)> {
     let numbered = |(at, json): (usize, Text<'static>)| (Text::from(at.to_string()), json);
     match value.text() {

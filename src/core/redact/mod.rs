@@ -1,9 +1,8 @@
 //! Finds secrets in the lines of a session, and removes them.
 //!
-//! A line is other people's bytes: only the bytes of a secret are replaced, by a placeholder such as
-//! `[REDACTED:github-pat#1]`. The same secret gets the same placeholder, so the conversation stays readable.
-//! What cannot be read cannot be cleaned: signatures, encrypted thinking and images are removed
-//! (`opaque.rs`).
+//! Only the bytes of a secret are replaced, by a placeholder such as `[REDACTED:github-pat#1]`. The same
+//! secret gets the same placeholder, so the conversation stays readable. What cannot be read cannot be
+//! cleaned: signatures, encrypted thinking and images are removed (`opaque.rs`).
 //!
 //! ```text
 //! lines ──> Needles: what may they hold? ──nothing──> as they are
@@ -89,13 +88,13 @@ impl Redactor {
         Redactor { search: Search::new(values, options), numbers: HashMap::default(), last: BTreeMap::new() }
     }
 
-    /// Calls `line` with the range of each line of `bytes`, newline excluded, and what was found in it, in
-    /// order; not with lines in which nothing can be.
+    /// Calls `line` for each line of `bytes` that may contain something to remove, in order: with its range,
+    /// newline excluded, and what was found in it.
     pub fn each_line(&self, bytes: &[u8], line: &mut dyn FnMut(Range<usize>, Finds)) {
         self.search.each_line(bytes, line);
     }
 
-    /// Notices the placeholders that a line has already, so that new numbers do not repeat theirs.
+    /// Records the placeholders that a line already contains, so that new ones get other numbers.
     pub fn notice_placeholders(&mut self, finds: &Finds) {
         for (kind, number) in &finds.placeholders {
             let last = self.last.entry(kind.clone()).or_default();
@@ -115,7 +114,8 @@ impl Redactor {
         redacted
     }
 
-    /// Returns every secret found so far, as values to search for: to prove that none is left.
+    /// Returns the secrets of at least four bytes found so far, as values to search for: to prove that none
+    /// is left.
     pub fn found(&self) -> Vec<Value> {
         let found = self.numbers.keys().filter(|(_, secret)| secret.len() >= 4);
         found.map(|(kind, secret)| Value { kind, bytes: secret.clone() }).collect()

@@ -1,8 +1,9 @@
-//! Which lines may contain something to remove, judged by the raw bytes; a line that is skipped never does.
+//! Decides from the raw bytes which lines may contain something to remove; a line that is skipped never does.
 //!
-//! Nearly every byte of a session is skipped, so one cheap look decides: a table of all pairs of bytes says
-//! in which groups of needles a pair may begin or continue a window of four bytes. Only every second pair is
-//! looked up, because each needle has a window for even and one for odd offsets.
+//! Nearly every byte of a session is skipped, so the first test must be cheap. Each needle, a literal to
+//! search for, has two windows of four bytes: one for even and one for odd offsets. A window is two pairs of
+//! bytes, and belongs to a group. A table lists, for each pair, the groups with a window that begins with it,
+//! and those with a window that ends with it. So it is enough to look up every second pair.
 //!
 //! ```text
 //! bytes     a  u  t  h  _  t  o  k  e  n  =
@@ -10,7 +11,8 @@
 //! groups            ...     begin & continue     at an even one:          (to)(ke)
 //! ```
 //!
-//! Where both bits of a group are set, the needles are compared with the bytes.
+//! If a pair begins a window of a group, and the next pair ends one of the same group, the needles are
+//! compared with the bytes.
 
 use super::rules::RULES;
 use std::ops::{BitOr, BitOrAssign, Range};
@@ -20,22 +22,22 @@ use std::ops::{BitOr, BitOrAssign, Range};
 pub struct Calls(u128);
 
 impl Calls {
-    /// Letters are written as escapes, so any needle may be hidden.
+    /// Letters may be written as escapes, which hide any needle.
     pub const ESCAPES: Calls = Calls(1 << 120);
     /// A value given by the user may be in the line.
     pub const VALUES: Calls = Calls(1 << 121);
-    /// A home directory or the name of a user may be.
+    /// A home directory or the name of a user may be in the line.
     pub const PEOPLE: Calls = Calls(1 << 122);
-    /// A placeholder is.
+    /// A placeholder is in the line.
     pub const PLACEHOLDERS: Calls = Calls(1 << 123);
     /// A string may be a signature, or encrypted.
     pub const SIGNATURES: Calls = Calls(1 << 124);
     /// A content block or a payload may be opaque as a whole.
     pub const BLOCKS: Calls = Calls(1 << 125);
-    /// What is searched for in text: secrets of any kind.
+    /// All calls for a search for secrets in text.
     pub const TEXT: Calls = Calls((1 << 122) - 1);
 
-    /// All of them: a look at everything.
+    /// All calls.
     #[cfg(test)]
     pub const EVERY: Calls = Calls(u128::MAX);
 
@@ -69,17 +71,18 @@ impl BitOrAssign for Calls {
 struct Needle {
     bytes: Vec<u8>,
     calls: Calls,
-    /// Where its rarest part begins.
+    /// The offset of its rarest part.
     part: usize,
 }
 
 /// Literals, at least one of which is in every line to be searched.
 #[derive(Debug)]
 pub struct Needles {
-    /// For each pair of bytes, in the low half the groups with a window that begins with it, and in the high
-    /// half those with a window that ends with it.
+    /// For each pair of bytes, a set of groups: in the low half those with a window that begins with the
+    /// pair, in the high half those with a window that ends with it.
     pairs: Box<[u32; 1 << 16]>,
-    /// The needles in the order of their slots, which follow from the first three bytes of their rarest part.
+    /// The needles in the order of their slots. The slot is a hash of the first three bytes of the rarest
+    /// part.
     by_slot: Vec<Needle>,
     /// For each slot, where its needles begin in `by_slot`.
     slots: Box<[u16; SLOTS + 1]>,
@@ -87,16 +90,17 @@ pub struct Needles {
     short: Vec<Needle>,
 }
 
-/// The bytes of a window.
+/// The length of a window in bytes.
 const WINDOW: usize = 4;
-/// The bytes to look at before a decision.
+/// The number of bytes tested at once.
 const BLOCK: usize = 16;
-/// The blocks to look at before their needles are compared.
+/// The number of blocks tested before needles are compared in them.
 const BATCH: usize = 64;
-/// So many slots that most are empty.
+/// The number of slots: enough that most are empty.
 const SLOTS: usize = 1 << 12;
 
-/// Literals of lines in which escapes may hide letters, or that contain what cannot be read.
+/// Literals that are always searched for: of escapes that may hide letters, of placeholders, and of content
+/// that cannot be read.
 const ALWAYS: [(&[u8], Calls); 6] = [
     (b"\\u00", Calls::ESCAPES),
     (b"[REDACTED:", Calls::PLACEHOLDERS),
@@ -142,8 +146,8 @@ impl Needles {
         all
     }
 
-    /// Calls `line` with the range of each line of `bytes`, newline excluded, that contains needles, and with
-    /// what they call for, in order.
+    /// Calls `line` for each line of `bytes` that contains needles, in order: with its range, newline
+    /// excluded, and what the needles call for.
     pub fn each_line(&self, bytes: &[u8], line: &mut dyn FnMut(Range<usize>, Calls)) {
         let mut current: Option<(Range<usize>, Calls)> = None;
         self.each(bytes, &mut |at, calls| match &mut current {
@@ -162,12 +166,12 @@ impl Needles {
     }
 
     /// Calls `found` with the offset of the rarest part of each needle in the bytes, in order; possibly
-    /// several times for one.
+    /// several times for the same one.
     fn each(&self, bytes: &[u8], found: &mut dyn FnMut(usize, Calls)) {
         let mut before = 0;
         let (blocks, rest) = bytes.as_chunks();
         for (batch, at) in blocks.chunks(BATCH).zip((0..).step_by(BATCH * BLOCK)) {
-            // Which blocks hold windows no processor can predict, so they are noted without a branch.
+            // No processor can predict which blocks have windows, so they are recorded without a branch.
             let (mut held, mut count) = ([0; BATCH], 0);
             for (block, at) in batch.iter().zip((at..).step_by(BLOCK)) {
                 held[count] = at;
@@ -182,7 +186,7 @@ impl Needles {
         }
     }
 
-    /// Whether a window ends in the block; `before` is what the table holds for the pair before it.
+    /// Whether a window may end in the block; `before` is the table's value for the pair before the block.
     #[inline(always)]
     fn may_hold(&self, block: &[u8; BLOCK], before: &mut u32) -> bool {
         let (words, _) = block.as_chunks();
@@ -212,7 +216,7 @@ impl Needles {
         while windows != 0 {
             let end = at + 2 * windows.trailing_zeros() as usize;
             windows &= windows - 1;
-            // It begins with the second byte of a part, with the first, or with the byte before.
+            // A window begins with the second byte of a part, with the first, or with the byte before it.
             for part in end.saturating_sub(3)..end {
                 self.compare_at(bytes, part, found);
             }
@@ -253,7 +257,7 @@ fn slot([a, b, c]: [u8; 3]) -> usize {
     (u32::from_le_bytes([a, b, c, 0]).wrapping_mul(0x9e37_79b1) >> 20) as usize
 }
 
-/// Returns where the rarest part begins that two windows, one byte apart, cover.
+/// Returns the offset of the needle's rarest part, of the length that two windows one byte apart cover.
 fn rarest_part(needle: &[u8]) -> usize {
     let width = needle.len().min(WINDOW + 1);
     let frequency = |part: &[u8]| part.iter().map(|&byte| frequency(byte)).product::<u64>();
@@ -279,7 +283,7 @@ fn frequency(byte: u8) -> u64 {
 /// Two pairs of bytes; `None` is any byte.
 type Window = [Option<u8>; WINDOW];
 
-/// The groups of windows without any byte, with one at the end, and with one at the beginning.
+/// The groups of windows with no `None`, with one at the end, and with one at the beginning.
 const GROUPS: [Range<usize>; 3] = [0..11, 11..12, 12..16];
 /// Where the bits of the second pair begin.
 const SECOND: usize = 16;
@@ -288,7 +292,7 @@ const SECOND: usize = 16;
 fn pairs(needles: &[Needle]) -> Box<[u32; 1 << 16]> {
     let mut all: Vec<Window> =
         needles.iter().flat_map(|needle| windows(&needle.bytes[needle.part..])).collect();
-    // Frequent pairs are spread first, so that they share a group with rare ones.
+    // Windows with frequent pairs are placed first, so that they share a group with rare ones.
     let frequency = |window: &Window| pair_frequency(window, 0).max(pair_frequency(window, 2));
     all.sort_by_key(|window| (std::cmp::Reverse(frequency(window)), *window));
     let table = vec![0; 1 << 16].into_boxed_slice();
@@ -305,8 +309,8 @@ fn pairs(needles: &[Needle]) -> Box<[u32; 1 << 16]> {
     grouping.table
 }
 
-/// Windows in groups. A group accepts the beginning of one of its windows with the end of another, so those are
-/// grouped together that make such a mixture rare.
+/// Windows in groups. A group also accepts the beginning of one of its windows followed by the end of
+/// another, so windows are grouped such that this is rare.
 struct Grouping {
     table: Box<[u32; 1 << 16]>,
     /// For each group, how often its windows begin and how often they end.
@@ -349,8 +353,8 @@ fn each_pair(window: &Window, at: usize, pair: &mut dyn FnMut(usize)) {
     }
 }
 
-/// Returns the windows of a part at even and at odd offsets: at odd ones it begins with the second byte, or
-/// for a short part with the byte before it.
+/// Returns the windows of a part at even and at odd offsets: the one at odd offsets begins with the second
+/// byte, or if the part is short, with the byte before it.
 fn windows(part: &[u8]) -> [Window; 2] {
     let byte = |at: isize| usize::try_from(at).ok().and_then(|at| part.get(at).copied());
     let from = |start: isize| [0, 1, 2, 3].map(|at| byte(start + at));
@@ -361,7 +365,7 @@ fn windows(part: &[u8]) -> [Window; 2] {
 mod tests {
     use super::*;
 
-    /// Numbers from a seed.
+    /// Returns a pseudo-random number less than `below`.
     fn random(state: &mut u64, below: usize) -> usize {
         *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (*state >> 33) as usize % below

@@ -1,4 +1,4 @@
-//! What cannot be read cannot be cleaned: signatures, encrypted thinking, images.
+//! Removes what cannot be searched for secrets: signatures, encrypted thinking, images.
 //!
 //! A session without them still opens and continues. An agent sends thinking without a signature as text or
 //! not at all, so no API rejects it.
@@ -50,7 +50,7 @@ fn without(block: Raw, keep_images: bool) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns a text in place of an image, which a model understands.
+/// Returns a text block in place of an image, in words that a model understands.
 fn without_image(block: Raw) -> Vec<u8> {
     let bytes = block.get("data").and_then(Raw::raw_string).map_or(0, |data| data.len() / 4 * 3);
     let mime = block.get_text("mimeType").map_or_else(|| "image".to_owned(), |mime| mime.to_string());

@@ -1,4 +1,4 @@
-//! Replaces home directories and user names by `~` and `user`.
+//! Replaces home directories and user names with `~` and `user`.
 
 use super::unescape::Spoken;
 use super::values::raw_needles;
@@ -23,7 +23,8 @@ const COMMON: [&str; 12] =
 
 impl People {
     /// Returns the rules for the users of these home directories. Home directories of others (`/home/NAME`,
-    /// `/Users/NAME`, `C:\Users\NAME`) are replaced as well; elsewhere, their names cannot be recognized.
+    /// `/Users/NAME`, `C:\Users\NAME`) are replaced as well, but the names of these users are not recognized
+    /// elsewhere.
     pub fn new<'a>(homes: impl IntoIterator<Item = &'a str>) -> People {
         let homes: BTreeSet<&str> =
             homes.into_iter().map(|home| home.trim_end_matches(['/', '\\'])).collect();
@@ -64,7 +65,8 @@ impl People {
         let mut splices: Vec<Splice> = Vec::new();
         let mut strings = Strings::new(line);
         while let Ok(Some(found)) = strings.advance() {
-            // A directory first, on every level of escapes: the name in it is replaced with it.
+            // Directories first, on every level of escapes: the name in a directory is replaced along with
+            // it.
             for (expression, by) in [(Some(&self.home), "~"), (self.names.as_ref(), "user")] {
                 let Some(expression) = expression else { continue };
                 each_hit(expression, found.raw.bytes, &mut |hit| {

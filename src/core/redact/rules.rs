@@ -13,10 +13,10 @@ use std::sync::OnceLock;
 pub struct Rule {
     /// Its name in placeholders and reports.
     pub kind: &'static str,
-    /// Literals, at least one of which is in every text that contains such a secret, also where JSON writes a
-    /// slash or a backslash as an escape; escapes of letters apart.
+    /// Literals, at least one of which is in every text that contains such a secret, even if JSON escapes a
+    /// slash or backslash in it, but not if it escapes letters.
     pub keywords: &'static [&'static str],
-    /// The secret is its first group, or the whole match if it has none.
+    /// The expression. The secret is the first group that matched, or the whole match if none did.
     pattern: &'static str,
     /// Whether a match is a secret.
     pub is_secret: fn(&[u8]) -> bool,
@@ -37,7 +37,7 @@ impl Rule {
         Rule { kind, keywords, pattern, is_secret, compiled: OnceLock::new() }
     }
 
-    /// Its expression, compiled when it is first needed.
+    /// Returns the expression, compiled when it is first needed.
     pub fn expression(&self) -> &Regex {
         self.compiled.get_or_init(|| Regex::new(self.pattern).expect("each row of the table is tested"))
     }
@@ -46,7 +46,7 @@ impl Rule {
 /// The rows, more specific ones first: where two match the same bytes, the first determines the kind.
 #[rustfmt::skip]
 pub static RULES: [Rule; 71] = [
-    // Keys as such.
+    // Private keys.
     Rule::checked("private-key", &["PRIVATE KEY"], r"(?s-u)-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?:.{20,20000}?-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|[^-]{20,20000})", pem),
     Rule::checked("putty-key", &["PuTTY-User-Key-File"], r"(?s-u)PuTTY-User-Key-File-[23]:.{20,20000}?Private-MAC: *[0-9a-f]{40,64}", pem),
     Rule::new("age-key", &["AGE-SECRET-KEY-1"], r"(?-u)AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}"),
@@ -97,7 +97,7 @@ pub static RULES: [Rule; 71] = [
     Rule::checked("supabase-key", &["sbp_", "sb_secret_"], r"(?-u)\b(?:sbp_[0-9a-f]{40}|sb_secret_[A-Za-z0-9_-]{20,60})", mixed),
     Rule::new("planetscale-token", &["pscale_"], r"(?-u)\bpscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,64}"),
     Rule::new("1password-token", &["ops_eyJ"], r"(?-u)\bops_eyJ[A-Za-z0-9+/=_-]{100,}"),
-    // Messages, money, work.
+    // Messaging, payment, office.
     Rule::new("slack-token", &["xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe", "xoxc-", "xoxd-"], r"(?-u)\bxox(?:[abceprsd]-|e\.xox[bp]-)[A-Za-z0-9%-]{10,250}"),
     Rule::new("slack-app-token", &["xapp-"], r"(?-u)\bxapp-[0-9]-[A-Z0-9]+-[0-9]+-[a-z0-9]{30,}"),
     Rule::new("slack-webhook", &["hooks.slack.com"], r"(?-u)hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/_-]{30,80})"),

@@ -1,4 +1,4 @@
-//! Finds what is to be removed from lines; it changes nothing, so any number of threads share it.
+//! Finds what is to be removed from lines. A search changes nothing, so any number of threads can share it.
 
 use super::needles::{Calls, Needles};
 use super::people::People;
@@ -14,9 +14,9 @@ use std::ops::Range;
 pub struct Finds {
     /// The secrets, in the order of the line.
     pub(super) hits: Vec<Hit>,
-    /// What replaces everything else that is removed.
+    /// The replacements of everything else that is removed.
     pub(super) splices: Vec<Splice>,
-    /// Signatures, encrypted texts and images to remove.
+    /// The number of signatures, encrypted texts and images to remove.
     pub opaque: usize,
     /// The placeholders that the line has already: kind and number.
     pub(super) placeholders: Vec<(String, usize)>,
@@ -46,7 +46,7 @@ pub(super) struct Hit {
     pub secret: Vec<u8>,
 }
 
-/// Strings under these keys are names; only exact values are searched for in them.
+/// The keys of identifiers, in which only the values given by the user are searched for.
 const NAMES: [&str; 9] = [
     "id",
     "parentId",
@@ -59,7 +59,7 @@ const NAMES: [&str; 9] = [
     "responseId",
 ];
 
-/// The maximum number of levels of JSON inside strings of JSON.
+/// The maximum number of levels of JSON nested in JSON strings.
 pub(super) const LEVELS: usize = 6;
 
 /// The rules, the values given by the user, and the options.
@@ -79,8 +79,8 @@ impl Search {
         Search { options, values, exact, needles }
     }
 
-    /// Calls `line` with the range of each line of `bytes`, newline excluded, and what was found in it, in
-    /// order; not with lines in which nothing can be.
+    /// Calls `line` for each line of `bytes` that may contain something to remove, in order: with its range,
+    /// newline excluded, and what was found in it.
     pub fn each_line(&self, bytes: &[u8], line: &mut dyn FnMut(Range<usize>, Finds)) {
         self.needles.each_line(bytes, &mut |range, calls| {
             let finds = self.line(&bytes[range.clone()], calls);
@@ -88,7 +88,7 @@ impl Search {
         });
     }
 
-    /// Returns what is found in a line, whose needles call for this.
+    /// Returns what is found in a line whose needles call for `calls`.
     pub fn line(&self, line: &[u8], calls: Calls) -> Finds {
         let mut finds = Finds::default();
         if calls.any(Calls::PLACEHOLDERS) {
@@ -145,11 +145,11 @@ impl Search {
         }
     }
 
-    /// Returns the secrets in the bytes of one string, which begin at `start` of the line; without their
-    /// field.
+    /// Returns the secrets in the bytes of one string, which begin at `start` in the line. Their `field` is
+    /// empty.
     fn hits_in(&self, raw: &[u8], start: usize, rules: bool) -> Vec<Hit> {
         let mut hits: Vec<Hit> = Vec::new();
-        // Unless letters are escaped, what is on some level is in the raw bytes.
+        // Unless letters are escaped, a needle on any level of escapes is in the raw bytes as well.
         if raw.len() < 6 || !self.needles.calls_in(raw).any(Calls::TEXT) {
             return hits;
         }
@@ -214,12 +214,12 @@ pub(super) fn placeholders(line: &[u8]) -> Vec<(String, usize)> {
     memchr::memmem::find_iter(line, START).filter_map(read).collect()
 }
 
-/// Whether a string is a name according to its key, and short enough to be one.
+/// Whether a string is an identifier according to its key, and short enough to be one.
 pub(super) fn is_name(key: &[u8], value: &[u8]) -> bool {
     value.len() <= 80 && NAMES.iter().any(|name| key == name.as_bytes())
 }
 
-/// Whether the text is the content of a picture or another file: it cannot be searched.
+/// Whether the text looks like a picture or another file in base64, which cannot be searched.
 pub(super) fn is_base64(text: &[u8]) -> bool {
     let in_alphabet =
         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');

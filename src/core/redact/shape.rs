@@ -20,8 +20,8 @@ pub fn mixed(secret: &[u8]) -> bool {
         && !is_placeholder(secret)
 }
 
-/// Whether a token has GitHub's classic form. Its last six characters are a checksum, which increases
-/// certainty but does not reject a token: forks of GitHub compute it differently.
+/// Whether a token has GitHub's classic form. A valid checksum in the last six characters suffices, but a
+/// wrong one does not reject a token: forks of GitHub compute it differently.
 pub fn classic_github(secret: &[u8]) -> bool {
     has_checksum(secret) || mixed(secret)
 }
@@ -48,7 +48,7 @@ pub fn pem(secret: &[u8]) -> bool {
     inside.chunk_by(|a, b| base64(a) && base64(b)).any(|run| run.len() >= 24 && mixed(run))
 }
 
-/// Whether it is a password and not the word for one.
+/// Whether it is a password, not a placeholder or a reference.
 pub fn password(secret: &[u8]) -> bool {
     !is_placeholder(secret) && !is_reference(secret) && secret.iter().any(|byte| byte.is_ascii_alphanumeric())
 }
@@ -103,7 +103,8 @@ fn is_reference(secret: &[u8]) -> bool {
     starts.iter().any(|start| secret.starts_with(start)) || memchr::memmem::find(secret, b"${").is_some()
 }
 
-/// Whether it represents a secret in an example. Whole words only: a real one may contain `foobar`.
+/// Whether it stands for a secret in an example: filler such as `xxx`, or nothing but words such as
+/// `your-api-key`.
 fn is_placeholder(secret: &[u8]) -> bool {
     const WORDS: [&str; 25] = [
         "password",

@@ -24,7 +24,7 @@ fn redacted(text: &str) -> (String, Vec<Secret>) {
     (line, redacted.secrets)
 }
 
-/// Returns a letter from each position of an alphabet, which looks like generated text.
+/// Returns pseudo-random characters of an alphabet, which look like a generated key.
 fn made(length: usize, alphabet: &str, seed: u32) -> String {
     let mut state = seed.wrapping_mul(2_654_435_761) | 1;
     let letters: Vec<char> = alphabet.chars().collect();
@@ -259,7 +259,7 @@ fn holds_something(line: &str) -> bool {
 fn holds_secret(text: &[u8]) -> bool {
     RULES.iter().any(|rule| {
         let holds = |keyword: &&str| memchr::memmem::find(text, keyword.as_bytes()).is_some();
-        // Keywords restrict an expression only if it ignores case.
+        // Only an expression that ignores case is restricted by its keywords.
         let applies = !rule.expression().as_str().starts_with("(?i") || rule.keywords.iter().any(holds);
         applies
             && rule.expression().captures_iter(text).any(|captures| {
@@ -269,7 +269,7 @@ fn holds_secret(text: &[u8]) -> bool {
     })
 }
 
-/// Numbers from a seed.
+/// Generates pseudo-random numbers from a seed.
 struct Dice(u64);
 
 impl Dice {
@@ -298,7 +298,7 @@ impl Dice {
         out
     }
 
-    /// Returns a line with a secret, with something like one, or with something that cannot be read.
+    /// Returns a line with a secret, with something similar, or with something that cannot be searched.
     fn line(&mut self, secrets: &[(&'static str, String)]) -> String {
         let mut secret = secrets[self.below(secrets.len())].1.clone();
         match self.below(6) {

@@ -13,8 +13,8 @@ use std::ops::Range;
 pub struct Spoken<'a> {
     /// The text, UTF-8 except for lone surrogates and bytes that were not UTF-8 before.
     pub text: Cow<'a, [u8]>,
-    /// For each byte of `text` its offset in the source, then the length of the source; empty if both are the
-    /// same.
+    /// For each byte of `text` its offset in the source, then the length of the source; empty if text and
+    /// source are the same.
     offsets: Vec<usize>,
 }
 

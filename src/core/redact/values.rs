@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// A value to remove, wherever it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
-    /// The kind in its placeholder: `env` or `secret`.
+    /// The kind in its placeholder: `env`, `secret`, or the kind of a rule.
     pub kind: &'static str,
     /// The secret itself.
     pub bytes: Vec<u8>,
@@ -103,7 +103,7 @@ fn env_value(text: &[u8]) -> (Vec<u8>, &[u8]) {
     (value, &behind[end..])
 }
 
-/// Finds exact values in text, also if they are URL- or base64-encoded.
+/// Finds exact values in text, even if they are URL- or base64-encoded.
 #[derive(Debug)]
 pub struct Exact {
     searcher: Option<AhoCorasick>,
@@ -156,7 +156,7 @@ fn spellings_of(value: &[u8]) -> Vec<Vec<u8>> {
         let first = (shift * 8).div_ceil(6);
         for alphabet in [b"+/", b"-_"] {
             let encoded = base64(&shifted, alphabet);
-            // Fewer than this may be ordinary text.
+            // A shorter one may be ordinary text.
             if let Some(inner) = encoded.get(first..whole).filter(|inner| inner.len() >= 10) {
                 spellings.push(inner.to_vec());
             }
@@ -193,8 +193,9 @@ fn base64(bytes: &[u8], last: &[u8; 2]) -> Vec<u8> {
     out
 }
 
-/// Returns a literal that is in the raw bytes wherever the spelling is in the text: its longest run of
-/// characters that JSON writes in only one way. Letters written as `\u00…` are handled separately.
+/// Returns literals, at least one of which is in the raw bytes wherever the spelling is in the text: its
+/// longest run of characters that JSON writes in only one way. Letters written as `\u00…` are handled
+/// elsewhere.
 pub(super) fn raw_needles(spelling: &[u8]) -> Vec<Vec<u8>> {
     let plain = |byte: &u8| (0x20..0x7f).contains(byte) && !matches!(byte, b'"' | b'\\' | b'/');
     let runs = spelling.chunk_by(|a, b| plain(a) && plain(b)).filter(|run| run.iter().all(plain));

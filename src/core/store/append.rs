@@ -16,7 +16,7 @@ pub struct Committed {
     pub bytes: u64,
     /// The number of bytes appended by another process during a rewrite that were carried over (rule 4).
     pub carried: u64,
-    /// The failures after the change was in place: [`StoreError::Unsynced`] deserves a note,
+    /// The errors that occurred after the change was in place: [`StoreError::Unsynced`] deserves a note,
     /// [`StoreError::GrowthLost`] a warning.
     pub troubles: Vec<StoreError>,
 }
@@ -27,16 +27,16 @@ pub struct Committed {
 pub enum Attempt {
     /// The change is on disk.
     Done(Committed),
-    /// Another process appended since the session was read, and there is time left to wait (rule 4). Nothing
-    /// was written; the lock is still held. [`Locked::reopen`] the file and decide again.
+    /// Another process appended since the session was read, and there is time left to wait (rule 4). Nothing was
+    /// written; the lock is still held. Call [`Locked::reopen`] and decide again.
     Stale(Box<Locked>),
 }
 
 impl Attempt {
-    /// Returns the commit; growth is an error.
+    /// Returns the commit, or an error if the file has grown.
     ///
     /// # Errors
-    /// [`StoreError::Changed`], for callers that do not decide again.
+    /// [`StoreError::Changed`] if the attempt is stale. For callers that do not try again.
     pub fn done(self) -> Result<Committed, StoreError> {
         match self {
             Attempt::Done(committed) => Ok(committed),
@@ -52,8 +52,8 @@ impl Committed {
 }
 
 impl Locked {
-    /// Appends whole lines, each ending in a newline, preceded by a newline if the last line has none (rule
-    /// 1). Without lines, nothing changes.
+    /// Appends whole lines, each ending in a newline, preceded by a newline if the last line has none (rule 1). If
+    /// `lines` is empty, nothing changes.
     ///
     /// # Errors
     /// If the lines cannot be written, or the file changed other than by growing.
@@ -68,7 +68,7 @@ impl Locked {
         // fsync needs no lock, and may take longer than oh-my-pi waits for its own (rule 5).
         drop(publish);
         if let Err(error) = self.files.sync(&self.file) {
-            // Without the lock, it must suffice that nobody appended after us.
+            // If oh-my-pi's lock cannot be taken again, comparing the size must suffice.
             let _publish = PublishLock::take(&self).ok();
             return Err(self.take_back(bytes.len() as u64, error));
         }
@@ -102,7 +102,7 @@ impl Locked {
         Err(self.take_back(written as u64, io::Error::new(io::ErrorKind::StorageFull, why)))
     }
 
-    /// Truncates what we wrote, unless another process appended after it (rules 1 and 7).
+    /// Removes what we wrote, unless another process appended after it (rules 1 and 7).
     fn take_back(&self, written: u64, why: io::Error) -> StoreError {
         let old = self.base.stat.size;
         let failure = self.failed(why);

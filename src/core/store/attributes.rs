@@ -46,7 +46,8 @@ pub(super) fn keep(
     }
 }
 
-/// Gives a new file the permissions of its source (rule 6), or of the owner alone if those cannot be read.
+/// Gives a new file the permissions of its source (rule 6), without those of the group if its group or ACL cannot
+/// be set.
 pub(super) fn permit_as(files: &dyn Files, source: &File, new: &File) -> io::Result<()> {
     let stat = files.stat(source)?;
     let acl = files.xattrs(source)?.into_iter().find(|(name, _)| name == ACL);

@@ -12,9 +12,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
-/// Writes a new file, whole and synced, with the permissions of `source` or 0600, or not at all (rules 2, 6
-/// and 7). Without `force`, an existing path is refused; the source itself and a file with several hard links
-/// are always refused. FIFOs, devices and the process's own streams (`/dev/stdout`) are written through.
+/// Writes a new file (rules 2, 6 and 7): completely and synced, or not at all. It has the permissions of `source`,
+/// or mode 0600. Without `force`, an existing path is refused; the source itself and a file with several hard
+/// links are always refused. FIFOs, devices and the process's own streams (`/dev/stdout`) are written through.
 pub fn create(
     path: &Path,
     source: Option<&SessionFile>,
@@ -27,8 +27,7 @@ pub fn create(
 /// A callback that reads the new content, and refuses it by returning an error.
 pub type Check<'a> = dyn FnMut(&dyn ReadAt) -> io::Result<()> + 'a;
 
-/// Does the same as [`create`], but only if `check` accepts the content; the file does not have its name
-/// before.
+/// Does the same as [`create`], but gives the file its name only if `check` accepts the content.
 pub fn create_checked(
     path: &Path,
     source: Option<&SessionFile>,
@@ -117,8 +116,8 @@ fn create_with(
     Ok(committed)
 }
 
-/// Removes a file that was just created, because the operation it belongs to failed (rule 7). A file that
-/// cannot be removed stays, and has overwritten nothing.
+/// Removes a file that was just created, because the operation it belongs to failed (rule 7). If it cannot be
+/// removed, it stays; it replaced no other file.
 pub fn take_back(made: &Committed) {
     let _ = DISK.unlink(&made.path);
 }
@@ -185,15 +184,14 @@ fn write_to_stream(
     write_through(out, path, &mut |out| copy_range(&written, 0..written.len(), out))
 }
 
-/// Whether the path is not a file, and is written through.
+/// Returns the stream to write to, if the path is not that of a file.
 fn stream_at(files: &dyn Files, path: &Path, existing: Option<&Stat>) -> Option<io::Result<File>> {
     let is_stream = existing.is_some_and(|stat| stat.kind == FileType::Other);
     own_stream(files, path).or_else(|| is_stream.then(|| files.open_write(path)))
 }
 
-/// Returns the descriptor for `/dev/stdout` and the like. It is used itself, not opened again: after `>>
-/// file`, that would write from the start of the file; after `> file`, the file exists already, which is no
-/// reason to refuse.
+/// Returns the descriptor for `/dev/stdout` and the like. The path is not opened again: after `>> file`, that
+/// would write from the start of the file. Nor is it refused because the file exists, as it does after `> file`.
 fn own_stream(files: &dyn Files, path: &Path) -> Option<io::Result<File>> {
     #[cfg(unix)]
     {
@@ -215,7 +213,7 @@ fn own_stream(files: &dyn Files, path: &Path) -> Option<io::Result<File>> {
     }
 }
 
-/// Returns the target of a rename onto `path` such that symbolic links are kept, even a link to nothing.
+/// Returns the target of a rename onto `path` that keeps symbolic links, even a dangling one.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..40 {
@@ -233,7 +231,7 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many levels of symbolic links"))
 }
 
-/// `new/` names a directory, which [`Path`] does not preserve.
+/// Whether a path ends in a slash, as in `new/`: it names a directory, but [`Path`] ignores the slash.
 fn is_folder_name(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().last().is_some_and(|byte| std::path::is_separator(char::from(*byte)))
 }

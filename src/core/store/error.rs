@@ -134,8 +134,8 @@ pub enum StoreError {
         source: io::Error,
     },
 
-    /// An append failed and could not be undone: the file may have a torn last line, which every command
-    /// reads past and the next append completes (rules 1 and 7).
+    /// An append failed and could not be undone: the file may have a torn last line, which every command skips,
+    /// and after which the next append begins a new line (rules 1 and 7).
     #[error("{failure}; {left} bytes of it remain at the end")]
     Torn {
         /// Why the append failed.

@@ -84,8 +84,8 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// Finds the session files that paths refer to: a file is itself, whatever its name; a directory means all
-/// `*.jsonl` below it, at any depth.
+/// Finds the session files that paths refer to: a path to a file refers to that file, whatever its name; a path to
+/// a directory refers to all `*.jsonl` below it, at any depth.
 pub fn find(paths: &[PathBuf]) -> FoundFiles {
     let mut search = Search::default();
     for path in paths {
@@ -223,8 +223,8 @@ impl Search {
     }
 }
 
-/// The contents of a directory: the names of session files, and of subdirectories with whether they are
-/// links.
+/// The contents of a directory: the names of session files, and the names of subdirectories, each with whether it
+/// is a link.
 #[derive(Default)]
 pub(super) struct Content {
     pub files: Vec<OsString>,

@@ -1,4 +1,4 @@
-//! A session file opened for a single read that no write is based on.
+//! A session file opened for reading only: what is read is not used for a later write.
 
 use super::error::StoreError;
 use super::files::{self, DISK, Files};

@@ -4,21 +4,22 @@
 //! everything after that stays in memory only, so files of a running oh-my-pi are left alone. There are two
 //! signs:
 //!
-//! - **A process has the file open for writing.** oh-my-pi does so from its first append to its end. This is
-//!   the strong sign, and waiting does not help: the file is refused once this was seen twice, because a
-//!   process between its fork and its exec still has the files of its parent open. The check needs `/proc`.
-//!   One pisess does not refuse because of another: a session is opened for writing only under the lock, and
-//!   processes that run pisess are skipped (as is a child before its exec, which still runs the program of
-//!   its parent).
-//! - **The file changed within the last seconds, and its last entry has a time within them.** This is for
-//!   systems on which processes cannot be inspected, and for the moment after oh-my-pi renamed a new file
-//!   into place and has not opened it again. The time of the entry excludes a fresh copy of an old session.
-//!   The sign disappears by itself, so the store waits for that, within the caller's time limit.
+//! - **A process has the file open for writing.** oh-my-pi keeps it open from its first append until it exits.
+//!   This is the strong sign, and waiting does not help. A process between its fork and its exec still has the
+//!   files of its parent open, so the file is refused only if a second check finds the same. The check needs
+//!   `/proc`. pisess does not take another pisess for an agent: it opens a session for writing only under the
+//!   lock, and the check skips processes that run pisess (and a child before its exec, which still runs the
+//!   program of its parent).
+//! - **The file changed within the last few seconds, and its last entry has a timestamp from that time.** This is
+//!   for systems on which processes cannot be inspected, and for the moment after oh-my-pi renamed a new file into
+//!   place and before it opens that file. A fresh copy of an old session does not match, because its last entry is
+//!   old. The sign disappears by itself, so the store waits for that, within the caller's time limit.
 //!
 //! The second sign must not make one pisess wait because of what the previous one wrote (a thousand labels in
 //! a row are common). So it does not apply if the last entry is one that no working agent writes last: a
 //! label, a compaction, a branch summary, a `custom` entry by pisess, a bare header, or the `session_exit`
 //! that closes a session. Nor does it apply if processes can be inspected and the inode is older than these
+//! that closes a session. Nor does it apply if processes can be inspected and the inode was created before these
 //! seconds: then the change was an append, and an oh-my-pi that appended still has the file open.
 
 use super::error::{LiveSign, StoreError};

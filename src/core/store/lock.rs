@@ -115,8 +115,8 @@ pub(super) fn lock_on(
     })
 }
 
-/// Waits for the lock. It is taken through a handle for reading, else through one for writing, which NFS
-/// requires for an exclusive lock.
+/// Waits for the lock, on a handle opened for reading. If that is not possible, a handle opened for writing is
+/// used: NFS requires one for an exclusive lock.
 fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions) -> Result<Held, StoreError> {
     let failed = |error| gone(path, "lock", error);
     let handle = files.open_read(resolved).map_err(failed)?;
@@ -134,7 +134,7 @@ fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions)
     }
 }
 
-/// A file that existed when it was read, and does not now, has changed.
+/// Reports a file that has been removed since it was read as changed.
 fn gone(path: &Path, doing: &'static str, error: io::Error) -> StoreError {
     match StoreError::io(doing, path, error) {
         StoreError::NotFound { path, .. } => StoreError::Changed { path, change: FileChange::Removed },
@@ -142,7 +142,7 @@ fn gone(path: &Path, doing: &'static str, error: io::Error) -> StoreError {
     }
 }
 
-/// The outer error is that a lock stays held, the inner one that the file system has no locks.
+/// The outer error means that another process holds the lock, the inner one that the file system has no locks.
 fn wait_for(
     files: &dyn Files,
     path: &Path,
@@ -202,9 +202,9 @@ impl Locked {
         Ok(file)
     }
 
-    /// Compares once more before a commit: the path is still this file, and it is as it was read (rules 3,
-    /// 4). Growth that was detected but not read is returned, too, or is an error once the time to wait is
-    /// over.
+    /// Compares once more before a commit: whether the path is still this file, and the file is as it was read
+    /// (rules 3 and 4). If the file has grown, this returns [`Freshness::Stale`], or an error once the time to
+    /// wait is over.
     pub(super) fn look_again(&mut self) -> Result<Freshness, StoreError> {
         let here = self.files.stat_at(&self.resolved);
         let here = here.map_err(|error| gone(&self.path, "write", error))?;

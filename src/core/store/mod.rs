@@ -3,29 +3,28 @@
 //! Session files hold other people's work, and other programs write them at the same time. Every change
 //! follows seven rules; comments and tests cite them by number.
 //!
-//! 1. **Append** is one `write` in append mode that holds a newline if the last line lacks one, then whole
-//!    lines; then fsync. On a short write the file is truncated if its size is still old + written; otherwise
-//!    the error says so.
-//! 2. **Rewrite** is a temporary file in the directory of the resolved target (a name that no agent lists
-//!    or promotes, not ending in `.jsonl`), with mode, owner, ACL, extended attributes and modification
-//!    time kept (refused without force when they cannot be), fsync, rename, fsync of the directory; a batch
-//!    syncs each directory once. A backup is a separate file from the beginning: copied, synced and
-//!    renamed into place before the session is. Symbolic links are followed, hard links refused. A crash
-//!    at any point leaves the old file or the new one; a temporary file that it may leave is
-//!    removed by the next rewrite. Only a regular or absent path is renamed onto; `/dev/stdout` and FIFOs
-//!    are written through.
-//! 3. **Lock**: an advisory lock is held from the last comparison to the commit; after taking it, the path
-//!    must still be the inode that was read. Without lock support, refuse without force. Only input named by
-//!    the user may block: lock files, and whatever replaced the session, are opened without blocking and then
-//!    checked.
-//! 4. **Changed under us**: device, inode, size, ctime, the first 256 bytes and the last 4 KB before the
-//!    old end are compared under the lock. Grown: read the rest and decide again, until the time to wait
-//!    is over. Otherwise changed: nothing is written. On overlayfs the first open for writing copies the
-//!    file and changes what `stat` reports: where only that changed, the content is read again. After a
+//! 1. **Append** is one `write` in append mode of whole lines, after a newline if the last line lacks one; then
+//!    fsync. After a short write, the file is truncated to its old size if nothing else was appended; otherwise
+//!    the error reports what remains.
+//! 2. **Rewrite** is a temporary file in the directory of the resolved target (a name that no agent lists or
+//!    promotes, not ending in `.jsonl`), with mode, owner, ACL, extended attributes and modification time kept
+//!    (refused without force if they cannot be), fsync, rename, fsync of the directory; a batch syncs each
+//!    directory once. A backup is a separate file from the beginning: copied, synced and renamed into place before
+//!    the session is. Symbolic links are followed, hard links refused. A crash at any point leaves the old file or
+//!    the new one; a temporary file that it may leave is removed by the next rewrite. A rename replaces only a
+//!    regular file or nothing; `/dev/stdout` and FIFOs are written through.
+//! 3. **Lock**: an advisory lock is held from the last comparison to the commit. After it is taken, the path must
+//!    still lead to the inode that was read. Without lock support, refuse without force. Only input named by the
+//!    user may block: lock files, and whatever replaced the session, are opened without blocking and then checked.
+//! 4. **Changed under us**: device, inode, size, ctime, the first 256 bytes and the last 4 KB before the old end
+//!    are compared under the lock. If the file has grown, the rest is read and the change decided again, until the
+//!    time to wait is over. After any other change, nothing is written. On overlayfs, the first open for writing
+//!    copies the file and changes what `stat` reports; if nothing else changed, the content is read again. After a
 //!    rename, if the old inode grew, the growth is appended to the new file.
-//! 5. **Live oh-my-pi**: its lock file `.<name>.lock` is held only around the commit; that of a dead process
-//!    is stolen, and only our own is unlinked; a file that a live oh-my-pi owns is refused without force.
-//! 6. **Nothing is ever dropped**: backups never overwrite, and new files are 0600 or as their source.
+//! 5. **Live oh-my-pi**: its lock file `.<name>.lock` is held only around the commit. A lock file of a dead
+//!    process is stolen; only our own is unlinked. A file that a live oh-my-pi owns is refused without force.
+//! 6. **Nothing is ever lost**: backups never overwrite a file, and new files have mode 0600 or that of their
+//!    source.
 //! 7. **An operation that fails has changed nothing**; a crash in the middle of an append leaves at most
 //!    a torn last line, which the next append closes.
 //!

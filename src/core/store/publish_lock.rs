@@ -84,7 +84,8 @@ fn sign(files: &'static dyn Files, path: &Path, file: &std::fs::File) -> io::Res
 
 enum Holder {
     Stale(Box<[u8]>),
-    /// Possibly held, by this process if known; also if it was released meanwhile, or is a link to nothing.
+    /// The lock may be held, by this other process if known. Also if it was released meanwhile, or is a dangling
+    /// link.
     Alive(Option<u32>),
 }
 
@@ -92,7 +93,8 @@ fn look(files: &dyn Files, path: &Path) -> io::Result<Holder> {
     let Some((content, modified)) = read(files, path)? else {
         return Ok(Holder::Alive(None));
     };
-    // A lock from the future was left by a clock that was adjusted since, and would never become stale.
+    // A modification time in the future comes from a clock that was set back since; the lock would never become
+    // stale.
     let age = distance(files.now(), modified);
     Ok(match owner(&content) {
         None if age > MALFORMED_FOR => Holder::Stale(content),

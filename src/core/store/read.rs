@@ -20,7 +20,7 @@ pub trait ReadAt: Sync {
         self.len() == 0
     }
 
-    /// Fills `buf` from `offset` on; an earlier end is an error.
+    /// Fills `buf` from `offset` on. It is an error if the content ends before `buf` is full.
     fn read_exact_at(&self, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
         while !buf.is_empty() {
             match self.read_at(buf, offset) {
@@ -72,8 +72,8 @@ pub(crate) fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
 /// The size of a page of memory, on most machines.
 const PAGE: usize = 4096;
 
-/// Bytes of a file, at the same offset within a page as in the file: the kernel copies them several times
-/// faster then.
+/// Bytes of a file, each at the same offset within a page of memory as in the file: the kernel copies them several
+/// times faster that way.
 #[derive(Debug, Default)]
 pub(crate) struct PageBuffer {
     buffer: Vec<u8>,
@@ -86,7 +86,7 @@ impl PageBuffer {
         &self.buffer[self.used.clone()]
     }
 
-    /// Forgets all bytes, and returns room for `len` bytes from `offset` in the file on.
+    /// Removes all bytes, and returns space for `len` bytes, which begin at `offset` in the file.
     pub fn start(&mut self, offset: u64, len: usize) -> io::Result<&mut [u8]> {
         self.clear();
         self.reserve(len + PAGE)?;
@@ -95,7 +95,7 @@ impl PageBuffer {
         Ok(&mut self.buffer[start..start + len])
     }
 
-    /// Returns room for `more` bytes after the others.
+    /// Appends space for `more` bytes, and returns it.
     pub fn extend(&mut self, more: usize) -> io::Result<&mut [u8]> {
         let end = self.used.end;
         self.reserve(end + more)?;
@@ -103,7 +103,7 @@ impl PageBuffer {
         Ok(&mut self.buffer[end..end + more])
     }
 
-    /// Forgets all bytes.
+    /// Removes all bytes.
     pub fn clear(&mut self) {
         self.used = 0..0;
     }

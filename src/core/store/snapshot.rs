@@ -10,13 +10,13 @@ use std::time::Duration;
 
 const HEAD_BYTES: u64 = 256;
 const TAIL_BYTES: u64 = 4096;
-/// The time in which an append that moved the mtime moves the size, on a busy machine.
+/// How long, on a busy machine, the size may lag behind the modification time during an append.
 const APPENDED_WITHIN: Duration = Duration::from_millis(100);
 
-/// The state of a file at one moment. oh-my-pi rewrites its title in place within the first 256 bytes; the
-/// last 4 KB would show an append that was undone and replaced.
+/// The state of a file at one moment: its `stat`, its first 256 bytes, in which oh-my-pi overwrites its title in
+/// place, and its last 4 KB, in which an append that was undone and replaced would show.
 ///
-/// The bytes themselves are kept, not a hash: 4 KB cost nothing and cannot collide.
+/// The bytes are kept, not a hash: 4 KB cost nothing and cannot collide.
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
     pub stat: Stat,
@@ -43,8 +43,8 @@ impl Snapshot {
         })
     }
 
-    /// Compares with another handle to the same file in its current state. A change that keeps the size and
-    /// is in neither range shows only in the ctime, so even a `chmod` counts as a change.
+    /// Compares with another handle to the same file in its current state. A change outside both ranges that keeps
+    /// the size shows only in the ctime, so even a `chmod` counts as a change.
     ///
     /// On overlayfs, the first open for writing copies the file up, which changes its ctime and may change
     /// its device and inode. Then the content decides: it must be read again.
@@ -74,8 +74,8 @@ impl Snapshot {
         self.compare_content(files, file, &new)
     }
 
-    /// Returns the file's current state. Linux moves the mtime of an append before its size: a state between
-    /// the two is not taken for an edit, but looked at again.
+    /// Returns the file's current state. During an append, Linux updates the modification time before the size: a
+    /// state between the two is not an edit, so this waits for the size.
     fn settled(&self, files: &dyn Files, file: &File) -> io::Result<Stat> {
         let mut pause = Pause::new(APPENDED_WITHIN);
         loop {

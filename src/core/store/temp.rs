@@ -22,8 +22,8 @@ pub(super) struct Temp {
     is_placed: bool,
 }
 
-/// The maximum number of processes that write to the same target at once, each to its own file; more is an
-/// error.
+/// The maximum number of processes that can write to the same target at the same time, each to its own temporary
+/// file. One more is an error.
 const MOST_AT_ONCE: u32 = 1000;
 
 impl Temp {
@@ -106,7 +106,7 @@ pub(super) fn write_through(out: Out<'_>, path: &Path, fill: &mut Fill<'_>) -> R
     let mut buffered = BufWriter::with_capacity(128 * 1024, out);
     let filled = fill(&mut buffered).and_then(|()| buffered.flush());
     let bytes = buffered.get_ref().bytes;
-    // Taken apart, because dropping a BufWriter would write the rest once more.
+    // Dropping a `BufWriter` would try to write its buffer once more; taking it apart does not.
     drop(buffered.into_parts());
     match filled {
         Ok(()) => Ok(bytes),

@@ -14,9 +14,9 @@ pub struct Listing {
     pub problems: Vec<StoreError>,
 }
 
-/// Returns the sessions of a path: a file is itself, whatever its name; a directory means its own `*.jsonl`,
-/// and with `recursive` those in its subdirectories. Hidden files and directories are skipped, and so are
-/// symbolic links to directories (except the given path).
+/// Returns the sessions of a path: of a file, the file itself, whatever its name; of a directory, the `*.jsonl` in
+/// it and, with `recursive`, in its subdirectories. Hidden files and directories are skipped, and so are symbolic
+/// links to directories (except the given path).
 pub fn list_sessions(path: &Path, recursive: bool) -> Result<Listing, StoreError> {
     let stat = std::fs::metadata(path).map_err(|error| StoreError::io("read", path, error))?;
     let mut listing = Listing::default();
@@ -53,8 +53,8 @@ fn list_folder(folder: &Path, listing: &mut Listing) -> Result<Vec<PathBuf>, Sto
     Ok(folders)
 }
 
-/// Whether a path counts as a session file. A link to a file does, and so does a link to nothing, so that it
-/// is reported; a link to a directory or a FIFO does not.
+/// Whether a path counts as a session file. A link to a file does, and so does a dangling link, so that it is
+/// reported; a link to a directory or a FIFO does not.
 fn is_session(entry: &DirEntry) -> bool {
     let path = entry.path();
     let is_file = || std::fs::metadata(&path).is_ok_and(|stat| stat.is_file());

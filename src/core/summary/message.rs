@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 /// How the agents' shell tools report that a command failed, and that the user stopped it.
 const FAILED: [&str; 3] = ["Command exited with code ", "Command timed out", "Command failed: "];
 const STOPPED: [&str; 3] = ["Command aborted", "Command cancelled", "Operation aborted"];
-/// How pi puts files and skills into a request.
+/// Matches files and skills as pi puts them into a request.
 const BODIES: &str = r#"(?s)(<(?:file|skill) name="[^>]*>).*?(</(?:file|skill)>)"#;
 
 #[derive(Debug)]
@@ -22,8 +22,8 @@ pub(super) enum Message {
     User(String),
     /// The assistant's words, its calls with their ids, and why it stopped.
     Assistant(String, Vec<(String, Call)>, Stop),
-    /// The result of a call, with the call's id, and the end of its output; without an id, of a
-    /// command or code that the user ran.
+    /// The result of a call: the call's id, the call, how it ended, and the end of its output. For a command
+    /// or code that the user ran, the id is empty.
     Result(String, Call, End, String),
     /// An extension's message: its custom type and its words.
     Extension(String, String),
@@ -58,7 +58,7 @@ pub(super) struct Call {
 pub(super) enum End {
     #[default]
     Passed,
-    /// With the agent's line that reports how, if there is one.
+    /// The agent's line that reports the failure; empty if there is none.
     Failed(String),
     /// The user stopped it.
     Stopped,
@@ -161,7 +161,7 @@ fn without_bodies(text: String) -> String {
     ATTACHMENT.replace_all(&text, "$1[…]$2").into_owned()
 }
 
-/// Returns the text of a content; a mark if it is only an image.
+/// Returns the text of a message's content; `[image]` if it has an image and no text.
 fn text(content: Option<Raw>) -> String {
     let text = joined_text(content, "\n").to_string_lossy().into_owned();
     let has_image = || content.is_some_and(|content| content.items().any(|block| is_block(block, "image")));

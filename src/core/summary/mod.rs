@@ -1,12 +1,12 @@
-//! The built-in summary: what a session is about, in its own words.
+//! The built-in summary: the state of a session, in quotations from it.
 //!
-//! No model is asked. [`extract`] reads the messages one by one and keeps a bounded part of what it
-//! sees, so memory does not grow with the session; then it writes pi's sections. Whoever reads the
-//! summary must be able to go on, so the running request is in it word for word.
+//! No model is called. [`extract`] reads the messages one by one and keeps a bounded part of them, so memory
+//! does not grow with the session; then it writes the sections of pi's summaries. The reader must be able to
+//! continue the work, so the current request is quoted word for word.
 //!
-//! It goes by shape: roles, tool names, flags, exit codes, the agents' own fixed lines, paths, list
-//! marks, question and exclamation marks. It knows no natural language. It lists what was seen to
-//! happen and calls no step done; where shape says nothing, a section is `(none)`.
+//! Only form counts, not the meaning of words: roles, tool names, flags, exit codes, the agents' own fixed
+//! lines, paths, list marks, question and exclamation marks. The summary lists what was observed, and never
+//! calls a step done. A section for which nothing was found is `(none)`.
 //!
 //! ```text
 //! message ── message::read ─┬─ turns  requests, replies, how they ended           ┐
@@ -15,8 +15,8 @@
 //! previous summary ── sections::read ── turns, points ────────────────────────────┘
 //! ```
 //!
-//! Other people's text goes through `quote`: nothing quoted can forge a section. File lists and the
-//! preamble of a branch are the caller's.
+//! All quoted text goes through `quote`, so that it cannot forge a section. The caller adds file lists and
+//! the preamble of a branch summary.
 
 mod budget;
 mod quote;
@@ -50,7 +50,7 @@ use work::Work;
 pub struct Material<'a> {
     /// The messages to summarize.
     pub messages: &'a [bodies::Message],
-    /// The beginning of a turn whose rest is kept.
+    /// The beginning of a turn whose rest stays in the context.
     pub turn_prefix: &'a [bodies::Message],
     /// The previous summary, to be merged.
     pub previous_summary: Option<&'a str>,
@@ -58,11 +58,11 @@ pub struct Material<'a> {
     pub instructions: Option<&'a str>,
 }
 
-/// Returns the built-in summary. The newest messages are read in full; of older ones what the user and
-/// extensions said, and the final replies.
+/// Returns the built-in summary. The newest messages are read in full; of older ones, tool calls and their
+/// results are only counted.
 ///
 /// # Errors
-/// Fails if a line cannot be read.
+/// If a line cannot be read.
 pub fn extract(material: &Material, session: &Session, bodies: &dyn Bodies) -> io::Result<String> {
     let mut extract = Extract::new(material.previous_summary, material.instructions);
     let all: Vec<_> = material.messages.iter().chain(material.turn_prefix).collect();
@@ -88,7 +88,7 @@ struct Extract {
     turns: Vec<Turn>,
     work: Work,
     notes: Notes,
-    /// The last turn goes on after the summary.
+    /// Whether the last turn continues after the summary.
     is_split: bool,
 }
 
@@ -100,7 +100,7 @@ impl Extract {
         extract
     }
 
-    /// Takes in the next message: the JSON of an agent's message, and the id of its entry.
+    /// Adds the next message, as an agent's JSON, with the id of its entry.
     fn add(&mut self, entry: &str, message: Raw) {
         match message::read(message) {
             Message::User(text) => self.user(entry, text.trim()),
@@ -142,7 +142,7 @@ impl Extract {
         page::page(&self)
     }
 
-    /// Takes up what a previous summary quotes: the running request, and the one before it.
+    /// Restores what a previous summary quotes: the current request, and the one before it.
     fn go_on_from(&mut self, summary: &str) {
         let previous = Previous::read(summary);
         let words = |lead| previous.quoted(lead).map(|(_, text)| text).next().unwrap_or_default();
@@ -159,7 +159,7 @@ impl Extract {
     }
 
     fn user(&mut self, entry: &str, text: &str) {
-        // One word behind a stroke is a command to the agent itself.
+        // A single word after a slash is a command to the agent itself.
         if text.is_empty() || text.starts_with('/') && !text.contains(char::is_whitespace) {
             return;
         }
@@ -179,7 +179,7 @@ impl Extract {
 
     fn begin(&mut self, entry: &str, origin: &str, request: &str) {
         self.work.turn += 1;
-        // Of a turn that is over only so much is ever shown.
+        // No more than this of a finished turn is ever shown.
         if let Some(last) = self.turns.last_mut() {
             last.request = ends(&last.request, OLD_TURN);
             last.said = vec![ends(last.words(), OLD_TURN)];
@@ -191,8 +191,8 @@ impl Extract {
         self.turns.push(Turn { origin, request: request.to_owned(), ..Turn::default() });
     }
 
-    /// An extension's message begins a turn if none is running, as the agents do with one that asks for
-    /// a reply. In a turn it is material.
+    /// Begins a turn with an extension's message if none is running, as the agents do if the message asks for
+    /// a reply. During a turn, the message becomes a note.
     fn extension(&mut self, entry: &str, kind: &str, text: &str) {
         if self.turns.last().is_some_and(|turn| !turn.is_answered()) {
             self.notes.note(&format!("Message of {kind}"), text);
@@ -201,7 +201,7 @@ impl Extract {
         }
     }
 
-    /// Makes an extension's message that nothing answered material.
+    /// Replaces the last turn with a note, if it is an extension's message without a reply.
     fn note_unheard(&mut self) {
         let is_unheard =
             |turn: &mut Turn| turn.origin.starts_with(SENT) && turn.stop.is_none() && turn.words().is_empty();

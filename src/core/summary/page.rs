@@ -1,4 +1,4 @@
-//! What stands in each section of the summary, each part within its weight.
+//! The content of each section of the summary, within the limits of [`super::budget`].
 
 use super::Extract;
 use super::budget::*;
@@ -17,7 +17,7 @@ pub(super) fn page(extract: &Extract) -> String {
     let page = Page { extract, last, failures };
     let mut sections = SECTIONS.map(|(section, ..)| page.section(section));
     let room = REST.saturating_sub(sections.iter().map(|items| size(items)).sum());
-    // The commands come first: they are the evidence. The files are listed by the caller.
+    // Commands get space first: they are the evidence. The caller lists the files.
     let passed = list(PASSED, &extract.work.passed(), room.min(SECTION.max(room / 2)));
     let room = room.saturating_sub(size(passed.as_slice()));
     let said = page.said(room / 2);
@@ -28,7 +28,7 @@ pub(super) fn page(extract: &Extract) -> String {
     write(&sections)
 }
 
-/// Returns what items take of the room.
+/// Returns the number of units that items take, marks included.
 fn size(items: &[String]) -> usize {
     items.iter().map(|item| units(item) + 4).sum()
 }
@@ -41,7 +41,7 @@ struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Returns the part of a section that has a weight of its own.
+    /// Returns the part of a section that has a limit of its own.
     fn section(&self, section: Section) -> Vec<String> {
         match section {
             Section::Goal => self.beside_request(),
@@ -55,7 +55,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Returns the running request.
+    /// Returns the current request, quoted.
     fn request(&self) -> Vec<String> {
         let lead = |turn: &Turn| format!("{REQUEST}{}:", turn.origin);
         self.running().map(|turn| quotation(&lead(turn), &turn.request, WHOLE_REQUEST)).into_iter().collect()
@@ -65,13 +65,14 @@ impl<'a> Page<'a> {
         self.last.filter(|turn| !turn.request.is_empty())
     }
 
-    /// Returns the turn that a short request, or one after an unfinished one, refers to.
+    /// Returns the previous turn, if the current request is short or that turn is unanswered: the request may
+    /// refer to it.
     fn referred(&self) -> Option<&'a Turn> {
         let before = self.extract.turns.iter().rev().nth(1).filter(|before| !before.request.is_empty())?;
         (units(&self.running()?.request) <= SHORT || !before.is_answered()).then_some(before)
     }
 
-    /// Returns what the request refers to, and the goals of a previous summary.
+    /// Returns the turn that the request may refer to, quoted, and the goals of a previous summary.
     fn beside_request(&self) -> Vec<String> {
         let parts = |turn: &'a Turn| [(BEFORE, &*turn.request), (WORDS_BEFORE, turn.words())];
         let parts = self.referred().into_iter().flat_map(parts).filter(|(_, text)| !text.is_empty());
@@ -80,12 +81,12 @@ impl<'a> Page<'a> {
         quotations.chain(goals).collect()
     }
 
-    /// Returns the last turn, if something is seen to be missing from it.
+    /// Returns the last turn, if it is unanswered or a failure is open.
     fn unfinished(&self) -> Option<&Turn> {
         self.last.filter(|turn| !turn.is_answered() || !self.failures.is_empty())
     }
 
-    /// Returns what is under way, without the words on the way.
+    /// Returns the points of In Progress, without the assistant's remarks.
     fn in_progress(&self) -> Vec<String> {
         let todo = &self.extract.work.todo;
         let todo = (!todo.is_empty()).then(|| quotation(TODO_LIST, todo, LAST));
@@ -98,7 +99,8 @@ impl<'a> Page<'a> {
         (!calls.is_empty()).then(|| format!("{CALLS}, in order:\n  - {}", calls.join("\n  - ")))
     }
 
-    /// Returns what was said on the way: the first words, which often are a plan, and the newest.
+    /// Returns the assistant's remarks before its last words: the first, which is often a plan, and the
+    /// newest.
     fn said(&self, room: usize) -> Vec<String> {
         let said =
             self.unfinished().and_then(|turn| turn.said.split_last()).map_or(&[][..], |(_, said)| said);
@@ -133,7 +135,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Returns the requests before the last one, and what came of them: the older, the shorter.
+    /// Returns the earlier requests and how they ended; older ones are shorter.
     fn earlier(&self, room: usize) -> Vec<String> {
         let turns = self.extract.turns.iter().rev().skip(1 + usize::from(self.referred().is_some()));
         let turns = turns.enumerate().map(|(age, turn)| reported(turn, (NEWEST / (age + 1)).max(OLDEST)));
@@ -144,8 +146,8 @@ impl<'a> Page<'a> {
         out.into_iter().chain(shown).collect()
     }
 
-    /// Returns points of the previous summary, marked as such, the newest that fit. Open points are carried
-    /// once.
+    /// Returns the newest points of the previous summary that fit, marked as earlier. Points about open work
+    /// are carried over only once.
     fn old(&self, section: Section, room: usize) -> Vec<String> {
         let is_open = matches!(section, Section::InProgress | Section::Blocked | Section::NextSteps);
         let is_over =
@@ -155,7 +157,7 @@ impl<'a> Page<'a> {
         newest(points.map(|point| format!("{EARLIER}{point}")).collect(), room)
     }
 
-    /// Returns points of the previous summary that say something else than the new ones, and these.
+    /// Returns the points of the previous summary that differ from the new ones, then the new ones.
     fn merged(&self, section: Section, new: &[String]) -> Vec<String> {
         let mut all = self.old(section, SECTION);
         all.retain(|old| !new.iter().any(|new| folded(old) == folded(&format!("{EARLIER}{new}"))));
@@ -173,7 +175,7 @@ fn ending(turn: &Turn) -> &str {
     }
 }
 
-/// Returns an earlier turn in one line, its request and its answer of at most `each` units.
+/// Returns an earlier turn on one line, with at most `each` units of its request, and of its answer.
 fn reported(turn: &Turn, each: usize) -> String {
     let request =
         if turn.request.is_empty() { "Before that".to_owned() } else { quoted(&turn.request, each) };
@@ -181,7 +183,7 @@ fn reported(turn: &Turn, each: usize) -> String {
     format!("{request}{sent}: {}: {}", ending(turn), quoted(turn.words(), each))
 }
 
-/// Returns as many items as fit on a line after its lead, and how many more there are.
+/// Returns a line of `lead`, as many items as fit, and how many more there are; `None` if none fits.
 fn list(lead: &str, items: &[String], room: usize) -> Option<String> {
     let shown = fit(items.iter().map(|item| units(item) + 2), room.saturating_sub(units(lead) + 10));
     let more = if shown == items.len() { String::new() } else { format!(", {} more", items.len() - shown) };

@@ -1,8 +1,8 @@
-//! Other people's text made fit for a summary: no escapes, no forged structure, cut at lines or between
-//! words and never inside a character as a reader sees it.
+//! Makes quoted text safe for a summary: it has no escape sequences and no structure of its own, and is cut
+//! at lines or between words, never inside a grapheme.
 //!
-//! A quotation is either one line, or lines behind `> `: nothing in it can pass for a heading, a list
-//! item or a tag of the summary.
+//! A quotation is either one line, or lines that begin with `> `: nothing in it can pass for a heading, a
+//! list item or a tag of the summary.
 
 use crate::core::text::utf16_len;
 use regex::Regex;
@@ -11,19 +11,19 @@ use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Tags that an agent puts around a summary or reads out of one.
+/// Tags that an agent puts around a summary, or evaluates in one.
 const TAGS: &str = "summary previous-summary conversation read-files modified-files files system \
                     system-notice system-reminder system-prompt";
-/// The marks that make a line a heading, a list item or a quotation. A heading has a space behind its
-/// marks, a color (#708090) has not.
+/// The marks that make a line a heading, a list item or a quotation. A space follows the marks of a heading,
+/// but not those of a color (`#708090`).
 const MARKS: &str = r"^(\s|[>•|]|([-*+]|#+|\d{1,3}[.)])(\s+|$))+";
 
-/// Returns the length as pi counts it.
+/// Returns the length in UTF-16 units, as pi counts it.
 pub(super) fn units(text: &str) -> usize {
     utf16_len(text.as_bytes())
 }
 
-/// Returns the width in columns, which grows with what is said in any script.
+/// Returns the width in columns, which makes texts of different scripts comparable.
 pub(super) fn columns(text: &str) -> usize {
     text.trim().width()
 }
@@ -34,7 +34,7 @@ pub(super) fn bare(text: &str) -> &str {
     text[START.find(text).map_or(0, |marks| marks.end())..].trim_end()
 }
 
-/// Returns what two texts are compared by: their letters and digits.
+/// Returns the form in which texts are compared: letters and digits, in lower case.
 pub(super) fn folded(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
@@ -58,8 +58,8 @@ pub(super) fn code(text: &str, max: usize) -> String {
     format!("`{}`", line(&text.replace('`', "'"), max))
 }
 
-/// Returns the text with its lines behind `> `, below the line that names it, cleaned and cut as [`ends`]
-/// does. A line costs two units for its mark, so thousands of lines are cut sooner.
+/// Returns `lead` and, below it, the lines of the text after `> `, cleaned and cut as [`ends`] does. Of very
+/// many lines fewer are kept, because each mark costs two units.
 pub(super) fn quotation(lead: &str, text: &str, max: usize) -> String {
     let text = clean(text);
     let text = text.trim_matches('\n').trim_end();
@@ -81,7 +81,7 @@ pub(super) fn ends(text: &str, max: usize) -> String {
     if units(text) <= max {
         return text.to_owned();
     }
-    // With room for the mark, so that a text is not cut twice.
+    // Leaves room for this line, so that a text is not cut twice.
     let room = max.saturating_sub(50);
     let is_long = text.lines().any(|line| units(line) > room / 3);
     let pieces: Vec<&str> =
@@ -93,8 +93,8 @@ pub(super) fn ends(text: &str, max: usize) -> String {
     format!("{start}\n[… {missing} characters left out …]\n{end}")
 }
 
-/// Returns the text cut at `max` units, between words where that keeps enough and never inside a
-/// character as a reader sees it. An ellipsis marks the cut.
+/// Returns the text cut at `max` units: between words if that keeps enough, and never inside a grapheme. An
+/// ellipsis marks the cut.
 pub(super) fn clip(text: &str, max: usize) -> String {
     let text = text.trim();
     if units(text) <= max {
@@ -113,13 +113,13 @@ pub(super) fn fit(sizes: impl Iterator<Item = usize>, mut room: usize) -> usize 
     sizes.map_while(|size| room.checked_sub(size).inspect(|rest| room = *rest)).count()
 }
 
-/// Returns the bytes of the first pieces that fit into `room` units.
+/// Returns the length in bytes of the first pieces that fit into `room` units.
 fn fitting<'a>(pieces: impl Iterator<Item = &'a str> + Clone, room: usize) -> usize {
     pieces.clone().take(fit(pieces.map(units), room)).map(str::len).sum()
 }
 
-/// Returns the text without escape sequences, control characters, changes of writing direction and
-/// invisible characters, and with the agents' tags disarmed. Its lines stay lines.
+/// Returns the text without escape sequences, control characters, changes of writing direction and invisible
+/// characters, and with the agents' tags disarmed. Line breaks are kept.
 pub(super) fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let plain = anstream::adapter::strip_str(text).to_string();
@@ -160,7 +160,7 @@ pub(super) fn asks(text: &str) -> bool {
     last_prose(text).ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])
 }
 
-/// Whether a text breaks off: its last line has sentences that end, and a last one that does not.
+/// Whether a text breaks off: its last line contains a complete sentence, but ends in an incomplete one.
 pub(super) fn breaks_off(text: &str) -> bool {
     let sentences: Vec<&str> = last_prose(text).unicode_sentences().collect();
     let Some((open, before)) = sentences.split_last() else { return false };

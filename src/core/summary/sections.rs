@@ -1,8 +1,8 @@
 //! The sections of a summary: how they are written, and how those of a previous summary are read.
 //!
-//! Each section is a list of items: points, and quotations below the line that names them. A previous
-//! summary may be the built-in one, whose quotations come back word for word, a model's in the same
-//! sections, a split turn's two in one, or prose. Its points are other people's text like any other.
+//! Each section is a list of items: points, and quotations below the line that names them. A previous summary
+//! may be a built-in one, whose quotations are restored word for word; a model's, in the same sections; two
+//! in one, if a turn was split; or prose. Its points are quoted like any other text.
 
 use super::budget::{POINT, POINTS};
 use super::quote::{bare, clean, folded, line, unquoted};
@@ -20,8 +20,8 @@ pub(super) enum Section {
     Context,
 }
 
-/// The sections in their order, with their headings, and what a heading of either agent contains that
-/// means the section; of several that fit, the longest.
+/// The sections in their order. Each has its heading, and words by which a heading of either agent is
+/// recognized; the longest word that fits decides.
 pub(super) const SECTIONS: [(Section, &str, &[&str]); 8] = [
     (Section::Goal, "## Goal", &["goal", "originalrequest"]),
     (Section::Constraints, "## Constraints & Preferences", &["constraint"]),
@@ -44,21 +44,21 @@ pub(super) const TODO_LIST: &str = "Todo list, as its tool last reported it:";
 pub(super) const LAST_WORDS: &str = "The assistant's last words";
 const QUOTATIONS: [&str; 5] = [REQUEST, BEFORE, WORDS_BEFORE, TODO_LIST, LAST_WORDS];
 
-/// How points begin: words on the way, that the request was replied to or goes on, the last calls, that
-/// requests are left out.
+/// How points begin: a remark, a reply to the request, its continuation, the last calls, and that requests
+/// are left out.
 pub(super) const SAID: &str = "Said on the way: ";
 pub(super) const REPLIED: &str = "The request under Goal was ";
 pub(super) const GO_ON: &str = "Go on with the request under Goal";
 pub(super) const CALLS: &str = "Last tool calls";
 pub(super) const LEFT_OUT: &str = "Older requests are left out here.";
-/// The points about the state in which a summary was made, which the next one reports anew, and how the
-/// agents begin the summary of a branch.
+/// How points begin that the next summary does not take over: those it reports anew, and the agents'
+/// preambles of branch summaries.
 const RESTATED: [&str; 7] =
     [SAID, REPLIED, GO_ON, CALLS, LEFT_OUT, "The user explored a different", "User explored another"];
-/// Marks a point of a previous summary: what stands behind it is newer.
+/// Marks a point of a previous summary: points below it without this mark are newer.
 pub(super) const EARLIER: &str = "Earlier: ";
 
-/// Writes the sections, each with its items. A quotation has an empty line around it.
+/// Writes the sections, each with its items. Empty lines separate a quotation from other items.
 pub(super) fn write(sections: &[Vec<String>; 8]) -> String {
     let is_quotation = |item: &String| item.contains("\n>");
     let text = |((_, heading, _), items): (&(Section, &str, &[&str]), &Vec<String>)| {
@@ -73,13 +73,13 @@ pub(super) fn write(sections: &[Vec<String>; 8]) -> String {
     SECTIONS.iter().zip(sections).map(text).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A previous summary, taken apart so that a new one can go on from it: its points, and its quotations,
-/// each with the line before it.
+/// A parsed summary, from which the next one continues: its points, and its quotations, each with the line
+/// above it.
 #[derive(Debug, Default)]
 pub(super) struct Previous(Vec<(Section, String)>);
 
 impl Previous {
-    /// Takes a summary apart.
+    /// Parses a summary.
     pub fn read(summary: &str) -> Self {
         let mut previous = Previous::default();
         let (mut section, mut open) = (Section::Context, false);
@@ -115,18 +115,18 @@ impl Previous {
         own.map(|(_, text)| text.as_str())
     }
 
-    /// Returns what follows this at the start of points.
+    /// Returns the rest of each point that begins with `lead`.
     pub fn after(&self, lead: &str) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(move |(_, point)| point.strip_prefix(lead))
     }
 
-    /// Returns the rest of the lines that begin so, and the quotations below them.
+    /// Returns the quotations below lines that begin with `lead`, each with the rest of its line.
     pub fn quoted(&self, lead: &str) -> impl Iterator<Item = (String, String)> {
         let parts = self.after(lead).filter_map(|rest| rest.split_once(":\n"));
         parts.map(|(rest, text)| (rest.to_owned(), text.to_owned()))
     }
 
-    /// Adds a point, or goes on with the last one. Returns whether the next line may go on with it.
+    /// Adds a point, or extends the last one. Returns whether the next line may extend it.
     fn add(&mut self, section: Section, raw: &str, continues: bool) -> bool {
         // An older summary may have quoted a list mark.
         let text = line(raw, POINT).replacen("\"- ", "\"", 1);
@@ -142,8 +142,8 @@ impl Previous {
     }
 }
 
-/// Returns how many of the lines behind a tag belong to it and not to the summary: the agents' file
-/// lists, and what another tool put there. A tag around sections only opens and closes.
+/// Returns how many of the lines after a tag belong to it and not to the summary, as in the agents' file
+/// lists and in additions of other tools. Returns 0 for a tag around sections.
 fn tagged<'a>(open: &str, ahead: impl Iterator<Item = &'a str> + Clone) -> usize {
     let name =
         open[1..].split(|c: char| !(c.is_alphanumeric() || "-_".contains(c))).next().unwrap_or_default();
@@ -154,7 +154,7 @@ fn tagged<'a>(open: &str, ahead: impl Iterator<Item = &'a str> + Clone) -> usize
     if is_part { 0 } else { length + 1 }
 }
 
-/// Returns the name in a heading: `## So`, or a line that is `**So**` and names a section.
+/// Returns the name in a heading: `## Name`, or a line `**Name**` with the name of a section.
 fn heading(line: &str) -> Option<&str> {
     if line.starts_with('#') {
         return line.trim_start_matches('#').strip_prefix(' ').map(str::trim);

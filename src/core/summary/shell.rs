@@ -10,18 +10,18 @@ const LOOKING: &str = "awk basename cat cd command date df diff dirname du echo 
                        for case esac done fi } ) \
                        git-blame git-branch git-config git-diff git-fetch git-grep git-log git-ls-files \
                        git-remote git-show git-status";
-/// Words of the grammar that a command follows.
+/// Words of the shell's grammar that precede a command.
 const BEFORE_COMMAND: &str = "while until if do then else elif { ( !";
 
 /// What is known of a command line.
 #[derive(Debug, Default)]
 pub(super) struct Command {
-    /// Its programs, each with its subcommand or first argument, and the folder, by which a later run is
-    /// recognized; without those that only look, unless all do.
+    /// Its programs, each with its subcommand or first argument and the directory, to recognize a later run.
+    /// Programs that only look are omitted, unless all do.
     pub steps: Vec<String>,
     /// Whether it changes nothing.
     pub looks: bool,
-    /// Whether the exit code of a step is lost: in a pipe, before `||`, or because another one follows.
+    /// Whether the exit code of a step is lost: in a pipe, before `||`, or because another step follows.
     pub is_hidden: bool,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn read(command: &str) -> Command {
     let parts = code.trim_end_matches([';', '\n', ' ']).split_inclusive(['\n', ';', '|', '&']);
     let mut steps: Vec<(String, bool, bool)> = parts.filter_map(step).collect();
     let looks = steps.iter().all(|(_, looks, _)| *looks);
-    // The same command in another folder is a different one.
+    // The same command in another directory is a different one.
     let folder = steps.iter().find_map(|(name, ..)| Some(format!(" in {}", name.strip_prefix("cd ")?)));
     let folder = folder.filter(|_| !looks).unwrap_or_default();
     steps.retain(|step| looks || !step.1);
@@ -42,8 +42,8 @@ pub(super) fn read(command: &str) -> Command {
     Command { steps: steps.into_iter().map(|(name, ..)| name + &folder).collect(), looks, is_hidden }
 }
 
-/// Returns the program in a part of a command line that ends with what joins it to the next, whether it
-/// changes nothing, and whether its exit code is lost.
+/// Reads a part of a command line, with the operator at its end. Returns the program, whether it changes
+/// nothing, and whether its exit code is lost.
 fn step(part: &str) -> Option<(String, bool, bool)> {
     let is_before = |word: &&str| has(BEFORE_COMMAND, word) || word.contains('=') && !word.starts_with('-');
     let is_hidden = part.ends_with(['\n', ';', '|']);

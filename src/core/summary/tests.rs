@@ -24,7 +24,7 @@ fn stops(reason: &str, error: &str) -> String {
     format!(r#"{{"role":"assistant","content":[],"stopReason":"{reason}","errorMessage":{error}}}"#)
 }
 
-/// A call with some words before it, and its result; `error` is the text of a failure.
+/// Returns a reply with some words and a call, and the result; `error` is the text of a failure.
 fn tool(said: &str, name: &str, arguments: &str, error: Option<&str>) -> [String; 2] {
     let (said, id, text) = (json(said), json(arguments), json(error.unwrap_or("fine")));
     let call = format!(r#"{{"type":"toolCall","id":{id},"name":"{name}","arguments":{arguments}}}"#);
@@ -67,13 +67,13 @@ fn summary(previous: Option<&str>, messages: impl IntoIterator<Item = impl AsRef
     extract.finish()
 }
 
-/// The lines below a heading.
+/// Returns the lines below a heading.
 fn below<'a>(summary: &'a str, heading: &str) -> Vec<&'a str> {
     let lines = summary.lines().skip_while(|line| *line != heading).skip(1);
     lines.take_while(|line| !line.starts_with('#')).filter(|line| !line.is_empty()).collect()
 }
 
-/// The quotation below a line, as it was.
+/// Returns the quotation below a line, without its marks.
 fn quotation(summary: &str, lead: &str) -> String {
     let lines = summary.lines().skip_while(|line| *line != lead).skip(1);
     super::quote::unquoted(lines.take_while(|line| line.starts_with('>')))
@@ -81,7 +81,7 @@ fn quotation(summary: &str, lead: &str) -> String {
 
 const REQUEST: &str = "The last request, word for word (entry e1):";
 
-/// A request with steps, in the middle of which the session was cut.
+/// A request in several steps; the session ends in the middle of them.
 const JOB: &str = "Scan the three repositories and pick the best idea.\n\n1. Write the findings to a.md\n   - one line each\n2. Write the code, and run a test\n\n```sh\nmake test\n```\n3. Email the report";
 
 fn job() -> Vec<String> {
@@ -168,7 +168,7 @@ fn a_request_survives_any_number_of_compactions() {
     let done = below(&text, "### Done").join("\n");
     assert!(done.contains("- Earlier: Commands whose last run") && done.contains("`date > r.txt`"), "{done}");
     assert!(text.contains("Said on the way: \"I'll look at them first.\""), "{text}");
-    // A new request takes its place, and the old one is remembered.
+    // A new request becomes the current one, and the old one is kept.
     let text = summary(
         Some(&text),
         [
@@ -212,7 +212,7 @@ fn a_request_of_six_thousand_characters_keeps_whole_lines() {
     assert!(lines.iter().all(|line| request.lines().any(|known| known == *line)), "{quoted}");
     let missing: usize = mark[0].split(' ').nth(1).unwrap().parse().unwrap();
     assert!((units(&request) - missing).abs_diff(units(&lines.join("\n"))) < 4, "{mark:?}");
-    // What is cut once is not cut again.
+    // A request that was cut is not cut again.
     assert_eq!(quotation(&summary(Some(&text), [stops("error", "x")]), REQUEST), quoted);
 }
 
@@ -464,7 +464,7 @@ fn an_extension_can_ask_and_can_remark() {
     let text = summary(Some(&text), edit("a.py"));
     assert_eq!(quotation(&text, lead), "Import failed:\n- row 7");
     assert_eq!(quotation(&text, "The request before it:"), "Whatever the monitor reports, fix it.");
-    // What nobody replied to is no request.
+    // A message without a reply is not a request.
     messages.truncate(2);
     messages.push(hook("monitor", "All is well."));
     assert_eq!(quotation(&summary(None, &messages), REQUEST), "Whatever the monitor reports, fix it.");
@@ -605,7 +605,7 @@ fn it_is_bounded_however_much_there_is() {
         previous = extract.finish();
         let request = units(&quotation(&previous, REQUEST));
         assert!(request <= 4_000);
-        // Beside the request and the marks of its lines: 2,000 tokens.
+        // Without the request and the marks of its lines, at most about 2,000 tokens.
         assert!(units(&previous) <= super::budget::REST + 5_000, "{}", units(&previous));
     }
 }
@@ -675,7 +675,7 @@ fn a_reply_is_called_an_answer_only_if_nothing_speaks_against_it() {
             "{next}\n{progress}"
         );
     }
-    // The next summary knows it, too.
+    // The next summary lists it as well.
     let first = summary(None, &failed);
     assert!(summary(Some(&first), edit("a.js")).contains("`npm publish`: exited with code 1"));
 }
@@ -748,7 +748,7 @@ fn no_answer_is_quoted_twice() {
         assert_eq!(text.matches(words).count(), 1, "{words}: {text}");
     }
     assert!(below(&text, "## Next Steps")[0].ends_with("The reply ends in a question."));
-    // The next summary knows them, too.
+    // The next summary lists them as well.
     let text =
         summary(Some(&text), [user("Write it down as docs/protocol.md, and add the framing as well.")]);
     for words in ["Each 30 seconds", "Length-prefixed"] {

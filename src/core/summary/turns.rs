@@ -1,4 +1,4 @@
-//! Turns: what the user asked, and what came of it; and what else must not be lost.
+//! Turns, each of a request and the replies to it, and notes of what else must not be lost.
 
 use super::budget::{NOTES, POINT, WHOLE_REQUEST};
 use super::message::Stop;
@@ -7,27 +7,27 @@ use unicode_segmentation::UnicodeSegmentation;
 
 #[derive(Debug, Default)]
 pub(super) struct Turn {
-    /// Where the request comes from, and the request with what was added to it.
+    /// The source of the request, and the request with later additions.
     pub origin: String,
     pub request: String,
-    /// How the last reply ended; `None` if there is none, or it is not known.
+    /// How the last reply ended; `None` if there is no reply, or its end is not known.
     pub stop: Option<Stop>,
-    /// What the assistant said, its last words included.
+    /// The assistant's remarks, including its last words.
     pub said: Vec<String>,
     pub calls: usize,
-    /// The calls before the last words.
+    /// The number of calls before the last words.
     pub calls_before_words: usize,
 }
 
 impl Turn {
-    /// Takes in what the user said while it was being worked on, or to have it go on.
+    /// Adds a user message sent during the work on the request, or to continue it.
     pub fn more(&mut self, text: &str) {
         self.stop = None;
         let request = format!("{}\n\n(Added while it was being worked on:) {text}", self.request);
         self.request = ends(&request, 2 * WHOLE_REQUEST);
     }
 
-    /// Takes in what the assistant said. Of many remarks, the first and the newest are kept.
+    /// Adds a reply. Of many remarks, the first and the newest are kept.
     pub fn hear(&mut self, text: String, stop: Stop) {
         self.stop = Some(stop);
         if !text.trim().is_empty() {
@@ -39,7 +39,7 @@ impl Turn {
         }
     }
 
-    /// Returns what the assistant said last.
+    /// Returns the assistant's last words.
     pub fn words(&self) -> &str {
         self.said.last().map_or("", String::as_str)
     }
@@ -52,7 +52,7 @@ impl Turn {
 
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    /// Sentences of earlier requests that bind.
+    /// Sentences of earlier requests that remain binding.
     pub constraints: Vec<String>,
     /// Questions and answers.
     pub decisions: Vec<String>,
@@ -60,22 +60,22 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Takes in what binds in a request that is over: sentences with an exclamation mark.
+    /// Adds the sentences of a finished request that remain binding: those with an exclamation mark.
     pub fn heed(&mut self, request: &str) {
-        // Not code, a quotation or a table.
+        // Omits code, quotations and tables.
         let prose = request.lines().filter(|line| !line.starts_with(['$', '>', '|', ' ', '\t']));
         let sentences = prose.flat_map(|line| line.unicode_sentences()).map(|part| bare(part.trim()));
         let binds = |part: &&str| part.ends_with(['!', '！']) && (8..POINT).contains(&columns(part));
         sentences.filter(binds).for_each(|part| push(&mut self.constraints, quoted(part, POINT)));
     }
 
-    /// Takes in an answer to a question.
+    /// Adds a question and its answer.
     pub fn decided(&mut self, question: &str, answer: &str) {
         let (question, answer) = (quoted(question, POINT), quoted(answer, POINT));
         push(&mut self.decisions, format!("Asked {question}, the user answered {answer}"));
     }
 
-    /// Takes in a quotation, in place of an older one from the same source.
+    /// Adds a quotation, replacing an older one from the same source.
     pub fn note(&mut self, source: &str, text: &str) {
         let start = format!("{}: ", line(source, 80));
         self.context.retain(|known| !known.starts_with(&start));
@@ -85,7 +85,7 @@ impl Notes {
     }
 }
 
-/// Adds a note, in place of one that says the same.
+/// Adds a note, replacing one with the same letters and digits.
 fn push(list: &mut Vec<String>, text: String) {
     list.retain(|known| folded(known) != folded(&text));
     list.drain(..(list.len() + 1).saturating_sub(NOTES));

@@ -1,5 +1,5 @@
-//! What tools did: one record of each call. Files, commands, failures and the last calls are all read
-//! off these records when the summary is written.
+//! Records each tool call. Commands, failures, changed files and the last calls are all derived from these
+//! records when the summary is written.
 
 use super::budget::*;
 use super::message::{Call, End};
@@ -11,9 +11,9 @@ use std::collections::{HashSet, VecDeque};
 const LOOKING: [&str; 8] = ["read", "grep", "find", "glob", "ls", "search", "fetch", "web_search"];
 /// What the names of tools that change files contain.
 const CHANGING: [&str; 4] = ["edit", "write", "patch", "create"];
-/// How a probe ends that finds nothing: `which x`, `grep`, `test -f`.
+/// The status of a probe that finds nothing, such as `which x`, `grep` or `test -f`.
 const NOTHING_FOUND: &str = "Command exited with code 1";
-/// How a call is listed whose end is not known.
+/// The status of a call whose outcome is not known.
 const HIDDEN: &str = "its exit code hidden by a pipe or a later step";
 
 /// A tool call that ended.
@@ -22,7 +22,7 @@ pub(super) struct Deed {
     call: Call,
     end: End,
     command: Command,
-    /// What it printed: the lines that say most.
+    /// The most informative lines of its output.
     output: String,
     turn: usize,
 }
@@ -39,12 +39,12 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Takes in the calls of a reply.
+    /// Records the calls of a reply.
     pub fn called(&mut self, calls: Vec<(String, Call)>) {
         self.pending = calls;
     }
 
-    /// Takes in the result of a call, and returns the question that the call asked, if any.
+    /// Records the result of a call, and returns the question that the call asked, if any.
     pub fn returned(&mut self, id: &str, result: Call, end: End, text: &str) -> Option<String> {
         let at = self.pending.iter().position(|(known, _)| known == id);
         let call = at.map_or(result, |at| self.pending.remove(at).1);
@@ -60,7 +60,7 @@ impl Work {
         question
     }
 
-    /// Returns the last calls of the current turn, in order, series of like ones folded.
+    /// Returns the last calls of the current turn, in order, with series of similar ones folded.
     pub fn last_calls(&self) -> Vec<String> {
         let own = self.deeds.iter().rev().take_while(|deed| deed.turn == self.turn);
         let ended = own.map(|deed| format!("{}: {}", named(&deed.call), deed.state()));
@@ -89,8 +89,8 @@ impl Work {
             .any(|deed| steps.last().is_some_and(|step| deed.settles(step)) || deed.settles(failed))
     }
 
-    /// Returns the failures that nothing has resolved, the oldest first. What only looked counts if it is
-    /// the last call and the turn is not `answered`.
+    /// Returns the failures that nothing has resolved, the oldest first. A call that only looks counts only
+    /// if it is the last one and the turn is not `answered`.
     pub fn failures(&self, answered: bool) -> Vec<String> {
         let mut failures = Vec::new();
         for (at, deed) in self.deeds.iter().enumerate() {
@@ -108,12 +108,12 @@ impl Work {
 }
 
 impl Deed {
-    /// Whether it is known to have passed.
+    /// Whether the call is known to have passed.
     fn is_passed(&self) -> bool {
         self.end == End::Passed && !self.command.is_hidden
     }
 
-    /// Returns the file that was changed.
+    /// Returns the file that the call changed, if any.
     fn changed(&self) -> Option<String> {
         let tool = self.call.tool.to_lowercase();
         let changes = self.end == End::Passed && CHANGING.iter().any(|part| tool.contains(part));
@@ -126,18 +126,18 @@ impl Deed {
             End::Passed => "ok".to_owned(),
             End::Stopped => "stopped by the user".to_owned(),
             End::Failed(status) if status.is_empty() => "failed".to_owned(),
-            // The agent's line, as the end of a sentence.
+            // The agent's line without its subject, to end a sentence.
             End::Failed(status) => line(status.strip_prefix("Command ").unwrap_or(status), 80),
         }
     }
 
-    /// Returns what a repetition is recognized by. Which of several steps failed is not known: the last
-    /// is the likeliest.
+    /// Returns the name by which a repetition is recognized. Which of several steps failed is not known; most
+    /// likely the last.
     fn target(&self) -> &str {
         self.command.steps.last().or(self.call.path.as_ref()).unwrap_or(&self.call.tool)
     }
 
-    /// Whether it did that again, and it is known how it ended.
+    /// Whether the call repeats `target` with a known outcome.
     fn settles(&self, target: &str) -> bool {
         self.repeats(target) && (self.is_passed() || self.end != End::Passed)
     }
@@ -148,7 +148,7 @@ impl Deed {
     }
 }
 
-/// Returns what happened after a failure, as far as it concerns it.
+/// Returns what happened after a failure: which files changed, and whether the call was repeated.
 fn since<'a>(
     failed: &Deed,
     later: impl DoubleEndedIterator<Item = &'a Deed> + ExactSizeIterator + Clone,
@@ -165,8 +165,8 @@ fn since<'a>(
     if edited.is_empty() { again } else { format!("then changed: {}; {again}", edited.join(", ")) }
 }
 
-/// Folds items, the newest first: those that differ in digits alone become one, if the last `reach` ones
-/// have one like them.
+/// Folds items, given newest first: an item that differs only in digits from one of the last `reach` becomes
+/// one with it.
 pub(super) fn series(items: impl Iterator<Item = String>, reach: usize) -> Vec<String> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for item in items {
@@ -185,7 +185,7 @@ pub(super) fn series(items: impl Iterator<Item = String>, reach: usize) -> Vec<S
     found.into_iter().map(shown).collect()
 }
 
-/// Returns a call as a reader would name it; of a document in a command (`<<`) only the start.
+/// Returns a call in the form in which it is listed. A command with a here-document ends at `<<`.
 fn named(call: &Call) -> String {
     let tool = line(&call.tool.replace('`', "'"), 60);
     match (&call.command, &call.path) {
@@ -200,8 +200,8 @@ pub(super) fn calls(number: usize) -> String {
     format!("{number} tool call{}", if number == 1 { "" } else { "s" })
 }
 
-/// Returns the lines of an output that say most: the last two of the form `what: why` at the start of a
-/// line, as programs of any kind write them, and the last of all.
+/// Returns the most informative lines of an output: the last two of the form `what: why` that are not
+/// indented, as programs of any kind write them, and the last line.
 fn telling(text: &str, end: &End) -> String {
     let status = if let End::Failed(status) = end { status } else { "" };
     let output = clean(text);

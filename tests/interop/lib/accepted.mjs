@@ -1,9 +1,9 @@
 // The places where pi would send what a provider's API refuses, and what pisess sends there (docs/format.md):
-// `accepted` makes them in the messages before pi sends them, `asAccepted` in the body that pi sent.
+// `accepted` makes these changes in the messages before pi sends them, `asAccepted` in the body that pi sent.
 
 const REFUSED_REASONS = ["error", "aborted"];
 
-/** The messages in which each call has its own id and a name, and each result answers a call without one. */
+/** Gives each call an id of its own and drops calls without a name and results without a call. */
 export function accepted(api, messages) {
   const used = new Set();
   let open = [];
@@ -25,13 +25,16 @@ export function accepted(api, messages) {
       open.push({ own: block.id, call });
       return call ? [call] : [];
     });
-    // A reasoning item needs another of its turn after it.
+    // A reasoning item must be followed by another item of its turn.
     while (api === "openai-responses" && content.at(-1)?.type === "thinking") content.pop();
     return [{ ...message, content }];
   });
 }
 
-/** pi looks for blank texts before it takes halves of surrogate pairs out; the texts that are blank then are so here before. */
+/**
+ * Removes lone surrogates from texts that are blank without them: pi checks for blank texts before it removes lone
+ * surrogates.
+ */
 function withoutHalves(message) {
   if (message.role === "system") return message;
   const text = (value) => (typeof value === "string" && whole("", value).trim() === "" ? whole("", value) : value);
@@ -39,7 +42,7 @@ function withoutHalves(message) {
   return { ...message, content: Array.isArray(message.content) ? message.content.map(block) : text(message.content) };
 }
 
-/** Text and images; pi takes every block of another type for an image. */
+/** Keeps texts and images; pi treats a block of any other type as an image. */
 const parts = (content) => (content ?? []).filter(({ type }) => type === "text" || type === "image").map(withData);
 
 const withData = (block) =>
@@ -55,7 +58,7 @@ function unused(id, used) {
   return free;
 }
 
-/** What is compared of a body of pi, as pisess would send it. */
+/** Returns the compared part of a body of pi, as pisess would send it. */
 export function asAccepted(api, body) {
   const { messages, system, tools, input, contents, systemInstruction, toolConfig } = JSON.parse(JSON.stringify(body), whole);
   switch (api) {
@@ -73,7 +76,7 @@ export function asAccepted(api, body) {
 /** Whether a body of pi has no message besides the system prompt. */
 export const isEmpty = ({ messages, input, contents }) => !(messages ?? input ?? contents ?? []).some(({ role }) => !["system", "developer"].includes(role));
 
-/** The same members of a body of pisess. */
+/** Returns the same part of a body of pisess. */
 export function asSent(api, body) {
   const { messages, system, tools, input, contents, systemInstruction, toolConfig } = body;
   switch (api) {
@@ -88,7 +91,7 @@ export function asSent(api, body) {
   }
 }
 
-/** JSON without halves of surrogate pairs. */
+/** Removes lone surrogates from JSON. */
 const whole = (_key, value) => (typeof value === "string" ? value.replace(/\p{Surrogate}/gu, "") : value);
 
 const isBlank = ({ type, text }) => type === "text" && text.trim() === "";
@@ -112,20 +115,20 @@ function anthropic({ messages, system, tools }) {
   return { messages: sent, system, tools: tools ?? (any.length > 0 ? any : undefined) };
 }
 
-/** The blocks of a result with images, none of them blank. */
+/** Returns the blocks of a result with images, without blank texts. */
 function described(blocks) {
   const kept = blocks.filter((block) => !isBlank(block));
   return kept.some(({ type }) => type === "text") ? kept : [{ type: "text", text: "(see attached image)" }, ...kept];
 }
 
-/** OpenAI takes ids of up to 40 characters, also from the model that had longer ones elsewhere. */
+/** OpenAI accepts ids of up to 40 characters, even if another model made longer ones. */
 function short(message) {
   const cut = (call) => ({ ...call, id: call.id.slice(0, 40) });
   const { tool_calls: calls, tool_call_id: id } = message;
   return { ...message, ...(calls && { tool_calls: calls.map(cut) }), ...(id && { tool_call_id: id.slice(0, 40) }) };
 }
 
-/** The ids that pi makes for texts count messages, also those that pisess leaves out. */
+/** pi numbers the ids of texts by message, counting messages that pisess omits. */
 const unnumbered = (items) => items.map((item) => (item.id?.startsWith("msg_pi_") ? { ...item, id: "msg_pi" } : item));
 
 function responses(items) {

@@ -1,6 +1,5 @@
-// The agents alone: each must answer everything for every session, and the two
-// versions of pi must answer alike except where the newer one is known to have
-// changed its mind.
+// Tests the agents without pisess: each must answer every question about every session, and both versions of pi
+// must give the same answers, except for known changes in the newer one.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +7,7 @@ import { KINDS } from "./checks.mjs";
 import { difference } from "./json.mjs";
 import { checks } from "./plan.mjs";
 
-/** Where 1.5.2 answers otherwise than 0.87.1, and why. */
+/** Where the answers of 1.5.2 differ from those of 0.87.1, and why. */
 const CHANGED = {
   text: { where: /^/, why: "thinking is left out" },
   summarize: { where: /^\/(readFiles|modifiedFiles)/, why: "nested calls count, and edits of the context" },

@@ -1,6 +1,5 @@
-// What is compared. Each kind of check asks the agent a question, runs a command
-// of pisess, and says where the answers differ first: `{pointer, expected,
-// actual}`, or null where they agree.
+// The checks. Each kind asks the agent questions, runs a command of pisess, and returns the first difference
+// between the answers, `{pointer, expected, actual}`, or null if there is none.
 
 import { asAccepted, asSent, isEmpty } from "./accepted.mjs";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -38,7 +37,7 @@ export const KINDS = {
     },
   },
 
-  /** What pi sends to a server on this machine, but for what its API refuses. */
+  /** What pi sends to a server on this machine, except for what its API would refuse. */
   body: {
     questions: ({ id, api, model }) => [{ kind: "body", id, api, model }],
     async compare(world, { id, api, model }, [sent]) {
@@ -53,7 +52,7 @@ export const KINDS = {
   said: {
     questions: ({ id, api }) => [{ kind: "body", id, api }],
     async compare(world, { id, api }, [sent]) {
-      // oh-my-pi sends nothing where a block is of no type that it knows.
+      // oh-my-pi sends nothing if the type of a block is unknown to it.
       if (sent.none) return (await world.run(["context", world.file, ref(id), "--as", api])).code < 2 ? null : exit("0 or 1", 2, "");
       const profile = { anthropic: "anthropic/claude-sonnet-4-5", google: "google/gemini-3.1-pro-preview" }[api] ?? "openai/gpt-5.1";
       const [expected, actual] = [said(api, sent), await world.json(["context", world.file, ref(id), "--as", api, "--model", profile])];
@@ -83,7 +82,7 @@ export const KINDS = {
     async compare(world, _, [expected]) {
       const actual = await world.jsonLines(["label", world.file, "--json"]);
       if (actual.problem) return actual.problem;
-      // The agent's rows name the target, those of pisess are that entry.
+      // A row of the agent contains the id of the target, a row of pisess is that entry.
       const sorted = (list) =>
         Object.fromEntries(list.map(({ id, targetId, label, timestamp }) => [targetId ?? id, { label, timestamp: timestamp ?? null }]));
       return difference(sorted(expected), sorted(actual.value));
@@ -131,12 +130,12 @@ export const KINDS = {
   summarize: {
     questions: ({ id }) => [{ kind: "summarize", id }],
     async compare(world, { id }, [expected]) {
-      // Where one would leave nothing but notes, pisess leaves nothing.
+      // If only notes would be left behind, pisess summarizes nothing.
       const nothing = expected.entriesToSummarize.every(({ type }) => NOTES.includes(type));
       const actual = await world.json(["summarize", world.file, ref(id), "--prepare", "--json"], { code: nothing ? 1 : 0 });
       if (actual.problem) return actual.problem;
       if (nothing) return null;
-      // Where the target's parent is not in the file, pi goes to an entry that it then does not find.
+      // If the target's parent is not in the file, pi moves to an entry that it then does not find.
       if (expected.newLeafId !== null && actual.value.newLeafId === null) expected.newLeafId = null;
       const { readFiles, modifiedFiles } = expected.readFiles ? actual.value : {};
       return difference(abandoned(expected), abandoned({ ...actual.value, readFiles, modifiedFiles }));
@@ -148,8 +147,8 @@ export const KINDS = {
     async compare(world, { id }, [expected, path]) {
       const actual = await world.jsonLines(["fork", world.file, ref(id), "-o", "-"]);
       if (actual.problem) return actual.problem;
-      // oh-my-pi drops labels without chaining their children again, and keeps a parent that is not in
-      // the file; pisess does both as pi does.
+      // oh-my-pi drops labels without giving their children a new parent, and keeps a parent that is not in the
+      // file; in both cases pisess does what pi does.
       const chained =
         world.dialect === "pi" || !((path[0]?.parentId ?? null) !== null || path.some((entry) => entry.type === "label"));
       return sameEntries(expected, actual.value, { dialect: world.dialect, chained });
@@ -184,7 +183,7 @@ export const KINDS = {
     },
   },
 
-  /** A hook is told what the agent tells its extensions. */
+  /** A hook receives what the agent passes to its extensions. */
   told: {
     questions: ({ id, leaf, keepRecentTokens }) => [
       { kind: "context", id },
@@ -198,7 +197,7 @@ export const KINDS = {
       const found = await told(world, ["context", world.file, ref(id)], (actual) => difference(event, pick(actual, event)));
       if (found) return found;
       const left = (actual) => difference(abandoned(summarize), abandoned(actual.preparation));
-      // Where the target's parent is not in the file, pi goes to an entry that it then does not find.
+      // If the target's parent is not in the file, pi moves to an entry that it then does not find.
       const lands = summarize.newLeafId === null || hasEntry(world, summarize.newLeafId);
       const missed = lands && summarize.readFiles && (await told(world, ["switch", world.file, ref(id), "--summary", "s"], left));
       if (missed) return missed;
@@ -212,7 +211,7 @@ export const KINDS = {
     },
   },
 
-  /** What a hook answers is stored as what an extension answers. */
+  /** The reply of a hook is stored like the reply of an extension. */
   hooked: {
     questions: ({ keepRecentTokens }) => [{ kind: "prepare", keepRecentTokens }],
     async compare(world, { keepRecentTokens, summary }, [prepared]) {
@@ -235,7 +234,7 @@ export const KINDS = {
     compare: (world, { id, summary }, [prepared]) => left(world, ["summarize", world.file, ref(id)], prepared, summary),
   },
 
-  /** The last question is found by both. */
+  /** Both find the same last user message. */
   pop: {
     questions: () => [{ kind: "entries" }],
     async compare(world, { summary }, [entries]) {
@@ -246,7 +245,7 @@ export const KINDS = {
     },
   },
 
-  /** Entries in a few words are those that the agent's own methods write, in pisess's order. */
+  /** Entries from options are those that the agent's own methods write, in the order of pisess. */
   append: {
     questions: ({ entries }) => [{ kind: "write", action: { kind: "entries", entries, now: Date.parse(NOW) } }],
     async compare(world, { entries }, [lines]) {
@@ -254,7 +253,7 @@ export const KINDS = {
     },
   },
 
-  /** Entries as JSON without their links: the agent opens what they become. */
+  /** Entries as JSON without ids, parents and times: the agent opens the result. */
   lines: {
     questions: () => [],
     async compare(world, { lines }) {
@@ -264,7 +263,10 @@ export const KINDS = {
     },
   },
 
-  /** pi's own line for an edit. It does not look at tool calls and compactions; pisess refuses where it must. */
+  /**
+   * The line that pi itself writes for an edit. pi does not check tool calls and compactions; pisess refuses some
+   * edits.
+   */
   edit: {
     questions: ({ id, content }) => [{ kind: "write", action: { kind: "edit", target: id, replacement: content === undefined ? null : { content } } }],
     async compare(world, { id, content }, [lines]) {
@@ -278,14 +280,14 @@ export const KINDS = {
       if (found) return found;
       const undone = world.scratch();
       const back = await world.run(["edit", out, ref(id), "--undo", "-o", undone]);
-      // Where an earlier edit emptied the call, its result cannot come back alone.
+      // If an earlier edit removed the call, its result cannot be restored alone.
       if (back.code === 2 && /tool call/.test(back.stderr)) return null;
       const after = await world.json(["context", undone, "--json"]);
       return after.problem ?? (await opens(world, undone, after.value));
     },
   },
 
-  /** Copies open in the agent; what cannot stand alone is refused. */
+  /** Copies open in the agent; picks that would be incomplete are refused. */
   pick: {
     questions: () => [],
     async compare(world, { ids, onto }) {
@@ -296,7 +298,10 @@ export const KINDS = {
     },
   },
 
-  /** The way back from a branch, written at the leaf; `fromId` is the branch's end in both dialects. */
+  /**
+   * The summary of the way back from a branch, written at the leaf; `fromId` is the end of the branch in both
+   * formats.
+   */
   merge: {
     questions: ({ id }) => [{ kind: "summarize", from: id }, { kind: "leaf" }],
     async compare(world, { id, summary }, [{ entriesToSummarize, readFiles, modifiedFiles }, leaf]) {
@@ -312,7 +317,7 @@ export const KINDS = {
     },
   },
 
-  /** The mark is written as the agent writes such an entry at the place where its navigation lands. */
+  /** The entry is written as the agent writes one where its own navigation ends. */
   switch: {
     questions: ({ id }) => [{ kind: "summarize", id }, { kind: "entries" }],
     async compare(world, { id }, [{ oldLeafId: from, newLeafId: to }, entries]) {
@@ -325,7 +330,9 @@ export const KINDS = {
     },
   },
 
-  /** A place with all that hangs below it opens in the agent, and stands where the source stands, or at its last entry. */
+  /**
+   * An entry with all entries below it opens in the agent. Its leaf is that of the source, or else its last entry.
+   */
   subtree: {
     questions: () => [{ kind: "entries" }],
     async compare(world, { id }, [entries]) {
@@ -350,7 +357,7 @@ export const KINDS = {
     },
   },
 
-  /** Of each branch the tokens that the agent says, and one that is active. */
+  /** The tokens of each branch are those of the agent, and exactly one branch is active. */
   branches: {
     questions: () => [{ kind: "entries" }],
     async compare(world) {
@@ -362,7 +369,7 @@ export const KINDS = {
     },
   },
 
-  /** A fork, or a file of another age, opens in the agent and means the same. */
+  /** A fork, or a migrated file, opens in the agent and has the same context. */
   reopen: {
     questions: ({ id }) => (id ? [{ kind: "path", id }] : []),
     async compare(world, { id, by }, [path]) {
@@ -375,7 +382,7 @@ export const KINDS = {
     },
   },
 
-  /** The design that nobody wrote down as code: what it says of a file is what pi finds in it migrated. */
+  /** The migrated draft tree contains for pi what its design specifies; no program implements that design. */
   draft: {
     questions: () => [{ kind: "context" }],
     async compare(world, _, [{ messages }]) {
@@ -391,7 +398,7 @@ const NOTES = ["custom", "label", "leaf", "session_info", "title_change", "usage
 
 const ref = (id) => `id:${id}`;
 
-/** What pisess is told, so that it writes such an entry. */
+/** Returns the options with which pisess writes such an entry. */
 const words = ({ what, text, type, data }) =>
   ({
     name: ["--name", text],
@@ -402,10 +409,13 @@ const words = ({ what, text, type, data }) =>
     user: ["--user", text],
   })[what];
 
-/** The lines that pisess adds are the agent's; the rest of the file stays; the agent opens it. */
+/** Checks that pisess adds the lines of the agent and nothing else, and that the agent opens the result. */
 const written = (world, args, ...lines) => grown(world, args, lines.length, lines);
 
-/** So many lines are added, where a number is given, and these where they are; the rest of the file stays; the agent opens it. */
+/**
+ * Checks that pisess adds `count` lines (if given), equal to `lines` (if given), and nothing else, and that the
+ * agent opens the result.
+ */
 async function grown(world, args, count, lines = []) {
   const out = world.scratch();
   const { code, stderr } = await world.run([...beforeDashes(args, ["-o", out])]);
@@ -424,12 +434,12 @@ async function grown(world, args, count, lines = []) {
   return after.problem ?? (await opens(world, out, after.value, added.at(-1).id));
 }
 
-/** Without what is chance; a parent among them is the entry before. */
+/** Returns entries without ids and times. If the parent is the entry before, only that is kept. */
 const chained = (entries) =>
   entries.map((entry, at) =>
     unstamped(at > 0 && entry.parentId === entries[at - 1].id ? { ...entry, parentId: "(the one before)" } : entry),
   );
-/** The last question of the person on the path to the leaf, as either agent tells one. */
+/** Returns the id of the last user message on the path to the leaf, as the agents define it. */
 function lastQuestion(entries) {
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   const isPrompt = ({ role, type, customType, attribution }) =>
@@ -440,16 +450,16 @@ function lastQuestion(entries) {
   }
 }
 
-/** The branch summary is the agent's. */
+/** Checks that the branch summary is that of the agent. */
 async function left(world, args, { newLeafId: to, readFiles, modifiedFiles }, summary) {
-  // Where the target's parent is not in the file, pi throws; pisess goes before the first entry.
+  // If the target's parent is not in the file, pi throws; pisess moves to before the first entry.
   if (!readFiles || (to !== null && !hasEntry(world, to))) return null;
   const action = { kind: "branch_summary", to, summary, details: { readFiles, modifiedFiles } };
   const [answer] = await world.ask([{ kind: "write", action }]);
   return written(world, [...args, "--summary", summary], answer[0]);
 }
 
-/** The entry and all below it. */
+/** Returns the ids of an entry and of all entries below it. */
 function below(entries, id) {
   const inside = new Set([id]);
   for (let size = 0; size !== inside.size; ) {
@@ -459,7 +469,7 @@ function below(entries, id) {
   return inside;
 }
 
-/** The entries above it. */
+/** Returns the ids of the entries above it. */
 function above(entries, id) {
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   const found = new Set();
@@ -467,7 +477,7 @@ function above(entries, id) {
   return found;
 }
 
-/** Whether the place is the leaf, or what the labels at the leaf hang on. */
+/** Whether an entry is the leaf, or only labels follow it up to the leaf. */
 function standsAt(entries, leaf, place) {
   const parents = new Map(entries.filter(({ type }) => type === "label").map(({ id, parentId }) => [id, parentId]));
   let at = leaf;
@@ -475,26 +485,26 @@ function standsAt(entries, leaf, place) {
   return at === place;
 }
 
-/** The answer is the session as it was. */
+/** Checks that the output is the unchanged session. */
 async function nothingWritten(world, args) {
   const { code, stdout, stderr } = await world.run([...args, "-o", "-"]);
   if (code !== 0) return exit(0, code, stderr);
   return stdout === readFileSync(world.file, "utf8") ? null : { pointer: "(session)", expected: "as it was", actual: "changed" };
 }
 
-/** Options go before a `--`. */
+/** Adds options before a `--`. */
 function beforeDashes(args, more) {
   const at = args.indexOf("--");
   return at < 0 ? [...args, ...more] : [...args.slice(0, at), ...more, ...args.slice(at)];
 }
 
-/** What `compare` says of the event that a hook gets, which then says no. */
+/** Compares the event that a hook receives; the hook then cancels the operation. */
 async function told(world, args, compare) {
   const event = world.scratch();
   const hook = `cat > '${event}'; echo '{"cancel":true}'`;
   const { code, stderr } = await world.run([...args, "--hook", hook]);
   if (code !== 1) return exit(1, code, stderr);
-  // Nothing is to be done, and no hook is asked.
+  // If there is nothing to do, no hook is called.
   if (!existsSync(event)) return null;
   return compare(JSON.parse(readFileSync(event, "utf8")));
 }
@@ -506,7 +516,7 @@ async function unwritten(world, args) {
   return code === 1 ? null : exit(1, code, stderr);
 }
 
-/** Ids are chance, times are the clock; a flag that says no may as well be absent. */
+/** Removes random ids and times, and flags that are false, which may as well be absent. */
 function unstamped({ id, timestamp, fromHook, fromExtension, ...entry }) {
   if (entry.firstKeptEntryId === id) entry.firstKeptEntryId = "itself";
   if (entry.systemMessage) entry.systemMessage = { ...entry.systemMessage, timestamp: 0 };
@@ -514,7 +524,10 @@ function unstamped({ id, timestamp, fromHook, fromExtension, ...entry }) {
   return { ...entry, ...Object.fromEntries(flags) };
 }
 
-/** The agent finds the leaf and the context that pisess says, goes on, and pisess reads that. */
+/**
+ * Checks that the agent has the same leaf and context as pisess; then the agent appends, and pisess must have the
+ * same context again.
+ */
 async function opens(world, file, context, leaf) {
   const out = world.scratch();
   const [answer] = await world.ask([{ kind: "reopen", out }], file);
@@ -530,9 +543,9 @@ async function opens(world, file, context, leaf) {
 
 const CONTEXT = ["messages", "thinkingLevel", "model", "models", "mode", "modeData", "serviceTier", "configuredThinkingLevel", "injectedTtsrRules"];
 
-/** The promised parts; what is null may as well be absent. */
+/** Whether a part of a file of pi would be taken for a file of oh-my-pi. */
 const mayBeTakenForOther = (world, part) =>
-  // A part of a file of pi whose first sign of an agent is a role of oh-my-pi is taken for a file of that.
+  // The first thing in it that is specific to an agent would be a role of oh-my-pi.
   world.dialect === "pi" && part.some(({ message }) => message?.role === "developer");
 
 const hasEntry = (world, id) =>
@@ -544,7 +557,8 @@ const hasEntry = (world, id) =>
     }
   });
 
-// oh-my-pi has no `model` beside its `models`; pisess gives it in both dialects.
+// Returns the members of a context that are promised, without null, which may as well be absent. oh-my-pi has only
+// `models`; pisess prints `model`, too, for both agents.
 export const wholeContext = (context) =>
   Object.fromEntries(
     CONTEXT.filter((name) => name !== "model" || !context.models).flatMap((name) =>
@@ -571,7 +585,7 @@ function abandoned(found) {
 
 const exit = (expected, code, stderr) => ({ pointer: "(exit code)", expected, actual: `${code}: ${stderr.trim().slice(0, 300)}` });
 
-/** Texts differ from one unit on; a piece of each around it is enough to see why. */
+/** Returns the first difference between two texts, with a few units before and after it. */
 function firstUnit(expected, actual, trim) {
   if (expected === actual || expected === trim(actual)) return null;
   let at = 0;

@@ -1,6 +1,5 @@
-// Files of the design that came before the tree of today: parents are record
-// numbers, `head` says where one is. No agent ever wrote them, so what they mean
-// is worked out here from the design itself.
+// Files of the draft tree, the design before the current tree: parents are record numbers, `head` records the
+// leaf. No agent ever wrote such files, so their meaning is derived here from the design.
 
 import { write } from "./json.mjs";
 import { text, words } from "./words.mjs";
@@ -30,7 +29,10 @@ export function draftSession(random) {
   return records.map((record) => write(record, random));
 }
 
-/** `[role, content]` of what a model would see: from the last head up to the header, down to the last compaction. */
+/**
+ * Returns `[role, content]` of each message that a model would see: from the last head up to the header, or to the
+ * last compaction.
+ */
 export function meaning(lines) {
   const records = lines.map((line) => JSON.parse(line));
   const messages = [];

@@ -1,6 +1,5 @@
-// A session that grows entry by entry, as under an agent, but less well behaved:
-// it jumps to other branches, starts again at the root, loses parents, and its
-// clock stands still or runs backwards.
+// A session that grows entry by entry, as with an agent, but in unusual ways, too: it moves to other branches,
+// starts again at the root, loses parents, and its clock stops or runs backwards.
 
 import { plain, write } from "./json.mjs";
 
@@ -47,7 +46,7 @@ export class Growing {
     ]);
   }
 
-  /** Where the next entry hangs. */
+  /** Returns the parent of the next entry. */
   parent() {
     const { random } = this;
     const at = random.weighted([
@@ -60,7 +59,10 @@ export class Growing {
     return at;
   }
 
-  /** Appends and moves the leaf. With `last`, id, parent and time come after the fields, as for custom entries. */
+  /**
+   * Appends an entry and makes it the leaf. With `last`, id, parent and time follow the other members, as in
+   * custom entries.
+   */
   add(type, fields, { last = false, parentId = this.parent(), timestamp = this.timestamp() } = {}) {
     const base = { id: this.id(), parentId, timestamp };
     const entry = last ? { type, ...fields, ...base } : { type, ...base, ...fields };
@@ -70,7 +72,7 @@ export class Growing {
     return entry;
   }
 
-  /** An id to point at: mostly one on the path, else any, else one that does not exist. */
+  /** Returns an id to refer to: usually one on the path, sometimes another or one that does not exist. */
   target(accept = () => true) {
     const { random } = this;
     const path = this.path().filter(accept);
@@ -89,7 +91,7 @@ export class Growing {
     return path;
   }
 
-  /** Calls of the last assistant turn on the path that have no result there yet. */
+  /** Returns the calls on the path that have no result there yet. */
   pendingCalls() {
     const path = this.path().map((entry) => entry.message).filter(Boolean);
     const answered = new Set(path.map((message) => message.toolCallId));
@@ -103,7 +105,7 @@ export class Growing {
     return this.entries.map((entry) => write(entry, this.random));
   }
 
-  /** Where more than two siblings stand, a time that does not parse has no defined order. */
+  /** Makes times valid where there are three or more siblings: otherwise their order is not defined. */
   calmTies() {
     const siblings = Map.groupBy(this.entries, (entry) => entry.parentId);
     for (const group of siblings.values()) {

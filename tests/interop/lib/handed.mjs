@@ -1,6 +1,6 @@
-// Sessions that were handed on: redacted copies, and copies for the other agent. The agent that each copy is for
-// opens it, and finds in it the entries, the leaf, the path, the context and the labels that pisess finds. Then it
-// appends a question and an answer: pisess finds the agent's context in the result, and no new problem.
+// Redacted copies, and copies for the other agent. The agent opens each copy, and finds in it the entries, the
+// leaf, the path, the context and the labels that pisess finds. Then it appends a question and an answer: pisess
+// must find the agent's context in the result, and no new problem.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,10 @@ import { difference } from "./json.mjs";
 import { one } from "./repaired.mjs";
 import { World } from "./world.mjs";
 
-/** Compares the copies of each session; calls `report(name, found, commands)` with what differs, or null. */
+/**
+ * Compares the copies of each session. Calls `report(name, found, commands)` for each; `found` is the difference,
+ * or null.
+ */
 export async function compareHanded({ pisess, peers, folder }, sessions, report) {
   for (const { name, lines, dialect } of sessions) {
     const file = join(folder, `handed-${name}.jsonl`);
@@ -29,7 +32,7 @@ export async function compareHanded({ pisess, peers, folder }, sessions, report)
       }
       for (const [key, peer] of Object.entries(peers).filter(([key]) => key.startsWith(agent))) {
         const world = Object.assign(new World(), { pisess, peer, folder, file: out, peerFile: out, commands: [command] });
-        // Of pi, the newest is the reference.
+        // Of the versions of pi, the newest is the reference.
         const found = await one(world, key === agent, false);
         report(`${name} ${what} in ${peer.name}`, found, world.commands);
         report(`${name} ${what}, continued by ${peer.name}`, await continued(world), world.commands);
@@ -38,7 +41,7 @@ export async function compareHanded({ pisess, peers, folder }, sessions, report)
   }
 }
 
-/** Compares what the agent makes of a copy by continuing it with what pisess finds in the result. */
+/** Compares the agent's context with that of pisess after the agent has continued a copy. */
 async function continued(world) {
   const out = world.scratch();
   let answer;
@@ -56,14 +59,14 @@ async function continued(world) {
   return difference(before, after);
 }
 
-/** The problems that pisess finds, by kind. */
+/** Returns the number of problems that pisess finds, by kind. */
 async function problems(world, file) {
   const { code, stdout, stderr } = await world.run(["check", file, "--json"]);
   if (code > 1) return { code, stderr };
   const kinds = {};
   for (const line of stdout.split("\n").filter(Boolean)) {
     const { kind, severity } = JSON.parse(line);
-    // A note is no problem: oh-my-pi keeps images elsewhere, for example.
+    // A note is not a problem: for example, oh-my-pi keeps images elsewhere.
     if (severity === "note") continue;
     kinds[kind] = (kinds[kind] ?? 0) + 1;
   }

@@ -1,7 +1,6 @@
-// What users install into the agents: the skill in `skills/`, which the loaders of both agents find, and the
-// extension in `extensions/`, whose commands are run in a running pi, after `pi install` of this checkout. The
-// session has two branches; after each command, pi must be at the last entry of its file, with the context that
-// pisess prints.
+// What users install into the agents: the skill in `skills/`, which both agents must find, and the extension in
+// `extensions/`, whose commands run in a real pi after `pi install` of this checkout. The session has two
+// branches; after each command, pi must be at the last entry of its file, with the context that pisess prints.
 
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -15,12 +14,12 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 /** The entries of the fixture: the leaf, the end of the other branch, and an answer on it. */
 const [LEAF, OTHER, ANSWER] = ["2f5dc03e", "5c07d14b", "a6d84170"];
 
-/** A command of the tests that moves pi's position in memory only, as /tree does. */
+/** An extension whose command moves pi's position in memory only, as /tree does. */
 const MOVER = `export default (pi) =>
   pi.registerCommand("go", { description: "", handler: async (id, ctx) => void (await ctx.navigateTree(id)) });
 `;
 
-/** Both agents find the skill, parse it, and report nothing; calls `report(name, found)`. */
+/** Checks that both agents find and parse the skill and report nothing. Calls `report(name, found)`. */
 export async function compareSkill({ peers, folder }, report) {
   const home = join(folder, "skill-home");
   cpSync(join(root, "skills"), join(home, ".agents/skills"), { recursive: true });
@@ -32,7 +31,7 @@ export async function compareSkill({ peers, folder }, report) {
   }
 }
 
-/** The commands of the extension in a running pi; `command` starts it. Calls `report(name, found)`. */
+/** Checks the commands of the extension in a pi that `command` starts. Calls `report(name, found)`. */
 export async function compareExtension({ pisess, folder }, name, command, report) {
   const project = join(folder, `extension-${name}`);
   mkdirSync(join(project, "home"), { recursive: true });
@@ -110,7 +109,7 @@ async function picking(desk) {
   await isAtTheEnd("/pick", desk);
 }
 
-/** Errors are shown with their hint, and nothing changes. */
+/** Checks that errors are shown with their hint, and that nothing changes. */
 async function refusing(desk) {
   const { rpc, run, file, check } = desk;
   const before = readFileSync(file, "utf8");
@@ -122,7 +121,7 @@ async function refusing(desk) {
   check("branches after a refusal", asked, await run("branches", "--json", file));
 }
 
-/** A move by /tree is only in pi's memory: the command begins from there all the same. */
+/** Checks that a command starts from where /tree moved, although only pi's memory has that position. */
 async function movedInMemory(desk) {
   const { rpc, check, run, file } = desk;
   await rpc.command(`/go ${OTHER}`);
@@ -134,7 +133,7 @@ async function movedInMemory(desk) {
   await isAtTheEnd("/pop after a move", desk);
 }
 
-/** What pi writes next continues from the new position. */
+/** Checks that what pi writes next continues from the new position. */
 async function goingOn(desk) {
   const { rpc, check } = desk;
   const { id } = await lastEntry(desk);

@@ -1,21 +1,21 @@
-// JSON as the generator writes it (with spellings that JSON.stringify never
-// uses) and as the comparer compares it.
+// JSON as the generator writes it (with spellings that JSON.stringify never uses), and the comparison of JSON
+// values.
 
-/** A value that is written as it stands. */
+/** A value written verbatim. */
 export class Raw {
   constructor(text) {
     this.text = text;
   }
 }
 
-/** An object whose keys are written in this order, twice if they stand twice. */
+/** An object whose keys are written in this order, with duplicates. */
 export class Pairs {
   constructor(pairs) {
     this.pairs = pairs;
   }
 }
 
-/** One line of a session; now and then in a spelling that only other writers use. */
+/** Returns one line of a session, sometimes in a spelling that only other writers use. */
 export function write(value, random) {
   const odd = random.chance(0.08);
   const text = (string) => (odd ? spelled(string, random) : JSON.stringify(string));
@@ -46,15 +46,15 @@ function spelled(string, random) {
   return `${text}"`;
 }
 
-/** -0 is 0; a number too large for JavaScript, kept as it was written, is what the agent turned into null. */
+/** -0 equals 0; null equals a number too large for JavaScript, because the agent writes null for it. */
 const same = (expected, actual) => expected === actual || (expected === null && Math.abs(actual) === Infinity);
 
-/** What a value is once it has been through JSON: no undefined, no -0, no NaN. */
+/** Returns a value after a round trip through JSON: without undefined, -0 and NaN. */
 export const plain = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 
 /**
- * The first place where two plain values differ, as `{pointer, expected, actual}`,
- * or null. The order of keys counts only when asked for.
+ * Returns the first difference between two plain values, as `{pointer, expected, actual}`, or null. The order of
+ * keys matters only if requested.
  */
 export function difference(expected, actual, { order = false } = {}, pointer = "") {
   if (same(expected, actual)) return null;

@@ -1,10 +1,13 @@
-// Whole files, compared up to what chance and the clock put into them.
+// Compares whole files, except for random ids and times.
 
 import { difference } from "./json.mjs";
 
 const HEADER = ["type", "version", "cwd"];
 
-/** A fork by the agent (values) and by pisess (values): the same entries in the same key order. */
+/**
+ * Compares a fork by the agent with one by pisess (both parsed): the same entries with their keys in the same
+ * order.
+ */
 export function sameEntries(expected, actual, { dialect, chained }) {
   const [wanted, found] = [expected, actual].map((lines) => lines.filter((line) => line.type !== "title"));
   const head = ([header]) => Object.fromEntries(HEADER.map((name) => [name, header?.[name]]));
@@ -16,7 +19,7 @@ export function sameEntries(expected, actual, { dialect, chained }) {
   return differing && { ...differing, pointer: `(entries)${differing.pointer}` };
 }
 
-/** New labels get names in their order; everything else keeps its id. */
+/** Renames new labels by position; all other entries keep their ids. */
 function renamed(entries) {
   const fresh = new Map(entries.flatMap((entry, at) => (entry.type === "label" ? [[entry.id, `label ${at}`]] : [])));
   return entries.map((entry) => ({
@@ -26,7 +29,7 @@ function renamed(entries) {
   }));
 }
 
-/** oh-my-pi stamps the labels of a fork with the clock, and loses the parents behind dropped ones. */
+/** oh-my-pi gives the labels of a fork the current time, and does not relink the children of dropped labels. */
 function settled(entry, { dialect, chained }) {
   const { parentId, firstKeptEntryId, ...rest } = entry;
   const kept = chained ? entry : rest;
@@ -34,9 +37,8 @@ function settled(entry, { dialect, chained }) {
 }
 
 /**
- * A migration by the agent (lines) and by pisess (text). Ids given to entries
- * that had none are chance in one and derived in the other. A line that a
- * migration from version 2 does not touch stays byte for byte.
+ * Compares a migration by the agent (lines) with one by pisess (text). Ids of entries that had none are random in
+ * the former and derived in the latter. A line that a migration from version 2 need not change must be identical.
  */
 export function sameMigration(source, expected, actual) {
   const [before, after] = [source, actual].map((text) => text.split("\n").filter((line) => line.trim() && !isSlot(line)));

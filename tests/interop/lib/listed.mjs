@@ -1,4 +1,4 @@
-// Folders of sessions, listed: in every field that pi has, pisess says what pi says.
+// Lists directories of sessions: every field that pi lists must have the same value in pisess.
 
 import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,8 +7,8 @@ import { difference } from "./json.mjs";
 const FIELDS = ["path", "id", "cwd", "name", "parentSessionPath", "created", "modified", "messageCount", "firstMessage"];
 
 /**
- * A store of pi with the sessions of two projects, and a flat folder with the same. Calls
- * `tell(name, found, commands)` for each session, with what differs or null.
+ * Makes a store of pi with the sessions of two projects, and a flat directory with the same sessions. Calls
+ * `tell(name, found, commands)` for each session; `found` is the difference, or null.
  */
 export async function compareListed({ pisess, peers, folder }, sessions, tell) {
   const agent = join(folder, "listed", "agent");
@@ -21,7 +21,7 @@ export async function compareListed({ pisess, peers, folder }, sessions, tell) {
     const stored = join(agent, "sessions", at % 2 ? own : "--elsewhere--", `${name}.jsonl`);
     for (const file of [stored, join(flat, `${name}.jsonl`)]) {
       mkdirSync(join(file, ".."), { recursive: true });
-      // What is a session's own time, where its lines have none.
+      // The modification time is listed if a session's lines have no time.
       writeFileSync(file, text.replace(/"cwd":"\/tmp"/, `"cwd":${JSON.stringify(project)}`));
       utimesSync(file, 1_700_000_000 + at, 1_700_000_000 + at);
     }
@@ -53,7 +53,7 @@ export async function compareListed({ pisess, peers, folder }, sessions, tell) {
   await compareRelocated({ pisess, peers, folder }, { agent, project }, tell);
 }
 
-/** The session that pi would go on with, moved: pi goes on with it in the new project. */
+/** Moves the session that pi would continue, and checks that pi continues it in the new project. */
 async function compareRelocated({ pisess, peers, folder }, { agent, project }, tell) {
   const moved = join(folder, "listed", "moved");
   mkdirSync(moved, { recursive: true });
@@ -74,7 +74,7 @@ function compareRows(name, theirs, rows, files, args, tell) {
     mine.delete(session.path);
     tell(`${name}: ${session.path}`, row ? difference(fields(session), fields(row), {}) : { pointer: "(row)", expected: "a row", actual: undefined }, [args]);
   }
-  // pi leaves out a session when it meets a message without content.
+  // pi omits a session with a message without content.
   for (const { path } of mine.values()) {
     const file = files.find(({ stored, name }) => path === stored || path.endsWith(`/${name}.jsonl`));
     const found = stumbles(file.text) ? null : { pointer: "(row)", expected: undefined, actual: path };

@@ -1,4 +1,4 @@
-// Generates, compares, tells. Run by `../run`, which installs the agents first.
+// Generates sessions, compares, and reports. `../run` installs the agents and starts this.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,12 +18,12 @@ import { HOME } from "./words.mjs";
 import { World } from "./world.mjs";
 
 const HELP = `usage: run [options]
-  --seed TEXT      what the sessions grow from (default: 1)
-  --sessions N     how many (default: 600)
-  --session N      only the N-th of them
+  --seed TEXT      seed of the sessions (default: 1)
+  --sessions N     number of sessions (default: 600)
+  --session N      only the N-th session
   --only KIND,...  only these kinds of checks
-  --keep           also keep the sessions of failures that look like an earlier one
-  --oracles-only   do not run pisess; hold pi 0.87.1 against pi 1.5.2`;
+  --keep           also keep sessions whose failure resembles an earlier one
+  --oracles-only   do not run pisess; compare pi 0.87.1 with pi 1.5.2`;
 
 const here = fileURLToPath(new URL("..", import.meta.url));
 const options = parseArgs({
@@ -42,7 +42,7 @@ if (options.help) {
   process.exit(0);
 }
 
-/** How many sessions of each agent are handed on: few, to keep the run short. */
+/** The number of sessions per agent that are redacted and converted: few, to keep the run short. */
 const HANDED = 20;
 const scratch = mkdtempSync(join(tmpdir(), "pisess-interop-"));
 process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
@@ -122,7 +122,7 @@ async function compareAll(peers, numbers) {
   if (!options.session && isWanted({ kind: "extension" })) await extension(tools);
 }
 
-/** In the newest pi as it is published, and in the version before. */
+/** Runs the checks of the extension in the newest pi as published, and in the version before it. */
 async function extension(tools) {
   const program = (path) => [process.execPath, join(modules, path)];
   await compareExtension(tools, "pi-1.5.2", program(".unpacked/pi-1.5.2/package/dist/bundle/cli.js"), report("extension"));
@@ -184,7 +184,7 @@ function isWanted({ kind }) {
   return !options.only || options.only.split(",").includes(kind);
 }
 
-/** The agent's entries, in file order. */
+/** Returns the agent's entries, in file order. */
 async function entriesOf(world) {
   const [entries] = await world.ask([{ kind: "entries" }]);
   return entries;
@@ -197,7 +197,7 @@ function count(kind, passed) {
   totals[which]++;
 }
 
-/** Tells of a failure; the first of its look is made small and kept. */
+/** Reports a failure. The first of its kind is minimized and kept. */
 async function fail(tools, made, check, found, commands) {
   count(check.kind, false);
   const look = `${made.shape} ${check.kind} ${found.pointer.replace(/\d+/g, "N")} ${found.pointer.startsWith("(e") ? found.actual : ""}`;

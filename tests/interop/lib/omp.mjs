@@ -30,10 +30,10 @@ const STEPS = [
   [1, oddEntry],
 ];
 
-/** The lines of one session of oh-my-pi; `version` 2 has the roles of its time. */
+/** Returns the lines of one session of oh-my-pi; in version 2, with the roles of that version. */
 export function ompSession(random, version = 3) {
   const session = new Growing(random);
-  // What oh-my-pi strips from Copilot's turns when it loads them would be lost from its migration.
+  // Loading removes data from turns by Copilot, which would be missing after a migration.
   session.providers = version === 3 ? ["anthropic", "openai", "github-copilot"] : ["anthropic", "openai"];
   session.add("model_change", { model: "anthropic/claude-x", ...(random.chance(0.5) && { role: "default" }), resolvedModelIsFallback: false });
   const steps = random.weighted([[3, random.between(1, 8)], [5, random.between(8, 30)], [1, random.between(30, 70)]]);
@@ -53,7 +53,7 @@ export function ompSession(random, version = 3) {
   return title === undefined ? lines : [titleSlot(title), ...lines];
 }
 
-/** The first line of 256 bytes, the newline included. */
+/** Returns the title line: 256 bytes, including the newline. */
 function titleSlot(title) {
   const slot = { type: "title", v: 1, title, ...(title && { source: "user" }), updatedAt: "2026-01-31T10:00:00.000Z", pad: "" };
   slot.pad = " ".repeat(255 - Buffer.byteLength(JSON.stringify(slot)));
@@ -249,7 +249,7 @@ function compaction(session) {
   });
 }
 
-/** History that only its provider can read; now and then a record that is not valid and must be ignored. */
+/** Returns history that only its provider can read; sometimes an invalid record, which must be ignored. */
 function remote(session) {
   const { random } = session;
   const openaiRemoteCompaction = random.weighted([

@@ -1,10 +1,10 @@
-// A running agent, asked over pipes.
+// A running agent that answers requests over pipes.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
 export class Peer {
-  /** `command` is the program and its arguments; `env` its whole environment. */
+  /** `command` is the program with its arguments; `env` is its whole environment. */
   constructor(name, command, env) {
     this.name = name;
     this.waiting = [];
@@ -21,7 +21,7 @@ export class Peer {
     for (const { reject } of this.waiting.splice(0)) reject(new Error(this.dead));
   }
 
-  /** The answer to one request, as the peer wrote it; throws when there is none. */
+  /** Returns the answer to one request; throws if there is none. */
   async request(request) {
     if (this.dead) throw new Error(this.dead);
     const answer = await new Promise((resolve, reject) => {
@@ -32,7 +32,7 @@ export class Peer {
     return answer.ok;
   }
 
-  /** Answers `{ok}` or `{error}`, one a question. */
+  /** Returns `{ok}` or `{error}` for each question. */
   ask(file, questions) {
     return this.request({ op: "ask", file, questions });
   }

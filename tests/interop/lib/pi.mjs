@@ -33,7 +33,7 @@ const STEPS = [
   [1, oddEntry],
 ];
 
-/** The lines of one session of pi. */
+/** Returns the lines of one session of pi. */
 export function piSession(random) {
   const session = new Growing(random);
   if (random.chance(0.5)) systemMessage(session);
@@ -44,7 +44,7 @@ export function piSession(random) {
   return [write(header(random, 3), random), ...session.lines()];
 }
 
-/** A linear file of version 1, or one of version 2, with the roles and indexes of their time. */
+/** Returns a linear file of version 1, or a file of version 2, with the roles and indexes of that version. */
 export function olderSession(random, version) {
   const session = new Growing(random);
   session.parent = () => session.leaf;
@@ -63,7 +63,7 @@ export function olderSession(random, version) {
   ];
   const steps = random.between(2, 30);
   for (let i = 0; i < steps; i++) random.weighted(kinds)(session);
-  // Other tools write the number as a string; JavaScript compares it all the same.
+  // Other tools write the version as a string, which JavaScript compares like a number.
   const spelled = version === 1 ? [[4, 1], [4, undefined], [1, "1"], [1, "1.0"], [0.5, " 0x1"]] : [[8, 2], [1, "2"], [0.5, "2.0"]];
   const head = header(random, random.weighted(spelled));
   if (version === 1) Object.assign(head, { provider: "p", modelId: "m", thinkingLevel: "off" });
@@ -71,7 +71,9 @@ export function olderSession(random, version) {
   return [write(head, random), ...session.entries.map((entry) => write(withoutIds(entry, session), random))];
 }
 
-/** An entry of version 1: no ids, and the first kept entry counted from the header. */
+/**
+ * Returns an entry as in version 1: without ids, and with the first kept entry as an index that counts the header.
+ */
 function withoutIds(entry, { entries, random }) {
   const { id, parentId, firstKeptEntryId, ...rest } = entry;
   if (entry.type !== "compaction") return random.chance(0.02) ? { ...rest, id: "had-one" } : rest;
@@ -274,7 +276,7 @@ function oddEntry(session) {
     [2, () => session.add("message", { message: custom(session, "custom") })],
     [1, () => session.add("message", { message: { role: "holographic", content: text(random), timestamp: 1 } })],
     [1, () => session.add("from_the_future", { anything: anything(random), content: "kept" })],
-    // A role of the other agent must not be the first thing that tells the two apart.
+    // A role of the other agent must not be the first evidence of which agent the file belongs to.
     [session.entries.some((entry) => entry.provider) ? 1 : 0, () => session.add("message", { message: { role: "developer", content: text(random), timestamp: 1 } })],
   ])();
 }

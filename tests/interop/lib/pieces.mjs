@@ -1,4 +1,4 @@
-// Parts that sessions of both agents share: blocks, usage, tool calls, results.
+// What sessions of both agents contain: blocks, usage, tool calls, results.
 
 import { Pairs, Raw } from "./json.mjs";
 import { long, path, text, words } from "./words.mjs";
@@ -17,7 +17,7 @@ export const imageBlock = (random) => ({
   mimeType: random.pick(["image/png", "image/jpeg"]),
 });
 
-/** The content of a user message: a string, or blocks. */
+/** Returns the content of a user message: a string, or blocks. */
 export function content(random) {
   if (random.chance(0.5)) return text(random);
   const blocks = Array.from({ length: random.below(4) }, () => (random.chance(0.8) ? textBlock(random) : imageBlock(random)));
@@ -25,7 +25,7 @@ export function content(random) {
   return blocks;
 }
 
-/** Numbers in the spellings that a careless writer would change. */
+/** Returns a number in a spelling that a careless writer would change. */
 export const number = (random) =>
   random.weighted([
     [10, random.below(100000)],
@@ -40,7 +40,7 @@ export const number = (random) =>
     [0.3, new Raw("1e400")],
   ]);
 
-/** Any JSON value: tool details, custom data. */
+/** Returns any JSON value, for tool details and custom data. */
 export function anything(random, depth = 3) {
   return random.weighted([
     [3, () => text(random, 5)],
@@ -95,7 +95,7 @@ const TOOLS = {
   ask: (random) => ({ questions: [{ id: "q", question: text(random, 4) }] }),
 };
 
-/** `{id, name, arguments}` of a call; `more` adds tools that one agent has. */
+/** Returns a call as `{id, name, arguments}`; `more` are tools that only one agent has. */
 export function toolCall(random, id, more = {}) {
   const tools = { ...TOOLS, ...more };
   const name = random.pick(Object.keys(tools));

@@ -8,7 +8,7 @@ import { HOME } from "./words.mjs";
 
 export const NOW = "2026-11-21T12:34:56.789Z";
 
-/** `$PISESS`, else a release build, else a debug build. */
+/** Returns `$PISESS`, or else a release build, or else a debug build. */
 export function findBinary() {
   const root = fileURLToPath(new URL("../../..", import.meta.url));
   const candidates = process.env.PISESS
@@ -25,7 +25,7 @@ export class Pisess {
     this.env = { HOME, PATH: process.env.PATH, PISESS_NOW: NOW, PISESS_ID_SEED: "interop", NO_COLOR: "1" };
   }
 
-  /** `{code, stdout, stderr}`; a run of more than half a minute is ended and gives no code. */
+  /** Returns `{code, stdout, stderr}`. A run of more than 30 seconds is killed; its code is then the signal. */
   run(args, input, { cwd, env } = {}) {
     return new Promise((done) => {
       const child = execFile(
@@ -40,6 +40,6 @@ export class Pisess {
   }
 }
 
-/** As a person would type it. */
+/** Returns the command line as a user would type it. */
 export const commandLine = (args) =>
   ["pisess", ...args].map((arg) => (/^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`)).join(" ");

@@ -1,4 +1,4 @@
-// Which sessions a seed stands for, and what is asked of each.
+// Which sessions belong to a seed, and which questions are asked about each.
 
 import { draftSession } from "./draft.mjs";
 import { ompSession } from "./omp.mjs";
@@ -16,21 +16,21 @@ const SHAPES = [
   [6, { shape: "draft", dialect: "pi", older: true, grow: draftSession }],
 ];
 
-/** The n-th session of a seed: `{name, shape, dialect, older, lines}`. */
+/** Returns the n-th session of a seed: `{name, shape, dialect, older, lines}`. */
 export function session(seed, n) {
   const choices = random(`${seed}/${n}`);
   const { grow, ...shape } = choices.weighted(SHAPES);
   return { name: `${n}-${shape.shape}`, ...shape, lines: grow(choices) };
 }
 
-/** The n-th conversation of a seed, for requests. */
+/** Returns the n-th conversation of a seed, for requests. */
 export const conversation = (seed, n) => ({ name: `${n}-talk`, shape: "talk", dialect: "pi", lines: talk(random(`${seed}/talk/${n}`)) });
 
 export const FILTERS = ["default", "no-tools", "user-only", "labeled-only", "all"];
 
 const APIS = ["anthropic", "openai", "openai-responses", "google"];
 
-/** The models that a request may be for, beside the one of the session or of the API. */
+/** The models that a request may be for, besides that of the session or of the API. */
 const MODELS = {
   anthropic: [["anthropic", "claude-x"], ["openai", "gpt-y"], ["opencode", "claude-opus-4-5"]],
   openai: [["openai", "gpt-5.2"], ["groq", "llama"]],
@@ -42,7 +42,10 @@ const receiver = (choices, api) => (choices.chance(0.5) ? { model: choices.pick(
 
 const SEARCHES = ["user", "assistant", "bash", "fix the", "строка", "tool", "label", "compaction", "e", "summary parser"];
 
-/** The ids that have a label; clearing another does nothing in pisess, and writes a line in the agents. */
+/**
+ * Returns the ids of entries with a label. Only these are cleared: otherwise pisess does nothing, but the agents
+ * write a line.
+ */
 function named(entries) {
   const labels = new Map();
   for (const { type, targetId, label } of entries) {
@@ -51,7 +54,7 @@ function named(entries) {
   return [...labels.keys()];
 }
 
-/** Some entries that can be told in a few words, in the order in which pisess writes them. */
+/** Returns some entries that `append` can write from options, in the order in which pisess writes them. */
 function inWords(choices, dialect) {
   const all = [
     ...(dialect === "pi" ? [{ what: "name", text: words(choices, 3) }] : []),
@@ -67,7 +70,7 @@ function inWords(choices, dialect) {
 
 const USAGE = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 } };
 
-/** A turn with a tool call, without ids, parents and times. */
+/** Returns a turn with a tool call, without ids, parents and times. */
 function bare(choices) {
   const by = { api: "anthropic-messages", provider: "anthropic", model: "claude-x", usage: USAGE };
   const message = (message) => ({ type: "message", message });
@@ -80,7 +83,7 @@ function bare(choices) {
   ];
 }
 
-/** The checks of a session whose entries (as the agent sees them) are `entries`. */
+/** Returns the checks of a session with these entries (as the agent reads them). */
 export function checks(seed, { name, shape, older, dialect }, entries) {
   const choices = random(`${seed}/${name}/checks`);
   const ids = entries.map((entry) => entry.id);

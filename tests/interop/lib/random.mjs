@@ -1,4 +1,4 @@
-// A small seeded generator of choices, so that a seed names a session for good.
+// A small seeded random generator: the same seed always gives the same session.
 
 /** mulberry32, seeded by hashing `seed` (any string). */
 export function random(seed) {
@@ -15,13 +15,13 @@ export function random(seed) {
     between: (low, high) => low + below(high - low + 1),
     chance: (p) => next() < p,
     pick: (list) => list[below(list.length)],
-    /** `[[weight, value], ...]` */
+    /** Picks from `[[weight, value], ...]`. */
     weighted(choices) {
       let at = next() * choices.reduce((sum, [weight]) => sum + weight, 0);
       for (const [weight, value] of choices) if ((at -= weight) < 0) return value;
       return choices.at(-1)[1];
     },
-    /** Up to `n` different members, in their order. */
+    /** Picks up to `n` different members, in their order. */
     some(list, n) {
       const left = new Set(list.keys());
       while (left.size > n) left.delete([...left][below(left.size)]);

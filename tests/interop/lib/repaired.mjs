@@ -1,18 +1,21 @@
-// The broken files of the fixtures, repaired: every agent opens them, and finds
-// in them the entries, the leaf and the path that pisess says are there.
+// Repairs the broken files of the fixtures: every agent must open the result, and find in it the entries, the leaf
+// and the path that pisess finds.
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { difference } from "./json.mjs";
 import { World } from "./world.mjs";
 
-/** pi opens no file that starts with a title line. It is oh-my-pi's, and taking it away is no repair. */
+/** pi does not open a file with a title line, which is from oh-my-pi; a repair does not remove it. */
 const refused = (name, peer) => name === "title-slot-too-short" && peer !== "omp";
 
-/** An older harness wrote `leaf` records. The agents take one for the leaf itself, pisess for a mark of it. */
+/**
+ * An older harness wrote `leaf` records. The agents make such a record the leaf, pisess the entry that it refers
+ * to.
+ */
 const marksLeaf = (name) => name === "trailing-leaf-record";
 
-/** Repairs and compares each; calls `tell(name, found, commands)` with what differs, or null. */
+/** Repairs and compares each file. Calls `tell(name, found, commands)`; `found` is the difference, or null. */
 export async function compareRepaired({ pisess, peers, folder }, fixtures, tell) {
   for (const file of readdirSync(fixtures).sort()) {
     const name = file.replace(/\.jsonl$/, "");
@@ -40,7 +43,7 @@ async function refusal(world) {
   return is ? null : { pointer: "(opening)", expected: "a refusal", actual: answer };
 }
 
-/** Compares what an agent finds in a file with what pisess finds; with `own`, also what it makes of it. */
+/** Compares what an agent and pisess find in a file; with `own`, also context, labels and tree. */
 export async function one(world, own, marksLeaf) {
   const { value: rows, problem } = await world.jsonLines(["tree", world.file, "--filter", "all", "--json"]);
   if (problem) return problem;

@@ -1,12 +1,11 @@
-// Rows of the tree, and where pisess draws on purpose otherwise than the agent.
+// Rows of the tree, and where those of pisess differ from the agent's on purpose.
 
-/** Pairs of `[expected, actual]` rows that must be equal. */
+/** Returns pairs of `[expected, actual]` rows that must be equal. */
 export function rows(expected, actual, { dialect, filter, search }) {
   const drawn = new Map(actual.map((row) => [row.id, row]));
   const known = new Set(expected.map((row) => row.id));
-  // In `all`, pisess shows what the agents hide in every mode, and a search looks through more than
-  // the agents' does, so their rows must be among its own, in their order; the depths of the two
-  // cannot agree.
+  // With `all`, pisess shows what the agents hide in every mode, and a search of pisess covers more text than
+  // theirs. So their rows must be among those of pisess, in the same order; depths are not compared.
   const more = filter === "all" || search;
   const compared = more ? actual.filter((row) => known.has(row.id)) : actual;
   const depth = dialect === "pi" && !more;
@@ -20,8 +19,8 @@ export function rows(expected, actual, { dialect, filter, search }) {
 }
 
 /**
- * Whether a row that a search found holds its words, and says where: a row that the agent finds, too,
- * may answer by its role or by likeness.
+ * Whether the match of a row contains a word that was searched for. If the agent finds the row, too, it may match
+ * by its role or approximately.
  */
 export function matches({ label, match }, line, search, known) {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
@@ -35,13 +34,13 @@ export function matches({ label, match }, line, search, known) {
     words.includes(`${field}`.slice(match.start, match.end).toLowerCase());
 }
 
-/** All strings and numbers of a value. */
+/** Returns all values in a value, as strings. */
 function strings(value) {
   if (typeof value !== "object" || value === null) return [`${value}`];
   return Object.values(value).flatMap(strings);
 }
 
-/** The value at a path such as `message.content[0].arguments["a key"]`. */
+/** Returns the value at a path such as `message.content[0].arguments["a key"]`. */
 function at(value, path) {
   const steps = [...path.matchAll(/([A-Za-z_]\w*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g)];
   return steps.reduce((inner, [, key, index, quoted]) => inner?.[key ?? (quoted ? JSON.parse(quoted) : Number(index))], value);
@@ -56,11 +55,11 @@ const shape = ({ id, label, active, depth }, text, withDepth) => ({
 });
 
 /**
- * Rows are cut at 200 units, where the agents let some run on; types that the
- * agent draws as nothing show their name.
+ * Whether the texts of two rows are equal, except that pisess truncates at 200 units, where the agents do not
+ * always, and shows the type of an entry for which the agent draws nothing.
  */
 export function textLike(expected, { text: stored, type }) {
-  // A terminal has tabs drawn as three columns.
+  // The agents draw a tab as three spaces.
   const text = expected.includes("\t") ? stored : stored.replaceAll("\t", "   ");
   if (text === expected || text.toWellFormed() === expected.toWellFormed()) return true;
   if (expected === "") return text.includes(type) || text.includes(type.replaceAll("_", " "));

@@ -1,13 +1,13 @@
-// A running pi, driven over its RPC mode, as an editor would drive it.
+// A running pi in its RPC mode, driven as an editor would drive it.
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-/** After how many milliseconds without an answer the agent counts as hanging. */
+/** The number of milliseconds after which an agent without an answer counts as hanging. */
 const PATIENCE = 60_000;
 
 export class Rpc {
-  /** `command` is the program and its arguments; `choose` answers a selection with one of its options. */
+  /** `command` is the program with its arguments; `choose` selects one of the options that pi offers. */
   constructor(command, { cwd, env, choose = (options) => options[0] }) {
     this.waiting = new Map();
     this.shown = [];
@@ -38,7 +38,7 @@ export class Rpc {
     this.child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
-  /** The data of the answer to a request; throws when there is none. */
+  /** Returns the data of the answer to a request; throws if there is none. */
   async request(type, rest = {}) {
     if (this.dead) throw this.dead;
     const id = String(this.waiting.size);
@@ -53,7 +53,7 @@ export class Rpc {
     return data;
   }
 
-  /** What a command shows: `{notify, error, select, editor}`, the last of each, or null. */
+  /** Returns what a command shows: the last `{notify, error, select, editor}`, each of them or null. */
   async command(message) {
     this.shown.length = 0;
     await this.request("prompt", { message });

@@ -1,7 +1,7 @@
-// What a body says, whatever the API: for comparing the senders of oh-my-pi, whose form differs from pisess's
-// (docs/format.md), by what the model gets to read.
+// Returns what a body contains for the model, for any API. oh-my-pi's bodies differ in form from those of pisess
+// (docs/format.md), so they are compared by what the model reads.
 
-/** `{steps, images}`: the texts, calls and results in order, and the data of all images. */
+/** Returns `{steps, images}`: the texts, calls and results in order, and the data of all images. */
 export function said(api, body) {
   const items = body.messages ?? body.input ?? body.contents ?? [];
   const images = [];
@@ -10,7 +10,7 @@ export function said(api, body) {
   const add = (step, words) => {
     const text = words.filter((word) => word && !FORM.some((form) => form.test(word.trim()))).map(plainly).join("");
     if (!text && step.result === undefined) return;
-    // oh-my-pi moves the text of a turn before its calls.
+    // oh-my-pi moves the text of a turn to before its calls.
     let at = steps.length;
     while (step.by === "model" && steps[at - 1]?.call !== undefined) at--;
     const last = steps[at - 1];
@@ -22,7 +22,7 @@ export function said(api, body) {
     model: (words) => add({ by: "model" }, words),
     call: (id, name, args) => (calls.push(id), steps.push({ call: calls.length - 1, name, args })),
     result: (id, words) => add({ result: calls.lastIndexOf(id) }, words),
-    // oh-my-pi takes a block of an unknown type for an image, whose data it does not have.
+    // oh-my-pi treats a block of unknown type as an image, but has no data for it.
     image: (data) => data !== "undefined" && /^[A-Za-z0-9+/=]+$/.test(data ?? "") && images.push(data),
   };
   for (const item of items) READERS[api](item, read);
@@ -71,11 +71,11 @@ const READERS = {
 
 const blocks = (content) => (typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []));
 
-/** Notes in the place of an image within a result. */
+/** Notes in place of an image in a result. */
 const NOTES = /\(image omitted: its data is not in the session\)|\(image attached after the tool results\)/g;
 
-/** Spaces are not compared: the senders join blocks with different ones. */
+/** Removes spaces: the senders join blocks with different ones. */
 const plainly = (text) => text.replace(NOTES, "").replace(/\s+/g, "");
 
-/** What only the form of a body needs. */
+/** Texts that only the form of a body requires. */
 const FORM = [/^\(see attached image\)$/, /^\(no tool output\)$/, /^\(no earlier message\)$/, /^Continue\.$/, /^Attached image\(s\) from (the )?tool result(\(s\) above)?:$/, /^Images from the error result of tool call \S+ \(\S+\):$/];

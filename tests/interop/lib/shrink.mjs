@@ -1,6 +1,6 @@
-// Makes a failing session small: entries go while it still fails in the same way.
+// Minimizes a session that fails: removes entries while it still fails in the same way.
 
-/** The lines of `session` that are left; `fails(lines)` tells whether it still does. */
+/** Returns the remaining lines of a session; `fails(lines)` returns whether it still fails. */
 export async function shrink(lines, fails, tries = 150) {
   let left = lines;
   const fixed = left.findIndex((line) => typeOf(line) === "session") + 1;
@@ -17,7 +17,7 @@ export async function shrink(lines, fails, tries = 150) {
 
 const typeOf = (line) => JSON.parse(line).type;
 
-/** Drops lines; what hung on them hangs on what they hung on. */
+/** Removes lines; their children become children of the removed entry's parent. */
 function without(lines, at, count) {
   const gone = new Map();
   for (const line of lines.slice(at, at + count)) {

@@ -1,5 +1,5 @@
-// Conversations of pi through the APIs of several providers, with what only those leave in a session: ids of
-// two halves, signatures, reasoning items, tools with schemas and grammars. They are for requests.
+// Conversations of pi through the APIs of several providers, for requests. They contain what is specific to these
+// APIs: ids of two parts, signatures, reasoning items, tools with schemas and grammars.
 
 import { PIXEL } from "./pieces.mjs";
 import { text, words } from "./words.mjs";
@@ -15,14 +15,14 @@ const MODELS = [
   { api: "google-generative-ai", provider: "google", model: "gemini-2.5-pro" },
 ];
 
-/** The lines of one conversation. */
+/** Returns the lines of one conversation. */
 export function talk(random) {
   const lines = [{ type: "session", version: 3, id: `01990000-0000-7000-8000-${random.hex(12)}`, timestamp: "2026-01-31T10:00:00.000Z", cwd: "/tmp" }];
   const say = (message) => {
     const id = `${lines.length}`.padStart(8, "0");
     lines.push({ type: "message", id, parentId: lines.length > 1 ? lines.at(-1).id : null, timestamp: "2026-02-01T10:00:00.000Z", message: { ...message, timestamp: 1769940000000 + lines.length } });
   };
-  // Without a name of pi's own, an empty session would be either agent's.
+  // In the other cases, nothing in an empty session shows that it is from pi.
   if (random.chance(0.9)) say(system(random, true));
   for (let turns = random.between(2, 9); turns > 0; turns--) {
     if (random.chance(0.8)) say({ role: "user", content: content(random) });

@@ -1,4 +1,4 @@
-// Text as it stands in sessions, and as it might.
+// Text as sessions contain it, and unusual text.
 
 const WORDS =
   "please fix the parser test add module error build branch summary token context file list read write again done why because first then maybe check over limit naïve façade Straße größer 検索 日本語 문서 строка дерево שלום مرحبا 🚀 👩‍👩‍👧 ✓ e\u0301".split(
@@ -56,7 +56,7 @@ export function words(random, most = 12) {
   return Array.from({ length: n }, () => random.pick(WORDS)).join(" ");
 }
 
-/** A text; one in five is odd in some way. */
+/** Returns a text; one in five is unusual. */
 export function text(random, most = 12) {
   return random.weighted([
     [16, () => words(random, most)],
@@ -66,7 +66,7 @@ export function text(random, most = 12) {
   ])();
 }
 
-/** A text that lies around one of the lengths at which the agents cut: 40, 50, 80, 200, 2,000. */
+/** Returns a text whose length is near one at which the agents truncate: 40, 50, 80, 200, 500, 2,000. */
 export function long(random) {
   const length = random.pick([40, 50, 80, 200, 500, 2000]) + random.between(-2, 2);
   const filler = random.pick(["x", "é", "語", "🚀", "ab \n"]);

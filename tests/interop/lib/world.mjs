@@ -1,4 +1,4 @@
-// A session on disk with pisess and its agent at hand.
+// A session on disk, with pisess and the agent.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { KINDS } from "./checks.mjs";
 let made = 0;
 
 export class World {
-  /** `lines` of a session; one of an older format is put before the agent as pisess migrates it. */
+  /** Writes a session with these lines. For an older format, the agent reads it as pisess migrates it. */
   static async make({ pisess, peers, folder }, { dialect, older, lines }) {
     const world = new World();
     Object.assign(world, { pisess, dialect, lines, folder, peer: peers[dialect], commands: [] });
@@ -32,7 +32,7 @@ export class World {
     return this.pisess.run(args, input);
   }
 
-  /** `{value}`, or `{problem}` when the exit code or the output is not what it should be. */
+  /** Returns `{value}`, or `{problem}` if the exit code or the output is wrong. */
   async json(args, { code: expected = 0 } = {}) {
     const { code, stdout, stderr } = await this.run(args);
     if (code !== expected) return exit(expected, code, stderr);
@@ -45,7 +45,7 @@ export class World {
     return parsed(() => stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line)));
   }
 
-  /** The agent's answers; it throws where the agent has none. */
+  /** Returns the agent's answers; throws if one is missing. */
   async ask(questions, file = this.peerFile) {
     const answers = await this.peer.ask(file, questions);
     return answers.map(({ ok, error, stack }, at) => {
@@ -54,7 +54,7 @@ export class World {
     });
   }
 
-  /** The first differences of `checks`: `[{check, found, commands}]`, found null where all agree. */
+  /** Returns the first difference for each check: `[{check, found, commands}]`; `found` is null if there is none. */
   async compare(checks) {
     const questions = checks.map((check) => KINDS[check.kind].questions(check));
     const answers = await this.peer.ask(this.peerFile, questions.flat());

@@ -1,4 +1,4 @@
-// Lets the running oh-my-pi send a context to a provider on this machine, and answers what it sent.
+// Makes the running oh-my-pi send a context to a provider on this machine, and returns what it sent.
 
 import { resolve } from "node:path";
 import { recorder } from "./recorder.mjs";
@@ -12,7 +12,10 @@ const PROFILES: Record<string, [string, string]> = {
 
 let started: Promise<any> | undefined;
 
-/** The body of a request to the API's fixed model with these messages; null where it sends none. */
+/**
+ * Returns the body of a request to the API's fixed model with these messages, or `{none}` with the reason if oh-
+ * my-pi sends no request.
+ */
 export async function body(omp: string, { api }: { api: string }, messages: any[]) {
 	const { streamSimple, getBundledModel, record } = await (started ??= start(omp));
 	const model = getBundledModel(...PROFILES[api]);
@@ -26,7 +29,7 @@ export async function body(omp: string, { api }: { api: string }, messages: any[
 	return sent[0] ?? { none: ended?.error?.errorMessage ?? "no request" };
 }
 
-/** Native histories of the Responses API, which pisess does not replay (docs/format.md), left out. */
+/** Removes native histories of the Responses API, which pisess does not replay (docs/format.md). */
 const plain = ({ providerPayload, ...message }: any) => message;
 
 async function start(omp: string) {

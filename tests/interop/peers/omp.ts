@@ -1,4 +1,4 @@
-// Asks the running oh-my-pi. Started with bun as `omp.ts <package folder>`.
+// Answers questions with the code of oh-my-pi. Started with bun as `omp.ts <package folder>`.
 
 import { copyFileSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,11 +26,11 @@ const { collectEntriesForBranchSummary, prepareBranchEntries } = await core("com
 const { computeFileLists, serializeConversationForSummary } = await core("compaction/utils.ts");
 const { Tokenizer } = await core("tokenizer.ts");
 
-/** A window of 128,000 tokens less the 16,384 reserved, for a model that is not known. */
+/** A window of 128,000 tokens less the 16,384 that oh-my-pi reserves, for an unknown model. */
 const BRANCH_BUDGET = 128000 - 16384;
 
-// The selector keeps its rows to itself, so they are read off what it draws. The
-// theme wraps the parts in marks that no generated text holds, and paints nothing.
+// The selector does not expose its rows, so they are parsed from what it draws. The theme encloses the parts in
+// marks that no generated text contains, and adds no colours.
 const MARK = { dim: "\x1b[38;5;201m", warning: "\x1b[38;5;202m", accent: "\x1b[38;5;203m" };
 const END = "\x1b[39m";
 setThemeInstance({
@@ -50,7 +50,7 @@ async function open(file: string) {
 	return SessionManager.open(copy, undefined, undefined, { suppressBreadcrumb: true });
 }
 
-/** At another entry than the leaf: the leaf goes there and back, in memory. */
+/** Returns the context at an entry: the leaf moves there and back, in memory. */
 function context(session: any, id: string) {
 	const leaf = session.getLeafId();
 	session.branch(id);
@@ -93,7 +93,7 @@ function tree(session: any, { filter, search, leaf = session.getLeafId() }: any)
 	return rows;
 }
 
-/** Cursor, prefix, mark of the active path, label, words. */
+/** Parses a row: cursor, prefix, mark of the active path, label, text. */
 function row(line: string, label: string | undefined) {
 	let rest = line.slice(line.indexOf(MARK.dim) + MARK.dim.length);
 	rest = rest.slice(rest.indexOf(END) + END.length);
@@ -124,7 +124,7 @@ function summarize(session: any, { id: targetId = session.getLeafId(), from: old
 	};
 }
 
-/** Where the navigation of the agent would land, and what its editor would hold. */
+/** Returns where the agent's navigation would end, and the text that its editor would contain. */
 function navigation(entry: any) {
 	if (isTranscriptEntry(entry) && isUserRequestEntry(entry)) {
 		return { newLeafId: entry.parentId, editorText: userTurnDraft(entry) };
@@ -139,15 +139,15 @@ const asLines = (text: string) => text.split("\n").filter(line => line.trim());
 const linesOf = (session: any) => asLines(readFileSync(session.getSessionFile(), "utf8"));
 
 /**
- * Entries as their file has them. Loading takes what another process must not
- * replay out of some providers' turns, which changes what is sent but not what is kept.
+ * Returns entries as they are in the file. Loading removes from turns of some providers what another process must
+ * not replay; that changes what is sent, but not the file.
  */
 function stored(session: any, entries: any[]) {
 	const lines = new Map(linesOf(session).map(line => [JSON.parse(line).id, JSON.parse(line)]));
 	return entries.map(entry => lines.get(entry.id) ?? entry);
 }
 
-/** One function a kind of question. Those that change the session open a copy of their own. */
+/** The answer to each kind of question. Those that change the session open a copy of their own. */
 const ANSWERS: Record<string, (session: any, question: any, file: string) => unknown> = {
 	leaf: session => session.getLeafId(),
 	entries: session => session.getEntries(),
@@ -170,7 +170,7 @@ const ANSWERS: Record<string, (session: any, question: any, file: string) => unk
 await serve({
 	hello: () => ({ bun: Bun.version }),
 
-	/** The skills that oh-my-pi finds in a home folder, and what it warns of. */
+	/** Returns the skills that oh-my-pi finds in a home directory, and its warnings. */
 	async skills({ home }: any) {
 		process.env.HOME = home;
 		const { skills, warnings } = await loadSkills({ cwd: home });
@@ -198,14 +198,14 @@ async function migrate(file: string) {
 	return linesOf(session);
 }
 
-/** Writes with the agent's own methods; answers the lines that are new. */
+/** Writes with the agent's own methods; returns the new lines. */
 function write(session: any, action: any) {
 	const before = session.getEntries().length;
 	perform(session, action);
 	return session.getEntries().slice(before).map((entry: unknown) => JSON.stringify(entry));
 }
 
-/** Answers the context, goes on with the session, and leaves the result at `out`. */
+/** Returns the context, continues the session, and copies the result to `out`. */
 async function reopen(file: string, out: string) {
 	const session = await open(file);
 	const answer: any = { leaf: session.getLeafId(), context: session.buildSessionContext() };

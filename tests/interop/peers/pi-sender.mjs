@@ -1,4 +1,4 @@
-// Lets the running pi send a context to a provider on this machine, and answers what it sent.
+// Makes the running pi send a context to a provider on this machine, and returns what it sent.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -11,13 +11,13 @@ const PROFILES = { anthropic: ["anthropic", "claude-sonnet-4-5"], openai: ["open
 
 let started;
 
-/** The body of a request with these messages. `model` is `[provider, id]`, or absent for the fixed one. */
+/** Returns the body of a request with these messages. `model` is `[provider, id]`, or absent for the fixed one. */
 export async function body(pi, { api, model }, all) {
   const messages = accepted(api, all);
   const { streamSimple, getModel, record } = await (started ??= start(pi));
   const [provider, id] = model ?? author(api, all) ?? PROFILES[api];
   const target = { ...getModel(...PROFILES[api]), provider, id, api: NAMES[api], baseUrl: record.url };
-  // For models other than the fixed ones, pisess leaves out what not every model has.
+  // For models other than the fixed ones, pisess omits what not every model supports.
   if (provider !== PROFILES[api][0]) target.compat = { supportsStrictTools: false, supportsEagerToolInputStreaming: false, supportsDeveloperRole: api === "openai-responses", supportsStrictMode: api === "openai-responses" };
   const options = { apiKey: "sk-recorded", cacheRetention: "none", maxRetries: 0 };
   let ended;
@@ -29,19 +29,19 @@ export async function body(pi, { api, model }, all) {
   return { id, ...sent[0] };
 }
 
-/** The model that wrote the last assistant message, if it is one of the API. */
+/** Returns the model that wrote the last assistant message, if it belongs to the API. */
 function author(api, messages) {
   const last = messages.findLast(({ role }) => role === "assistant");
   return last?.api === NAMES[api] && last.provider && last.model ? [last.provider, last.model] : undefined;
 }
 
-/** pi throws on an assistant message without usage, which has no part in a body. */
+/** Adds usage to assistant messages without it, on which pi throws; it is not part of a body. */
 function counted(message) {
   const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 };
   return message.role === "assistant" && !message.usage ? { ...message, usage } : message;
 }
 
-/** The names of the files in pi's bundle change with each build; one of them has the senders. */
+/** Loads pi's senders from its bundle; the name of the file that contains them changes with each build. */
 async function start(pi) {
   const chunks = resolve(pi, "dist/bundle/chunks");
   const has = (name) => /export\{[^}]*\bstreamSimpleAnthropic\b[^}]*\bstreamSimple\b/.test(readFileSync(join(chunks, name), "utf8").slice(-6000));

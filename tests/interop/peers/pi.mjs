@@ -1,5 +1,5 @@
-// Asks the running pi. Started with Node 22 as `pi.mjs <package folder>`; both
-// versions of pi that the suite knows have the same module layout.
+// Answers questions with the code of pi. Started with Node 22 as `pi.mjs <package folder>`; the code of both
+// versions of pi has the same layout.
 
 import { copyFileSync, existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -29,8 +29,8 @@ const { addUsageToTotals, createUsageTotals } = await dist("core/usage-totals.js
 const { TreeSelectorComponent } = await dist("modes/interactive/components/tree-selector.js");
 
 /**
- * What `/session` counts: a method of a class that cannot be loaded, because packages it imports are not
- * published. The method needs none of them, so its text is cut out of the file.
+ * The counts of `/session`: a method of a class that cannot be loaded, because packages that it imports are not
+ * published. The method does not need them, so its text is taken from the file.
  */
 const { getSessionStats } = (() => {
   const text = readFileSync(resolve(process.argv[2], "dist/core/agent-session.js"), "utf8");
@@ -38,7 +38,7 @@ const { getSessionStats } = (() => {
   return new Function("createUsageTotals", "addUsageToTotals", `return {${method}}`)(createUsageTotals, addUsageToTotals);
 })();
 
-/** A model's window of 128,000 tokens less the 16,384 that pi reserves for prompt and answer. */
+/** A model's window of 128,000 tokens less the 16,384 that pi reserves for prompt and response. */
 const BRANCH_BUDGET = 128000 - 16384;
 
 let copies = 0;
@@ -84,7 +84,7 @@ function tree(session, { filter, search, leaf = session.getLeafId() }) {
   }));
 }
 
-/** Of a message without usage, on which pi throws, nothing is added. */
+/** Adds empty usage to messages without it, on which pi throws. */
 function stats(session) {
   const none = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: { total: 0 } };
   const entries = session.getEntries().map((entry) =>
@@ -108,14 +108,16 @@ function summarize(session, { id: targetId = session.getLeafId(), from: oldLeafI
   return { oldLeafId, commonAncestorId, entriesToSummarize: entries, ...branchFiles(entries), ...navigation(session.getEntry(targetId)) };
 }
 
-/** pi cannot summarise a branch with a message that has no content, though it shows and sends it. */
+/**
+ * Returns the file lists of a branch. pi throws on a message without content here, although it shows and sends it.
+ */
 function branchFiles(entries) {
   const { ok, error } = part(() => prepareBranchEntries(entries, BRANCH_BUDGET));
   if (error && !entries.some(({ type, message }) => type === "message" && message.content == null)) throw new Error(error);
   return ok ? computeFileLists(ok.fileOps) : {};
 }
 
-/** Where the navigation of the agent would land, and what its editor would hold. */
+/** Returns where the agent's navigation would end, and the text that its editor would contain. */
 function navigation(entry) {
   const isRequest = entry.type === "custom_message" || entry.message?.role === "user";
   if (!isRequest) return { newLeafId: entry.id };
@@ -132,7 +134,7 @@ function fork(session, id) {
 const asLines = (text) => text.split("\n").filter((line) => line.trim());
 const linesOf = (session) => asLines(readFileSync(session.getSessionFile(), "utf8"));
 
-/** One function a kind of question. Those that change the session open a copy of their own. */
+/** The answer to each kind of question. Those that change the session open a copy of their own. */
 const ANSWERS = {
   leaf: (session) => session.getLeafId(),
   entries: (session) => session.getEntries(),
@@ -156,7 +158,7 @@ const ANSWERS = {
 await serve({
   hello: () => ({ node: process.versions.node }),
 
-  /** Sessions as pi lists them, or the one that it goes on with. `agent` is its own folder. */
+  /** Returns the sessions as pi lists them, or the one that it continues. `agent` is pi's own directory. */
   async list({ agent, cwd, dir, all, newest }) {
     const own = process.env.PI_CODING_AGENT_DIR;
     process.env.PI_CODING_AGENT_DIR = agent;
@@ -169,7 +171,7 @@ await serve({
     }
   },
 
-  /** The skills that pi finds in a home folder, and what it warns of. */
+  /** Returns the skills that pi finds in a home directory, and its warnings. */
   async skills({ home }) {
     const bundled = existsSync(resolve(process.argv[2], "dist/bundle/index.js"));
     const { DefaultResourceLoader } = await dist(bundled ? "bundle/index.js" : "index.js");
@@ -188,7 +190,7 @@ await serve({
   },
 });
 
-/** Writes with the agent's own methods; answers the lines that are new. */
+/** Writes with the agent's own methods; returns the new lines. */
 function write(session, action) {
   const before = linesOf(session).length;
   perform(session, action);
@@ -206,7 +208,7 @@ function perform(session, action) {
     case "entries":
       return action.entries.forEach((entry) => append(session, entry, action.now));
     case "edit":
-      // What it refuses is told by no line.
+      // If pi refuses an edit, there is no new line.
       return part(() => session.appendContextEdit(action.target, action.replacement));
     case "merge":
       session.branch(action.from);
@@ -236,7 +238,7 @@ function append(session, { what, text, type, data }, now) {
   throw new Error(`no such entry: ${what}`);
 }
 
-/** Answers the context, goes on with the session, and leaves the result at `out`. */
+/** Returns the context, continues the session, and copies the result to `out`. */
 function reopen(session, out) {
   const answer = { leaf: session.getLeafId(), context: session.buildSessionContext() };
   for (const message of turn) session.appendMessage(message);

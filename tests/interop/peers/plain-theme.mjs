@@ -1,5 +1,4 @@
-// The tree selectors paint their rows. Only the words are compared, so both
-// versions of pi get a theme that paints nothing.
+// A theme without colours, for both versions of pi: only the texts of the tree's rows are compared.
 
 const plain = (_colour, text) => text;
 

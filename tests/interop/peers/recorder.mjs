@@ -1,8 +1,8 @@
-// A provider that records what it is sent and refuses it.
+// A provider that records the requests that it receives, and refuses them.
 
 import { createServer } from "node:http";
 
-/** `{url, sent(act)}`: `sent` gives the bodies that arrive while `act` runs. */
+/** Returns `{url, sent(act)}`: `sent` returns the bodies that arrive while `act` runs. */
 export async function recorder() {
   let bodies = [];
   const server = createServer((request, response) => {
@@ -10,7 +10,7 @@ export async function recorder() {
     request.on("data", (chunk) => chunks.push(chunk));
     request.on("end", () => {
       bodies.push(JSON.parse(Buffer.concat(chunks).toString()));
-      // A connection that is kept may be closed just when the next request comes.
+      // A connection kept open might be closed just as the next request arrives.
       response.writeHead(400, { "content-type": "application/json", connection: "close" });
       response.end('{"error":{"type":"invalid_request_error","message":"recorded"}}');
     });

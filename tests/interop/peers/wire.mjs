@@ -1,10 +1,10 @@
-// The conversation between the comparer and a peer: one JSON request a line in,
-// one JSON answer a line out, in order.
+// The protocol between the comparer and a peer: one JSON request per line in, one JSON answer per line out, in
+// order.
 
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 
-/** Answers requests until stdin ends. `handlers[request.op](request)` gives the answer. */
+/** Answers requests until stdin ends, each with the result of `handlers[request.op](request)`. */
 export async function serve(handlers) {
   for await (const line of createInterface({ input: process.stdin })) {
     const request = JSON.parse(line);
@@ -13,7 +13,7 @@ export async function serve(handlers) {
   }
 }
 
-/** What `ask` gives, or why it could not; a peer that throws must not end the run. */
+/** Returns the result of `ask`, or why it failed; a peer that throws must not end the run. */
 export async function attempt(ask) {
   try {
     return { ok: (await ask()) ?? null };
@@ -22,7 +22,7 @@ export async function attempt(ask) {
   }
 }
 
-/** `attempt` for what needs no waiting. */
+/** Like `attempt`, for synchronous functions. */
 export function part(ask) {
   try {
     return { ok: ask() ?? null };

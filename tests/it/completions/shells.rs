@@ -36,7 +36,7 @@ const FISH: Shell = Shell {
     load: "set -g fish_autosuggestion_enabled 0; function fish_prompt; echo -n RE''ADY'> '; end; pisess completions fish | source",
 };
 
-/// A directory with sessions that have names, questions and labels.
+/// A directory with sessions that have names, user messages and labels.
 fn desk() -> Desk {
     let d = Desk::new();
     let entry = |kind: &str, id: &str, parent: &str, more: serde_json::Value| {
@@ -68,7 +68,7 @@ impl Session {
         let pisess = Path::new(env!("CARGO_BIN_EXE_pisess")).parent().unwrap();
         let path = format!("{}:{}", pisess.display(), std::env::var("PATH").unwrap_or_default());
         let folder = d.s.path("");
-        // It gives the shell a terminal, and copies input and output.
+        // `script` gives the shell a terminal, and copies input and output.
         let mut child = Command::new("script")
             .args(["--quiet", "--flush", "--command", shell.start, "/dev/null"])
             .current_dir(&folder)
@@ -118,8 +118,8 @@ impl Session {
 
     /// Returns the command line after these keys, as the shell reads it.
     fn completed(&mut self, keys: &str) -> String {
-        // Once it is complete, the line becomes the arguments of `echo`. The marks are quoted, to distinguish
-        // them from what is typed.
+        // Makes the completed line the arguments of `echo`. The marks around it are quoted, so that their output
+        // differs from the typed text.
         self.keys(&format!("{keys}\t\u{1}echo @'@' \u{5} +'+'\n"));
         self.until("@@ ");
         let line = self.until("++");
@@ -156,13 +156,13 @@ fn completes(shell: &Shell) {
     }
 }
 
-/// Sessions are shown with their first questions, labels with their rows.
+/// Sessions are shown with their first user messages, labels with their rows.
 fn describes(shell: &Shell) {
     let d = desk();
     for (keys, description) in
         [("pisess tree 0\t\t", "question of"), ("pisess show last c\t\t", "user: question")]
     {
-        // A shell of its own: what clears the list of choices differs.
+        // A new session for each, because shells clear the list of choices in different ways.
         let mut session = Session::start(shell, &d);
         session.keys(keys);
         session.until(description);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 
 const TARGETS: [&str; 4] = ["anthropic", "openai", "openai-responses", "google"];
-/// The models of bodies for which the session names none.
+/// The models for which bodies are made if the session names none.
 const PROFILES: [&str; 4] =
     ["anthropic/claude-sonnet-4-5", "openai/gpt-5.1", "openai/gpt-5.1", "google/gemini-3.1-pro-preview"];
 
@@ -275,7 +275,7 @@ fn ids_have_the_form_of_the_api() {
     );
     let long = format!("call_{}|{}", "x".repeat(60), "y".repeat(60));
     assert_eq!(id_of("openai", &long, copilot.clone()), plain("call_xxxxxxxxxxxxxxxxxxxxxxxxxx_qiqwzm1m"));
-    // pi leaves nothing of the call's id, and sends another for its result.
+    // pi removes the whole id of the call, and sends another id with the result.
     assert_eq!(id_of("openai-responses", "é", json!({})), plain("call"));
     assert_eq!(id_of("anthropic", "a😀b", json!({})), plain("a__b"));
     assert_eq!(id_of("google", "a😀b", json!({})), plain("a__b"));
@@ -632,7 +632,7 @@ fn an_answer_at_the_end_is_noted() {
     }
 }
 
-/// The calls and results of a body, in order: each call's id, each result's with a mark.
+/// Returns the calls and results of a body, in order: each id, and whether it is that of a call.
 fn exchanges(target: &str, body: &Value) -> Vec<Vec<(bool, String)>> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let of_item = |item: &Value| -> Vec<(bool, String)> {
@@ -667,7 +667,7 @@ fn exchanges(target: &str, body: &Value) -> Vec<Vec<(bool, String)>> {
     list(body).iter().map(of_item).collect()
 }
 
-/// Asserts that each call is answered once, directly after its turn, and that ids are the API's.
+/// Asserts that each call is answered once, directly after its turn, and that the API accepts the ids.
 fn assert_paired(target: &str, body: &Value, name: &str) {
     let mut seen = HashSet::new();
     let mut open: Vec<String> = Vec::new();

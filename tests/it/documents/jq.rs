@@ -8,8 +8,8 @@ use jaq_json::{Val, read, write};
 use std::error::Error;
 use std::io::{BufRead, Read, Write};
 
-/// The part of jq's library that is needed. All of it would add time zones, and with them different ones for
-/// pisess itself in every test.
+/// The part of jq's library that is needed. All of it would include time zones, which would change those of pisess
+/// in every test.
 const DEFINITIONS: &str = "
     def null: [][0];
     def add: reduce .[] as $x (null; . + $x);

@@ -1,5 +1,5 @@
-//! Properties that hold for any bytes. The fuzz targets call these, and so do the tests, with what the fuzzer
-//! found and with the hazards.
+//! Properties that hold for any bytes. The fuzz targets call these functions, and so do the tests, with the inputs
+//! that the fuzzer found and with the hazards.
 
 use pisess::core::json::edit::Edit;
 use pisess::core::json::string::{decode, encoded};
@@ -76,7 +76,7 @@ fn loaded(bytes: &[u8]) -> Session {
     load(&bytes.to_vec(), &Options::default()).expect("a header stands first")
 }
 
-/// A whole round over any bytes: check, repair, and the commands that read.
+/// Runs check, repair, and the commands that read, on any bytes.
 pub fn round(data: &[u8]) {
     for bytes in [data.to_vec(), [HEADER, data].concat()] {
         for line in ["check -", "tree --filter all -", "path -", "label -"] {
@@ -108,7 +108,7 @@ fn repaired(bytes: &[u8]) {
     assert!(load(&once, &Options::default()).is_ok());
 }
 
-/// It contains nothing that acts on a terminal.
+/// Whether output contains nothing that acts on a terminal.
 fn is_tame(said: &[u8]) -> bool {
     String::from_utf8_lossy(said)
         .chars()

@@ -64,7 +64,7 @@ fn of_command(command: &Command, guide: &Guide) -> String {
     let synopsis: Vec<String> = words.map(synopsis_word).collect();
     page.line(&synopsis.join(" "));
     page.heading("DESCRIPTION");
-    // Its first paragraph is in the NAME section already.
+    // The first paragraph is already in the NAME section.
     let about = command.get_long_about().map(ToString::to_string).unwrap_or_default();
     for paragraph in about.split("\n\n").skip(1) {
         page.paragraph(paragraph);
@@ -180,7 +180,7 @@ impl Page {
                 headings.push(arg.get_help_heading());
             }
         }
-        // Options of every command come last.
+        // Options that every command has come last.
         headings.sort_by_key(|heading| *heading == Some("Common options"));
         for heading in headings {
             self.heading(&heading.unwrap_or("Options").to_uppercase());
@@ -256,7 +256,7 @@ fn lowercase(text: &str) -> String {
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// Returns prose, escaped, with text in backticks in bold.
+/// Returns prose, escaped, with text in backticks set in bold.
 fn marked(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let parts = text.split('`').enumerate().map(|(index, part)| match index % 2 {
@@ -283,7 +283,7 @@ fn escaped(text: &str) -> String {
     })
 }
 
-/// A line that begins with a point would be a command.
+/// Protects a line that begins with a period, which roff would take for a command.
 fn guarded(line: &str) -> String {
     if line.starts_with('.') { format!(r"\&{line}") } else { line.to_owned() }
 }

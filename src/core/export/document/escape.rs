@@ -4,7 +4,8 @@
 pub fn code(text: &str) -> String {
     let text = text.replace('\n', " ");
     let fence = "`".repeat(longest_run(&text) + 1);
-    // Markdown removes a space on both sides; without one, a backtick at an end would lengthen the fence.
+    // A backtick at an end would lengthen the fence; with a space on both sides, which Markdown removes, it does
+    // not.
     let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) { " " } else { "" };
     match text.trim().is_empty() {
         true => String::new(),

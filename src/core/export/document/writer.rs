@@ -316,7 +316,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Whether the element begins after a blank line, and what follows it does, too.
+/// Whether a blank line precedes and follows the element.
 fn is_block(tag: Tag) -> bool {
     matches!(
         tag,

@@ -1,6 +1,6 @@
-// One entry of the text: its heading, the branches beside it, and its body.
+// One entry of the conversation: its heading, the branches beside it, and its body.
 
-/** The element of an entry on the path, with what is at hand of it. */
+/** Returns the element of an entry on the path; its body follows once its piece is loaded. */
 function articleOf(at) {
   const n = text.path[at], kind = session.kind[n], markup = entryPieces.peek(n);
   const article = make("article", `entry ${kind}`);
@@ -74,7 +74,7 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-d
 const calendar = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
 const dayOf = (time) => new Date(time).toDateString();
 
-/** The day, where it is another than that of the entry before. */
+/** Returns the day of an entry, unless the entry before it has the same one. */
 function dayAt(at) {
   const time = session.time[text.path[at]];
   if (time === null || !Number.isFinite(new Date(time).getTime())) return "";
@@ -134,7 +134,7 @@ function copyLink(n) {
   copyText(address.href, "Link copied");
 }
 
-/** Where a conversation branches: which of the branches this is, and the way to the others. */
+/** Returns the element shown where the conversation branches: which branch this is, with links to the others. */
 function branchesOf(n, siblings) {
   const box = make("div", "branches"), steps = make("div", "steps"), at = siblings.indexOf(n);
   const step = (by, sign, said) => {
@@ -155,13 +155,13 @@ function branchesOf(n, siblings) {
   return box;
 }
 
-/** A row as one text. */
+/** Returns a row as one text. */
 function rowWords(row) {
   const [who, ...says] = row.split("\t");
   return [who, says.join("")].filter(Boolean).join(": ");
 }
 
-/** At most as many branches as a reader looks through; the tree has all of them. */
+/** Adds links to at most 40 branches; the tree contains all of them. */
 function listBranches(items, n, siblings) {
   const at = siblings.indexOf(n), from = Math.max(0, Math.min(at - 10, siblings.length - 40));
   for (const sibling of siblings.slice(from, from + 40)) {

@@ -1,5 +1,5 @@
-// Elements from markup (see the header of markup.rs): only those of the table, and text is only ever
-// made into text nodes.
+// Builds elements from markup (see the header of markup.rs): only those of the table. Text becomes text nodes
+// only.
 
 let TAGS = {};
 
@@ -10,7 +10,7 @@ function readTags() {
   }
 }
 
-/** Sections that one block shows at a time. */
+/** The maximum number of sections that a block shows at a time. */
 const MOST_SECTIONS = 6;
 
 const canHighlight = typeof CSS !== "undefined" && "highlights" in CSS;
@@ -24,7 +24,7 @@ function highlight(name) {
   return marked.get(name);
 }
 
-/** Marks a part of a text node; forgotten again with `forget(ranges)`. */
+/** Marks a part of a text node; `forget(ranges)` removes the marks. */
 function mark(ranges, name, node, from, to) {
   if (!canHighlight || from >= to) return;
   const range = new StaticRange({ startContainer: node, startOffset: from, endContainer: node, endOffset: to });
@@ -37,14 +37,14 @@ function forget(ranges) {
   ranges.length = 0;
 }
 
-/** The text of markup, as it is copied and searched. */
+/** Returns the text of markup, for copying and searching. */
 function plain(markup) {
   return markup
     .replace(/\x01[pl123rhbqOINYA]|\x02[oHBFT][^\x03]*\x03/g, "\n")
     .replace(/\x02.[^\x03]*\x03|[\x01\x0e].|[\x04\x05\x06\x0f]/gs, "");
 }
 
-/** The place behind the end of the section that begins at `from`. */
+/** Returns the index after the section that begins at `from`. */
 function sectionEnd(markup, from) {
   const ends = /[\x05\x06]/g;
   ends.lastIndex = from + 1;
@@ -56,8 +56,8 @@ function sectionEnd(markup, from) {
 }
 
 /**
- * Builds `markup` from `from` to `to` into `parent`. `view` is the article: its number, its ranges, what
- * to do when its height changes.
+ * Builds `markup` from `from` to `to` into `parent`. `view` is the article: its number, its ranges, and a callback
+ * for changes of its height.
  */
 function build(markup, from, to, parent, view) {
   const open = [];
@@ -134,7 +134,7 @@ function elementOf(code, value, view) {
     case "C":
       element.href = linkTo(+value);
       element.dataset.to = value;
-      // The result, with the call, stands further down.
+      // The call is shown with its result, further down.
       if (code === "C" && view.onPath(+value)) element.classList.add("shown");
       break;
     case "o":
@@ -160,7 +160,7 @@ function elementOf(code, value, view) {
   return element;
 }
 
-/** What can be done with an element once all of it is known. */
+/** Adds the controls of an element once it is complete. */
 function finish(markup, element, view) {
   const { sections, code } = element;
   if (!sections) return;
@@ -176,7 +176,7 @@ function finish(markup, element, view) {
   showSection(element, 0);
 }
 
-/** Builds what a fold holds when it is opened first. */
+/** Builds the content of a fold when it is opened for the first time. */
 function openFold(fold) {
   if (!fold.open || fold.built) return;
   fold.built = true;
@@ -186,7 +186,7 @@ function openFold(fold) {
   fold.view.changed();
 }
 
-/** A block of code gets a button that copies it, and room for the numbers of its lines. */
+/** Adds a copy button to a block of code, and space for line numbers. */
 function dressBlock(block) {
   const copy = make("button", "copy", "Copy");
   copy.addEventListener("click", () => {
@@ -206,7 +206,7 @@ function dressBlock(block) {
   block.append(block.inner);
 }
 
-/** Shows a section behind or before those that are shown; far ones go. */
+/** Shows a section after or before those that are shown, and removes one at the other end if there are too many. */
 function showSection(element, at) {
   const inner = element.inner ?? element;
   const part = make(element.inner ? "span" : "div", "part");
@@ -258,7 +258,7 @@ function laterLabel({ markup, sections, shown: [, to] }) {
   return lines > 1 ? `Show more (${lines.toLocaleString("en")} lines follow)` : "Show more";
 }
 
-/** An image is decoded when it comes into view. */
+/** Shows an image, unless it is still being loaded. */
 function showImage(figure, value, view) {
   const [type, name] = value.split(" ");
   const piece = $(name);

@@ -1,8 +1,8 @@
-// What the file holds: pieces of gzip as base64, inflated when they are looked at.
+// The data of the file: pieces of gzip as base64, inflated when they are needed.
 
 const $ = (id) => document.getElementById(id);
 
-/** An element with a class and text. */
+/** Returns an element with a class and text. */
 function make(name, className = "", text = "") {
   const element = document.createElement(name);
   if (className) element.className = className;
@@ -10,7 +10,7 @@ function make(name, className = "", text = "") {
   return element;
 }
 
-/** The text of a piece. */
+/** Returns the text of a piece. */
 async function inflate(element) {
   const base64 = element.textContent;
   const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(base64) : Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
@@ -19,9 +19,11 @@ async function inflate(element) {
 
 const pause = (ms = 0) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Pieces of one kind, each with the items from a number on. The last ones used are kept. */
+/**
+ * The pieces of one kind. Each contains the items from a number on. The most recently used ones are kept inflated.
+ */
 class Pieces {
-  /** `whole`: whether all of them are there when the script starts. */
+  /** `whole`: whether all pieces are in the document when the script starts. */
   constructor(className, between, most, whole) {
     this.whole = whole;
     this.elements = document.getElementsByClassName(className);
@@ -35,7 +37,7 @@ class Pieces {
     return +this.elements[at].dataset.n;
   }
 
-  /** The piece with item n; -1 while it has not arrived. */
+  /** Returns the index of the piece with item n; -1 until it has been loaded. */
   find(n) {
     let low = 0, high = this.elements.length;
     while (low < high) {
@@ -43,12 +45,12 @@ class Pieces {
       if (this.start(middle) <= n) low = middle + 1;
       else high = middle;
     }
-    // The file is still being read: the last piece may be only a part of one.
+    // While the file is still being loaded, the last piece may be incomplete.
     if (!this.whole && document.readyState === "loading" && low === this.elements.length) return -1;
     return low - 1;
   }
 
-  /** Item n, if its piece is at hand. */
+  /** Returns item n if its piece is inflated. */
   peek(n) {
     const at = this.find(n), items = this.kept.get(at);
     if (!items) return undefined;
@@ -57,7 +59,7 @@ class Pieces {
     return items[n - this.start(at)] ?? "";
   }
 
-  /** Item n, sooner or later. */
+  /** Returns item n once its piece is loaded. */
   async get(n) {
     let at;
     while ((at = this.find(n)) < 0) await pause(20);
@@ -65,12 +67,12 @@ class Pieces {
     return this.peek(n);
   }
 
-  /** The first piece, if it is there. */
+  /** Inflates the first piece if it is loaded. */
   async first() {
     if (this.elements.length) await this.load(0);
   }
 
-  /** All items of a piece. */
+  /** Returns all items of a piece. */
   load(at) {
     if (this.kept.has(at)) return Promise.resolve(this.kept.get(at));
     if (!this.coming.has(at)) {
@@ -89,7 +91,7 @@ class Pieces {
   }
 }
 
-/** The tree, and what is known of each entry by its number. */
+/** The tree, and the data about each entry by its number. */
 const session = {};
 const rowPieces = new Pieces("rows", "\n", 12, true);
 const entryPieces = new Pieces("entries", "\x1e", 6, false);
@@ -99,10 +101,10 @@ const KINDS = {
   c: "Compaction", r: "Branch summary", x: "Custom", l: "Label", e: "Edit of the context", n: "Setting", o: "Entry",
 };
 
-/** Bits of an entry behind those of the filters (see index.rs). */
+/** The bits of an entry that follow those of the filters (see index.rs). */
 const SILENT = 16, FAILED = 32, ABORTED = 64, NOTE = 128;
 const bitsOf = (n) => session.mask.charCodeAt(n) - 48;
-/** How an entry ended, where not well. */
+/** Returns how an entry ended, if it failed or was aborted. */
 const endingOf = (n) => (bitsOf(n) & FAILED ? "failed" : bitsOf(n) & ABORTED ? "aborted" : "");
 
 async function readIndex() {
@@ -121,7 +123,7 @@ async function readIndex() {
   Object.assign(session, { models: [], model: [], cost: [], tokens: [], lines: [], edits: [] });
 }
 
-/** Children of each entry, in the order of the tree: `kids[first[n]..first[n + 1]]`. */
+/** Sets the children of each entry, in the order of the tree: `kids[first[n]..first[n + 1]]`. */
 function linkChildren(count) {
   const { parent } = session;
   const first = new Int32Array(count + 1);
@@ -139,7 +141,7 @@ function linkChildren(count) {
   linkLeaves(count);
 }
 
-/** The newest leaf under each entry, how many entries there are, and when the last was written. */
+/** Sets, for each entry, the newest leaf below it, the number of entries, and the time of the last one. */
 function linkLeaves(count) {
   const { parent, first, time } = session;
   const newest = new Int32Array(count), size = new Int32Array(count), last = new Float64Array(count);
@@ -148,7 +150,7 @@ function linkLeaves(count) {
     size[n] = bitsOf(n) & NOTE ? 0 : 1;
     last[n] = time[n] ?? -Infinity;
   }
-  // Parents come first in the walk.
+  // In this order, parents precede their children.
   const order = walk(() => false);
   for (let at = order.length - 1; at >= 0; at--) {
     const n = order[at], up = parent[n];
@@ -160,7 +162,7 @@ function linkLeaves(count) {
   Object.assign(session, { newest, size, last });
 }
 
-/** All entries: parents before children, of siblings the active first. */
+/** Returns all entries, parents before children; among siblings, the active one comes first. */
 function walk(isActive) {
   const order = new Int32Array(session.count), stack = [];
   const push = (siblings) => {
@@ -181,20 +183,20 @@ function walk(isActive) {
   return order.subarray(0, at);
 }
 
-/** From the root to n. */
+/** Returns the path from the root to n. */
 function pathTo(n) {
   const path = [];
   for (; n >= 0; n = session.parent[n]) path.push(n);
   return path.reverse();
 }
 
-/** When all of the file has been read. */
+/** Resolves when the whole file has been loaded. */
 const wholeFile = new Promise((resolve) => {
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", resolve);
   else resolve();
 });
 
-/** What is known only once all entries were written. */
+/** Returns the data that follows the entries in the file. */
 async function readFacts() {
   await wholeFile;
   return JSON.parse(await inflate($("late")));

@@ -1,4 +1,4 @@
-// What the parts do together: preferences, keys, links, the drawer, printing.
+// The page as a whole: preferences, keys, links, the drawer, printing.
 
 const prefs = { theme: "auto", thinking: false, tools: true };
 
@@ -6,7 +6,7 @@ function readPrefs() {
   try {
     Object.assign(prefs, JSON.parse(localStorage.getItem("pisess") ?? "{}"));
   } catch {
-    // A page from a file may have no storage.
+    // A page opened from a file may have no storage.
   }
   showPrefs();
 }
@@ -32,7 +32,7 @@ function showPrefs() {
   document.body.classList.toggle("no-tools", !prefs.tools);
 }
 
-/** Draws all anew, with the view where it is. */
+/** Draws everything again at the same position. */
 function redraw() {
   const anchor = text.path.length ? anchorOf($("text")) : null;
   clearText();
@@ -61,20 +61,20 @@ function duration(seconds) {
   return hours ? `${hours} h ${minutes % 60} min` : `${minutes} min`;
 }
 
-/** The entry that the address names; the leaf without one. */
+/** Shows the entry in the address, or the leaf if there is none. */
 function fromAddress() {
   let id = location.hash.slice(1);
   try {
     id = decodeURIComponent(id);
   } catch {
-    // As it is written, then.
+    // Use the address undecoded.
   }
   const n = session.numberOf.get(id);
   if (n !== undefined && id) choose(n, { record: false });
   else if (text.chosen < 0) start();
 }
 
-/** The path to the leaf, from its beginning. */
+/** Shows the path to the leaf, from its beginning. */
 function start() {
   setPath(session.leaf);
   text.chosen = session.leaf;
@@ -90,7 +90,7 @@ function backToLeaf() {
   choose(session.leaf, { focus: true });
 }
 
-/** To the entry before or behind the one at the top of the view. */
+/** Moves to the entry after (1) or before (-1) the one at the top of the view. */
 function stepEntry(by) {
   const view = $("text"), anchor = anchorOf(view);
   const at = by > 0 || anchor.delta > -10 ? anchor.at + (anchor.delta > 20 ? 0 : by) : anchor.at;
@@ -141,7 +141,7 @@ function onKey(event) {
     event.preventDefault();
     return void printAll();
   }
-  // The browser's own search sees only what is drawn; asked twice, it comes.
+  // The browser's own search finds only what is drawn. Pressing Ctrl+F again in the search field opens it.
   if ((event.ctrlKey || event.metaKey) && event.key === "f" && !typing) {
     event.preventDefault();
     return KEYS["/"]();
@@ -167,7 +167,7 @@ function openDrawer(open) {
   $("drawer").setAttribute("aria-expanded", open);
 }
 
-/** Draws the whole path, opens what is folded, and prints. */
+/** Draws the whole path, opens all folds, and prints. */
 async function printAll() {
   const anchor = anchorOf($("text"));
   clearText();
@@ -248,14 +248,14 @@ function listen() {
 
 async function main() {
   readPrefs();
-  // All that the first view needs is inflated at the same time.
+  // What the first view needs is inflated concurrently.
   rowPieces.first();
   const late = readFacts();
   wholeFile.then(() => entryPieces.first());
   await readIndex();
   readTags();
   listen();
-  // Of a small file all is known at once; a large one shows its tree while it is still being read.
+  // The data of a small file is complete at once; a large file shows its tree while it is still being loaded.
   let known = false;
   const facts = late.then((facts) => { known = true; Object.assign(session, facts); });
   await Promise.race([Promise.all([facts, rowPieces.first(), wholeFile.then(() => entryPieces.first())]), pause(100)]);
@@ -268,7 +268,7 @@ async function main() {
   document.documentElement.dataset.ready = "yes";
 }
 
-/** The facts of entries change their headings and the estimates of their heights. */
+/** Draws again once the data about entries is known, which changes headings and estimated heights. */
 function readPathAgain() {
   showHead();
   readPath();

@@ -1,25 +1,26 @@
-// The text at the right: the path to the leaf through the chosen entry, drawn as far as it is in view.
+// The conversation on the right: the path to the leaf through the chosen entry, of which only the part in view is
+// drawn.
 //
-// Articles lie in the normal flow between two spaces that are as high as what is not drawn. Heights are
-// estimates until an article was drawn once. What is in view never moves: after each change the scroll
-// position is set anew from the article at the top of the view.
+// Articles are between two spaces that are as high as the articles not drawn. Heights are estimates until an
+// article has been drawn. What is in view does not move: after each change, the scroll position is set again from
+// the article at the top of the view.
 
-/** Space below and above the view that is drawn, too. */
+/** Articles this many pixels above and below the view are drawn, too. */
 const AROUND = 700;
-/** Articles and nodes that are drawn at most. */
+/** The maximum numbers of articles and nodes that are drawn. */
 const MOST_ARTICLES = 60;
 const MOST_NODES = 2600;
-/** Browsers end at some 16 million pixels; a longer path is drawn to scale. */
+/** Browsers limit heights to about 16 million pixels; the spaces of a longer path are scaled down. */
 const HIGHEST = 8e6;
 
 const text = { path: [], place: new Int32Array(0), chosen: -1, heights: null, shown: new Map(), first: 0, whole: false, compaction: -1 };
 
-/** Whether an entry is above the last compaction on the path: the model has only its summary. */
+/** Whether an entry precedes the last compaction on the path: the model has only the summary of it. */
 text.isPast = (n) => onPath(n) && text.place[n] < text.compaction;
 
 const onPath = (n) => n >= 0 && text.path[text.place[n]] === n;
 
-/** Sums of heights, in logarithmic time (a Fenwick tree). */
+/** Sums of heights in logarithmic time (a Fenwick tree). */
 class Heights {
   constructor(heights) {
     this.own = heights;
@@ -38,14 +39,14 @@ class Heights {
     for (let up = at + 1; up < this.sums.length; up += up & -up) this.sums[up] += more;
   }
 
-  /** The height of all before `at`. */
+  /** Returns the total height of the articles before `at`. */
   before(at) {
     let sum = 0;
     for (; at > 0; at -= at & -at) sum += this.sums[at];
     return sum;
   }
 
-  /** The place at this height. */
+  /** Returns the index of the article at this height. */
   at(height) {
     let at = 0, step = 1;
     while (step * 2 < this.sums.length) step *= 2;
@@ -69,7 +70,7 @@ function estimate(n) {
   return 58 + 21 * Math.min(session.lines[n] ?? 6, 80);
 }
 
-/** Makes the path to `leaf` the one that is shown. */
+/** Shows the path to `leaf`. Returns whether it is another path than before. */
 function setPath(leaf) {
   const path = leaf < 0 ? [] : pathTo(leaf);
   const same = path.length === text.path.length && path.at(-1) === text.path.at(-1);
@@ -82,7 +83,7 @@ function setPath(leaf) {
   return true;
 }
 
-/** What an entry's heading and marks depend on beside the entry: the path before and behind it. */
+/** Computes what headings and marks of entries depend on besides the entries: heights, edits, models, cost. */
 function readPath() {
   const { path } = text;
   text.heights = new Heights(Float64Array.from(path, estimate));
@@ -111,10 +112,10 @@ function drop(at) {
   text.shown.delete(at);
 }
 
-/** Factor from the heights of articles to those of the spaces. */
+/** The factor from the heights of articles to those of the spaces. */
 const scale = () => Math.min(1, HIGHEST / Math.max(1, text.heights.total));
 
-/** Where the view is: an article, and how far its top is below that of the view. */
+/** Returns the position of the view: an article, and how far its top is below the top of the view. */
 function anchorOf(scroller) {
   const top = scroller.scrollTop;
   for (let at = text.first; text.shown.has(at); at++) {
@@ -127,7 +128,7 @@ function anchorOf(scroller) {
 
 let drawing = false;
 
-/** Draws what is in view, and around it. */
+/** Draws the articles in and around the view. */
 function drawText(anchor = null) {
   const scroller = $("text");
   if (drawing || text.whole) return;
@@ -164,7 +165,7 @@ function drawRange(scroller, anchor) {
   const article = text.shown.get(from.at);
   const wanted = Math.round(article.offsetTop - from.delta);
   if (Math.abs(scroller.scrollTop - wanted) > 1) scroller.scrollTop = wanted;
-  // Estimates were wrong: what is in view now may reach further than what was drawn.
+  // If heights were overestimated, the view may extend below the last article drawn.
   const end = text.shown.get(last - 1);
   if (last < text.path.length && !end.waits && end.offsetTop + end.offsetHeight < scroller.scrollTop + scroller.clientHeight && last - first < MOST_ARTICLES) {
     requestAnimationFrame(() => drawText());
@@ -177,7 +178,7 @@ function dressEnds(first, last) {
   $("below").style.height = heights ? `${(heights.total - heights.before(last)) * factor}px` : 0;
 }
 
-/** Which articles to draw: those in view, then as many around as there is room for. */
+/** Returns which articles to draw: those in view, then as many around them as the limits allow. */
 function range({ at, delta }, height) {
   const { heights, path } = text;
   const nodes = (at) => text.shown.get(at)?.nodes ?? 60;
@@ -194,7 +195,7 @@ function range({ at, delta }, height) {
   return [first, Math.max(last, at + 1)];
 }
 
-/** Shows the path through an entry, and the entry at the top. */
+/** Shows the path through an entry, with the entry at the top. */
 async function choose(n, { focus = false, record = true, top = false } = {}) {
   if (n < 0) return;
   if (!onPath(n)) setPath(session.newest[n]);
@@ -202,7 +203,7 @@ async function choose(n, { focus = false, record = true, top = false } = {}) {
   tree.cursor = n;
   if (record && decodeURIComponent(location.hash.slice(1)) !== session.ids[n]) history.pushState(null, "", linkTo(n));
   const at = text.place[n];
-  // Without a gap, unless what is far away is still being read.
+  // Waiting for the piece avoids a gap; 80 ms later, the entry is drawn without it.
   await Promise.race([entryPieces.get(n), pause(80)]);
   if (text.chosen !== n) return;
   $("list").querySelector(".entry.chosen")?.classList.remove("chosen");
@@ -212,7 +213,7 @@ async function choose(n, { focus = false, record = true, top = false } = {}) {
   if (focus) text.shown.get(at)?.focus({ preventScroll: true });
 }
 
-/** The tree, with the chosen entry in view. */
+/** Draws the tree with the chosen entry in view. */
 function showChosen() {
   layOut();
   let at = nearestRow(text.chosen);

@@ -1,5 +1,5 @@
-// The search: every word must occur in an entry's text, whatever its case. Pieces are looked through one
-// after the other, with a pause between, and forgotten again.
+// The search: each word must occur in the text of an entry, in upper or lower case. Pieces are searched one after
+// the other, with a pause between them, and not kept.
 
 const search = { words: [], pattern: null, hits: new Uint8Array(0), order: [], run: 0 };
 
@@ -34,7 +34,7 @@ async function searchFor(typed) {
 const holds = (text) => search.words.every((word) => text.includes(word));
 
 function lookThrough(piece, start) {
-  // Most pieces hold none of a rare word; marks within a word are rare, so the entries decide.
+  // A word may contain marks, so they are removed before searching.
   const entries = plain(piece).toLowerCase().split("\x1e");
   entries.forEach((entry, at) => { if (holds(entry)) search.hits[start + at] = 1; });
 }
@@ -44,7 +44,7 @@ function finishSearch(run, done) {
   showCount(done);
 }
 
-/** Says how many entries were found, or how many rows there are. */
+/** Shows the number of entries found, or the number of rows. */
 function showCount(done) {
   search.order = tree.rows.map((row) => row.n);
   const count = search.order.length.toLocaleString("en");
@@ -56,7 +56,7 @@ function showCount(done) {
   for (const id of ["before", "after"]) $(id).hidden = !search.words.length;
 }
 
-/** Goes to the next entry that was found, or the one before. */
+/** Moves to the next (1) or previous (-1) entry found. */
 async function step(by) {
   const { order } = search;
   if (!search.words.length || !order.length) return;
@@ -67,7 +67,7 @@ async function step(by) {
   finishSearch(search.run, true);
 }
 
-/** Opens what hides a match in an article, and scrolls to the match. */
+/** Opens the folds and sections of an article that hide a match, and scrolls to the match. */
 function reveal(article) {
   if (!article || article.waits) return;
   const visible = () => article.querySelector(".body").innerText.toLowerCase();
@@ -91,7 +91,7 @@ function openUpTo(article, word) {
     if (!block.sections) continue;
     const at = has(block, word, 0);
     if (at < 0 || at >= block.shown[0] && at < block.shown[1]) continue;
-    // From the section with the match on: what is between need not be built.
+    // Show the section with the match; those before it need not be built.
     const inner = block.inner ?? block;
     [...inner.children].filter((child) => child.classList.contains("part")).forEach((part) => part.remove());
     block.shown = [at, at];
@@ -100,7 +100,7 @@ function openUpTo(article, word) {
   }
 }
 
-/** The first section of an element that holds a word. */
+/** Returns the index of the first section of an element that contains a word, or -1. */
 function has({ markup, sections }, word, from) {
   for (let at = from; at < sections.length; at++) {
     if (plain(markup.slice(...sections[at])).toLowerCase().includes(word)) return at;
@@ -117,7 +117,7 @@ function firstMatch(article) {
   return range;
 }
 
-/** Marks the words in what is drawn of an article. */
+/** Marks the words in the drawn part of an article. */
 function markMatches(body, view) {
   const old = view.ranges.filter(([name]) => name === "match");
   for (const [name, range] of old) highlight(name).delete(range);

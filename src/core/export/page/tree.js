@@ -1,5 +1,5 @@
-// The tree at the left: pi's layout over the entries that pass the filter and the search, drawn as far
-// as it is in view.
+// The tree on the left: pi's layout of the entries that pass the filter and the search, of which only the part in
+// view is drawn.
 
 const ROW = 24;
 const LEVELS = 9;
@@ -7,7 +7,7 @@ const FILTERS = ["default", "no-tools", "user-only", "labeled-only"];
 
 const tree = {
   filter: "default",
-  /** Entries whose branch is folded, and runs of tools that are unfolded. */
+  /** Entries whose branch is folded; below, entries of runs of tools that are unfolded. */
   folded: new Set(),
   unfolded: new Set(),
   cursor: -1,
@@ -23,7 +23,7 @@ function passes(n) {
   return (bits >> FILTERS.indexOf(tree.filter) & 1) === 1;
 }
 
-/** Lays the tree out anew. */
+/** Computes the layout of the tree. */
 function layOut() {
   const isActive = (n) => onPath(n);
   const { count, parent } = session, searching = search.words.length > 0;
@@ -63,7 +63,7 @@ function layOut() {
     branched[n] = connector ? 1 : 0;
     left[up]--;
     const depth = Math.max(0, indent[n] - (many ? 1 : 0)), last = left[up] === 0;
-    // Bars of levels that are deeper than the row have ended; siblings that follow lead a bar on.
+    // Bars deeper than the row have ended; a sibling that follows continues the bar.
     const levels = depth - (connector ? 1 : 0);
     bars &= levels >= 31 ? -1 : (1 << levels) - 1;
     const row = { n, depth, connector, last, at: kids[up] - left[up], of: kids[up], kids: kids[n], bars };
@@ -77,7 +77,7 @@ function layOut() {
   drawRows(true);
 }
 
-/** Runs of tools become one row, with the number of its last. */
+/** Combines each run of tools into one row, with the number of the last one. */
 function foldRuns() {
   const isTool = ({ n }) => session.kind[n] === "t" && !session.label.has(n) && !text.edited?.has(n) && n !== session.leaf;
   const rows = [];
@@ -102,7 +102,7 @@ function bars(row) {
   return row.connector ? drawn + (row.last ? "└ " : "├ ") : drawn;
 }
 
-/** Whether a row can be folded: pi's rule, and runs. */
+/** Whether a row can be folded: by pi's rule, or as a run of tools. */
 function folds(row) {
   return row.run || (row.kids > 0 && (row.of > 1 || row.depth === 0 && session.parent[row.n] < 0 && session.roots.length > 1)) || tree.folded.has(row.n);
 }
@@ -110,7 +110,7 @@ function folds(row) {
 let drawnRows = [-1, -1];
 const awaited = new Set();
 
-/** Draws the rows that are in view; rows whose text is not there yet are drawn again when it is. */
+/** Draws the rows in view. Rows whose text is not loaded yet are drawn again when it is. */
 function drawRows(anew = false) {
   const view = $("tree"), first = Math.max(0, Math.floor(view.scrollTop / ROW) - 6);
   const last = Math.min(tree.rows.length, first + Math.ceil(view.clientHeight / ROW) + 12);
@@ -119,7 +119,7 @@ function drawRows(anew = false) {
   const rows = [], missing = new Set();
   for (let at = first; at < last; at++) rows.push(rowElement(at, missing));
   const cursor = tree.place.get(tree.cursor);
-  // The focused row stays in the document.
+  // The row with the cursor stays in the document.
   if (cursor !== undefined && (cursor < first || cursor >= last)) rows.push(rowElement(cursor, missing));
   $("rows").replaceChildren(...rows);
   if (cursor === undefined) view.removeAttribute("aria-activedescendant");
@@ -166,7 +166,7 @@ function rowElement(at, missing) {
   return element;
 }
 
-/** The parts of a row: its label, who, how it ended, and what it says. */
+/** Returns the parts of a row: label, role, how it ended, and text. */
 function rowText(row, missing) {
   const { n } = row, parts = [];
   const label = session.label.get(n);
@@ -185,7 +185,7 @@ function rowText(row, missing) {
   return parts;
 }
 
-/** A row as it was written (see index.rs): its role, and its body in one part or three. */
+/** Returns a row as stored (see index.rs): its role, and its text in one part or three. */
 function rowOf(n, missing) {
   const row = rowPieces.peek(n);
   if (row === undefined) missing.add(n);
@@ -205,7 +205,7 @@ function runText(run, missing) {
   return parts;
 }
 
-/** How many entries a branch has, and how old the newest is. */
+/** Returns the number of entries in a branch, and the age of the newest. */
 function extentOf(n) {
   const size = session.size[n], last = session.last[n];
   const entries = `${size.toLocaleString("en")} ${size === 1 ? "entry" : "entries"}`;
@@ -219,7 +219,7 @@ function ageOf(time) {
   return unit ? `${Math.floor(seconds / unit[1])} ${unit[0]}` : "now";
 }
 
-/** Appends text with the words that are searched for marked. */
+/** Appends text, marking the words that are searched for. */
 function marks(element, said) {
   const found = search.pattern ? [...said.matchAll(search.pattern)] : [];
   let at = 0;

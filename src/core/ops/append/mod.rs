@@ -31,7 +31,7 @@ pub struct Invalid {
     pub number: usize,
     /// What is wrong.
     pub what: String,
-    /// What to try, if more specific than a comparison with another entry.
+    /// What to try; `None` for the general advice to compare with entries of the session.
     pub hint: Option<String>,
 }
 
@@ -40,7 +40,7 @@ pub struct Invalid {
 pub struct Appended {
     /// The entries.
     pub change: Change,
-    /// Types that neither agent writes: of a newer version, or misspelled.
+    /// Types that neither agent writes: from a newer version, or misspelled.
     pub unknown: BTreeSet<String>,
 }
 
@@ -197,8 +197,8 @@ impl Batch<'_> {
         }
     }
 
-    /// Entries that it refers to, besides its parent, must exist; an entry that it keeps or edits must be an
-    /// ancestor.
+    /// Checks that the entry to which an entry refers, besides its parent, exists, and that one it keeps or
+    /// edits is an ancestor.
     fn names(&self, entry: Raw, own: &Text, parent: Option<&Text>) -> Result<(), shape::Flaw> {
         let (key, free) = match kind_of(entry) {
             Kind::Label | Kind::ContextEdit => ("targetId", None),
@@ -225,7 +225,7 @@ impl Batch<'_> {
         }
     }
 
-    /// A tool result must have its call among its ancestors.
+    /// Checks that a tool result has its call among its ancestors.
     fn answers(&self, entry: Raw, parent: Option<&Text>) -> Result<(), shape::Flaw> {
         let message = entry.get("message").filter(|_| kind_of(entry) == Kind::Message);
         let result = message.filter(|message| message.get("role").is_some_and(|role| role.is("toolResult")));
@@ -257,8 +257,8 @@ impl Batch<'_> {
     }
 }
 
-/// Returns the line with missing members inserted where the agents put them: after `type`; in custom entries
-/// and messages, at the end; the time of a message at the end of the message.
+/// Returns the line with missing members inserted where the agents put them: after `type`, or in `custom` and
+/// `custom_message` entries at the end; the time of a message is added at the end of the message.
 fn filled(entry: Raw, id: &Text, parent: Option<&Text>, fresh: &IdSource) -> Vec<u8> {
     let mut edit = Edit::new(entry.bytes()).expect("it was parsed as an object");
     let at_end = matches!(kind_of(entry), Kind::Custom | Kind::CustomMessage);

@@ -123,7 +123,7 @@ fn owner(kind: &str) -> Option<&'static dyn Agent> {
     Dialect::ALL.map(Dialect::agent).into_iter().find(|agent| find(agent.shapes().entries, kind).is_some())
 }
 
-/// Adds a name to a flaw, and the required fields as a hint.
+/// Adds a name to a flaw and, if it has no hint, the required fields as one.
 fn told(agent: &dyn Agent, name: &str, fields: &[FieldShape], (what, hint): Flaw) -> Flaw {
     let needed: Vec<_> = fields.iter().filter(|field| field.2).map(|field| field.0).collect();
     let hint = hint.unwrap_or_else(|| format!("{}'s {name} has {}", agent.name(), needed.join(", ")));
@@ -147,7 +147,7 @@ fn filled(agent: &dyn Agent, object: Raw, fields: &[FieldShape]) -> Result<(), F
     Ok(())
 }
 
-/// A flaw inside a value follows a colon; a flaw of the value itself does not.
+/// Returns what separates a name from its flaw: a colon if the flaw is inside the value, else a space.
 fn joint(what: &str) -> &'static str {
     if what.starts_with("is ") { " " } else { ": " }
 }

@@ -21,7 +21,7 @@ pub enum Shorthand<'a> {
     CustomMessage(Text<'a>, Text<'a>, bool),
     /// A user message.
     User(Text<'a>),
-    /// An assistant message, attributed to the model of this message, which is JSON.
+    /// An assistant message with its text, and a message, as JSON, to whose model it is attributed.
     Assistant(Text<'a>, Vec<u8>),
 }
 

@@ -10,7 +10,8 @@ use crate::core::tree::Ancestry;
 use std::collections::HashMap;
 use std::io;
 
-/// Checks all entries of a file with repaired lines. Returns those whose message gets a content by a repair.
+/// Checks all entries of a file with repaired lines. Returns those to whose message a repair adds empty
+/// content.
 pub(super) fn check(
     session: &Session,
     bodies: &FileBodies,
@@ -26,8 +27,8 @@ pub(super) fn check(
     Ok(session.all().filter(|&ix| stops_oh_my_pi(session.entry(ix))).collect())
 }
 
-/// An assistant message without content: pi treats it as empty, oh-my-pi cannot build a context with it.
-/// Other messages without content fail in both.
+/// Whether an entry is an assistant message without content: pi treats it as empty, oh-my-pi cannot build a
+/// context with it. Other messages without content fail in both.
 fn stops_oh_my_pi(entry: &Entry) -> bool {
     entry.kind == Kind::Message && entry.role == Role::Assistant && entry.flags.has(Flags::NO_CONTENT)
 }
@@ -50,7 +51,7 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
         findings.push(found(session, ix, kind, message).grave(grave));
     };
     match entry.kind {
-        // An entry without an id cannot be a leaf: the missing id is the finding.
+        // Of a leaf record without an id, only the missing id is reported.
         Kind::Leaf if entry.id.is_empty() => {}
         Kind::Leaf => {
             let is_last = ix.at() + 1 == session.entries.len();
@@ -123,12 +124,12 @@ fn summaries(
     Ok(())
 }
 
-/// oh-my-pi stores the provider's version of the context beside the summary.
+/// Whether a compaction has the provider's version of the context, which oh-my-pi stores beside the summary.
 fn has_other_form(body: Raw) -> bool {
     body.get_some("preserveData").is_some_and(|data| data.members().next().is_some())
 }
 
-/// oh-my-pi's mark for a discarded entry has no text on purpose.
+/// Whether it is oh-my-pi's mark for a discarded branch, which has no text on purpose.
 fn is_discarding(body: Raw) -> bool {
     let kind = body.get("details").and_then(|details| details.get("kind"));
     kind.is_some_and(|kind| kind.is("discarded-entry-branch"))
@@ -138,7 +139,7 @@ fn kept(session: &Session, ix: EntryIx, body: Raw, ancestry: &Ancestry, findings
     let message = match body.get_text("firstKeptEntryId") {
         None => "it has no first kept entry".to_owned(),
         Some(id) => match session.find(&id) {
-            // Its own id: nothing is kept.
+            // A compaction that refers to itself keeps nothing.
             Some(kept) if kept == ix || ancestry.is_above(kept, ix) => return,
             Some(kept) => {
                 format!("its first kept entry, on line {}, is not on its path", session.entry(kept).line.0)
@@ -151,7 +152,7 @@ fn kept(session: &Session, ix: EntryIx, body: Raw, ancestry: &Ancestry, findings
 
 /// Checks calls and results on the active path.
 fn tools(session: &Session, bodies: &FileBodies, findings: &mut Vec<Draft>) -> io::Result<()> {
-    // The calls not answered yet, and whether they matter.
+    // The calls not answered yet, and whether the agents omit their message.
     let mut open: HashMap<Text<'static>, (EntryIx, bool)> = HashMap::new();
     let mut called: std::collections::HashSet<Text<'static>> = std::collections::HashSet::new();
     for ix in session.path(session.leaf) {
@@ -169,7 +170,7 @@ fn tools(session: &Session, bodies: &FileBodies, findings: &mut Vec<Draft>) -> i
             }
             continue;
         }
-        // The agents omit a message that ended so.
+        // The agents omit such messages from the context.
         let stopped = message.get("stopReason");
         let is_left_out = stopped.is_some_and(|reason| reason.is("error") || reason.is("aborted"));
         let blocks = message.get("content").into_iter().flat_map(Raw::items);

@@ -33,13 +33,13 @@ impl Finding {
     }
 }
 
-/// A finding before the dialect of the file is known.
+/// A finding without its severity, which depends on the file's agent.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub line: LineNo,
     pub entry: Option<Text<'static>>,
     pub kind: FindingKind,
-    /// Whether it is where it does most harm: on the active path, at the leaf, in a cycle.
+    /// Whether it does the most harm, as on the active path, at the leaf or in a cycle.
     pub grave: bool,
     pub message: String,
     pub fix: Option<String>,

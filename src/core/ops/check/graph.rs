@@ -1,9 +1,9 @@
-//! Checks ids and parents, and how a repair makes one tree of them again.
+//! Checks ids and parents, and plans how a repair makes one tree of them again.
 //!
-//! Only what the file shows is repaired: of entries with the same id, all but the last get new ids, since the
-//! agents resolve to the last. A cycle is cut where loading cuts it, at its first entry in the file. Children
-//! of an unreadable line become children of that line's parent, or of the entry before it. An entry that
-//! loses its parent this way follows the entry before it in the file, in the order of writing, so that the
+//! Only what the file shows is repaired: of entries with the same id, all but the last get new ids, because
+//! the agents resolve the id to the last. A cycle is cut where loading cuts it, at its first entry in the
+//! file. Children of an unreadable line become children of that line's parent, or of the entry before it. An
+//! entry that is cut from its parent becomes a child of the entry before it in the file, so that the
 //! conversation stays in one piece.
 
 use super::finding::{Draft, FindingKind as K};
@@ -202,7 +202,8 @@ impl<'s> Graph<'s, '_> {
         self.odd.get(&self.session.entry(ix).line).copied()
     }
 
-    /// Makes a root of the cut tree a child of `parent`, unless it is an ancestor of that.
+    /// Makes `ix`, which is a root, a child of `parent` (`None` leaves it a root). Returns false if `ix` is
+    /// `parent` or its ancestor.
     fn attach(&mut self, ix: EntryIx, parent: Option<EntryIx>) -> bool {
         let fits = parent.is_none_or(|parent| self.trees.join(ix, parent));
         if fits {
@@ -232,8 +233,8 @@ impl<'s> Graph<'s, '_> {
         self.findings.push(draft);
     }
 
-    /// Whether entries have no parents because their writer sets none: a new root now and then is how a user
-    /// starts over, and an agent writes `null` then.
+    /// Whether there are many roots because their writer sets no parents. A few are normal: each time a user
+    /// starts over, the agent writes a root with `null`.
     fn is_unlinked(&self, roots: &[EntryIx]) -> bool {
         let without_key = |&&ix: &&EntryIx| self.session.entry(ix).flags.has(Flags::NO_PARENT_KEY);
         let most = roots.len() > 2 && 2 * roots.len() > self.session.entries.len();
@@ -246,12 +247,12 @@ impl<'s> Graph<'s, '_> {
     }
 }
 
-/// Returns the entry before in the file.
+/// Returns the previous entry of the file.
 fn before(ix: EntryIx) -> Option<EntryIx> {
     ix.0.checked_sub(1).map(EntryIx)
 }
 
-/// Returns the new parents for children of missing entries, by the ids they refer to.
+/// Returns the new parents for children of missing entries, by the missing ids.
 fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<EntryIx>> {
     let mut replaced: HashMap<Vec<u8>, Option<EntryIx>> = HashMap::new();
     let known: HashSet<&[u8]> =
@@ -261,7 +262,8 @@ fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<Ent
         let nearest = behind.checked_sub(1).map(|at| EntryIx(at as u32));
         let id = match &gone.id {
             Some(id) => Some(id.as_bytes().to_vec()),
-            // The first entry after an unreadable line was its child, unless its parent is elsewhere.
+            // The first entry after an unreadable line is taken for its child, if its parent is not in the
+            // file.
             None => session
                 .entries
                 .get(behind)
@@ -284,10 +286,10 @@ fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<Ent
     replaced
 }
 
-/// The tree of the forest that each entry is in, while trees are joined: union-find over the parents.
+/// The tree that each entry is in while trees are joined: union-find over the parents.
 struct Trees {
     above: Vec<u32>,
-    /// Returns the root of each entry before anything was joined.
+    /// The root of each entry before anything was joined.
     started: Vec<u32>,
 }
 

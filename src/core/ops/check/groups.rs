@@ -5,10 +5,10 @@ use crate::core::entry::LineNo;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-/// The number of equal findings from which they are grouped.
+/// The minimum number of equal findings to group.
 const MANY: usize = 3;
 
-/// The number of ranges of lines to name.
+/// The maximum number of line ranges to list.
 const STRETCHES: usize = 8;
 
 /// Equal findings.
@@ -29,7 +29,8 @@ impl<'a> Group<'a> {
         self.findings[0]
     }
 
-    /// Returns where the others are, as in `12 entries, lines 2-13`; `None` if there is one finding.
+    /// Returns the number of findings and their lines, such as `12 entries, lines 2-13`; `None` if there are
+    /// too few to group.
     pub fn lines(&self) -> Option<String> {
         if self.findings.len() < MANY {
             return None;
@@ -49,7 +50,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Groups equal findings, at the position of the first; small groups are left apart.
+/// Groups equal findings at the position of the first; too few to group stay separate.
 pub fn grouped(findings: &[Finding]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
     let mut known = HashMap::new();
@@ -70,7 +71,7 @@ pub fn grouped(findings: &[Finding]) -> Vec<Group<'_>> {
     groups
 }
 
-/// Returns consecutive lines as their first and last; `lines` are in order.
+/// Returns runs of consecutive lines, each as its first and last; `lines` must be in order.
 fn stretches(lines: impl Iterator<Item = LineNo>) -> Vec<(LineNo, LineNo)> {
     let mut stretches: Vec<(LineNo, LineNo)> = Vec::new();
     for line in lines {

@@ -88,7 +88,7 @@ impl Mending<'_> {
         }
     }
 
-    /// Checks a line that is not one value.
+    /// Checks a line that is not exactly one value.
     fn broken(&mut self, located: &Located) {
         let values = resync::values(located.bytes, located.number.0 == 1);
         if values.is_empty() {
@@ -190,7 +190,7 @@ impl Mending<'_> {
         self.take_out(located, 0..located.bytes.len(), false);
     }
 
-    /// Whether a message entry without content makes every agent fail.
+    /// Reports a message entry without a message, with which every agent fails; a repair removes it.
     fn no_message(&mut self, located: &Located, record: &Record) {
         let draft =
             named(Draft::new(located.number, K::NoMessage, "the message entry has no message"), record);
@@ -258,7 +258,7 @@ impl Mending<'_> {
         }
     }
 
-    /// Checks the bytes of a whole entry.
+    /// Reports references to blobs, and deep nesting, in an entry.
     fn note_body(&mut self, located: &Located, record: &Record) {
         let blobs = resync::count_blobs(record.bytes);
         if blobs > 0 {
@@ -274,7 +274,7 @@ impl Mending<'_> {
         }
     }
 
-    /// Records ids that are not strings; the line is about to be kept.
+    /// Records ids that are not strings, for the line that is kept next.
     fn note_ids(&mut self, record: &Record) {
         let parent = record.parent_id.filter(|parent| !parent.is_string() && !parent.is_null());
         let id = match record.id {

@@ -1,4 +1,4 @@
-//! A file with some bytes replaced: read by position like any other, never built.
+//! A file with some bytes replaced, which is read by position like any other, but never built.
 
 use crate::core::entry::Span;
 use crate::core::store::ReadAt;

@@ -34,7 +34,7 @@ pub(super) struct Mending<'a> {
     /// The file with its lines repaired.
     pub file: Mended<'a>,
     pub findings: Vec<Draft>,
-    /// The pieces removed, in the order of the source.
+    /// The pieces removed or converted to UTF-8, in the order of the source.
     pub rejected: Vec<Span>,
     /// Entries that were removed, or cannot be read.
     pub gone: Vec<Gone>,
@@ -43,7 +43,8 @@ pub(super) struct Mending<'a> {
     pub lines: Vec<(u32, u32)>,
     /// The number of lines of the repaired file so far.
     pub made: u32,
-    /// Entries of older formats refer to each other by number: no record that counts may be added or removed.
+    /// Whether entries refer to each other by number, as in version 1: no record that counts may be added or
+    /// removed.
     pub by_number: bool,
     pub has_header: bool,
     pub old: bool,
@@ -88,7 +89,8 @@ impl Mending<'_> {
         self.put(located, line);
     }
 
-    /// Returns the value in UTF-8. If it was not, that is recorded, and the original is kept aside.
+    /// Returns the value in UTF-8. If it had to be converted, reports this and keeps the original among the
+    /// rejected pieces.
     pub fn valid<'l>(&mut self, located: &Located<'l>, record: &Record) -> Cow<'l, [u8]> {
         if !located.non_ascii || std::str::from_utf8(located.bytes).is_ok() {
             return Cow::Borrowed(located.bytes);
@@ -147,7 +149,7 @@ impl Mending<'_> {
     }
 }
 
-/// Adds the record's id.
+/// Adds the record's id to a finding.
 pub(super) fn named(draft: Draft, record: &Record) -> Draft {
     let id = record.id.map(|id: RawString| decode(id.bytes));
     id.into_iter().fold(draft, Draft::entry)

@@ -1,9 +1,9 @@
 //! Checks a session file: what is wrong, the consequence, and what can be repaired.
 //!
-//! There are two steps. `lines` reads a file line by line and describes it with its lines repaired, without
-//! building it (`mended`). That file is loaded like any other, and `graph` and `conversation` check its
-//! entries. A finding is called repairable exactly if the plan of the repair fixes it, since both are made in
-//! the same walk.
+//! There are two steps. `lines` reads a file line by line and derives a file with repaired lines, which is
+//! never built, but read through `mended`. It is loaded like any other, and `graph` and `conversation` check
+//! its entries. A finding is repairable exactly if the repair fixes it, because both are derived in the same
+//! walk.
 //!
 //! ```text
 //!   source ── lines ──> mended file ── load ──> session ── graph, conversation ──> findings
@@ -46,7 +46,7 @@ pub struct Checkup<'a> {
     mending: Mending<'a>,
     session: Session,
     links: Links,
-    /// Entries whose message gets a content.
+    /// Entries to whose message a repair adds empty content.
     contentless: Vec<EntryIx>,
     findings: Vec<Finding>,
 }
@@ -59,11 +59,12 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
     let mut mending = mend(source)?;
     let session = match load(&mending.file, options) {
         Ok(session) => session,
-        // The original file shows better what it is instead.
+        // The error of the original file describes it better.
         Err(error) => return Err(load(source, options).err().unwrap_or(error)),
     };
     if matches!(session.format, Format::V1 | Format::Draft) && !mending.by_number {
-        // Its header was found only by the repair, which entries that refer to each other by number forbid.
+        // The header was found only by repairing lines, which is not allowed if entries refer to each other
+        // by number.
         return Err(load(source, options).err().unwrap_or(LoadError::Io(io::ErrorKind::InvalidData.into())));
     }
     let is_active = active(&session, session.leaf);
@@ -119,7 +120,7 @@ impl Checkup<'_> {
         self.findings.iter().any(Finding::is_repairable)
     }
 
-    /// Returns the pieces that a repair removes, in file order.
+    /// Returns the pieces that a repair removes or converts to UTF-8, in file order.
     pub fn rejected(&self) -> &[Span] {
         &self.mending.rejected
     }
@@ -172,7 +173,8 @@ impl Checkup<'_> {
         Ok(edit.finish())
     }
 
-    /// Writes the pieces that a repair removes, byte for byte, with a newline after each.
+    /// Writes the pieces that a repair removes or converts to UTF-8, byte for byte, with a newline after
+    /// each.
     ///
     /// # Errors
     /// If reading or writing fails.

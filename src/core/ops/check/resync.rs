@@ -110,7 +110,7 @@ fn parent_of(value: Raw) -> Option<Option<Text<'static>>> {
     }
 }
 
-/// `"id":"…","parentId":…`
+/// Reads the ids from `"id":"…","parentId":…`, wherever it is.
 fn side_by_side(bytes: &[u8]) -> Option<Salvaged> {
     const BETWEEN: &[u8] = b"\",\"parentId\":";
     const BEFORE: &[u8] = b"\"id\":\"";
@@ -124,7 +124,7 @@ fn side_by_side(bytes: &[u8]) -> Option<Salvaged> {
     is_id.then(|| (Some(decode(id).into_owned()), parent))
 }
 
-/// Returns the references to blobs: `blob:sha256:` and 64 hex digits as a whole string.
+/// Returns the number of references to blobs: `blob:sha256:` and 64 hex digits as a whole string.
 pub(super) fn count_blobs(bytes: &[u8]) -> usize {
     const MARK: &[u8] = b"\"blob:sha256:";
     let is_hash = |at: usize| {

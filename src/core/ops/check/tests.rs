@@ -32,7 +32,7 @@ fn found(bytes: &[u8]) -> String {
     checkup.findings().iter().map(finding).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the repaired file and what was removed, after checking what a repair promises.
+/// Returns the repaired file and what was removed, after asserting what holds for every repair.
 fn repaired(bytes: &[u8]) -> (String, String) {
     let (file, rejected) = repaired_bytes(bytes);
     (String::from_utf8(file).unwrap(), String::from_utf8_lossy(&rejected).into_owned())
@@ -152,9 +152,9 @@ fn children_of_an_unreadable_line_hang_where_it_hung() {
     let torn = &message("x", "a")[..70];
     let bytes = file(&[&a, &b, torn, &message("c", "x"), &message("d", "c")]);
     assert_eq!(found(&bytes), "4:error:malformed-line* 5:warning:missing-parent*");
-    // Its parent can still be read: a, and not the entry before it.
+    // Its parent can still be read: it is a, not the entry before it.
     assert_eq!(tree(&bytes), "a< b<a c<a d<c");
-    // Nothing of it can be read: the entry before it.
+    // Nothing of it can be read: the parent is the entry before it.
     assert_eq!(tree(&file(&[&a, &b, "???", &message("c", "x"), &message("d", "x")])), "a< b<a c<b d<b");
     // Several in a row.
     let next = &message("y", "x")[..70];
@@ -189,7 +189,7 @@ fn second_headers_go_and_what_hung_on_them_stays() {
     let bytes = file(&[&a, HEADER, &b]);
     assert_eq!(found(&bytes), "3:warning:second-header*");
     assert_eq!(repaired(&bytes).1, format!("{HEADER}\n"));
-    // oh-my-pi writes an entry below a header that it mistook for the leaf.
+    // oh-my-pi takes a second header for the leaf, and writes the next entry below it.
     assert_eq!(tree(&file(&[&a, HEADER, &message("b", "s")])), "a< b<a");
 }
 
@@ -223,7 +223,7 @@ fn cycles_are_cut_and_the_conversation_stays_whole() {
     // A duplicate that closes a cycle: the child follows the earlier one.
     let twins = file(&[&message("a", ""), &message("b", "a"), &message("a", "b")]);
     assert_eq!(tree(&twins), "53be4503< b<53be4503 a<b");
-    // The entry before descends from the cut one through a parent that is after it in the file.
+    // The previous entry descends from the cut one, through a parent later in the file.
     let forward = file(&[&message("f", "b"), &message("b", "c"), &message("c", "b")]);
     assert_eq!(tree(&forward), "f<b b< c<b");
 }

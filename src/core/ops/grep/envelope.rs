@@ -1,4 +1,4 @@
-//! The members that every entry has, of a line that may match.
+//! The members that every entry has, read from a line that may match.
 
 use super::search::Match;
 use crate::core::entry::{Kind, LineNo, Role};

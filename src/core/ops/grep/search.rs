@@ -35,7 +35,7 @@ pub struct Query {
     pub places: bool,
 }
 
-/// The role of a hit in oh-my-pi's title line.
+/// The role of a hit in the title of a session.
 pub const TITLE: &str = "title";
 
 /// An entry that matches, with its first match.
@@ -60,7 +60,7 @@ pub struct Match {
 /// The result of a search besides the hits.
 #[derive(Clone, Debug)]
 pub struct Searched {
-    /// Its header.
+    /// The session's header.
     pub header: Header,
     /// The number of lines that may match but are not JSON, and the first of them.
     pub unread: Option<(u32, LineNo)>,
@@ -103,7 +103,7 @@ struct Search<'s> {
     query: &'s Query,
     preamble: Preamble,
     counted: Counted,
-    /// Whether a line number was requested; lines are not counted before.
+    /// Whether a line number was needed; until then, lines are not counted.
     counts_lines: bool,
     /// The tree of the file, loaded when the first hit needs it.
     tree: Option<Tree>,
@@ -223,7 +223,8 @@ impl Search<'_> {
             && self.query.since_ms.is_none_or(is_late)
     }
 
-    /// Whether the text of a message certainly matches. If nothing but that is asked, its fields are not visited.
+    /// Whether the text of a message certainly matches. If hits are only counted, this saves visiting its
+    /// fields.
     fn is_in_text(&self, record: &Record, envelope: &Envelope, blocks: &[Block]) -> bool {
         let (Some(sieve), Some(message), Kind::Message) =
             (self.query.pattern.sieve(), &record.message, envelope.kind)
@@ -292,7 +293,7 @@ impl Search<'_> {
     fn line_no(&mut self, stretch: Stretch, at: usize) -> io::Result<LineNo> {
         self.counts_lines = true;
         if self.counted.place < stretch.start {
-            // The stretches before had no hit, so their lines were not counted.
+            // The stretches before this one needed no line number, so their lines were not counted.
             let (from, to) = (self.counted.place, stretch.start);
             self.counted.lines += newlines(self.source, from, to)?;
             self.counted.place = to;

@@ -1,14 +1,13 @@
 //! A filter on raw bytes, before anything is parsed or decoded.
 //!
 //! Literals are extracted from the pattern such that every match contains one of them. A JSON string can
-//! spell a literal in several ways only because a slash may or may not be escaped, and any character may be
-//! written as `\uXXXX`. So a literal is split at slashes (and at control characters, which are always written
-//! as `\uXXXX`), and the sieve searches for its longest part as JSON spells it, and for `\u` followed by the
-//! first digits of any character of that part. A line without either cannot match; any other line may match
-//! and is decoded.
+//! spell a literal in several ways only because a slash may be escaped, and any character may be written as
+//! `\uXXXX`. So a literal is split at slashes, and at control characters that have no shorter escape. The
+//! sieve searches for its longest part as JSON spells it, and for `\u` followed by the first digits of any
+//! character of that part. A line without either cannot match; any other line may match and is decoded.
 //!
-//! So the result does not depend on the spelling: a line that spells `e` as `\u0065` is found, and the
-//! `\u001b` of terminal colours, frequent in real sessions, cost nothing.
+//! So the result does not depend on the spelling: a line that spells `e` as `\u0065` is found. The `\u001b`
+//! of terminal colours, frequent in real sessions, costs nothing.
 
 use memchr::memmem::Finder;
 use regex::bytes::{Regex, RegexBuilder};
@@ -20,7 +19,7 @@ use std::collections::BTreeSet;
 const MOST_LITERALS: usize = 32;
 /// The maximum number of escape prefixes; with more, `\u` alone is searched for.
 const MOST_ESCAPES: usize = 20;
-/// The length of an escape, without its last digit.
+/// The length of the longest incomplete escape.
 const LONGEST_ESCAPE: usize = r"\u00e".len();
 /// The number of bytes kept of each literal, if there are several: enough to be rare, few enough that many
 /// become equal.
@@ -138,7 +137,7 @@ impl Signs<'_> {
     fn next_escape(&self, from: usize) -> Option<usize> {
         let Needle::One { start, digits, .. } = &self.sieve.0 else { return None };
         let mut places = start.find_iter(self.bytes.get(from..)?).map(|at| from + at);
-        // Most are those of control characters.
+        // Most escapes are those of control characters.
         places.find(|at| self.bytes.get(at + 4).is_some_and(|digit| digits.contains(digit)))
     }
 }
@@ -148,7 +147,7 @@ fn follows_no_escape(before: &[u8]) -> bool {
     let near = &before[before.len().saturating_sub(LONGEST_ESCAPE)..];
     match memchr::memrchr(b'\\', near) {
         None => true,
-        // An escape of one letter ends here; anything else is text.
+        // An escape of one letter is complete; what follows it is text.
         Some(backslash) => near.get(backslash + 1).is_some_and(|&letter| letter != b'u'),
     }
 }
@@ -193,7 +192,7 @@ fn required(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     best
 }
 
-/// Returns that of the expression inside a group or a repetition.
+/// Returns the best set of literals of the expression inside a group or a repetition.
 fn required_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     let mut inner = hir;
     loop {
@@ -245,8 +244,8 @@ fn longest_part(literal: &[u8]) -> Option<Vec<char>> {
     (!longest.is_empty()).then(|| longest.chars().collect())
 }
 
-/// Returns the escape that JSON requires for a character, empty if none; `None` if the spelling is not known.
-/// U+FFFD replaces any invalid bytes.
+/// Returns the escape that JSON requires for a character, empty if none; `None` if its spelling is not
+/// certain, as for U+FFFD, which may replace invalid bytes.
 fn spelled(c: char) -> Option<&'static str> {
     match c {
         '"' => Some("\\\""),
@@ -279,7 +278,7 @@ fn escapes(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
     for c in needles.iter().flatten() {
         // Of a surrogate pair, the first one suffices.
         let unit = c.encode_utf16(&mut [0; 2])[0];
-        // The last digit of an ASCII character is left out: eight prefixes cover all of them.
+        // The last digit is left out, except for control characters: six prefixes cover the rest of ASCII.
         let digits = format!("{unit:04x}");
         let digits = if unit < 0x20 { &digits[..] } else { &digits[..3] };
         starts.extend(both_cases(digits));

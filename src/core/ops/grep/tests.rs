@@ -1,8 +1,7 @@
-//! The search held against one that is slow and plainly right, on sessions made to mislead it.
+//! Compares the search with a slow and obviously correct one, on sessions made to mislead it.
 //!
-//! The generator knows each text of a session and writes it in a spelling of its own: any character
-//! may be a `\u` escape, a slash may be escaped, lone surrogates occur. The oracle looks at the texts,
-//! never at a line.
+//! The generator keeps each text of a session and writes it in a random spelling: any character may be a `\u`
+//! escape, a slash may be escaped, lone surrogates occur. The slow search reads these texts, never a line.
 
 use super::*;
 use crate::core::fields::Scope;
@@ -10,7 +9,7 @@ use crate::core::stretches::StretchReader;
 use std::fmt::Write as _;
 use std::ops::{ControlFlow, Range};
 
-/// A small generator of numbers, the same every time.
+/// A deterministic generator of random numbers.
 struct Chance(u64);
 
 impl Chance {
@@ -95,7 +94,7 @@ impl Made {
 
     fn entry(&mut self, at: usize, chance: &mut Chance) {
         let mut fields = Vec::new();
-        // What is not text misleads: signatures, data, keys and ids hold the same letters.
+        // Signatures, data, keys and ids have the same letters, but are not searched.
         let decoy = spelled(&text(chance), chance);
         let (role, body) = {
             let mut say = |path: &str| {
@@ -140,7 +139,7 @@ impl Made {
         self.entries.push((id, fields));
     }
 
-    /// Where a pattern matches, by the texts alone.
+    /// Returns where a pattern matches, by the texts alone.
     fn matches(&self, pattern: &regex::Regex) -> Vec<(String, String, Range<usize>)> {
         let units = |text: &str| text.encode_utf16().count();
         let first = |fields: &Vec<(String, String)>| {
@@ -170,7 +169,7 @@ fn hits(lines: &str, query: &Query) -> Vec<Match> {
     hits
 }
 
-/// A piece of some text of the session, so that most patterns match somewhere.
+/// Returns a piece of a random text of the session, so that most patterns match somewhere.
 fn piece(made: &Made, chance: &mut Chance) -> String {
     let (_, fields) = &made.entries[chance.below(made.entries.len())];
     let (_, text) = &fields[chance.below(fields.len())];
@@ -212,7 +211,7 @@ fn the_same_hits_as_a_search_through_the_texts() {
             assert_eq!(got, expected, "{source:?} {options:?} in\n{}", made.lines);
         }
     }
-    // Otherwise little was compared.
+    // With fewer, too little was compared.
     assert!(found > 240 && sieved > 100, "{found} hits, {sieved} patterns with a sieve");
 }
 

@@ -34,7 +34,7 @@ pub fn pruned_file(session: &Path) -> PathBuf {
 pub struct Pruned {
     /// The entry.
     pub entry: EntryIx,
-    /// Its path in the line.
+    /// The path of the payload in the line.
     pub field: String,
     /// Its kind.
     pub kind: PayloadKind,
@@ -85,7 +85,7 @@ impl Prune {
         self.payloads.chunk_by(|one, next| one.entry == next.entry).map(|payloads| payloads[0].entry)
     }
 
-    /// Writes the lines of the file beside the session.
+    /// Writes the lines of the pruned file.
     ///
     /// # Errors
     /// If reading or writing fails.
@@ -134,7 +134,8 @@ impl Prune {
         })
     }
 
-    /// Returns the agent's estimate of the context at the leaf, message by message, before and after pruning.
+    /// Returns the size of the context at the leaf before and after pruning, as the sum of the agent's
+    /// estimates for its messages.
     ///
     /// # Errors
     /// If a line cannot be read.

@@ -1,9 +1,8 @@
 //! The parts of an entry that can be pruned: images, results of tools and commands, details of extensions.
 //!
 //! Each payload is one JSON value of the line, named by its path (`message.content[1]`), and is replaced by a
-//! note, which has the same shape, so that the agents still accept the entry, and whose text a model
-//! understands. Values that providers verify or agents compute with are kept: signatures, thinking, summaries
-//! with their details, data of `custom` entries.
+//! note, which the agents accept in its place and a model understands. Values that providers verify or agents
+//! compute with are kept: signatures, thinking, summaries with their details, data of `custom` entries.
 
 use crate::core::entry::Role;
 use crate::core::json::write::Object;
@@ -25,7 +24,7 @@ impl PayloadKind {
     /// All kinds.
     pub const ALL: [PayloadKind; 3] = [PayloadKind::Image, PayloadKind::Result, PayloadKind::Details];
 
-    /// Returns the word for it.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             PayloadKind::Image => "image",
@@ -57,7 +56,8 @@ pub struct Payload<'a> {
     pub note: Vec<u8>,
 }
 
-/// A payload not much longer than its note is not worth pruning, and may be a note itself.
+/// How many times longer than its note a payload must be. A shorter one is not worth pruning, and may be a
+/// note itself.
 const TIMES_THE_NOTE: usize = 3;
 
 /// Returns the payloads of an entry that are to be pruned.
@@ -125,7 +125,7 @@ pub fn at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
     })
 }
 
-/// Returns the name of the tool or command whose output the message is, if any.
+/// Returns how a note names the tool or command whose output the message is; `None` if it is not an output.
 fn output_of(message: Raw, role: Role) -> Option<String> {
     match role {
         Role::ToolResult => {

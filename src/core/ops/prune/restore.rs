@@ -39,7 +39,7 @@ pub enum RestoreError {
 /// been killed before the pruned file was removed, or right after it was written.
 ///
 /// # Errors
-/// If a file cannot be read, or the pruned file is not one.
+/// If a file cannot be read, or the pruned file is not valid.
 pub fn find_places(
     session: &Session,
     source: &dyn ReadAt,

@@ -11,8 +11,8 @@ use crate::core::text::Text;
 pub struct HarvestOptions {
     /// Keep ids, parents and timestamps as stored, for a table of entries.
     pub texts: bool,
-    /// Omit the usage that oh-my-pi's task results report for their sub-agents, because the files of these
-    /// are read, too.
+    /// Omit the usage that oh-my-pi's task results report for their sub-agents, because the sub-agents' own
+    /// files are read as well.
     pub without_agents: bool,
 }
 
@@ -77,7 +77,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Whether a request was made for it.
+    /// Whether it counts as a request to a model.
     pub fn is_billed(&self) -> bool {
         self.usage.is_some() || self.role == Role::Assistant
     }

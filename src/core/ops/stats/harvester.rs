@@ -19,7 +19,7 @@ use memchr::memchr;
 use std::hash::BuildHasher;
 use std::ops::{ControlFlow, Range};
 
-/// Returns what counts in a file. `hasher` must be the same for all files that are added up.
+/// Returns the facts of a file. `hasher` must be the same for all files that are added up.
 ///
 /// # Errors
 /// If the file is not a session, or cannot be read.
@@ -61,7 +61,7 @@ struct Harvester<'h> {
     lines: u32,
     /// The latest time in the current turn.
     turn: Option<i64>,
-    /// The provider and model of the last assistant message, which tool results are for.
+    /// The provider and model of the last assistant message, to which tool results are attributed.
     model: (Name, Name),
 }
 
@@ -129,7 +129,7 @@ impl Harvester<'_> {
             b"toolResult" => {
                 let failed = message.is_error.is_some_and(Raw::is_truthy);
                 let (usage, of_agents) = self.result_usage(message);
-                // The usage of a tool is that of its own models.
+                // A tool's usage is that of models it called itself.
                 let model = if usage.is_some() { Default::default() } else { self.model };
                 let tool = self.name(message.tool_name);
                 Entered { usage, of_agents, model, tool, ..Entered::new(Role::ToolResult { failed }) }
@@ -196,8 +196,8 @@ impl Harvester<'_> {
         self.harvest.entries.push(counted);
     }
 
-    /// Returns a key that is equal only for copies. Entries without an id, of version 1, are identified by session
-    /// and line.
+    /// Returns a key that is equal only for copies. Entries of version 1, or without an id, are identified by
+    /// session, line and time.
     fn key(&self, id: &Text, timestamp: &Text) -> u64 {
         if self.version == Version::One || id.is_empty() {
             return self.hasher.hash_one((
@@ -210,7 +210,7 @@ impl Harvester<'_> {
     }
 
     /// Returns the time since the previous entry of the turn. A turn lasts from a user message to the last
-    /// assistant message or tool result before the next.
+    /// assistant message or tool result before the next user message.
     fn took(&mut self, role: Role, time_ms: i64) -> i64 {
         let is_timed = time_ms != Entry::NO_TIME;
         match (role, self.turn.filter(|_| is_timed)) {

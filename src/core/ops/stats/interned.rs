@@ -1,4 +1,4 @@
-//! Names that occur again and again, by their numbers.
+//! Interned names: each distinct name is stored once and has a number.
 
 use foldhash::quality::RandomState;
 use hashbrown::HashTable;
@@ -20,7 +20,7 @@ pub(super) struct Names {
 impl Names {
     /// Returns the number of a name.
     pub fn of(&mut self, name: &[u8]) -> Name {
-        // Most are equal to the one before.
+        // Most names are equal to the previous one.
         if self.get(self.last).is_some_and(|last| last.as_bytes() == name) {
             return self.last;
         }

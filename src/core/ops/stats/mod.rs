@@ -5,10 +5,10 @@
 //! ```
 //!
 //! Files are harvested in parallel, independently of each other; the harvests are then added up in the order
-//! of the files. A fork copies entries: of entries with the same id and timestamp in several files, the first
-//! counts ([`Seen`]).
+//! of the files. A fork copies entries: of entries with the same id and timestamp in several files, only the
+//! first counts ([`Seen`]).
 //!
-//! Usage is counted wherever a file records it, as by pi's `/session`: in assistant messages and tool
+//! Usage is counted wherever a file records it, as pi's `/session` does: in assistant messages and tool
 //! results, in compactions and branch summaries, in usage entries. Nothing is estimated: a billed entry
 //! without a cost is counted as unpriced.
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 const USAGE: &str = r#""usage":{"input":10,"output":5,"cacheRead":3,"cacheWrite":2,"totalTokens":20,"cost":{"input":1,"total":0.5}}"#;
 
-/// Lines of a session, ids and times counted up.
+/// Builds the lines of a session, with increasing ids and times.
 #[derive(Default)]
 struct Made {
     lines: String,
@@ -18,7 +18,7 @@ impl Made {
         Made { lines: header + "\n", seconds: 0 }
     }
 
-    /// An entry this many seconds after the one before.
+    /// Adds an entry, this many seconds after the previous one.
     fn entry(mut self, after: u32, kind: &str, body: &str) -> Made {
         self.seconds += after;
         let (minute, second) = (self.seconds / 60, self.seconds % 60);
@@ -98,7 +98,7 @@ fn a_turn_lasts_until_its_last_answer_whatever_the_clock_does() {
         .message(10, r#""role":"user","content":"b""#)
         .message(6, answer);
     assert_eq!(made.totals().took_ms, 10_000);
-    // The second answer before its request, and the second request without a time.
+    // The second answer is dated before its request; then, the second request has no valid time.
     for (time, other) in [("00:08:57", "00:08:40"), ("2026-11-01T00:08:51.000Z", "x")] {
         assert!(made.lines.contains(time));
         let made = Made { lines: made.lines.replace(time, other), seconds: 0 };
@@ -111,7 +111,7 @@ fn entries_that_a_fork_copied_count_once() {
     let hasher = RandomState::default();
     let source = Made::session("a").turn();
     let mut fork = Made::session("b").turn().turn();
-    // Twice in one file counts twice.
+    // An entry that is in one file twice counts twice.
     let again = fork.lines.lines().last().unwrap().to_owned();
     fork.lines += &format!("{again}\n");
     let mut seen = Seen::default();
@@ -119,7 +119,7 @@ fn entries_that_a_fork_copied_count_once() {
     let copies = seen.copies(&fork.harvest(&hasher));
     assert_eq!(copies, [true, true, true, true, false, false, false, false, false]);
     assert_eq!(seen.copies(&fork.harvest(&hasher)), [true; 9]);
-    // Entries of version 1 have no id: those of two sessions are not copies, a copied file's are.
+    // Entries of version 1 have no id: those of two sessions are not copies, those of a copied file are.
     let old = |id: &str| Made {
         lines: format!(
             "{{\"type\":\"session\",\"id\":\"{id}\"}}\n{{\"type\":\"message\",\"timestamp\":\"2026-11-01T00:00:00Z\",\"message\":{{\"role\":\"user\"}}}}\n"

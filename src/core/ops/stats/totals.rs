@@ -9,8 +9,8 @@ use std::collections::HashSet;
 pub struct Seen(HashTable<u64>);
 
 impl Seen {
-    /// Returns for each entry of a file whether an earlier file had it, then adds the entries of this file.
-    /// An entry that is in one file twice counts twice, as in the agents.
+    /// Returns for each entry of a file whether an earlier file had it, and adds the entries of this file. An
+    /// entry that is in one file twice counts twice, as in the agents.
     pub fn copies(&mut self, harvest: &Harvest) -> Vec<bool> {
         let copies = harvest.entries.iter().map(|entry| self.holds(entry.key)).collect();
         for entry in &harvest.entries {

@@ -1,5 +1,5 @@
-//! Tests of the seven rules, on real files, with the seam where a disk has to fail at a given call. The other
-//! programs in them are shell tools, so they run on Unix.
+//! Tests of the seven rules, on real files. Where a call has to fail, [`seam`] makes it fail. The other processes
+//! are shell commands, so the tests run on Unix.
 
 #![cfg(unix)]
 

@@ -143,8 +143,8 @@ fn the_modification_time_is_kept() {
     assert_eq!(bench.content(), OLD);
 }
 
-/// An owner that cannot be restored is a refusal; with force, the owner is lost, and so are the group's
-/// permissions.
+/// If the owner cannot be restored, the rewrite is refused; with force, the file loses its owner and the
+/// permissions of the group.
 #[test]
 fn a_lost_owner_is_refused_without_force() {
     let bench = Bench::new(OLD);
@@ -263,7 +263,7 @@ fn a_read_only_file_and_a_read_only_folder_are_refused() {
 
     set(&bench.path, 0o600);
     let denied = as_nobody(|| SessionFile::open(&bench.path).map(drop));
-    // Any user but root owns the file and may read it.
+    // A user other than root did not change to nobody, so it still owns the file.
     assert_eq!(denied.is_err(), rustix::process::geteuid().is_root());
     set(bench.folder.path(), 0o700);
 }

@@ -47,7 +47,7 @@ fn after_another_rewrite_the_waiter_finds_the_file_replaced() {
     assert!(is_changed(lock_on(&DISK, &removed, &now(Dialect::Pi)), FileChange::Removed));
 }
 
-/// The file had the name only for a moment: its lock does not block the real one.
+/// Another file had the name while the lock was taken: that lock does not protect the session.
 #[test]
 fn a_lock_on_another_file_is_none() {
     let bench = Bench::new(OLD);

@@ -34,7 +34,8 @@ fn growth_that_was_not_read_is_not_built_upon() {
     }
 }
 
-/// Linux moves the mtime of an append before its size: what is seen between the two is growth, once it is there.
+/// During an append, Linux updates the modification time before the size. A file that is read between the two
+/// counts as grown once the size follows.
 #[test]
 fn an_append_in_progress_is_growth() {
     let bench = Bench::new(OLD);

@@ -49,7 +49,7 @@ fn the_lock_file_is_there_around_the_commit_only() {
         let locked = lock_on(seam, &bench.open(), &now(Dialect::OhMyPi)).unwrap();
         assert_eq!(bench.names(), ["s.jsonl"]);
         let path = lock_file(&bench);
-        // The first write of an append is that to the lock file.
+        // Called within the commit, while the lock file exists.
         let look = move || {
             let content = fs::read_to_string(&path).unwrap();
             let (pid, since) = content.strip_suffix('\n').unwrap().split_once(':').unwrap();
@@ -220,13 +220,13 @@ fn a_full_disk_leaves_no_lock_behind() {
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
 }
 
-/// A process that runs pisess has the files of its parent open until its own program runs, and is not
-/// oh-my-pi. Tests that start processes beside those that lock would meet one now and then.
+/// A process that runs pisess is not oh-my-pi, nor is its child before the exec, which has the same files open.
+/// Without this, tests that start processes while others lock would fail now and then.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_process_that_runs_the_same_program_is_no_oh_my_pi() {
     let bench = Bench::new(OLD);
-    // The test binary prints in the other process, so the session is its standard input.
+    // The session is the standard input of the other process, because the test binary prints to standard output.
     let holding = fs::OpenOptions::new().read(true).append(true).open(&bench.path).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "core::store::tests::rule5_live::sleeps", "--ignored"]).env(SLEEPER, "1");
@@ -301,7 +301,7 @@ fn stamp(time: SystemTime) -> String {
     jiff::Timestamp::try_from(time).unwrap().to_string()
 }
 
-/// A session whose last entry was written this long ago by the clock of the seam, which does not move.
+/// A session whose last entry was written this long ago, and a seam with a fixed clock.
 fn session_ending_in(last: &str, ago: Duration) -> (Bench, &'static Seam) {
     let bench = Bench::new("");
     let born = fs::metadata(&bench.path).unwrap().modified().unwrap();
@@ -367,8 +367,8 @@ fn a_fresh_copy_of_an_old_session_is_not_live() {
     append(&bench, &now(Dialect::OhMyPi)).unwrap();
 }
 
-/// If processes can be inspected, an append by a process that has ended was not by oh-my-pi: a script that
-/// adds messages one by one is not slowed down. Otherwise it is.
+/// If processes can be inspected and none has the file open, the last append was not by oh-my-pi: a script that
+/// adds messages one by one need not wait. If they cannot be inspected, it must.
 #[test]
 fn an_old_file_that_nobody_holds_is_not_live() {
     let bench = Bench::new(OLD);

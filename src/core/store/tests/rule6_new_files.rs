@@ -142,7 +142,7 @@ fn other_places_are_refused_or_followed() {
     assert!(matches!(make(&bench.at("two"), None, true), Err(StoreError::HardLinked { .. })));
 }
 
-/// FIFOs and devices are kept; a full device is a full disk.
+/// FIFOs and devices stay what they are. `/dev/full` reports a full disk.
 #[test]
 fn what_is_no_file_is_written_through() {
     let bench = Bench::new(OLD);
@@ -174,7 +174,8 @@ fn a_backup_is_the_old_file_and_never_overwrites() {
     assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), bench.names().len()), (OLD, 2));
 }
 
-/// It has the attributes of the old file, and shares nothing with the new one: an append to one does not
+/// A backup has the attributes of the old file and shares nothing with the new one: an append to one does not
+/// appear in the other, and both can be rewritten.
 /// appear in the other, and both can be rewritten.
 #[test]
 fn a_backup_is_a_file_of_its_own() {

@@ -10,8 +10,8 @@ fn is_crash(fault: Fault) -> bool {
     matches!(fault, Fault::Crash | Fault::CrashAfter)
 }
 
-/// Runs an operation with the fault at its first call, its second, and so on, until it completes before the
-/// fault.
+/// Runs an operation with the fault at its first call, then at its second, and so on, until the operation
+/// completes without reaching the fault.
 fn at_every_call(
     run: impl Fn(&Bench, &'static Seam) -> Result<Committed, StoreError>,
     check: impl Fn(&Bench, Fault, Result<Committed, StoreError>, &str),
@@ -45,7 +45,7 @@ fn an_append_happens_whole_or_not_at_all() {
                 let content = bench.content();
                 if is_crash(fault) {
                     assert!(content.starts_with(OLD) && new.starts_with(&content), "{at}: {content}");
-                    // The next append completes the torn line, and steals the stale lock.
+                    // The next append begins a new line after the torn one, and steals the stale lock.
                     bench_append(bench, dialect);
                     let after = bench.content();
                     let closed = if content.ends_with('\n') { "" } else { "\n" };
