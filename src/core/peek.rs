@@ -36,7 +36,8 @@ impl Head {
         Ok(Head { header: preamble.header, title_slot: preamble.title_slot })
     }
 
-    /// Returns the name decided by the start of the file: the title line of oh-my-pi takes precedence.
+    /// Returns the name as far as the start of the file determines it; oh-my-pi's title line takes
+    /// precedence.
     pub fn title(&self) -> Title {
         let title = |json: &[u8]| {
             let title = Raw::checked(json).get_text("title").map(Text::into_owned);
@@ -117,7 +118,7 @@ pub fn first_question(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
 fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Option<Text<'static>>>> {
     let finder = memmem::FinderRev::new(NEEDLE);
     let mut buffer = vec![0; STEP.min(usize::try_from(source.len()).unwrap_or(STEP))];
-    // The steps overlap, so that a word at their border is found.
+    // The steps overlap, so that a word that crosses their border is found.
     let overlap = NEEDLE.len() as u64 - 1;
     let mut end = source.len();
     let least = end.saturating_sub(bytes);

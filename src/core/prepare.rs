@@ -7,7 +7,7 @@ use super::entry::EntryIx;
 use super::text::Text;
 use std::collections::HashSet;
 
-/// The start of the kept part of a compaction, if the caller specifies it.
+/// Where the kept part of a compaction starts, if the caller specifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstKept {
     /// At this entry of the path.

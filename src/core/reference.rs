@@ -2,7 +2,7 @@
 //! the suffixes `^`, `~3`, `^{user}`.
 //!
 //! The whole string is tried first; then suffixes are removed from the right, so that an id that ends like a
-//! suffix can still be named. Everything is case-sensitive.
+//! suffix can still be given. Everything is case-sensitive.
 
 use super::entry::{EntryIx, LineNo};
 use super::labels::Labels;

@@ -43,7 +43,7 @@ pub const fn may(name: &'static str, want: Want) -> FieldShape {
     (name, want, false)
 }
 
-/// The tables of what only one agent writes.
+/// The tables of entries, messages and blocks that only one agent writes.
 #[derive(Debug)]
 pub struct Shapes {
     /// Entries, by type.

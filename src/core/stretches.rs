@@ -1,7 +1,7 @@
 //! Reads a file in stretches of whole lines, into one buffer that is reused for the next file.
 //!
-//! For readers of many files that keep little of each; [`super::load`] reads one file on many threads. Memory
-//! is that of the longest line, and at least `STRETCH`.
+//! For readers of many files that keep little of each; [`super::load`] reads one file on many threads. The
+//! buffer grows to the longest line, and holds at least `STRETCH` bytes.
 
 use super::store::ReadAt;
 use memchr::memrchr;

@@ -41,7 +41,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns a borrowed copy, so that callers need not clone the bytes.
+    /// Returns the same text, borrowed, so that callers need not clone the bytes.
     pub fn borrowed(&self) -> Text<'_> {
         Text(Cow::Borrowed(&self.0))
     }
@@ -57,7 +57,7 @@ impl<'a> Text<'a> {
     }
 
     /// Returns the first `units` UTF-16 units: `slice(0, units)` in JavaScript. A cut inside a surrogate pair
-    /// leaves the lone high surrogate, as there.
+    /// leaves the high surrogate, as in JavaScript.
     pub fn head(&self, units: usize) -> Text<'a> {
         let (end, halved) = utf16_offset(&self.0, units);
         match halved {

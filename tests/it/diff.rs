@@ -136,7 +136,7 @@ fn hunks_count_the_lines_that_are_not_shown() {
     assert_eq!(patched(&text("a.jsonl"), &patch), text("b.jsonl"));
 }
 
-/// Lines with a unified diff applied, which must fit.
+/// Returns the lines with a unified diff applied, which must match them.
 fn patched(lines: &[String], patch: &str) -> Vec<String> {
     let (mut out, mut at) = (Vec::new(), 0);
     for line in patch.lines().skip(2) {

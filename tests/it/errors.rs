@@ -1,4 +1,4 @@
-//! Invalid input: one line with file, line and hint, the exit code of the table, and no file changed.
+//! Invalid input: one line with file, line and hint, the documented exit code, and no file changed.
 
 use crate::every::{self, CHANGES, MAKES, READS};
 use crate::sandbox::{Sandbox, fixture};

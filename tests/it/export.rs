@@ -45,7 +45,7 @@ fn with_a_reference_other_branches_stay() {
     s.run("export ./tour.jsonl label:green -o ./part.html");
     let inside = unpacked(&s.text("part.html"));
     assert!(inside.contains("cause found") && inside.contains("3de1b752"));
-    // An abandoned branch, and what follows the end.
+    // Neither another branch nor what follows the end of the path is exported.
     for other in ["3ac9d7e4", "Just add a day", "86e2a1fb", "changelog"] {
         assert!(!inside.contains(other), "{other}");
     }

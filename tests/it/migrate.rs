@@ -178,7 +178,7 @@ fn a_current_file_passes_a_pipe_to_its_last_byte() {
 
 #[test]
 fn ids_are_the_same_on_every_machine() {
-    // They are derived from the session's id and the record's number, not random.
+    // The ids are derived from the session's id and the record's number, not random.
     let s = Sandbox::with(&["v1.jsonl"]);
     let here =
         s.pisess("migrate - ").stdin(fixture("v1.jsonl")).env("PISESS_ID_SEED", "other").done().quiet();

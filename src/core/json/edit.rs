@@ -29,7 +29,7 @@ impl<'a> Edit<'a> {
     /// Prepares a line that contains an object and nothing else.
     ///
     /// # Errors
-    /// If the line is not an object to its end.
+    /// If the line is not exactly one object.
     pub fn new(line: &'a [u8]) -> Result<Self, Malformed> {
         let mut scanner = Scanner::new(line);
         let mut members = Vec::new();
@@ -49,7 +49,7 @@ impl<'a> Edit<'a> {
         Ok(Edit { line, members, close, splices: Vec::new(), appended: Vec::new() })
     }
 
-    /// Returns the value of `key`; of several, the last, which is the one that counts.
+    /// Returns the value of `key`; if the key repeats, the last, as `JSON.parse` does.
     pub fn get(&self, key: &str) -> Option<Raw<'a>> {
         self.member(key).map(|member| Raw::checked(&self.line[member.value.clone()]))
     }
@@ -62,7 +62,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Puts whole members (`"a":1,"b":2`) at the position of `key`, or after the last member.
+    /// Replaces the member `key` with whole members (`"a":1,"b":2`); if it is missing, appends them.
     pub fn put_in_place_of(&mut self, key: &str, members: &[u8]) {
         match self.member(key).map(|member| member.whole.clone()) {
             Some(place) => self.splices.push((place, members.to_vec())),
@@ -70,8 +70,8 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Adds `key`, which the object does not have, directly after the member `before`; several of them keep
-    /// the order in which they were added.
+    /// Adds `key`, which must be missing, directly after the member `before`, or at the end if that is
+    /// missing, too. Keys added at one position keep their order.
     pub fn put_behind(&mut self, before: &str, key: &str, value: &[u8]) {
         match self.member(before).map(|member| member.whole.end) {
             Some(place) => {

@@ -1,8 +1,8 @@
 //! The scanner: one forward walk that accepts exactly what `JSON.parse` accepts.
 //!
-//! A newline ends the walk unless requested otherwise: lines are found and checked in one pass over the
-//! bytes. Strings are skipped 32 bytes at a time; their escapes are checked, their UTF-8 is not (agents read
-//! invalid UTF-8 as U+FFFD).
+//! A newline ends the walk, except in [`Scanner::document`], so that lines are found and checked in one pass.
+//! Strings are skipped 32 bytes at a time; their escapes are checked, their UTF-8 is not (agents read invalid
+//! UTF-8 as U+FFFD).
 
 mod blocks;
 
@@ -35,7 +35,7 @@ impl<'a> RawString<'a> {
         if self.escaped { super::string::decode(self.bytes) } else { super::string::plain(self.bytes) }
     }
 
-    /// Whether it equals `text`, however it is written.
+    /// Whether it equals `text` when decoded.
     #[inline]
     pub fn is(&self, text: &str) -> bool {
         if self.escaped {
@@ -434,7 +434,7 @@ mod tests {
         for _ in 0..60_000 {
             let mut text = Vec::new();
             for _ in 0..next() % 120 {
-                // Bytes that end the walk are rare, so that it goes far.
+                // Bytes that end the walk are rare, so most walks are long.
                 let piece = match next() % 61 {
                     at @ 0..=13 => pieces[at],
                     14..=30 => pieces[1],
@@ -455,7 +455,7 @@ mod tests {
                     assert_eq!(scanner.string_end(), result, "{}", shown());
                     let has_high = scanner.take_non_ascii();
                     if result.is_ok() {
-                        // More may be reported as non-ASCII than is: bytes after the end of the string.
+                        // Non-ASCII bytes after the end of the string may be reported, too.
                         assert_eq!((scanner.pos, has_high | high), (end, has_high), "{}", shown());
                     }
                     from = match result {

@@ -76,7 +76,7 @@ pub struct Reading<'a> {
     pub version: Version,
     /// The agent whose rows and rules to use.
     pub agent: &'static dyn Agent,
-    /// The working directory of the session, to which paths in rows for people are relative.
+    /// The working directory of the session, to which paths in readable rows are relative.
     pub cwd: Option<&'a Text<'static>>,
 }
 
@@ -211,7 +211,7 @@ impl Fragment {
         let Some(text) = value.and_then(Raw::text).filter(|text| !text.is_empty()) else {
             return Slice::default();
         };
-        // The parent is usually the entry before, whose id is kept already.
+        // The parent is usually the previous entry, whose id is in the arena already.
         if let Some(before) = self.entries.last().map(|entry| entry.id)
             && self.arena[before.range()] == *text.as_bytes()
         {
@@ -220,7 +220,7 @@ impl Fragment {
         self.keep(&text)
     }
 
-    /// Keeps what the row of an entry requires, including its tool calls; returns the row.
+    /// Stores what the row of an entry requires, including its tool calls. Returns the row.
     pub fn row(&mut self, entry: EntryIx, typed: &Typed, rows: &RowOptions, reading: &Reading) -> Slice {
         let agent = reading.agent;
         let text = match rows.form {
@@ -254,7 +254,7 @@ impl Fragment {
         if rows.form == Form::Readable {
             let folders = Folders { cwd: reading.cwd, home: rows.home.as_ref() };
             let call = readable::call(&name, arguments, folders);
-            // Rows are short.
+            // The offsets fit: rows are short.
             let path = (call.path.start as u16, call.path.end as u16);
             return ToolCall { entry, id, name: self.keep(&name), row: self.keep(&call.text), path };
         }
@@ -262,7 +262,7 @@ impl Fragment {
         ToolCall { entry, id, name: Slice::default(), row: self.keep(&row), path: (0, 0) }
     }
 
-    /// Keeps what the options request besides the row.
+    /// Stores what the options request besides the row.
     fn asked_for(
         &mut self,
         entry: EntryIx,
@@ -293,7 +293,7 @@ impl Fragment {
         }
     }
 
-    /// Keeps labels, a leaf record, and unknown names.
+    /// Stores labels, the leaf record, and unknown names.
     fn side_tables(&mut self, entry: EntryIx, typed: &Typed, timestamp: &Text) {
         let Typed { kind, role, record, .. } = *typed;
         if kind == Kind::Label {

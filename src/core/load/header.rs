@@ -130,7 +130,7 @@ fn version_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<V
     Ok(match number {
         _ if number < 2.0 => Version::One,
         _ if number < 3.0 => Version::Two,
-        // A value that is not a number does not compare as less: neither agent migrates the file.
+        // `NaN` is not less than any number, so neither agent migrates the file.
         _ => Version::Three,
     })
 }

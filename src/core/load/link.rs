@@ -167,8 +167,8 @@ fn link_by_id(session: &mut Session) {
     }
 }
 
-/// Links of the draft are record numbers; 0 (the header) and below mean no parent. The parent of an entry
-/// without a link is the previous entry.
+/// In the draft tree, links are record numbers; 0 (the header) and below mean no parent. The parent of an
+/// entry without a link is the previous entry.
 fn link_draft(session: &mut Session, links: &[DraftLink]) {
     chain(session);
     carry_times(session);
@@ -205,7 +205,7 @@ fn link_draft_labels(session: &mut Session, links: &[DraftLink], numbered_target
     }
 }
 
-/// Timestamps of the draft are optional: an entry without one gets that of the previous entry.
+/// In the draft tree, timestamps are optional: gives each entry without one that of the previous entry.
 fn carry_times(session: &mut Session) {
     let started = session.header.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
     let mut time = started.unwrap_or(Entry::NO_TIME);
@@ -217,7 +217,7 @@ fn carry_times(session: &mut Session) {
     }
 }
 
-/// If timestamps are kept as text, an entry without one gets the one that migration would give it.
+/// If timestamps are kept as text, gives each entry without one the timestamp that migration would.
 fn give_timestamps(session: &mut Session) {
     let missing: Vec<_> = session
         .all()

@@ -182,7 +182,7 @@ fn halves(
     };
     let is_changed = |ix: &EntryIx| changes.contains_key(ix);
     let pairs = pairs(session, bodies, context)?;
-    // The calls of a turn before and after the edit, computed once for all of its results.
+    // The calls of a message before and after the edit, computed once for all of its results.
     let mut turns: HashMap<EntryIx, [HashSet<Text>; 2]> = HashMap::new();
     let mut parted = HashSet::new();
     for (call, result, id) in pairs.iter().filter(|(call, result, _)| is_changed(call) || is_changed(result))
@@ -201,7 +201,7 @@ fn halves(
     if parted.is_empty() {
         return Ok(());
     }
-    // A turn is kept or omitted with all of its results.
+    // A message with calls is kept or omitted with all of their results.
     let group = pairs.iter().filter(|(call, ..)| parted.contains(call));
     let group: BTreeSet<_> = group.flat_map(|&(call, result, _)| [call, result]).collect();
     let (named, others) = group.into_iter().partition(is_changed);

@@ -86,7 +86,7 @@ fn subtree(tree: &Tree, top: Position) -> Vec<EntryIx> {
 
 /// Returns a session of these entries. Its leaf is `leaf`, or the nearest ancestor that is not left out. The
 /// labels in effect are written again below it. If there are none, and the leaf is not the last entry, a mark
-/// ([`super::switch`]) is appended to it.
+/// ([`super::switch`]) is appended below it.
 fn finished(
     session: &Session,
     copies: Vec<(EntryIx, Piece)>,

@@ -24,7 +24,7 @@ pub struct Found {
     pub id: Option<Text<'static>>,
     /// The physical line.
     pub line: LineNo,
-    /// Its position in the line, its kind and its length.
+    /// The field in which it is, its kind, its placeholder and its length.
     pub secret: Secret,
 }
 

@@ -1,5 +1,5 @@
-//! The rows of the tree for people, in parts: role, outcome, text. The command draws them on a terminal, the
-//! export on a page.
+//! The rows of the tree for people, in parts: role, outcome, text. Commands draw them on a terminal, `export`
+//! on a page.
 
 use super::tree::Drawing;
 use crate::core::bodies::Bodies;

@@ -22,7 +22,7 @@ use std::ops::{BitOr, BitOrAssign, Range};
 pub struct Calls(u128);
 
 impl Calls {
-    /// Letters may be written as escapes, which hide any needle.
+    /// Letters may be written as escapes, which can hide any needle.
     pub const ESCAPES: Calls = Calls(1 << 120);
     /// A value given by the user may be in the line.
     pub const VALUES: Calls = Calls(1 << 121);

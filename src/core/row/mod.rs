@@ -16,7 +16,7 @@ mod word;
 
 use super::text::Text;
 
-/// The maximum number of UTF-16 units of a content in a row, as in both agents.
+/// The maximum number of UTF-16 units of content in a row, as in both agents.
 pub const ROW_UNITS: usize = 200;
 
 /// The options that rows depend on.
@@ -36,7 +36,7 @@ pub enum Form {
     /// As in the agent's tree.
     #[default]
     Agent,
-    /// For people: see [`readable`].
+    /// Readable: see [`readable`].
     Readable,
 }
 
@@ -48,6 +48,6 @@ pub fn normalize(text: &Text) -> Text<'static> {
             *byte = b' ';
         }
     }
-    // Newlines and tabs at the ends are trimmed in either order.
+    // Trimming after the replacement would give the same result.
     Text::from_wtf8(bytes)
 }

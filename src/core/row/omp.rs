@@ -180,8 +180,8 @@ fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
         .collect()
 }
 
-/// Whether the tree hides the message unless it is the leaf: an assistant message with no text but dots,
-/// which ended neither in an error nor early.
+/// Whether the tree hides the message unless it is the leaf: an assistant message that has no text except
+/// dots, and ended neither in an error nor early.
 pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
     let has_text = match message.content {
         Content::Text(text) => omp_note::says_something(text.bytes),
@@ -280,7 +280,7 @@ fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     Text::from_wtf8(out)
 }
 
-/// Returns all text of a content: a string, or its text blocks joined.
+/// Returns all text of content: a string, or its text blocks joined.
 fn whole_text(content: Option<Raw>) -> Text<'static> {
     content::joined_text(content, "")
 }

@@ -197,8 +197,8 @@ impl Batch<'_> {
         }
     }
 
-    /// Checks that the entry to which an entry refers, besides its parent, exists, and that one it keeps or
-    /// edits is an ancestor.
+    /// Checks that the entry in `targetId`, `fromId` or `firstKeptEntryId` exists, and that one that is kept
+    /// or edited is an ancestor.
     fn names(&self, entry: Raw, own: &Text, parent: Option<&Text>) -> Result<(), shape::Flaw> {
         let (key, free) = match kind_of(entry) {
             Kind::Label | Kind::ContextEdit => ("targetId", None),

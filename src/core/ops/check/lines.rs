@@ -22,7 +22,7 @@ const TITLE_LINE: usize = 256;
 /// The nesting at which pi's `JSON.stringify` runs out of stack.
 const DEEP: usize = 3000;
 
-/// Reads all lines.
+/// Checks all lines.
 pub(super) fn mend<'a>(source: &'a dyn ReadAt) -> io::Result<Mending<'a>> {
     let version = read_header(source).ok().map(|preamble| preamble.version);
     let mut mending = Mending {

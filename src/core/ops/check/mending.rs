@@ -83,7 +83,7 @@ impl Mending<'_> {
         LineNo(line.0 - made + source)
     }
 
-    /// Keeps the value; bytes that are not UTF-8 become what the agents read there.
+    /// Keeps the value; bytes that are not UTF-8 become U+FFFD, as the agents read them.
     pub fn keep_valid(&mut self, located: &Located, record: &Record) {
         let line = self.valid(located, record);
         self.put(located, line);

@@ -156,7 +156,7 @@ fn children_of_an_unreadable_line_hang_where_it_hung() {
     assert_eq!(tree(&bytes), "a< b<a c<a d<c");
     // Nothing of it can be read: the parent is the entry before it.
     assert_eq!(tree(&file(&[&a, &b, "???", &message("c", "x"), &message("d", "x")])), "a< b<a c<b d<b");
-    // Several in a row.
+    // Several unreadable lines in a row.
     let next = &message("y", "x")[..70];
     assert_eq!(tree(&file(&[&a, torn, next, &message("c", "y")])), "a< c<a");
     // The parent of this one cannot be known.
@@ -220,7 +220,7 @@ fn cycles_are_cut_and_the_conversation_stays_whole() {
     let off = file(&[&message("x", "y"), &message("y", "x"), &message("a", "")]);
     assert_eq!(found(&off), "2:warning:parent-cycle* 3:warning:parent-cycle*");
     assert_eq!(tree(&off), "x< y<x a<");
-    // A duplicate that closes a cycle: the child follows the earlier one.
+    // A duplicate that closes a cycle: the child stays with the earlier one.
     let twins = file(&[&message("a", ""), &message("b", "a"), &message("a", "b")]);
     assert_eq!(tree(&twins), "53be4503< b<53be4503 a<b");
     // The previous entry descends from the cut one, through a parent later in the file.

@@ -117,7 +117,7 @@ fn keep_last(lines: &mut VecDeque<String>, count: usize) {
 mod tests {
     use super::*;
 
-    /// Returns hunks with headers as in `diff -u`, the lines of each joined into one word.
+    /// Returns each hunk on one line: its ranges, then its lines.
     fn drawn(hunks: Vec<Hunk>) -> String {
         let line = |(tag, line): &(Tag, String)| match tag {
             Tag::Both => line.clone(),

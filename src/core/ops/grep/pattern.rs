@@ -73,7 +73,7 @@ impl Pattern {
     }
 }
 
-/// Returns the message of a syntax error, without the crate's drawing below the pattern.
+/// Returns the message of a syntax error on one line, without the crate's multi-line display of the pattern.
 fn described(error: &regex_syntax::Error, pattern: &str) -> String {
     match error {
         regex_syntax::Error::Parse(error) => format!("{}: {pattern}", error.kind()),

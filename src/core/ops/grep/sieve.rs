@@ -21,8 +21,8 @@ const MOST_LITERALS: usize = 32;
 const MOST_ESCAPES: usize = 20;
 /// The length of the longest incomplete escape.
 const LONGEST_ESCAPE: usize = r"\u00e".len();
-/// The number of bytes kept of each literal, if there are several: enough to be rare, few enough that many
-/// become equal.
+/// The number of bytes to which literals are shortened first, if there are too many: enough to be rare, few
+/// enough that many become equal.
 const KEPT_OF_SEVERAL: usize = 6;
 
 /// Finds lines that may match.
@@ -237,7 +237,7 @@ fn worth(literals: &[Vec<u8>]) -> (usize, usize) {
 
 /// Returns the longest part that has only one spelling in a JSON string, apart from `\u` escapes.
 fn longest_part(literal: &[u8]) -> Option<Vec<char>> {
-    // A literal cut by bytes may begin or end within a character, which is not text.
+    // A shortened literal may begin or end within a character, a part of which becomes U+FFFD.
     let text = String::from_utf8_lossy(literal);
     let parts = text.split(|c| spelled(c).is_none());
     let longest = parts.max_by_key(|part| part.len())?;

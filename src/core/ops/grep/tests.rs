@@ -45,7 +45,7 @@ fn escaped(unit: u16, chance: &mut Chance) -> String {
     if chance.below(2) == 0 { format!("\\u{unit:04x}") } else { format!("\\u{unit:04X}") }
 }
 
-/// The text in quotes, in some spelling that JSON allows.
+/// Returns the text in quotes, in a spelling that JSON allows.
 fn spelled(text: &str, chance: &mut Chance) -> String {
     let escapes = chance.below(3);
     let mut out = String::from('"');
