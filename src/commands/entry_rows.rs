@@ -1,14 +1,16 @@
 //! Rows for entries, shared by the commands that list them.
 
 use super::input::OpenSession;
+use super::transaction::output_or_input;
 use crate::core::bodies::Bodies;
-use crate::core::entry::{EntryIx, Kind};
+use crate::core::entry::{EntryIx, Flags, Kind};
 use crate::core::json::write::write_valid;
 use crate::core::load::Options;
 use crate::core::ops::rows::{Edited, Ending, Row, Tone};
 use crate::core::ops::tree::Drawing;
 use crate::core::row::{Form, RowOptions};
 use crate::core::search::Hit;
+use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::ui::{
     Clock, Failure, Glyphs, Rows, Styles, Ui, columns, draw_stretches, fitted, fitted_path, is_plain, pens,
@@ -51,7 +53,7 @@ pub fn edit_mark(edited: Edited) -> &'static str {
 /// Prints entries as stored in version 3, one per line.
 pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
     let (bodies, is_utf8, is_terminal) = (open.bodies(), open.session.is_utf8(), ui.stdout_is_terminal());
-    for &ix in entries {
+    let print_line = |ix: EntryIx, ui: &mut Ui| {
         let mut written = Ok(());
         let mut write = |line: &[u8]| {
             let (line, out) = (line.trim_ascii(), ui.stdout());
@@ -62,12 +64,42 @@ pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Res
             .and_then(|()| out.write_all(b"\n"));
         };
         bodies.with_line(ix, &mut write).map_err(|error| open.input.unreadable(error))?;
-        written.map_err(Failure::output)?;
+        written.map_err(Failure::output)
+    };
+    let mut rest = entries;
+    while !rest.is_empty() {
+        let (count, bytes) = stored_run(&open.session, rest);
+        let (run, others) = rest.split_at(count.max(1));
+        if is_utf8 && !is_terminal && bytes.end - bytes.start >= LONG_RUN {
+            let sent = ui.send(open.input.source(), bytes).and_then(|()| ui.stdout().write_all(b"\n"));
+            sent.map_err(|error| output_or_input(&open.input, error))?;
+        } else {
+            run.iter().try_for_each(|&ix| print_line(ix, ui))?;
+        }
+        rest = others;
     }
     Ok(())
 }
 
 /// Prints a row for each entry: its line, its id, its time, its label, and its text.
+/// The number of bytes from which a run of lines is sent at once, rather than line by line.
+const LONG_RUN: u64 = 128 * 1024;
+
+/// Returns the number of entries at the start of `entries` that follow each other in the file and are printed
+/// as stored, and the range of their lines.
+fn stored_run(session: &Session, entries: &[EntryIx]) -> (usize, Range<u64>) {
+    let mut run = 0..0;
+    for (count, &ix) in entries.iter().enumerate() {
+        let entry = session.entry(ix);
+        let is_stored = !session.is_upgraded(ix) && !entry.flags.has(Flags::PADDED);
+        if !is_stored || count > 0 && entry.span.start != run.end + 1 {
+            return (count, run);
+        }
+        run = if count == 0 { entry.span.start } else { run.start }..entry.span.end();
+    }
+    (entries.len(), run)
+}
+
 pub fn print_rows(drawing: &Drawing, edits: &Edits, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
     let session = drawing.session;
     let look = Look { drawing, edits, styles: ui.styles, glyphs: Glyphs::UNICODE };

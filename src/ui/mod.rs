@@ -15,7 +15,7 @@ pub use progress::Progress;
 pub use rows::{Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, pens, styled};
 pub use visible::{is_plain, push_visible, visible, visible_lines};
 
-use crate::core::store::{Committed, SessionFile};
+use crate::core::store::{Committed, ReadAt, SessionFile, copy_range, send_range};
 use crate::options::GlobalArgs;
 use crate::world::World;
 use std::ffi::OsString;
@@ -23,6 +23,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The user interface of one command line.
+use std::ops::Range;
 pub struct Ui<'w> {
     world: World<'w>,
     is_quiet: bool,
@@ -128,6 +129,16 @@ impl<'w> Ui<'w> {
     /// Returns standard output for verbatim data: raw in a pipe, escaped on a terminal.
     pub fn verbatim(&mut self) -> Box<dyn Write + '_> {
         match self.world.terminals.stdout {
+    /// Prints a range of bytes of a source.
+    ///
+    /// # Errors
+    /// If it cannot be read or written.
+    pub fn send(&mut self, source: &dyn ReadAt, range: Range<u64>) -> io::Result<()> {
+        let Some(file) = self.world.stdout_file else { return copy_range(source, range, self.world.stdout) };
+        self.world.stdout.flush()?;
+        send_range(source, range, file)
+    }
+
             true => Box::new(visible::Shown::new(self.world.stdout)),
             false => Box::new(&mut *self.world.stdout),
         }
