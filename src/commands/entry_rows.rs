@@ -14,13 +14,14 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::ui::{
     Clock, Failure, Glyphs, Rows, Styles, Ui, columns, draw_stretches, fitted, fitted_path, is_plain, pens,
-    push_visible, visible, visible_lines,
+    push_number, push_spaces, push_visible, visible, visible_lines,
 };
+use memchr::memmem::Finder;
 use owo_colors::Style;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// The maximum width of the id column: a UUID fits. A longer id shifts the rest of its row.
 pub const ID_COLUMNS: usize = 36;
@@ -81,7 +82,6 @@ pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Res
     Ok(())
 }
 
-/// Prints a row for each entry: its line, its id, its time, its label, and its text.
 /// The number of bytes from which a run of lines is sent at once, rather than line by line.
 const LONG_RUN: u64 = 128 * 1024;
 
@@ -100,6 +100,7 @@ fn stored_run(session: &Session, entries: &[EntryIx]) -> (usize, Range<u64>) {
     (entries.len(), run)
 }
 
+/// Prints a row for each entry: its line, its id, its time, its label, and its text.
 pub fn print_rows(drawing: &Drawing, edits: &Edits, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
     let session = drawing.session;
     let look = Look { drawing, edits, styles: ui.styles, glyphs: Glyphs::UNICODE };
@@ -111,11 +112,11 @@ pub fn print_rows(drawing: &Drawing, edits: &Edits, entries: &[EntryIx], ui: &mu
         for &ix in &entries[stretch] {
             let entry = session.entry(ix);
             rows.begin();
-            // Writing to a string cannot fail.
-            let _ = write!(rows.part, "{:>line_width$}  ", entry.line.0);
+            push_number(&mut rows.part, entry.line.0, line_width);
+            rows.part.push_str("  ");
             push_visible(&mut rows.part, &session.id(ix).to_string_lossy());
             let pad = (line_width + 2 + id_width).saturating_sub(columns(&rows.part)) + 2;
-            rows.part.extend(std::iter::repeat_n(' ', pad));
+            push_spaces(&mut rows.part, pad);
             rows.push_time(entry.time_ms);
             rows.part.push_str("  ");
             rows.put_part(look.styles.dim);
@@ -269,8 +270,9 @@ fn squeezed(text: &str) -> Cow<'_, str> {
 
 /// Returns the position of the first two consecutive spaces.
 fn double_space(text: &str) -> Option<usize> {
-    // Rows are short: a searcher for longer texts takes longer to build than to run.
-    text.as_bytes().windows(2).position(|pair| pair == b"  ")
+    // Rows are short: building the searcher takes longer than using it.
+    static TWO: LazyLock<Finder> = LazyLock::new(|| Finder::new("  "));
+    TWO.find(text.as_bytes())
 }
 
 #[cfg(test)]

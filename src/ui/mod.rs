@@ -12,7 +12,10 @@ mod rows;
 pub use clock::Clock;
 pub use failure::{Exit, Failure};
 pub use progress::Progress;
-pub use rows::{Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, pens, styled};
+pub use rows::{
+    Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, pens, push_number,
+    push_spaces, styled,
+};
 pub use visible::{is_plain, push_visible, visible, visible_lines};
 
 use crate::core::store::{Committed, ReadAt, SessionFile, copy_range, send_range};
@@ -20,10 +23,10 @@ use crate::options::GlobalArgs;
 use crate::world::World;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// The user interface of one command line.
-use std::ops::Range;
 pub struct Ui<'w> {
     world: World<'w>,
     is_quiet: bool,
@@ -126,9 +129,6 @@ impl<'w> Ui<'w> {
         self.world.stdout
     }
 
-    /// Returns standard output for verbatim data: raw in a pipe, escaped on a terminal.
-    pub fn verbatim(&mut self) -> Box<dyn Write + '_> {
-        match self.world.terminals.stdout {
     /// Prints a range of bytes of a source.
     ///
     /// # Errors
@@ -139,6 +139,9 @@ impl<'w> Ui<'w> {
         send_range(source, range, file)
     }
 
+    /// Returns standard output for verbatim data: raw in a pipe, escaped on a terminal.
+    pub fn verbatim(&mut self) -> Box<dyn Write + '_> {
+        match self.world.terminals.stdout {
             true => Box::new(visible::Shown::new(self.world.stdout)),
             false => Box::new(&mut *self.world.stdout),
         }
