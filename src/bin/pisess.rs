@@ -52,7 +52,7 @@ mod closed {
 
     #[cfg(target_os = "linux")]
     #[used]
-    #[expect(unsafe_code, reason = "the one way to run before the standard library does")]
+    #[expect(unsafe_code, reason = "the only way to run before the standard library does")]
     #[unsafe(link_section = ".init_array")]
     static LOOK: extern "C" fn() = look;
 
@@ -60,7 +60,7 @@ mod closed {
         STDOUT.load(Ordering::Relaxed)
     }
 
-    /// Returns the error that a write to it would return.
+    /// A writer that fails as a write to closed standard output would.
     pub struct Closed;
 
     impl Write for Closed {
@@ -92,8 +92,8 @@ fn main() -> ExitCode {
         stdin: &mut stdin().lock(),
         stdout: &mut out,
         stdout_file: stdout_file.as_ref(),
-        // A line is one write, so that processes do not mix their lines. Not locked: the progress bar draws
-        // from other threads.
+        // Each line is written at once, so that lines of several processes are not mixed. Standard error is
+        // not locked, because the progress bar is drawn from other threads.
         stderr: &mut LineWriter::new(stderr()),
         terminals,
         env: &|name| std::env::var(name).ok(),

@@ -140,7 +140,7 @@ pub struct Rows {
     minute: (i64, String),
 }
 
-/// The time since which all zones are whole minutes ahead of UTC or behind it: 1973.
+/// The time (in 1973) since which every zone differs from UTC by whole minutes.
 const WHOLE_MINUTES: i64 = 100_000_000_000;
 
 impl Rows {
