@@ -60,6 +60,8 @@ pub struct Counted {
     pub took_ms: i64,
     /// Its tokens and cost, if it has any.
     pub usage: Option<Usage>,
+    /// Whether these are the sum that a task result reports for its sub-agents, which have sessions of their own.
+    pub of_agents: bool,
     /// Its role in the counts.
     pub role: Role,
     /// Its physical line.
