@@ -52,7 +52,7 @@ impl NameError {
     pub fn hint(&self) -> String {
         match self {
             NameError::NoLast { sessions: 0, .. } => {
-                "`pisess list --all` lists those of all directories".to_owned()
+                "`pisess list --all` lists the sessions of all directories".to_owned()
             }
             NameError::NoLast { .. } => "`pisess list` lists the sessions for this directory".to_owned(),
             NameError::Unknown { near, .. } if !near.is_empty() => {
