@@ -239,6 +239,9 @@ impl Flags {
     /// A turn or command that the user aborted.
     pub const ABORTED: Flags = Flags(512);
 
+    /// There is white space around the value on the line, such as a carriage return.
+    pub const PADDED: Flags = Flags(1024);
+
     /// Whether all of `other` are set.
     pub fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
