@@ -31,7 +31,7 @@ pub struct Invalid {
     pub number: usize,
     /// What is wrong.
     pub what: String,
-    /// What to try; `None` for the general advice to compare with entries of the session.
+    /// What to try; `None` if there is no specific advice.
     pub hint: Option<String>,
 }
 
@@ -197,8 +197,8 @@ impl Batch<'_> {
         }
     }
 
-    /// Checks that the entry in `targetId`, `fromId` or `firstKeptEntryId` exists, and that one that is kept
-    /// or edited is an ancestor.
+    /// Checks that the entry in `targetId`, `fromId` or `firstKeptEntryId` exists, and that an edit's target
+    /// and a compaction's first kept entry are ancestors.
     fn names(&self, entry: Raw, own: &Text, parent: Option<&Text>) -> Result<(), shape::Flaw> {
         let (key, free) = match kind_of(entry) {
             Kind::Label | Kind::ContextEdit => ("targetId", None),

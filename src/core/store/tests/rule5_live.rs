@@ -393,7 +393,7 @@ fn a_long_last_line_is_read_whole() {
 #[test]
 fn eight_writers_on_one_oh_my_pi_file() {
     let bench = Bench::new(OLD);
-    let options = WriteOptions { dialect: Dialect::OhMyPi, ..WriteOptions::default() };
+    let options = WriteOptions { dialect: Dialect::OhMyPi, ..patient() };
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
