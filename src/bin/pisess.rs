@@ -23,12 +23,18 @@ fn main() -> ExitCode {
         stderr: stderr().is_terminal(),
         width: stdout().is_terminal().then(width),
     };
-    let mut out = BufWriter::with_capacity(64 * 1024, os::unbuffered_stdout());
+    let stdout_file = os::stdout_file();
+    let unbuffered: Box<dyn Write> = match &stdout_file {
+        Some(file) => Box::new(file),
+        None => os::other_stdout(),
+    };
+    let mut out = BufWriter::with_capacity(64 * 1024, unbuffered);
     let world = World {
         stdin: &mut stdin().lock(),
         stdout: &mut out,
-        // A line is one write, so that processes do not mix their lines. Not locked: the progress bar draws
-        // from other threads.
+        stdout_file: stdout_file.as_ref(),
+        // Each line is written at once, so that lines of several processes are not mixed. Standard error is
+        // not locked, because the progress bar is drawn from other threads.
         stderr: &mut LineWriter::new(stderr()),
         terminals,
         env: &|name| std::env::var(name).ok(),

@@ -8,11 +8,11 @@ pub use os::{exchange, pause};
 
 /// The result of an exchange.
 pub enum Reply {
-    /// The output of the command, which has closed it.
+    /// The whole output of the command.
     Output(Vec<u8>),
-    /// It printed too much.
+    /// The command printed too much.
     TooMuch,
-    /// It exceeded the time limit.
+    /// The command exceeded the time limit.
     TooSlow,
     /// A signal ends pisess.
     Interrupted,

@@ -147,15 +147,22 @@ impl Readers {
     }
 }
 
-/// Returns the sessions of which files of sub-agents were found. Advisors are ignored: their usage is not in
-/// tool results, so it is not counted twice.
+/// Returns the sessions of which files of sub-agents were found: of a nested sub-agent, each session above it.
+/// Advisors are ignored: their usage is not in tool results, so it is not counted twice.
 fn with_agents(files: &[FoundFile]) -> HashSet<PathBuf> {
     let is_agent = |file: &&FoundFile| {
         let name = file.path.file_name().unwrap_or_default();
         !name.as_encoded_bytes().starts_with(b"__advisor")
     };
-    let owners = files.iter().filter(is_agent).filter_map(|file| file.owner.as_deref());
-    owners.map(Path::to_owned).collect()
+    let mut sessions = HashSet::new();
+    for file in files.iter().filter(is_agent) {
+        let Some(owner) = file.owner.as_deref() else { continue };
+        let above = file.path.ancestors().skip(1).map(|folder| store::with_suffix(folder, ".jsonl"));
+        let below_owner = above.take_while(|session| session != owner);
+        sessions.extend(below_owner);
+        sessions.insert(owner.to_owned());
+    }
+    sessions
 }
 
 fn modified_ms(path: &Path) -> Option<i64> {

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io;
 
-/// Returns lines of entries **as `migrate` would store them**, without their newlines. Memory holds one line
-/// at a time; request lines in file order where possible.
+/// Reads lines of entries **as `migrate` would store them**, without their newlines. Memory does not grow with
+/// the number of lines read; request lines in file order where possible.
 pub trait Bodies {
     /// Returns the line of an entry.
     ///
@@ -17,7 +17,7 @@ pub trait Bodies {
     /// If reading fails, or the file is no longer the one that was loaded.
     fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>>;
 
-    /// Calls `see` with the line of an entry, for read-only callers.
+    /// Calls `see` with the line of an entry; may avoid copying it.
     ///
     /// # Errors
     /// As [`Bodies::line`].
@@ -44,7 +44,7 @@ pub struct FileBodies<'a> {
     window: RefCell<Window>,
 }
 
-/// The bytes of the file read last.
+/// The bytes read last from the file.
 #[derive(Default)]
 struct Window {
     start: u64,
@@ -71,7 +71,7 @@ impl Window {
 
 /// The maximum number of bytes to read ahead.
 const WINDOW: u64 = 256 * 1024;
-/// The maximum, as a multiple of the requested bytes of the previous read.
+/// The maximum read-ahead, as a multiple of the bytes requested from the previous read.
 const AHEAD: u64 = 4;
 
 impl<'a> FileBodies<'a> {
@@ -187,7 +187,7 @@ impl Message {
     }
 }
 
-/// The result of an agent for a path: the messages for its model, and the settings in effect.
+/// The context that an agent builds for a path: the messages for its model, and the settings in effect.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The messages, in order.
@@ -196,7 +196,7 @@ pub struct Context {
     pub settings: Vec<(&'static str, Vec<u8>)>,
 }
 
-/// Returns the kind of entry that a line declares, for readers that have only the line.
+/// Returns the kind of an entry, given only its line.
 pub fn kind_of(line: Raw) -> Kind {
     line.get("type").and_then(Raw::text).map_or(Kind::Missing, |name| Kind::named(name.as_bytes()))
 }

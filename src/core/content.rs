@@ -1,13 +1,13 @@
 //! Members, content and content blocks of messages, as both agents read and write them.
 //!
-//! A content is a string or an array of blocks; a block is an object with a `type`. For how JavaScript treats
+//! Content is a string or an array of blocks; a block is an object with a `type`. For how JavaScript treats
 //! single values, see [`crate::core::json::js`].
 
 use super::json::write::{Object, array};
 use super::json::{Raw, js, string};
 use super::text::{Text, utf16_len};
 
-/// Returns several members of an object, found in one walk; of duplicates, the last.
+/// Returns several members of an object, found in one walk; of a repeated key, the last.
 pub fn members<'a, const N: usize>(object: Raw<'a>, names: [&str; N]) -> [Option<Raw<'a>>; N] {
     let mut found = [None; N];
     for (key, value) in object.members() {
@@ -28,7 +28,7 @@ pub fn is(object: Raw, key: &str, text: &str) -> bool {
     object.get(key).is_some_and(|value| value.is(text))
 }
 
-/// Returns the string member without the white space around it, unless that leaves nothing.
+/// Returns the string member without surrounding white space; `None` if nothing remains.
 pub fn trimmed(object: Raw, key: &str) -> Option<Text<'static>> {
     let text = object.get_text(key)?;
     let text = text.trim();
@@ -55,19 +55,20 @@ pub fn text_block(text: &Text) -> Vec<u8> {
     Object::new().str("type", "text").text("text", text).finish()
 }
 
-/// Returns a content of one block of type `text` as JSON.
+/// Returns content that is one block of type `text`, as JSON.
 pub fn text_content(text: &Text) -> Vec<u8> {
     array([text_block(text)])
 }
 
-/// Returns the text of a content, as `contentText` of pi-ai does: a string itself; of blocks, every text,
-/// whatever the type of the block.
+/// Returns the text of content, as pi-ai's `contentText` does: a string unchanged, or the text blocks joined,
+/// with texts that are not strings converted as in JavaScript.
 pub fn content_text<'a>(content: Option<Raw<'a>>, separator: &str) -> Text<'a> {
     let text = |block: Raw<'a>| Some(block.get_some("text").map(|text| js::string(text)).unwrap_or_default());
     joined(content, separator, text)
 }
 
-/// Returns the text of a content, as oh-my-pi does: a string itself; of blocks, the texts that are strings.
+/// Returns the text of content, as oh-my-pi does: a string unchanged, or the text blocks joined, without
+/// texts that are not strings.
 pub fn joined_text(content: Option<Raw>, separator: &str) -> Text<'static> {
     joined(content, separator, |block| block.get_text("text")).into_owned()
 }

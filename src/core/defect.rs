@@ -6,7 +6,7 @@
 pub enum Severity {
     /// Informational.
     Note,
-    /// An agent opens the session incomplete, or displays something wrong.
+    /// An agent opens only part of the session, or displays something wrong.
     Warning,
     /// An agent loses data, hangs, or does not open the session.
     Error,
@@ -96,7 +96,7 @@ kinds! {
     SeveralRoots = "several-roots",
     /// The entry has an unknown type, or none.
     UnknownType = "unknown-type",
-    /// A record of the leaf, as another tool on pi's library wrote.
+    /// A record of the leaf, written by another tool based on pi's library.
     LeafRecord = "leaf-record",
     /// The message has an unknown role, or none.
     UnknownRole = "unknown-role",

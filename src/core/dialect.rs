@@ -1,11 +1,11 @@
 //! The agent a session file belongs to.
 
-/// The agent a session file belongs to. Both agents call their format version 3. How they differ is behind
-/// [`Dialect::agent`](crate::core::agent).
+/// The agent a session file belongs to. Both agents call their format version 3.
+/// [`Dialect::agent`](crate::core::agent) returns the code for their differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// pi, also when the file does not show which agent wrote it. pi takes no lock and reopens the file for
-    /// each append.
+    /// pi; also the default if the file does not show which agent wrote it. pi takes no lock and reopens the
+    /// file for each append.
     Pi,
     /// oh-my-pi, which has its own lock file and keeps the session open.
     OhMyPi,

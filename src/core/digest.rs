@@ -1,7 +1,7 @@
-//! The data that a list of sessions shows of each: counts, sums and the start of the first question.
+//! The data of a session that a list of sessions shows: counts, sums and the start of the first question.
 //!
-//! The size of a digest does not depend on the number of entries, unless keys of copied entries are
-//! requested. It is collected while the file is loaded ([`crate::core::load`]).
+//! The size of a digest does not depend on the number of entries, unless their keys are requested. It is
+//! collected while the file is loaded ([`crate::core::load`]).
 
 use super::entry::EntryIx;
 use super::json::Raw;
@@ -10,7 +10,7 @@ use super::text::Text;
 /// UTF-16 units of the first question to keep.
 pub const PREVIEW: usize = 200;
 
-/// The extent of a digest.
+/// What a digest contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Digesting {
     /// Counts and sums.
@@ -42,7 +42,7 @@ impl UsageSums {
         self.input + self.output + self.cache_read + self.cache_write
     }
 
-    /// Adds another usage.
+    /// Adds the sums of `other`.
     pub fn add(&mut self, other: &UsageSums) {
         self.input += other.input;
         self.output += other.output;

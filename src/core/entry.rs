@@ -11,7 +11,7 @@ use std::ops::Range;
 pub struct EntryIx(pub u32);
 
 impl EntryIx {
-    /// Returns it as an array index.
+    /// Returns the index as a `usize`.
     pub fn at(self) -> usize {
         self.0 as usize
     }
@@ -66,12 +66,12 @@ macro_rules! names {
             $($(#[$variant_doc])* $variant,)*
             /// Any other name; it is in the entry's line.
             Other,
-            /// The line has no name.
+            /// The line has none, or it is not a string.
             Missing,
         }
 
         impl $enum {
-            /// Returns the one with this name in the files.
+            /// Returns the variant that files call `name`; `Other` if there is none.
             pub fn named(name: &[u8]) -> Self {
                 $(if name == $name.as_bytes() { return Self::$variant; })*
                 Self::Other
@@ -95,7 +95,7 @@ names! {
         Message = "message",
         /// A summary that replaces what came before it.
         Compaction = "compaction",
-        /// A summary of a branch that was left.
+        /// A summary of an abandoned branch.
         BranchSummary = "branch_summary",
         /// Data of an extension, never shown to a model.
         Custom = "custom",
@@ -113,9 +113,9 @@ names! {
         Usage = "usage",
         /// pi: a change to what the model sees of an earlier entry.
         ContextEdit = "context_edit",
-        /// pi: a change of the set of tools (written by an older harness).
+        /// A change of the set of tools, by another tool based on pi's library.
         ActiveToolsChange = "active_tools_change",
-        /// A harness's record of the leaf; not an entry of the tree.
+        /// A record of the leaf by another tool based on pi's library.
         Leaf = "leaf",
         /// oh-my-pi: usage outside of the conversation.
         ModelUsage = "model_usage",
@@ -135,9 +135,9 @@ names! {
         ResetBoundary = "reset_boundary",
         /// Draft tree: the position of a named head.
         Head = "head",
-        /// Draft tree: a summary of popped entries.
+        /// Draft tree: a summary of the entries that a `stack_pop` left behind.
         StackSummary = "stack_summary",
-        /// Draft tree: a pop.
+        /// Draft tree: a return to an earlier entry.
         StackPop = "stack_pop",
     }
 }
@@ -173,7 +173,7 @@ names! {
 }
 
 impl Kind {
-    /// Whether entries of this type are only notes: nothing of them reaches a model, and no setting changes.
+    /// Whether entries of this type neither reach a model nor change a setting.
     pub fn is_note(self) -> bool {
         matches!(
             self,
@@ -214,8 +214,8 @@ pub struct Flags(u16);
 impl Flags {
     /// `message.content` is missing or `null`.
     pub const NO_CONTENT: Flags = Flags(1);
-    /// An assistant message without text that ended neither with an error nor early: the agents' trees never
-    /// show it.
+    /// An assistant message without text that ended neither with an error nor early: the agents' trees show
+    /// it only if it is the leaf.
     pub const SILENT: Flags = Flags(2);
     /// Treated by the agent as a request of the user: a user message; in oh-my-pi, also a skill or
     /// collaboration prompt attributed to the user.
@@ -238,6 +238,9 @@ impl Flags {
 
     /// A turn or command that the user aborted.
     pub const ABORTED: Flags = Flags(512);
+
+    /// There is white space around the value on the line, such as a carriage return.
+    pub const PADDED: Flags = Flags(1024);
 
     /// Whether all of `other` are set.
     pub fn has(self, other: Flags) -> bool {

@@ -92,7 +92,8 @@ pub fn visit<'a>(
     walk.run(see)
 }
 
-/// The position of a value in an entry, which decides what its members and its own text are.
+/// The position of a value in an entry: determines whether its text is a field, and the positions of its
+/// members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Region {
     Entry,
@@ -156,7 +157,7 @@ impl<'a> Walk<'a> {
         true
     }
 
-    /// The region of the member or item that the scanner has come to; walks over its key.
+    /// Walks over the key at the scanner's position, if any. Returns the region of the member or item.
     fn member(&mut self) -> Region {
         let Some(&(region, is_object)) = self.open.last() else { return Region::Silent };
         let inner = if is_object {
@@ -179,8 +180,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// After a value: moves to the next member or item, leaving containers that end here. Returns `None` at
-    /// the end.
+    /// Moves from the end of a value to the next member or item, leaving containers that end here. Returns
+    /// `None` at the end.
     fn next(&mut self) -> Option<Region> {
         while let Some(&(_, is_object)) = self.open.last() {
             let byte = self.scanner.peek();

@@ -1,5 +1,5 @@
-//! Labels in effect: for each target, the last `label` entry in file order, on whichever branch (as in both
-//! agents).
+//! The labels in effect: for each target, as in both agents, the last `label` entry in the file, on any
+//! branch.
 
 use super::entry::EntryIx;
 use super::session::{LabelChange, Session};
@@ -39,7 +39,7 @@ impl<'a> Labels<'a> {
         labels
     }
 
-    /// Returns the label entry that labels an entry.
+    /// Returns the `label` entry in effect for an entry.
     pub fn change(&self, ix: EntryIx) -> Option<&'a LabelChange> {
         let id = self.session.entry(ix).id;
         self.order[*self.place.get(self.session.bytes(id)).filter(|_| !id.is_empty())?]

@@ -47,7 +47,7 @@ impl<'a> Lines<'a> {
         self.start + self.next as u64
     }
 
-    /// Returns the next line. Memory is that of the longest line.
+    /// Returns the next line. The buffer grows to the longest line.
     pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         let mut searched = self.next;
         let (len, newline) = loop {

@@ -1,8 +1,8 @@
 //! Sessions by name: `last`, the start or end of an id, or a name that the user gave.
 //!
 //! The stores of both agents are searched, first those of the current project, then all, as pi does. File
-//! names contain the ids, so of thousands of files only those with a matching name are opened. Names given by
-//! the user are inside the files, and are searched for if no id matches.
+//! names contain the ids, so only files with a matching name are opened. Names given by the user are inside
+//! the files, and are searched for if no id matches.
 
 use super::load::{LoadError, WrongFile};
 use super::peek::{self, Head};
@@ -19,10 +19,10 @@ const CANDIDATES: usize = 8;
 /// The maximum number of similar names to suggest.
 const NEAR: usize = 3;
 
-/// Why a name is not that of exactly one session.
+/// Why a name does not identify exactly one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameError {
-    /// There are not that many sessions for this directory.
+    /// This directory has fewer sessions than the name requires.
     NoLast {
         /// The number of sessions before the newest.
         back: usize,
@@ -52,7 +52,7 @@ impl NameError {
     pub fn hint(&self) -> String {
         match self {
             NameError::NoLast { sessions: 0, .. } => {
-                "`pisess list --all` lists those of all directories".to_owned()
+                "`pisess list --all` lists the sessions of all directories".to_owned()
             }
             NameError::NoLast { .. } => "`pisess list` lists the sessions for this directory".to_owned(),
             NameError::Unknown { near, .. } if !near.is_empty() => {
@@ -272,7 +272,7 @@ fn near(wanted: &str, known: &[Known]) -> Vec<String> {
     let most = 1 + length / 4;
     let names = known.iter().filter_map(|session| session.name.as_deref());
     let names = names.map(|name| (strsim::osa_distance(wanted, name), name));
-    // Ids are compared up to the given number of characters.
+    // Of each id, only as many characters are compared as were given.
     let starts = known.iter().filter_map(|session| Some((session.id.get(..length)?, &*session.id)));
     let ids = starts.filter(|_| length >= LEAST);
     let ids = ids.map(|(start, id)| (strsim::osa_distance(wanted, start), id));

@@ -13,7 +13,8 @@ use std::io;
 
 /// The number of bytes to search at a time, from the end backwards.
 const STEP: usize = 1 << 20;
-/// The maximum length of a line that can set a name; a longer one only mentions `session_info`.
+/// The maximum number of bytes of a line before and after the word; a longer line is assumed only to mention
+/// `session_info`.
 const NAME_LINE: u64 = 64 * 1024;
 const NEEDLE: &[u8] = b"session_info";
 
@@ -36,7 +37,8 @@ impl Head {
         Ok(Head { header: preamble.header, title_slot: preamble.title_slot })
     }
 
-    /// Returns the name decided by the start of the file: the title line of oh-my-pi takes precedence.
+    /// Returns the name as far as the start of the file determines it; oh-my-pi's title line takes
+    /// precedence.
     pub fn title(&self) -> Title {
         let title = |json: &[u8]| {
             let title = Raw::checked(json).get_text("title").map(Text::into_owned);
@@ -117,7 +119,7 @@ pub fn first_question(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
 fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Option<Text<'static>>>> {
     let finder = memmem::FinderRev::new(NEEDLE);
     let mut buffer = vec![0; STEP.min(usize::try_from(source.len()).unwrap_or(STEP))];
-    // The steps overlap, so that a word at their border is found.
+    // The steps overlap, so that a word that crosses their border is found.
     let overlap = NEEDLE.len() as u64 - 1;
     let mut end = source.len();
     let least = end.saturating_sub(bytes);

@@ -13,8 +13,8 @@ use super::store::{ReadAt, copy_range};
 use super::text::Text;
 use std::io::{self, Write};
 
-/// A change to a session: entries to append and, if the session has an older format, its migration. Both are
-/// one commit. Without entries there is nothing to do.
+/// A change to a session: entries to append and, if the session has an older format, its migration. Both
+/// happen in one commit. Without entries there is nothing to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// The entries, in order.
@@ -44,7 +44,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns its word in plans.
+    /// Returns its name in plans.
     pub fn name(self) -> &'static str {
         match self {
             Action::Nothing => "nothing",
@@ -91,13 +91,13 @@ pub enum Piece {
         /// The new `firstKeptEntryId`, if that changes.
         first_kept: Option<Text<'static>>,
     },
-    /// An entry copied in the terms of the other agent.
+    /// An entry copied and converted for the other agent.
     Converted {
         /// The copy, before it is converted.
         copy: Box<Piece>,
-        /// The agent.
+        /// The agent to convert for.
         to: Dialect,
-        /// The edit that pi's model sees of it.
+        /// The context edit in effect for it, if any.
         edit: Option<Edit>,
     },
     /// A new entry.
@@ -221,7 +221,7 @@ impl Piece {
     }
 }
 
-/// Returns what an edit shows of its target.
+/// Returns what the model sees of an edit's target.
 fn seen(edit: Edit, bodies: &dyn Bodies) -> io::Result<Seen> {
     let Edit::Replace(by) = edit else { return Ok(Seen::Omitted) };
     let line = bodies.line(by)?;
@@ -245,7 +245,7 @@ fn relinked(
     Ok(edit.finish())
 }
 
-/// Copies everything after the header's value, with migrated lines spliced and all other bytes unchanged.
+/// Copies everything after the header's value, replacing migrated lines and keeping all other bytes.
 fn write_rest(session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
     let bodies = FileBodies::new(session, source);
     let mut at = session.header.span.end();

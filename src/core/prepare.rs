@@ -1,13 +1,14 @@
 //! The input of a summary: the result of either agent's preparation, before any text is written.
 //!
-//! `pi` and `omp` fill these in; the commands print them, and prompts and the built-in summary read them.
+//! The types here are filled in by `pi` and `omp`, printed by the commands, and read by the prompts and the
+//! built-in summary.
 
 use super::bodies::Message;
 use super::entry::EntryIx;
 use super::text::Text;
 use std::collections::HashSet;
 
-/// The start of the kept part of a compaction, if the caller specifies it.
+/// Where the kept part of a compaction starts, if the caller specifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstKept {
     /// At this entry of the path.

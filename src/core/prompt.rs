@@ -34,8 +34,8 @@ pub fn segments(preparation: &Preparation) -> &'static [Segment] {
     }
 }
 
-/// Returns the text of a compaction with these parts: the summary of the history, or its substitute if there
-/// was nothing to summarize, and that of the split turn after a separator. Both agents do the same.
+/// Joins the summaries of a compaction as both agents do: the history (if it is empty, the previous summary),
+/// a separator, and the split turn. Without a split turn, returns the history alone.
 pub fn merge(preparation: &Preparation, history: Option<Text>, turn_prefix: Option<Text>) -> Text<'static> {
     let previous = || preparation.previous_summary.clone().unwrap_or(Text::from("No prior history."));
     let Some(turn_prefix) = turn_prefix else {
@@ -55,15 +55,15 @@ pub struct Requests {
     pub history: &'static str,
     /// For one that continues the previous summary.
     pub update: &'static str,
-    /// The sections of both.
+    /// The sections that both of these require.
     pub sections: &'static str,
     /// For a summary of the beginning of a split turn.
     pub turn_prefix: &'static str,
     /// For a summary of a branch.
     pub branch: &'static str,
-    /// Its sections.
+    /// The sections that it requires.
     pub branch_sections: &'static str,
-    /// Returns the previous summary as it is quoted.
+    /// Returns the previous summary in the form in which it is quoted.
     pub quoted: fn(&Text) -> Text<'static>,
 }
 

@@ -8,7 +8,7 @@ use crate::core::json::scan::RawString;
 use crate::core::json::{Malformed, Raw, Scanner};
 use crate::core::text::Text;
 
-/// The result of the walk over a record. Of duplicate keys the last counts, as in the agents.
+/// The result of the walk over a record. If a key repeats, the last value is used, as in the agents.
 #[derive(Debug, Default)]
 #[allow(missing_docs)] // Each field is named after its member.
 pub struct Record<'a> {
@@ -110,7 +110,7 @@ pub fn scan<'a>(scanner: &mut Scanner<'a>, blocks: &mut Vec<Block<'a>>) -> Resul
     scan_into(scanner, &mut record, blocks).map(|()| record)
 }
 
-/// Does the same into an empty record: records are large, and not moved here.
+/// Like [`scan`], but fills an empty record in place, because records are large to move.
 pub fn scan_into<'a>(
     scanner: &mut Scanner<'a>,
     record: &mut Record<'a>,

@@ -1,8 +1,8 @@
 //! A search for words in all text of an entry, and the context of a match.
 //!
 //! Case is ignored, as in the agents' own searches. An entry matches if it contains every word, in any of its
-//! fields ([`crate::core::fields`]). The field shown is the one with the most words, the first one among
-//! equals; its snippet is around the first word in it.
+//! fields ([`crate::core::fields`]). The field shown is the first of those with the most words; its snippet
+//! is around the first word in it.
 
 use super::entry::{Kind, Role};
 use super::fields::{Scope, visit};
@@ -138,7 +138,7 @@ impl Words {
     }
 }
 
-/// Whether JSON stores the word unescaped, except for escapes with four digits.
+/// Whether JSON can write the word's characters only as themselves or as `\u` escapes.
 fn is_spelled_plainly(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'/'))
 }
@@ -232,7 +232,7 @@ impl Snippet {
 
 struct Squeezed {
     text: String,
-    /// The number of bytes of the original that it stands for.
+    /// The number of bytes of the original that it covers.
     walked: usize,
 }
 

@@ -1,6 +1,6 @@
 //! A loaded session: its header, its entries, and the problems found.
 //!
-//! Loading ([`crate::core::load`]) never fails on content. Defects of a file are listed in
+//! After the header, no line makes loading ([`crate::core::load`]) fail. Defects are listed in
 //! [`Session::problems`], and each command decides which of them stop it. Older formats are presented as if
 //! migrated: every entry has an id and a parent.
 
@@ -61,7 +61,7 @@ pub struct ToolCall {
     pub entry: EntryIx,
     /// The call's id.
     pub id: Slice,
-    /// The tool, if rows are for people: then `row` describes the call.
+    /// The tool, if rows are readable; `row` then contains only the call's description.
     pub name: Slice,
     /// The text for the row of its result.
     pub row: Slice,
@@ -239,7 +239,8 @@ impl Session {
         }
     }
 
-    /// Returns the text of an entry's row, if rows were kept; for a tool result, without that of its call.
+    /// Returns the text of an entry's row, if rows were requested; for a tool result, without the text of its
+    /// call.
     pub fn row(&self, ix: EntryIx) -> Text<'_> {
         self.text(self.entry(ix).row)
     }

@@ -1,4 +1,4 @@
-//! The types of the tables that list the fields which an agent requires of entries and messages.
+//! Types for tables of the fields that an agent expects in entries and messages.
 
 /// The kind of value that a field takes.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ pub const fn may(name: &'static str, want: Want) -> FieldShape {
     (name, want, false)
 }
 
-/// The tables of what only one agent writes.
+/// The tables of entries, messages and blocks that only one agent writes.
 #[derive(Debug)]
 pub struct Shapes {
     /// Entries, by type.

@@ -73,8 +73,8 @@ pub struct Store {
 /// The layout of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Each project has a directory below the root; these are those of the current project, the one with its
-    /// current name first.
+    /// Each project has a directory below the root. These belong to the current project; the one with its
+    /// current name comes first.
     Nested(Vec<PathBuf>),
     /// Sessions of all projects are in the root, distinguished by the `cwd` in their headers.
     Flat,
@@ -103,8 +103,8 @@ pub fn stores(surroundings: Surroundings, look: &dyn Look) -> Vec<Store> {
     pi.into_iter().chain(omp).collect()
 }
 
-/// Whether the `cwd` of a header is this directory (compared as pi does: both made absolute, links not
-/// resolved).
+/// Whether the `cwd` of a header is the current directory; as in pi, both are made absolute, without
+/// resolving links.
 pub fn is_cwd<'a>(cwd: &str, here: impl Into<Here<'a>>) -> bool {
     let here = here.into();
     !cwd.is_empty() && absolute(cwd, here) == lexical(here.folder)
@@ -178,7 +178,7 @@ fn omp_root(surroundings: Surroundings, look: &dyn Look) -> Option<PathBuf> {
         Some(profile.map_or(root.clone(), |profile| root.join("profiles").join(profile)))
     };
     let default = config(profile.as_deref()).map(|root| root.join("agent"));
-    // A profile passes its directory to the programs it starts, in the variable.
+    // oh-my-pi passes its profile's directory to child processes in `PI_CODING_AGENT_DIR`: not a user's setting.
     let fallback = normalized_profile((surroundings.env)("PI_PROFILE"));
     let derived = fallback.and_then(|profile| Some(config(Some(&profile))?.join("agent")));
     let agent_folder = own.filter(|own| Some(own) != derived.as_ref()).or_else(|| default.clone())?;
@@ -204,7 +204,7 @@ fn profile(surroundings: Surroundings) -> Option<String> {
     normalized_profile((surroundings.env)("OMP_PROFILE").or_else(|| (surroundings.env)("PI_PROFILE")))
 }
 
-/// Whether a name can be that of a profile; `default` cannot.
+/// Returns the trimmed name, if it can be that of a profile; `default` cannot.
 fn normalized_profile(name: Option<String>) -> Option<String> {
     let name = name?.trim().to_owned();
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
@@ -213,12 +213,13 @@ fn normalized_profile(name: Option<String>) -> Option<String> {
     (fits && name != "default").then_some(name)
 }
 
-/// Returns the name of a project's directory in oh-my-pi's store, and what the name is relative to.
+/// Returns the name of a project's directory in oh-my-pi's store, preceded by the scope that the name is
+/// relative to: `home`, `tmp` or `abs`.
 fn omp_project(surroundings: Surroundings, real: &Path, look: &dyn Look) -> (&'static str, String) {
     let below = |folder: &Path, prefix: &str| {
         let rest = real.strip_prefix(look.real(folder)).ok()?.to_string_lossy().into_owned();
         let separator = if rest.is_empty() || prefix.ends_with('-') { "" } else { "-" };
-        // oh-my-pi's own test mistakes such names for a parent directory.
+        // oh-my-pi mistakes a name that starts with `..` for a path outside the directory.
         (!rest.starts_with("..")).then(|| format!("{prefix}{separator}{}", without_separators(&rest)))
     };
     let names: &[&str] = if cfg!(windows) { &["TEMP", "TMP"] } else { &["TMPDIR", "TMP", "TEMP"] };

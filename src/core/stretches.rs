@@ -1,7 +1,7 @@
 //! Reads a file in stretches of whole lines, into one buffer that is reused for the next file.
 //!
-//! For readers of many files that keep little of each; [`super::load`] reads one file on many threads. Memory
-//! is that of the longest line, and at least `STRETCH`.
+//! For readers of many files that keep little of each; [`super::load`] reads one file on many threads. The
+//! buffer grows to the longest line, and holds at least `STRETCH` bytes.
 
 use super::store::ReadAt;
 use memchr::memrchr;
@@ -70,8 +70,8 @@ impl StretchReader {
         }
     }
 
-    /// Makes room for `wanted` bytes after `data`, whose end is the offset `next` of the file. Existing data
-    /// moves only if it is the start of a line; a line that continues grows in place.
+    /// Makes room for `wanted` bytes after `data`, whose end is the offset `next` of the file. Long data stays
+    /// in place if there is room after it; other data moves, so that the new bytes are aligned (see [`PAGE`]).
     fn with_room(
         &mut self,
         data: std::ops::Range<usize>,

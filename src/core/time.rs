@@ -32,7 +32,7 @@ pub fn js_date(value: Option<Raw>) -> Option<i64> {
 }
 
 /// Returns `new Date(ms).toISOString()`: `2026-11-21T20:13:49.271Z`, with six digits and a sign for years
-/// outside 0 to 9999. A time beyond [`LIMIT_MS`], for which JavaScript throws, is formatted, too.
+/// outside 0 to 9999. Formats times beyond [`LIMIT_MS`] as well, for which JavaScript throws.
 pub fn iso_string(ms: i64) -> String {
     let (day, rest) = (ms.div_euclid(DAY_MS), ms.rem_euclid(DAY_MS));
     let (year, month, day) = civil(day);

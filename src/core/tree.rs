@@ -145,7 +145,7 @@ impl Iterator for Walk<'_> {
     }
 }
 
-/// Returns for each entry whether it is on the path to `leaf`.
+/// Returns, for each entry, whether it is on the path to `leaf`.
 pub fn active(session: &Session, leaf: Option<EntryIx>) -> Vec<bool> {
     let mut active = vec![false; session.entries.len()];
     for ix in session.upwards(leaf) {
@@ -169,7 +169,7 @@ pub struct Place {
     pub last: bool,
 }
 
-/// Lays out the visible entries: each becomes a child of its nearest visible ancestor. Yields positions in
+/// Lays out the visible entries: each becomes a child of its nearest visible ancestor. Returns positions in
 /// drawing order.
 pub fn layout(session: &Session, tree: &Tree, is_active: &[bool], is_visible: &[bool]) -> Vec<Place> {
     let order: Vec<EntryIx> = tree.walk(is_active).filter(|ix| is_visible[ix.at()]).collect();
@@ -197,8 +197,8 @@ pub fn layout(session: &Session, tree: &Tree, is_active: &[bool], is_visible: &[
                 just_branched[ix.at()] = many_roots;
                 return Place { entry: ix, depth: 0, level: 0, connector: false, last: roots == 0 };
             };
-            // Indented by one level below a branch point, and by one more below the first entry there, to
-            // group it.
+            // An entry below a branch point is indented by one level, and its descendants by one more, to group
+            // them.
             let connector = branches[parent.at()];
             let above = indent[parent.at()];
             let deeper = connector || (just_branched[parent.at()] && above > 0);
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use crate::core::load::{Options, load};
 
-    /// Returns a session of `child<parent@second` words.
+    /// Returns a session with one entry for each word, `id<parent@second`.
     fn session(words: &str) -> Session {
         let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
         for word in words.split_whitespace() {

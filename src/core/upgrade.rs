@@ -1,7 +1,7 @@
 //! Converts lines of older formats to version 3 by splicing, without serializing them again.
 //!
-//! The changes are those of the migrations of pi and oh-my-pi (their code is the same). Neither knows the
-//! draft tree; its rules are in `docs/format.md`.
+//! The changes are those of the migrations of pi and oh-my-pi (their code is the same). Neither agent
+//! supports the draft tree; its rules are in `docs/format.md`.
 
 use super::entry::{Entry, EntryIx, Flags, Kind, Role};
 use super::json::edit::Edit;
@@ -48,8 +48,8 @@ impl Session {
         Ok(Cow::Owned(edit.finish()))
     }
 
-    /// Returns the line of an ordinary version 1 message with its keys after its last member, as an [`Edit`]
-    /// would put them. Nothing else in it changes, so it is not parsed.
+    /// Returns the line of an ordinary version 1 message with `id` and `parentId` after its last member,
+    /// where an [`Edit`] would add them. Nothing else in it changes, so it is not parsed.
     fn with_tree_keys(&self, ix: EntryIx, line: &[u8]) -> Option<Vec<u8>> {
         let entry = self.entry(ix);
         let is_ordinary = self.format == Format::V1
@@ -82,8 +82,8 @@ impl Session {
         }
     }
 
-    /// In a draft tree, the last head decides the leaf. If entries follow it, migration appends one more head
-    /// to record it.
+    /// Returns the entry that migration appends to a draft tree if entries follow its last head: a child of that
+    /// head, because in version 3 the last entry is the leaf.
     pub fn upgrade_tail(&self) -> Option<Vec<u8>> {
         let leaf = self.leaf.filter(|_| self.format == Format::Draft)?;
         let last = EntryIx(self.entries.len() as u32 - 1);
@@ -197,7 +197,8 @@ impl Session {
         }
     }
 
-    /// Returns the leaf after a summary of the draft tree: the entry before it in the file.
+    /// Returns the id of the leaf before a summary of the draft tree: that of the previous entry in the file, or
+    /// `root`.
     fn left_by(&self, ix: EntryIx) -> Vec<u8> {
         match ix.0.checked_sub(1) {
             Some(before) => encoded(&self.id(EntryIx(before))),
@@ -205,7 +206,7 @@ impl Session {
         }
     }
 
-    /// Timestamps of the draft are optional; an entry without one gets that of the previous entry.
+    /// Returns the timestamp of a draft-tree entry, from its time: its own, or that of the previous entry.
     pub(super) fn draft_timestamp(&self, ix: EntryIx) -> Text<'static> {
         match self.entry(ix).time_ms {
             Entry::NO_TIME => Text::from("1970-01-01T00:00:00.000Z"),

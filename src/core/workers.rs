@@ -30,7 +30,7 @@ pub fn in_order<I: Send, T: Send, E>(
             while let Some((at, item)) = queue.next() {
                 queue.finish(at, work(item));
             }
-            // Only a panic stops the other workers.
+            // Dropped only by a panic, to stop the other workers.
             std::mem::forget(whole);
         };
         let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, work_off).is_ok();
@@ -73,7 +73,7 @@ impl<I: Iterator, T> Queue<I, T> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the next item with its number; waits while it is too far ahead.
+    /// Returns the next item with its number; waits while too many results are pending.
     fn next(&self) -> Option<(usize, I::Item)> {
         let mut state = self.lock();
         while !state.is_over && state.begun.len() >= self.ahead {
@@ -113,7 +113,7 @@ impl<I: Iterator, T> Queue<I, T> {
     }
 }
 
-/// Stops the work when dropped: because results are no longer taken, or a worker has panicked.
+/// Stops the work when dropped: results are no longer taken, or a worker has panicked.
 struct Stop<'a, I: Iterator, T>(&'a Queue<I, T>);
 
 impl<I: Iterator, T> Drop for Stop<'_, I, T> {

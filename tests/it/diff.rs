@@ -136,7 +136,7 @@ fn hunks_count_the_lines_that_are_not_shown() {
     assert_eq!(patched(&text("a.jsonl"), &patch), text("b.jsonl"));
 }
 
-/// Lines with a unified diff applied, which must fit.
+/// Returns the lines with a unified diff applied, which must match them.
 fn patched(lines: &[String], patch: &str) -> Vec<String> {
     let (mut out, mut at) = (Vec::new(), 0);
     for line in patch.lines().skip(2) {
@@ -173,7 +173,7 @@ fn forks_are_the_same_where_they_say_the_same() {
         s.run(&format!("label ./{name}-fork.jsonl @ other"));
         assert_eq!(s.unchanged(&format!("diff ./{name}.jsonl ./{name}-fork.jsonl")).code, 1, "{name}");
     }
-    // A migration by an agent gives the entries of a version 1 file other ids.
+    // An agent that migrates a version 1 file gives its entries other ids than pisess does.
     s.run("migrate ./v1.jsonl -o ./migrated.jsonl");
     assert_eq!(s.run("diff ./v1.jsonl ./migrated.jsonl"), "");
     let ids = s.run("path --ids ./migrated.jsonl");
@@ -218,16 +218,16 @@ fn sessions_come_by_standard_input_and_by_name() {
 fn what_cannot_be_compared_is_refused() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("diff - -").fails(2), @"
-    both sessions are standard input (hint: give one of them by a path)
+    both sessions are standard input (hint: give one of them as a path)
     ");
     assert_snapshot!(s.unchanged("diff ./two-branches.jsonl @^").fails(2), @"
-    @^: no such file, and no session with that id or name (hint: two arguments are sessions; two entries take three: SESSION REF REF)
+    @^: no such file, and no session with that id or name (hint: two arguments name two sessions; to compare two entries, give SESSION REF REF)
     ");
     assert_snapshot!(s.unchanged("diff ./two-branches.jsonl 1a2b3c05 nothing").fails(2), @r#"
     ./two-branches.jsonl: no entry or label "nothing" (hint: `pisess tree --filter all` lists the ids)
     "#);
     assert_snapshot!(s.unchanged("diff ./two-branches.jsonl ./none.jsonl").fails(2), @"
-    cannot read ./none.jsonl: no such file or directory (hint: two arguments are sessions; two entries take three: SESSION REF REF)
+    cannot read ./none.jsonl: no such file or directory (hint: two arguments name two sessions; to compare two entries, give SESSION REF REF)
     ");
     assert_snapshot!(s.unchanged("diff --json --context ./two-branches.jsonl @ @^").fails(2), @"
     the argument '--json' cannot be used with '--context' (hint: see `pisess diff --help`)

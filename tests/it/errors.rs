@@ -1,4 +1,4 @@
-//! Invalid input: one line with file, line and hint, the exit code of the table, and no file changed.
+//! Invalid input: one line with file, line and hint, the documented exit code, and no file changed.
 
 use crate::every::{self, CHANGES, MAKES, READS};
 use crate::sandbox::{Sandbox, fixture};
@@ -349,7 +349,7 @@ fn common_mistakes_have_a_hint() {
         ("tree ./two-branches.jsonl --depth 3", "(hint: see `pisess tree --help`)"),
         ("tree --home-u-code--/s.jsonl", "put ./ before a path that begins with -"),
         ("tre ./two-branches.jsonl", "did you mean `pisess tree`?"),
-        ("path ./two-branches.jsonl 1a", "give 4 characters or more of it"),
+        ("path ./two-branches.jsonl 1a", "give at least 4 characters of the id"),
         ("path ./two-branches.jsonl 1a2b3c99", "did you mean"),
         ("label green ./two-branches.jsonl", "the session comes first: pisess label "),
         ("label ./green ./two-branches.jsonl", "the session comes first: pisess label "),

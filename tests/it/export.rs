@@ -45,7 +45,7 @@ fn with_a_reference_other_branches_stay() {
     s.run("export ./tour.jsonl label:green -o ./part.html");
     let inside = unpacked(&s.text("part.html"));
     assert!(inside.contains("cause found") && inside.contains("3de1b752"));
-    // An abandoned branch, and what follows the end.
+    // Neither another branch nor what follows the end of the path is exported.
     for other in ["3ac9d7e4", "Just add a day", "86e2a1fb", "changelog"] {
         assert!(!inside.contains(other), "{other}");
     }
@@ -173,7 +173,7 @@ fn the_path_without_scripts() {
     assert!(page.contains("<span class=\"label\">cause found</span>"));
     assert!(page.contains("<ins>"), "a diff");
     assert_snapshot!(s.pisess("export ./tour.jsonl --static --as markdown").done().fails(2), @"
-    --static is a form of HTML (hint: omit --static or --as markdown)
+    --static applies only to HTML (hint: omit --static or --as markdown)
     ");
 }
 

@@ -36,7 +36,7 @@ fn result(id: &str, parent: &str, call: &str) -> String {
     )
 }
 
-/// Two branches; on one of them two calls with their results, one of them with two results.
+/// Two branches. One has an entry with two calls; the second call has two results.
 fn with_tools() -> Sandbox {
     let s = Sandbox::new();
     s.put(
@@ -249,7 +249,7 @@ fn what_has_no_meaning_alone() {
     ./b.jsonl: root is not an entry (hint: root is the position before the first entry; give an entry)
     ./b.jsonl: no entry or label "gone" (hint: `pisess tree --filter all` lists the ids)
     ./b.jsonl: llll0001 labels an entry that is not picked (hint: labels are not copied; label the copy with `pisess label`)
-    ./b.jsonl: the compaction kkkk0001 keeps from uuuu0001 on, which is not picked (hint: pick the entries that it keeps, too, or merge the branch with `pisess merge`)
+    ./b.jsonl: the compaction kkkk0001 keeps entries from uuuu0001 on, which is not picked (hint: pick the entries that it keeps, too, or merge the branch with `pisess merge`)
     ./b.jsonl: eeee0001 edits an entry that is not above the target (hint: pick the entry that it edits, too)
     ./b.jsonl: rrrr0001: its tool call is not above it
     ./a.jsonl: rrrr0002 and rrrr0003 answer the same tool call (hint: pick one of them)

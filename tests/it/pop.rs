@@ -87,7 +87,7 @@ fn back_to_the_same_question_leaves_one_summary() {
     let s = Sandbox::with(&[TWO]);
     s.run("pop ./two-branches.jsonl 1a2b3c06");
     assert_eq!(s.unchanged("pop ./two-branches.jsonl 1a2b3c06").quiet(), "Washi then. How big?\n");
-    // The next pop moves to the user message before.
+    // The next pop undoes the user message before.
     assert_snapshot!(s.run("pop ./two-branches.jsonl --summary s"), @"
     27aa2424
     Which paper for a kite?

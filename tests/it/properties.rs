@@ -66,7 +66,7 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![6 => entry, 2 => draft, 2 => odd, 1 => any]
 }
 
-/// A file after a header: lines, with or without the last newline.
+/// A file: a header, then lines, with or without a final newline.
 fn file(headers: impl Strategy<Value = &'static str>) -> impl Strategy<Value = File> {
     (headers, prop::collection::vec(line(), 0..24), any::<bool>()).prop_map(|(header, lines, newline)| {
         let mut bytes = header.as_bytes().to_vec();

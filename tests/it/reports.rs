@@ -31,7 +31,7 @@ fn session(line: &str) -> Vec<u8> {
 #[test]
 fn a_change_whose_report_is_lost_is_exit_4() {
     for line in CHANGES.iter().chain(MAKES).flat_map(|line| [(*line).to_owned(), format!("{line} --json")]) {
-        // Without --json, `migrate -o` reports only its new file, and is silent; `prune` finds nothing to prune.
+        // Without --json, `migrate -o` prints nothing on standard output; `prune` finds nothing to prune.
         if line.starts_with("migrate F -o") || line.starts_with("prune F") {
             continue;
         }

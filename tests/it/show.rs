@@ -187,7 +187,7 @@ fn what_is_odd_is_shown_too() {
     ");
 }
 
-/// Indented, so that no text can look like the heading of another entry.
+/// Texts are indented, so that none can look like the heading of another entry.
 #[test]
 fn a_text_cannot_look_like_a_heading() {
     let s = Sandbox::new();

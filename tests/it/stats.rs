@@ -128,7 +128,7 @@ fn each_billed_entry_is_a_row() {
             "path": "./tour.jsonl", "sessionId": "019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70", "id": "c25f81e7", "parentId": "0d9a6c31",
             "line": 5, "role": "assistant", "provider": "anthropic", "model": "claude-sonnet-4-5", "tool": null,
             "timestamp": "2026-03-14T09:27:46.589Z",
-            "tokens": {"input": 2140, "output": 96, "cacheRead": 0, "cacheWrite": 0, "total": 2236}, "cost": 0.00786,
+            "tokens": {"input": 2140, "output": 96, "cacheRead": 0, "cacheWrite": 0, "total": 2236}, "cost": 0.00786, "subAgents": false,
         })
     );
     assert_snapshot!(s.run("stats --by entry ./tour.jsonl").lines().next().unwrap(), @"c25f81e7  2026-03-14T09:27:46.589Z  assistant       2140       96         0        0    $0.0079  anthropic/claude-sonnet-4-5");
@@ -168,7 +168,7 @@ fn a_missing_cost_is_said() {
     cost         $0.2500
     time         20s
     files        0
-    1 of 2 requests unpriced: the files hold no cost for them
+    1 of 2 requests unpriced: no cost is recorded for them
     ");
     assert_snapshot!(s.run("stats ./b.jsonl"), @"
     messages     2 (1 user, 1 assistant, 0 tool results)
@@ -181,7 +181,7 @@ fn a_missing_cost_is_said() {
     cost         unpriced
     time         10s
     files        0
-    1 of 1 requests unpriced: the files hold no cost for them
+    1 of 1 requests unpriced: no cost is recorded for them
     ");
     let value: Value = serde_json::from_str(&s.run("stats --json .")).unwrap();
     assert_eq!((&value["unpriced"], &value["cost"]), (&json!(1), &json!(0.25)));
@@ -247,6 +247,40 @@ fn what_sub_agents_used_is_counted_once() {
     // The usage of advisors is not in the result of any tool.
     s.put("x/s/__advisor.jsonl", turn("c", "2026-05-01T10:00", r#","cost":{"total":1}"#));
     assert_eq!(cost("stats --json ./x"), json!(2.25));
+    // A sub-agent that started another: both of their files count, and no result that includes them.
+    s.put("x/s/2.jsonl", task.replace("\"id\":\"", "\"id\":\"d"));
+    s.put("x/s/2/1.jsonl", turn("e", "2026-05-01T10:00", r#","cost":{"total":1}"#));
+    assert_eq!(cost("stats --json ./x"), json!(3.5));
+}
+
+#[test]
+fn rows_name_the_usage_of_sub_agents() {
+    let s = Sandbox::new();
+    let usage = r#"{"input":5,"output":5,"cost":{"total":1}}"#;
+    let result = |id: &str, rest: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","timestamp":"2026-05-01T10:01:00.000Z","message":{{"role":"toolResult","toolName":"task","content":[],{rest}}}}}"#
+        )
+    };
+    let (sum, own) = (
+        result("sum", &format!(r#""details":{{"usage":{usage}}}"#)),
+        result("own", &format!(r#""usage":{usage}"#)),
+    );
+    s.put("s.jsonl", format!("{}{sum}\n{own}\n", turn("a", "2026-05-01T10:00", PRICED)));
+    let flags = |line: &str| -> Vec<(String, bool)> {
+        let flag =
+            |row: &Value| (row["id"].as_str().unwrap().to_owned(), row["subAgents"].as_bool().unwrap());
+        rows(&s.run(line)).iter().map(flag).collect()
+    };
+    let flag = |id: &str, is: bool| (id.to_owned(), is);
+    let all = [flag("aa", false), flag("sum", true), flag("own", false)];
+    assert_eq!(flags("stats --by entry --json ./s.jsonl"), all);
+    s.put("s/1.jsonl", turn("b", "2026-05-01T10:00", PRICED));
+    assert_eq!(
+        flags("stats --by entry --json ."),
+        [flag("aa", false), flag("own", false), flag("ab", false)]
+    );
+    assert_eq!(flags("stats --by entry --json ./s.jsonl"), all);
 }
 
 #[test]

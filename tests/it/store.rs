@@ -333,7 +333,7 @@ fn fill_the_disk(session: &Path) {
     fs::write(session, HEADER).unwrap();
     let filling = session.with_file_name("filling");
     let rest = fill(&filling);
-    // From no free page to three: nothing fits, or half of it.
+    // With 0 to 3 free pages: nothing fits, or a part of it.
     for free in 0..4 {
         fs::OpenOptions::new().write(true).open(&filling).unwrap().set_len(rest - free * 4096).unwrap();
         nothing_changes(session);

@@ -26,7 +26,7 @@ export const pisess = (...args) => execFileSync(process.env.PISESS, args, { enco
 /** Returns the rows of a command's JSON lines. */
 export const rows = (...args) => pisess(...args).split("\n").filter(Boolean).map((line) => JSON.parse(line));
 
-/** Returns a user message whose id is made of a number; a parent of -1 means none. */
+/** Returns a user message with an id such as n7, made from its number; a parent of -1 means none. */
 export const line = (n, up, text) => `{"type":"message","id":"n${n}","parentId":${up < 0 ? null : `"n${up}"`},"timestamp":"2026-03-14T09:26:45.589Z","message":{"role":"user","content":${JSON.stringify(text)}}}`;
 
 /** Writes a session of these lines. Returns its path. */

@@ -1,6 +1,7 @@
 //! Unix: the streams of the process, and programs that replace it.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{Write, stdout};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
@@ -11,14 +12,16 @@ use std::process::Command;
 pub fn prepare_terminal() {}
 
 /// Standard output without the standard library's buffer, which searches all output for the last newline.
-pub fn unbuffered_stdout() -> Box<dyn Write> {
+pub fn stdout_file() -> Option<File> {
     if closed::stdout_was_closed() {
-        return Box::new(closed::Closed);
+        return None;
     }
-    match stdout().as_fd().try_clone_to_owned() {
-        Ok(descriptor) => Box::new(std::fs::File::from(descriptor)),
-        Err(_) => Box::new(stdout().lock()),
-    }
+    stdout().as_fd().try_clone_to_owned().ok().map(File::from)
+}
+
+/// Standard output if it is no file.
+pub fn other_stdout() -> Box<dyn Write> {
+    if closed::stdout_was_closed() { Box::new(closed::Closed) } else { Box::new(stdout().lock()) }
 }
 
 /// Runs the program with the streams of this process, and exits with its exit code or signal.
@@ -41,7 +44,7 @@ mod closed {
 
     #[cfg(target_os = "linux")]
     #[used]
-    #[expect(unsafe_code, reason = "the one way to run before the standard library does")]
+    #[expect(unsafe_code, reason = "the only way to run before the standard library does")]
     #[unsafe(link_section = ".init_array")]
     static LOOK: extern "C" fn() = look;
 
@@ -49,7 +52,7 @@ mod closed {
         STDOUT.load(Ordering::Relaxed)
     }
 
-    /// Returns the error that a write to it would return.
+    /// A writer that fails as a write to closed standard output would.
     pub struct Closed;
 
     impl Write for Closed {

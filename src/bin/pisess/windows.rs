@@ -1,6 +1,7 @@
 //! Windows: the console, and programs that are waited for.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{IsTerminal, Write, stdout};
 use std::os::windows::io::AsHandle;
 use std::path::Path;
@@ -11,13 +12,16 @@ pub fn prepare_terminal() {
     let _ = anstyle_query::windows::enable_ansi_colors();
 }
 
-/// Standard output: for a console the standard library's, which converts to UTF-16; else without its buffer,
-/// which searches all output for the last newline.
-pub fn unbuffered_stdout() -> Box<dyn Write> {
-    match stdout().as_handle().try_clone_to_owned() {
-        Ok(handle) if !stdout().is_terminal() => Box::new(std::fs::File::from(handle)),
-        _ => Box::new(stdout().lock()),
-    }
+/// Standard output without the standard library's buffer, which searches all output for the last newline; `None`
+/// for a console.
+pub fn stdout_file() -> Option<File> {
+    let handle = stdout().as_handle().try_clone_to_owned();
+    handle.ok().filter(|_| !stdout().is_terminal()).map(File::from)
+}
+
+/// Standard output as the standard library has it, which converts to UTF-16.
+pub fn other_stdout() -> Box<dyn Write> {
+    Box::new(stdout().lock())
 }
 
 /// Runs the program with the streams of this process. Returns its exit code.

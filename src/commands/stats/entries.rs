@@ -92,5 +92,6 @@ fn json(path: &str, harvest: &Harvest, entry: &Counted) -> Vec<u8> {
         .text_or_null("timestamp", some(harvest.timestamp(entry)).as_ref())
         .json("tokens", &tokens)
         .json("cost", cost.as_bytes())
+        .bool("subAgents", entry.of_agents)
         .finish()
 }

@@ -1,25 +1,25 @@
-//! What the agents do in their own way with the messages that they send to a provider.
+//! How each agent adapts messages before it sends them to a provider.
 
-/// What an agent does with messages in its own way.
+/// How an agent adapts messages for a provider.
 #[derive(Clone, Copy, Debug)]
 pub struct Manners {
-    /// What becomes of the thinking of another model.
+    /// How thinking by another model is sent.
     pub foreign_thinking: ForeignThinking,
-    /// What takes the place of half a surrogate pair.
+    /// The replacement for a lone surrogate.
     pub half_pair: &'static str,
-    /// Whether assistant messages that failed are left out. (oh-my-pi's context omits them itself.)
+    /// Whether failed assistant messages are left out here; oh-my-pi's context omits them already.
     pub drops_failed: bool,
-    /// Whether a turn that was cut short is left out if it has nothing but thinking.
+    /// Whether a turn that failed or was cut short is left out if it contains only thinking.
     pub drops_cut_thoughts: bool,
-    /// Whether a late result is moved to its call, and one without a call is quoted.
+    /// Whether a late tool result is moved to its call, and one without a call is quoted as user text.
     pub rescues_results: bool,
-    /// Whether thinking of another model of the same provider keeps its signature for Anthropic.
+    /// Whether thinking by another model of the same provider keeps its signature (Anthropic's API only).
     pub shares_signatures: bool,
-    /// Whether a message of Anthropic's own model is sent without thinking that has no signature.
+    /// Whether thinking without a signature is left out (Anthropic's API only).
     pub drops_unsigned: bool,
 }
 
-/// What becomes of the thinking of another model.
+/// How thinking by another model is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForeignThinking {
     /// It is left out.

@@ -1,7 +1,8 @@
 //! The agents: a trait, and a type for each agent.
 //!
-//! [`Dialect::agent`] is the one place that depends on the dialect. Computations that are the same in both
-//! agents are in the users of the trait; all others are in [`crate::core::pi`] and [`crate::core::omp`].
+//! What an agent computes from a session is reached through [`Dialect::agent`]; other code matches on the
+//! dialect only to detect, locate, lock, move or convert files. Callers of the trait contain what both agents
+//! compute alike; the rest is in [`crate::core::pi`] and [`crate::core::omp`].
 
 mod manners;
 mod omp;
@@ -45,31 +46,31 @@ impl Session {
     }
 }
 
-/// The computations of an agent. Methods that read bodies fail if a line cannot be read.
+/// What an agent computes from its sessions. Methods that read bodies fail if a line cannot be read.
 #[allow(clippy::missing_errors_doc)]
 pub trait Agent: Sync {
-    /// Returns the agent's name for people.
+    /// Returns the agent's display name.
     fn name(&self) -> &'static str;
 
-    /// Returns the row of an entry; for a tool result, its row without the call.
+    /// Returns the text of an entry's row in the tree; for a tool result, without its call.
     fn row(&self, typed: &Typed) -> Text<'static>;
 
-    /// Returns the text of an entry that its search covers, without the label.
+    /// Returns the text of an entry that the agent's search covers, without the label.
     fn searchable(&self, typed: &Typed) -> Text<'static>;
 
     /// Returns the row of the result of a tool call.
     fn call_row(&self, name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static>;
 
-    /// Whether its tree hides an assistant message that is not the leaf.
+    /// Whether the agent's tree hides such an assistant message unless it is the leaf.
     fn is_silent(&self, message: &MessageFacts, blocks: &[Block]) -> bool;
 
     /// Whether the entry is a request of the user.
     fn is_user_request(&self, typed: &Typed) -> bool;
 
-    /// Whether choosing a custom message returns its text for editing.
+    /// Whether navigating to a custom message puts its text into the editor.
     fn edits_custom_message(&self, entry: &Entry) -> bool;
 
-    /// Whether such an entry may be older than its parent.
+    /// Whether an entry of this type may be older than its parent.
     fn backdates(&self, kind: Kind) -> bool;
 
     /// Whether its context applies `context_edit` entries.
@@ -78,16 +79,16 @@ pub trait Agent: Sync {
     /// Whether its files begin with a title line.
     fn has_title_line(&self) -> bool;
 
-    /// Whether a fork keeps the time of a label, rather than that of the fork.
+    /// Whether a fork keeps the timestamps of labels, rather than using its own.
     fn keeps_label_times(&self) -> bool;
 
     /// Whether `fromId` of a branch summary is the start of the branch, rather than its end.
     fn summarizes_from_start(&self) -> bool;
 
-    /// Returns the key that marks the summary of a hook.
+    /// Returns the key that marks a summary as written by a hook.
     fn hook_key(&self) -> &'static str;
 
-    /// Whether it stores the cost of a summary.
+    /// Whether it stores the usage of the summary's request.
     fn stores_usage(&self) -> bool;
 
     /// Returns the entry that names the session, unless the agent has no such entry.
@@ -99,29 +100,29 @@ pub trait Agent: Sync {
     /// Returns the entry that changes the thinking level.
     fn thinking_entry(&self, level: &Text) -> Object;
 
-    /// Returns the tables of what only this agent writes.
+    /// Returns the tables of fields of entries and messages that only this agent writes.
     fn shapes(&self) -> &'static Shapes;
 
-    /// Whether its default view hides such entries, besides those that both agents hide.
+    /// Whether its default view hides entries of this type, in addition to those that both agents hide.
     fn is_bookkeeping(&self, kind: Kind) -> bool;
 
-    /// Whether every view of its tree hides such entries.
+    /// Whether every view of its tree hides entries of this type.
     fn never_shows(&self, kind: Kind) -> bool;
 
-    /// Returns the severity of a defect for this agent, and its consequence. `grave`: it is where it does
-    /// most harm.
+    /// Returns the severity of a defect for this agent, and its consequence. `grave` selects the defect's
+    /// most harmful case.
     fn weight(&self, kind: FindingKind, format: Format, grave: bool) -> (Severity, &'static str);
 
-    /// Returns its search for what the user `typed`, if that is fuzzy.
+    /// Returns a search for what the user `typed`, if the agent's search is fuzzy.
     fn fuzzy_search(&self, typed: &str) -> Option<Query>;
 
-    /// Returns the attribution of a custom message, if the agent stores one.
+    /// Returns the `attribution` of new custom messages, if the agent stores one.
     fn attribution(&self) -> Option<&'static str>;
 
     /// Returns the context of its model at the end of `path`.
     fn context(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context>;
 
-    /// Calls `emit` with each message in the form of a model's API.
+    /// Converts messages for the model, and calls `emit` with the JSON of each.
     fn for_model(
         &self,
         messages: &[Message],
@@ -129,7 +130,7 @@ pub trait Agent: Sync {
         emit: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()>;
 
-    /// Returns what it does with messages in its own way when it sends them to a provider.
+    /// Returns how it adapts messages for a provider.
     fn manners(&self) -> Manners;
 
     /// Writes the transcript that its summarizer reads.
@@ -141,7 +142,8 @@ pub trait Agent: Sync {
         out: &mut dyn Write,
     ) -> io::Result<()>;
 
-    /// Returns its estimate of the context at the end of `path`, in tokens: its `tokensBefore`.
+    /// Returns its estimate of the context at the end of `path`, in tokens, as it stores it in
+    /// `tokensBefore`.
     fn tokens(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<f64>;
 
     /// Returns its estimate of one message, in tokens.
@@ -175,8 +177,8 @@ pub trait Agent: Sync {
         bodies: &dyn Bodies,
     ) -> io::Result<(Vec<Message>, FileOps)>;
 
-    /// Returns the system message for a compaction at the end of `path`, if the agent stores one; its time is
-    /// that of the compaction and not set yet.
+    /// Returns the system message for a compaction at the end of `path`, if the agent stores one. Its
+    /// timestamp is 0; the caller sets it to that of the compaction.
     fn checkpoint(
         &self,
         session: &Session,
@@ -200,11 +202,11 @@ pub trait Agent: Sync {
         self.compaction_text(text, ops)
     }
 
-    /// Returns the text for editing when the entry is chosen.
+    /// Returns the text that navigating to the entry puts into the editor.
     fn draft_text(&self, session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>>;
 
-    /// Returns the previous summary for a new one: that of the compaction in effect, with what the agent
-    /// keeps of it elsewhere.
+    /// Returns the summary that a new one continues: that of the compaction in effect and, in oh-my-pi, the
+    /// text archived with it.
     fn previous_summary(
         &self,
         preparation: &Preparation,
@@ -257,7 +259,7 @@ pub fn branch_prompt(
     Ok(bytes)
 }
 
-/// Returns one text from the responses to [`compaction_prompts`].
+/// Merges the responses to [`compaction_prompts`] into one summary.
 pub fn merged_summary(preparation: &Preparation, answers: Vec<Text<'static>>) -> Text<'static> {
     let (mut history, mut turn_prefix) = (None, None);
     for (part, answer) in segments(preparation).iter().zip(answers) {
@@ -269,7 +271,7 @@ pub fn merged_summary(preparation: &Preparation, answers: Vec<Text<'static>>) ->
     merge(preparation, history, turn_prefix)
 }
 
-/// Returns file operations as in the preparation's JSON.
+/// Returns file operations as JSON, as printed for a preparation.
 pub fn file_ops_json(ops: &FileOps) -> Vec<u8> {
     Object::new()
         .json("read", &texts(ops.read.iter()))

@@ -48,7 +48,7 @@ fn message(entry: Raw, seen: Option<&Seen>) -> Converted {
     }
 }
 
-/// Returns a turn whose blocks and end oh-my-pi knows; `None` if it is one already.
+/// Returns an assistant message whose content and stop reason oh-my-pi accepts; `None` if it needs no change.
 fn assistant(message: Raw) -> Option<Vec<u8>> {
     let content = message.get("content").unwrap_or(Raw::NULL);
     let known = blocks(content, |block| {
@@ -60,7 +60,7 @@ fn assistant(message: Raw) -> Option<Vec<u8>> {
             None => Block::Same,
         }
     });
-    // oh-my-pi does not open a session with a turn that has no list of blocks.
+    // oh-my-pi fails to open a session in which an assistant message has no content.
     let known = if content.is_null() { Some(b"[]".to_vec()) } else { known };
     let known = known.and_then(|content| with(message, "content", &content));
     let is_deferred = message.get("stopReason").is_some_and(|reason| reason.is("deferred"));

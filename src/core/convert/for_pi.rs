@@ -54,7 +54,7 @@ fn message(entry: Raw) -> Option<Converted> {
     }
 }
 
-/// Returns what oh-my-pi's model gets of a message, as a custom message.
+/// Returns a custom message with what oh-my-pi's model sees of a message.
 fn told(entry: Raw, message: Raw, custom_type: &str) -> Vec<u8> {
     let mut content = Vec::new();
     for converted in alone(message) {
@@ -75,8 +75,7 @@ fn told(entry: Raw, message: Raw, custom_type: &str) -> Vec<u8> {
     place(start, entry).finish()
 }
 
-/// Returns what becomes of a block. An image that oh-my-pi keeps outside of the session is not one that pi can
-/// send.
+/// Converts a block. pi cannot send an image that oh-my-pi keeps outside of the session, so text replaces it.
 fn block(block: Raw) -> Block {
     let is_kept_outside = |data: Text| data.as_bytes().starts_with(b"blob:");
     if is_block(block, "image") && block.get_text("data").is_some_and(is_kept_outside) {
@@ -112,7 +111,8 @@ fn custom_message(entry: Raw) -> Option<Converted> {
     with(entry, "content", &blocks(content, block)?).map(Converted::Entry)
 }
 
-/// pi has one model; those for other roles are kept.
+/// Converts a change of the default model. oh-my-pi also has models for other roles; a change of those is
+/// kept as a custom entry.
 fn model_change(entry: Raw) -> Option<Converted> {
     let model = entry.get_text("model")?.to_string();
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));
@@ -144,7 +144,7 @@ fn usage(entry: Raw) -> Vec<u8> {
         .finish()
 }
 
-/// Returns a compaction that keeps nothing: what comes before is not sent.
+/// Returns a compaction that keeps nothing, so that nothing before it is sent.
 fn cleared(entry: Raw) -> Vec<u8> {
     let line = typed("compaction", entry).str("summary", "The user cleared the conversation here.");
     line.with(entry.get("id"), |line, id| line.raw("firstKeptEntryId", id))

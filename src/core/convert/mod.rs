@@ -1,7 +1,7 @@
-//! Converts entries of one agent into the terms of the other.
+//! Converts entries of one agent to those of the other.
 //!
-//! A converted entry keeps its id, its parent and its time. What changed keeps the original beside it, so that
-//! the way back restores its bytes:
+//! A converted entry keeps its id, its parent and its time. If more than a key's spelling changes, it also
+//! contains the original, so that converting it back restores the bytes:
 //!
 //! ```text
 //! has a counterpart     {"type":"model_change", … ,"pisess":{"agent":"pi","entry":{the original}}}
@@ -45,13 +45,13 @@ enum Converted {
     Same,
     /// An entry in the other agent's terms.
     Entry(Vec<u8>),
-    /// The same entry, in a spelling from which it can be restored.
+    /// The same entry with a key renamed, which can be undone without the original.
     Respelled(Vec<u8>),
-    /// Nothing; the note explains why.
+    /// A custom entry that holds it; the note explains why.
     Kept(&'static str),
 }
 
-/// Returns a line in the terms of an agent: the original if it was converted from that agent's terms.
+/// Converts a line for an agent; if it was converted from that agent before, returns the original.
 pub fn entry<'a>(line: &'a [u8], to: Dialect, seen: Option<&Seen>) -> Cow<'a, [u8]> {
     let bytes = line.trim_ascii();
     let entry = Raw::checked(bytes);
@@ -92,7 +92,7 @@ fn kept(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
     parts::place(start, original).finish()
 }
 
-/// Returns the original of a converted entry, at the place and with the references that the entry has now.
+/// Returns the original of a converted entry, with the id, parent and first kept entry of the converted one.
 fn restored(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     let is_kept = entry.get("customType").is_some_and(|kind| kind.is(KEPT));
     let origin = if is_kept { entry.get("data") } else { entry.get(ORIGIN) }?;
@@ -100,7 +100,7 @@ fn restored(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
         return None;
     }
     let original = origin.get("entry").filter(|original| original.is_object())?;
-    // A record that is not an entry would be another header.
+    // A header or title is not an entry, and restoring one would add a second header.
     let kind = original.get_text("type")?;
     if matches!(kind.as_bytes(), b"session" | b"title") {
         return None;

@@ -16,7 +16,7 @@ pub fn typed(kind: &str, entry: Raw) -> Object {
     place(Object::new().str("type", kind), entry)
 }
 
-/// Returns an entry with its type or another key renamed; `None` if it has no such key.
+/// Returns an entry with a key renamed; `None` if it lacks the key, or has one with the new name.
 pub fn renamed(entry: Raw, from: &str, to: &str) -> Option<Vec<u8>> {
     let value = entry.get(from)?;
     if entry.get(to).is_some() {
@@ -33,7 +33,7 @@ pub fn with_message(entry: Raw, message: &[u8]) -> Option<Vec<u8>> {
     with(entry, "message", message)
 }
 
-/// Returns an object with another value of a key.
+/// Returns an object with the member `key` set to `value`; `None` if it is not an object.
 pub fn with(object: Raw, key: &str, value: &[u8]) -> Option<Vec<u8>> {
     let mut edit = Edit::new(object.bytes()).ok()?;
     edit.set(key, value);
@@ -50,7 +50,7 @@ pub enum Block {
     Dropped,
 }
 
-/// Returns content with other blocks; `None` if all stay.
+/// Returns content with its blocks converted; `None` if none changes.
 pub fn blocks(content: Raw, convert: impl Fn(Raw) -> Block) -> Option<Vec<u8>> {
     let mut changed = false;
     let mut all = Vec::new();

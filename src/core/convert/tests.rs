@@ -110,7 +110,8 @@ fn an_edit_is_applied_to_the_entry_that_it_edits() {
     }
 }
 
-/// References may have changed on the way; the id and the parent are those of the entry as it is now.
+/// Between two conversions references may change; the restored entry gets its id and parent from the
+/// converted one.
 #[test]
 fn what_is_restored_is_at_its_present_place() {
     let there = to(

@@ -1,7 +1,7 @@
 //! Terminal output of a command, as text and colours.
 //!
-//! Only colours and bold are kept of the escape sequences (`ESC [ … m`); the others are omitted. What follows a
-//! carriage return within a line overwrites the line, so only the last state of a progress bar is shown.
+//! Escape sequences for colours and bold (`ESC [ … m`) are kept; all others are omitted. What follows a carriage
+//! return within a line overwrites the line, so only the last state of a progress bar is shown.
 
 use super::markup::Word;
 

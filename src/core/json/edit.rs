@@ -29,7 +29,7 @@ impl<'a> Edit<'a> {
     /// Prepares a line that contains an object and nothing else.
     ///
     /// # Errors
-    /// If the line is not an object to its end.
+    /// If the line is not exactly one object.
     pub fn new(line: &'a [u8]) -> Result<Self, Malformed> {
         let mut scanner = Scanner::new(line);
         let mut members = Vec::new();
@@ -49,7 +49,7 @@ impl<'a> Edit<'a> {
         Ok(Edit { line, members, close, splices: Vec::new(), appended: Vec::new() })
     }
 
-    /// Returns the value of `key`; of several, the last, which is the one that counts.
+    /// Returns the value of `key`; if the key repeats, the last, as `JSON.parse` does.
     pub fn get(&self, key: &str) -> Option<Raw<'a>> {
         self.member(key).map(|member| Raw::checked(&self.line[member.value.clone()]))
     }
@@ -62,7 +62,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Puts whole members (`"a":1,"b":2`) at the position of `key`, or after the last member.
+    /// Replaces the member `key` with whole members (`"a":1,"b":2`); if it is missing, appends them.
     pub fn put_in_place_of(&mut self, key: &str, members: &[u8]) {
         match self.member(key).map(|member| member.whole.clone()) {
             Some(place) => self.splices.push((place, members.to_vec())),
@@ -70,8 +70,8 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Adds `key`, which the object does not have, directly after the member `before`; several of them keep
-    /// the order in which they were added.
+    /// Adds `key`, which must be missing, directly after the member `before`, or at the end if that is
+    /// missing, too. Keys added at one position keep their order.
     pub fn put_behind(&mut self, before: &str, key: &str, value: &[u8]) {
         match self.member(before).map(|member| member.whole.end) {
             Some(place) => {
@@ -85,7 +85,7 @@ impl<'a> Edit<'a> {
     /// Removes `key`, at each occurrence.
     pub fn remove(&mut self, key: &str) {
         for at in (0..self.members.len()).filter(|&at| self.members[at].key == key) {
-            // Up to the next member, or from the end of the one before: one comma is removed as well.
+            // Also removes one comma: the one after the member or, for the last member, the one before it.
             let place = match (self.members.get(at + 1), at.checked_sub(1)) {
                 (Some(next), _) => self.members[at].whole.start..next.whole.start,
                 (None, Some(before)) => self.members[before].whole.end..self.members[at].whole.end,

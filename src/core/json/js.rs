@@ -1,9 +1,9 @@
 //! Values as JavaScript sees them: `JSON.stringify(JSON.parse(value))`, `String(value)`,
 //! `Number(value)`.
 //!
-//! The agents measure and print tool arguments in the first form, so its length matters: numbers in their
-//! shortest spelling, integer-like keys first, of duplicate keys the last value at the first position. Each
-//! is one walk, without recursion.
+//! The agents measure and print tool arguments in the first form, so its length matters. Numbers get their
+//! shortest spelling; integer-like keys come first; a repeated key keeps its first position and gets its last
+//! value. Nothing here recurses.
 
 use super::raw::Raw;
 use super::scan::Scanner;
@@ -17,7 +17,7 @@ pub fn stringify(value: Raw) -> Text<'static> {
     Text::from_wtf8(writer.out)
 }
 
-/// Returns a number as by `String(number)`.
+/// Returns `String(number)` for a finite number.
 pub fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned(); // ryu-js writes -0 this way, too, but does not guarantee it.
@@ -79,7 +79,7 @@ pub fn truthy(value: Option<Raw>) -> bool {
     value.is_some_and(Raw::is_truthy)
 }
 
-/// Returns `array.join(separator)`: `null` is empty.
+/// Returns `array.join(separator)`, in which an item that is `null` is empty.
 pub fn join(array: Raw, separator: &str) -> Text<'static> {
     let mut out = Text::default();
     for (at, item) in array.items().enumerate() {
@@ -93,8 +93,8 @@ pub fn join(array: Raw, separator: &str) -> Text<'static> {
     out
 }
 
-/// Returns a value as an operand of `+` and `>`, except strings and objects, which no agent writes in such
-/// members: a missing value is `NaN`, `null` is 0.
+/// Returns a value as an operand of `+` and `>`: a missing value is `NaN`, `null` is 0. Strings and objects,
+/// which no agent writes there, are `NaN`.
 pub fn operand(value: Option<Raw>) -> f64 {
     let number = |value: Raw| value.number().or(value.bool().map(f64::from));
     match value {
@@ -144,7 +144,7 @@ pub fn has_bit(value: Option<Raw>, bit: u32) -> bool {
     number.is_some_and(|number| number.trunc().rem_euclid(4_294_967_296.0) as u32 & bit != 0)
 }
 
-/// Returns `number.toFixed(1)` of a number that is not negative: of two equally near, the larger.
+/// Returns `number.toFixed(1)` of a number that is not negative; ties round up.
 pub fn fixed1(number: f64) -> String {
     let exact = format!("{number:.60}");
     let (whole, fraction) = exact.split_once('.').unwrap_or((&exact, "0"));
@@ -170,8 +170,8 @@ pub fn grouped(number: f64) -> String {
     out
 }
 
-/// Returns `Object.entries(value)`: of duplicate keys the last value at the first position, integer-like keys
-/// first and in order.
+/// Returns `Object.entries(value)`: integer-like keys first, in numeric order; a repeated key at its first
+/// position with its last value.
 pub fn entries(value: Raw<'_>) -> Vec<(Text<'_>, Raw<'_>)> {
     let members: Vec<_> = value.members().map(|(key, value)| (string::decode(key.bytes), value)).collect();
     let order = order(&members.iter().map(|(key, _)| key.as_bytes()).collect::<Vec<_>>());
@@ -275,8 +275,8 @@ impl Writer<'_> {
     }
 }
 
-/// Returns for each property that JavaScript would have, in its order, which member has its key first and
-/// which has its value.
+/// Returns the properties in JavaScript's order, each as two indexes: of the first member with its key, and
+/// of the member with its value.
 fn order(keys: &[&[u8]]) -> Vec<(usize, usize)> {
     let mut by_key = std::collections::HashMap::with_capacity(keys.len());
     let mut order: Vec<(usize, usize)> = Vec::with_capacity(keys.len());
@@ -291,7 +291,7 @@ fn order(keys: &[&[u8]]) -> Vec<(usize, usize)> {
     order
 }
 
-/// Returns the number of a key that JavaScript sorts before the others.
+/// Returns the value of an integer-like key, which JavaScript sorts before all other keys.
 fn array_index(key: &[u8]) -> Option<u32> {
     let canonical = key == b"0" || (key.first()? != &b'0' && key.iter().all(u8::is_ascii_digit));
     if !canonical {

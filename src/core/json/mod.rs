@@ -1,6 +1,6 @@
 //! JSON as these files need it: lossless, without recursion, one value per line.
 //!
-//! - [`scan`] walks bytes and checks that they are JSON to their end; it keeps nothing.
+//! - [`scan`] walks over bytes, checks that they are JSON, and stores nothing.
 //! - [`raw`] reads a checked value, without building anything.
 //! - [`string`] decodes and encodes strings, including lone surrogates and invalid UTF-8.
 //! - [`js`] writes a value as JavaScript's `JSON.stringify` would after `JSON.parse`.

@@ -1,7 +1,7 @@
 //! Access to a checked value.
 //!
-//! Each lookup walks the bytes of one level, so these are for shapes of known depth (an entry, its message, a
-//! content block); a value of any depth is walked with [`super::scan`].
+//! Each lookup walks over the whole value, so use lookups for values of known shape (an entry, its message, a
+//! content block), and [`super::scan`] for any other.
 
 use super::scan::{RawString, Scanner};
 use super::string;
@@ -20,7 +20,7 @@ impl<'a> Raw<'a> {
         Raw(bytes)
     }
 
-    /// Checks a document from elsewhere, and drops the white space around the value.
+    /// Checks that a document is one JSON value, and drops the white space around it.
     ///
     /// # Errors
     /// [`super::Malformed`] if it is not one JSON value.
@@ -88,7 +88,7 @@ impl<'a> Raw<'a> {
 
     /// Returns the number, as JavaScript reads it, if it is one.
     pub fn number(self) -> Option<f64> {
-        // Counts of tokens and times in milliseconds: exact as integers and as floats.
+        // Fast path for token counts and times in milliseconds, which are exact as integers and as floats.
         if self.0.len() <= 15 && self.0.iter().all(u8::is_ascii_digit) && !self.0.is_empty() {
             return Some(self.0.iter().fold(0_u64, |sum, digit| sum * 10 + u64::from(digit - b'0')) as f64);
         }
@@ -118,7 +118,7 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// Returns the member `key` of an object; of several, the last, as by `JSON.parse`.
+    /// Returns the member `key` of an object; if the key repeats, the last, as `JSON.parse` does.
     pub fn get(self, key: &str) -> Option<Raw<'a>> {
         self.members().filter(|(name, _)| name.is(key)).last().map(|(_, value)| value)
     }
@@ -183,7 +183,7 @@ impl<'a> Walk<'a> {
         Walk { scanner: Scanner::document(value.0), done: value.first() != open }
     }
 
-    /// The scanner after the opening bracket or the comma, until the closing one.
+    /// Returns the scanner at the next member or item; `None` at the closing bracket.
     fn next(&mut self) -> Option<&mut Scanner<'a>> {
         if self.done {
             return None;

@@ -1,8 +1,8 @@
 //! The scanner: one forward walk that accepts exactly what `JSON.parse` accepts.
 //!
-//! A newline ends the walk unless requested otherwise: lines are found and checked in one pass over the
-//! bytes. Strings are skipped 32 bytes at a time; their escapes are checked, their UTF-8 is not (agents read
-//! invalid UTF-8 as U+FFFD).
+//! A newline ends the walk, except in [`Scanner::document`], so that lines are found and checked in one pass.
+//! Strings are skipped 32 bytes at a time; their escapes are checked, their UTF-8 is not (agents read invalid
+//! UTF-8 as U+FFFD).
 
 mod blocks;
 
@@ -35,7 +35,7 @@ impl<'a> RawString<'a> {
         if self.escaped { super::string::decode(self.bytes) } else { super::string::plain(self.bytes) }
     }
 
-    /// Whether it equals `text`, however it is written.
+    /// Whether it equals `text` when decoded.
     #[inline]
     pub fn is(&self, text: &str) -> bool {
         if self.escaped {
@@ -101,6 +101,15 @@ impl<'a> Scanner<'a> {
     /// Returns the next byte that is not white space, without consuming it; 0 at the end.
     #[inline]
     pub fn peek(&mut self) -> u8 {
+        // One comparison for what agents write, which is nothing but tokens.
+        match self.bytes.get(self.pos) {
+            Some(&byte) if byte > b' ' => byte,
+            _ => self.peek_after_space(),
+        }
+    }
+
+    #[inline(never)]
+    fn peek_after_space(&mut self) -> u8 {
         loop {
             match self.bytes.get(self.pos) {
                 Some(b' ' | b'\t' | b'\r') => self.pos += 1,
@@ -296,11 +305,10 @@ impl<'a> Scanner<'a> {
     }
 
     fn digits(&mut self) -> Result<()> {
-        let start = self.pos;
-        while self.bytes.get(self.pos).is_some_and(u8::is_ascii_digit) {
-            self.pos += 1;
-        }
-        if self.pos == start { Err(self.malformed()) } else { Ok(()) }
+        let rest = &self.bytes[self.pos..];
+        let digits = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
+        self.pos += digits;
+        if digits == 0 { Err(self.malformed()) } else { Ok(()) }
     }
 
     #[inline]
@@ -376,8 +384,8 @@ mod tests {
         }
     }
 
-    /// Walks over a string byte by byte, as the scanner should: the result, the end, and whether it contains
-    /// bytes above 0x7f.
+    /// Walks over a string byte by byte. Returns what the scanner should: the result, the end, and whether the
+    /// string contains bytes above 0x7f.
     fn slowly(text: &[u8], from: usize) -> (Result<bool>, usize, bool) {
         let (mut pos, mut escaped, mut high) = (from, false, false);
         loop {
@@ -434,7 +442,7 @@ mod tests {
         for _ in 0..60_000 {
             let mut text = Vec::new();
             for _ in 0..next() % 120 {
-                // Bytes that end the walk are rare, so that it goes far.
+                // Bytes that end the walk are rare, so most walks are long.
                 let piece = match next() % 61 {
                     at @ 0..=13 => pieces[at],
                     14..=30 => pieces[1],
@@ -455,7 +463,7 @@ mod tests {
                     assert_eq!(scanner.string_end(), result, "{}", shown());
                     let has_high = scanner.take_non_ascii();
                     if result.is_ok() {
-                        // More may be reported as non-ASCII than is: bytes after the end of the string.
+                        // Non-ASCII bytes after the end of the string may be reported, too.
                         assert_eq!((scanner.pos, has_high | high), (end, has_high), "{}", shown());
                     }
                     from = match result {

@@ -22,17 +22,18 @@ pub fn plain(raw: &[u8]) -> Text<'_> {
     Text::from_wtf8(repaired(raw))
 }
 
-/// Appends the first `units` UTF-16 units of the decoded string to `out`, and returns the units still free.
-/// Of a long string, no more is read than requested. A surrogate pair across the cut leaves the high one.
+/// Appends the first `units` UTF-16 units of the decoded string to `out`, and returns the number of units
+/// left. Reads no more of a long string than needed. A cut inside a surrogate pair keeps the high surrogate.
 pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
     let mut left = units;
     let mut rest = raw;
     while !rest.is_empty() && left > 0 {
-        // A UTF-16 unit takes at most three bytes, and what is cut off later must be complete.
+        // A UTF-16 unit takes at most three bytes. With four more, only characters that are not needed can be
+        // cut off at the end.
         let window = &rest[..rest.len().min(left.saturating_mul(3).saturating_add(4))];
         let plain = memchr(b'\\', window).unwrap_or(window.len());
         if plain > 0 {
-            // In ASCII, each byte is a unit, and nothing combines with it.
+            // In ASCII, each byte is a unit, and there are no surrogates to join.
             let ascii = &rest[..plain.min(left)];
             if ascii.is_ascii() {
                 out.extend_from_slice(ascii);
@@ -93,7 +94,7 @@ pub fn is_blank(raw: &[u8]) -> bool {
     true
 }
 
-/// Appends the string with its quotes, as by `JSON.stringify`: non-ASCII unchanged, control characters and
+/// Appends the string with its quotes, as `JSON.stringify` does: non-ASCII unchanged, control characters and
 /// lone surrogates escaped.
 pub fn encode(text: &Text, out: &mut Vec<u8>) {
     out.push(b'"');
@@ -139,8 +140,8 @@ pub fn encoded(text: &Text) -> Vec<u8> {
 const SHORT: usize = 64;
 
 fn repaired(bytes: &[u8]) -> Cow<'_, [u8]> {
-    // For valid bytes, the normal case, this is faster than the lossy conversion; for a few, the first test is
-    // faster than the second.
+    // For valid bytes, the normal case, checking first is faster than the lossy conversion; for short
+    // strings, the ASCII check is faster than the other.
     match bytes.len() < SHORT && bytes.is_ascii() || is_utf8(bytes) {
         true => Cow::Borrowed(bytes),
         false => Cow::Owned(String::from_utf8_lossy(bytes).into_owned().into_bytes()),

@@ -1,7 +1,7 @@
 //! Every string of a value, including keys, with its path.
 //!
-//! For readers that must not miss any, whatever the shape: above all redaction. There is no recursion,
-//! however deep the value.
+//! For redaction and other readers that must not miss a string, whatever the shape of the value. Does not
+//! recurse.
 
 use super::scan::{Malformed, RawString, Scanner};
 use super::string;
@@ -71,8 +71,8 @@ impl<'a> Strings<'a> {
         }
     }
 
-    /// Returns the key of the member that contains the string last returned, as it is written; empty at the
-    /// top and if only arrays contain it.
+    /// Returns the key of the innermost member that contains the string last returned, as written; empty if
+    /// there is none.
     pub fn nearest_key(&self) -> &'a [u8] {
         let key = |level: &Level<'a>| match level {
             Level::Object(key) => Some(*key),
@@ -109,7 +109,7 @@ impl<'a> Strings<'a> {
         Ok(found)
     }
 
-    /// Walks over a scalar, or into a container; returns a string.
+    /// Walks over a scalar, or into a container. Returns the scalar if it is a string.
     fn value(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
         let (level, close, next) = match self.scanner.peek() {
             b'{' => (Level::Object(b""), b'}', Next::Key),
@@ -134,7 +134,8 @@ impl<'a> Strings<'a> {
         Ok(None)
     }
 
-    /// After a value: closes what ends here or moves to the next. Returns whether there is more.
+    /// Moves on after a value: closes the container that ends here, or goes to the next value. Returns
+    /// whether there is more.
     fn go_on(&mut self) -> Result<bool, Malformed> {
         match (self.scanner.peek(), self.open.last_mut()) {
             (_, None) if self.scanner.at_end() => return Ok(false),

@@ -47,7 +47,7 @@ impl Object {
         self.text(key, &Text::from(value))
     }
 
-    /// Adds a number in JavaScript's spelling; a number that is not finite becomes `null`, as there.
+    /// Adds a number as JavaScript writes it; one that is not finite becomes `null`.
     pub fn number(self, key: &str, value: f64) -> Self {
         let spelled = if value.is_finite() { js::number(value) } else { "null".to_owned() };
         self.json(key, spelled.as_bytes())
@@ -108,8 +108,8 @@ pub fn push_valid(out: &mut Vec<u8>, value: &[u8]) {
     }
 }
 
-/// Writes what [`push_valid`] would append; `known` states that the value is valid, as was found while
-/// loading.
+/// Writes what [`push_valid`] would append. If `known`, the value was found valid while loading, and is not
+/// checked.
 ///
 /// # Errors
 /// If writing fails.

@@ -84,7 +84,7 @@ impl Digest {
     }
 }
 
-/// Returns the `usage` of an entry: of responses, of tools that called a model, and of summaries.
+/// Returns the `usage` of an entry: a response, a tool result, a summary or a usage entry.
 fn billed<'a>(typed: &Typed<'a>) -> Option<Raw<'a>> {
     let record = typed.record;
     let usage = match (typed.kind, typed.role) {
@@ -95,7 +95,7 @@ fn billed<'a>(typed: &Typed<'a>) -> Option<Raw<'a>> {
     usage.filter(|usage| usage.is_object())
 }
 
-/// Returns the text of a user message, joined as in pi: the string, or the text blocks separated by spaces.
+/// Returns the start of a user message, joined as in pi: the string, or the text blocks separated by spaces.
 fn question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<Question> {
     let mut text = Vec::new();
     let is_whole = match message.content {
@@ -122,7 +122,7 @@ fn question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<
 
 /// Appends the start of a string. Returns whether all of it was appended.
 fn is_all(string: &[u8], out: &mut Vec<u8>) -> bool {
-    // One unit more than is kept shows whether there is more.
+    // Decoding one unit more than is kept shows whether the string goes on.
     decode_head(string, PREVIEW + 1, out) > 0
 }
 

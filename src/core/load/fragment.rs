@@ -6,7 +6,7 @@ use super::signs::{evidence, flags, role_of};
 use crate::core::agent::Agent;
 use crate::core::dialect::Dialect;
 use crate::core::digest::{Digest, Digesting};
-use crate::core::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
+use crate::core::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
 use crate::core::json::scan::RawString;
 use crate::core::json::string::is_utf8;
 use crate::core::json::{Raw, Scanner};
@@ -58,7 +58,7 @@ pub struct DraftLink {
     pub entry: EntryIx,
     /// `parent`, or `backToIndex` of a pop.
     pub parent: f64,
-    /// The entry moves the head here.
+    /// Whether the entry is a `head`.
     pub head: bool,
 }
 
@@ -76,7 +76,7 @@ pub struct Reading<'a> {
     pub version: Version,
     /// The agent whose rows and rules to use.
     pub agent: &'static dyn Agent,
-    /// The working directory of the session, to which paths in rows for people are relative.
+    /// The working directory of the session, to which paths in readable rows are relative.
     pub cwd: Option<&'a Text<'static>>,
 }
 
@@ -173,6 +173,10 @@ impl Fragment {
         let time = parse_js_date(timestamp.as_bytes());
         self.side_tables(ix, &typed, &timestamp);
         self.asked_for(ix, &typed, &timestamp, time, reading.options);
+        let mut flags = flags(&typed, reading.agent);
+        if record.bytes.len() as u64 != span.len {
+            flags.insert(Flags::PADDED);
+        }
         self.entries.push(Entry {
             span,
             time_ms: time.unwrap_or(Entry::NO_TIME),
@@ -184,7 +188,7 @@ impl Fragment {
             record: number,
             kind: typed.kind,
             role,
-            flags: flags(&typed, reading.agent),
+            flags,
         });
     }
 
@@ -211,7 +215,7 @@ impl Fragment {
         let Some(text) = value.and_then(Raw::text).filter(|text| !text.is_empty()) else {
             return Slice::default();
         };
-        // The parent is usually the entry before, whose id is kept already.
+        // The parent is usually the previous entry, whose id is in the arena already.
         if let Some(before) = self.entries.last().map(|entry| entry.id)
             && self.arena[before.range()] == *text.as_bytes()
         {
@@ -220,7 +224,7 @@ impl Fragment {
         self.keep(&text)
     }
 
-    /// Keeps what the row of an entry requires, including its tool calls; returns the row.
+    /// Stores what the row of an entry requires, including its tool calls. Returns the row.
     pub fn row(&mut self, entry: EntryIx, typed: &Typed, rows: &RowOptions, reading: &Reading) -> Slice {
         let agent = reading.agent;
         let text = match rows.form {
@@ -254,7 +258,7 @@ impl Fragment {
         if rows.form == Form::Readable {
             let folders = Folders { cwd: reading.cwd, home: rows.home.as_ref() };
             let call = readable::call(&name, arguments, folders);
-            // Rows are short.
+            // The offsets fit: rows are short.
             let path = (call.path.start as u16, call.path.end as u16);
             return ToolCall { entry, id, name: self.keep(&name), row: self.keep(&call.text), path };
         }
@@ -262,7 +266,7 @@ impl Fragment {
         ToolCall { entry, id, name: Slice::default(), row: self.keep(&row), path: (0, 0) }
     }
 
-    /// Keeps what the options request besides the row.
+    /// Stores what the options request besides the row.
     fn asked_for(
         &mut self,
         entry: EntryIx,
@@ -293,7 +297,7 @@ impl Fragment {
         }
     }
 
-    /// Keeps labels, a leaf record, and unknown names.
+    /// Stores labels, the leaf record, and unknown names.
     fn side_tables(&mut self, entry: EntryIx, typed: &Typed, timestamp: &Text) {
         let Typed { kind, role, record, .. } = *typed;
         if kind == Kind::Label {

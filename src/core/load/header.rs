@@ -95,7 +95,8 @@ fn without_mark<'a>(line: &'a [u8], problems: &mut Vec<Problem>) -> &'a [u8] {
     }
 }
 
-/// Parses a title slot as oh-my-pi's `parseTitleSlotObject` does, which does not check the width.
+/// Whether a value is a title slot according to oh-my-pi's `parseTitleSlotObject`, which does not check the
+/// width.
 pub fn is_title_slot(value: Raw) -> bool {
     let is_text = |key: &str| value.get(key).is_some_and(Raw::is_string);
     let source_fits = value.get("source").is_none_or(|source| source.is("auto") || source.is("user"));
@@ -130,7 +131,7 @@ fn version_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<V
     Ok(match number {
         _ if number < 2.0 => Version::One,
         _ if number < 3.0 => Version::Two,
-        // A value that is not a number does not compare as less: neither agent migrates the file.
+        // `NaN` is not less than any number, so neither agent migrates the file.
         _ => Version::Three,
     })
 }

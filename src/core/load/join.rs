@@ -18,12 +18,12 @@ pub struct Joiner {
 impl Joiner {
     /// Returns a joiner that has joined nothing yet.
     pub fn new(preamble: &Preamble) -> Self {
-        // Entries are counted from after the header, whose lines and record are included.
+        // The next line follows those of the preamble, and the next record follows the header, which is 0.
         let whole = Fragment { lines: preamble.lines + 1, records: 1, ..Fragment::default() };
         Joiner { whole, next: 0, waiting: BTreeMap::new(), spare: Vec::new() }
     }
 
-    /// Adds a fragment, and returns an empty one.
+    /// Adds a fragment, and returns an empty one to fill.
     pub fn add(&mut self, chunk: u64, fragment: Fragment) -> Result<Fragment, LoadError> {
         self.waiting.insert(chunk, fragment);
         while let Some(mut fragment) = self.waiting.remove(&self.next) {

@@ -113,8 +113,7 @@ impl Session {
         self.deterministic_id(self.records, |_| false)
     }
 
-    /// Returns the id for record `number` if it needs one: the same on every machine, and not in use by
-    /// another entry.
+    /// Returns a new id for record `number`: the same on every machine, and not in use by another entry.
     pub(in crate::core) fn deterministic_id(&self, number: u32, is_taken: impl Fn(&str) -> bool) -> String {
         let namespace = namespace(&self.header.id);
         let is_free = |id: &String| self.find(&Text::from(id.as_str())).is_none() && !is_taken(id);
@@ -167,8 +166,8 @@ fn link_by_id(session: &mut Session) {
     }
 }
 
-/// Links of the draft are record numbers; 0 (the header) and below mean no parent. The parent of an entry
-/// without a link is the previous entry.
+/// In the draft tree, links are record numbers; 0 (the header) and below mean no parent. The parent of an
+/// entry without a link is the previous entry.
 fn link_draft(session: &mut Session, links: &[DraftLink]) {
     chain(session);
     carry_times(session);
@@ -205,7 +204,7 @@ fn link_draft_labels(session: &mut Session, links: &[DraftLink], numbered_target
     }
 }
 
-/// Timestamps of the draft are optional: an entry without one gets that of the previous entry.
+/// In the draft tree, timestamps are optional: gives each entry without one that of the previous entry.
 fn carry_times(session: &mut Session) {
     let started = session.header.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
     let mut time = started.unwrap_or(Entry::NO_TIME);
@@ -217,7 +216,7 @@ fn carry_times(session: &mut Session) {
     }
 }
 
-/// If timestamps are kept as text, an entry without one gets the one that migration would give it.
+/// If timestamps are kept as text, gives each entry without one the timestamp that migration would.
 fn give_timestamps(session: &mut Session) {
     let missing: Vec<_> = session
         .all()
@@ -288,8 +287,8 @@ fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>
     entries[first.at()].parent = None;
 }
 
-/// Returns the last entry with an id; in a draft tree, its last head; with a trailing `leaf` record, the
-/// entry it names.
+/// Returns the leaf: in a draft tree with heads, the last head; else the last entry with an id or, if that is
+/// a `leaf` record, the entry it refers to.
 fn leaf(session: &Session, record: Option<(EntryIx, Slice)>, links: &[DraftLink]) -> Option<EntryIx> {
     let head = links.iter().rev().find(|link| link.head).map(|link| link.entry);
     if session.format == Format::Draft && head.is_some() {

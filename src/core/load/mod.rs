@@ -1,8 +1,8 @@
 //! Loads a file in one pass: chunks, workers, envelopes.
 //!
 //! The file is cut into chunks at newlines; each worker reads a chunk into its own buffer, walks its lines
-//! once and makes a `Fragment`; fragments are joined in file order. Of a body, only what [`Options`] request
-//! is kept, so memory grows with the number of entries, plus the longest line per worker.
+//! once and makes a `Fragment`; fragments are joined in file order. Only the parts of a body that [`Options`]
+//! request are kept, so memory grows with the number of entries, plus the longest line per worker.
 
 pub(crate) mod digest;
 mod fragment;
@@ -163,7 +163,7 @@ fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) ->
         return Ok(Dialect::OhMyPi);
     }
     // Both agents write the current model first, in different formats. Without rows, little depends on the
-    // dialect, and when many small files are read, each byte read twice counts.
+    // dialect, and reading bytes twice is slow for many small files.
     let mut bytes = vec![0; if options.rows.is_some() { 64 * 1024 } else { 4 * 1024 }];
     let read = source.read_at(&mut bytes, preamble.end)?;
     let mut fragment = Fragment::default();

@@ -13,10 +13,10 @@ use crate::core::store::ReadAt;
 use std::io;
 
 /// Adds the rows of entries, which must be in file order. The row of a tool result depends on the tool calls
-/// of other entries: if one is among them, nothing is added and the result is `false`.
+/// of other entries: if one is among them, or the strings no longer fit, adds nothing and returns `false`.
 ///
 /// # Errors
-/// If reading fails, or the strings no longer fit.
+/// If reading fails.
 pub fn add_rows(
     session: &mut Session,
     source: &dyn ReadAt,
@@ -47,7 +47,7 @@ pub fn add_rows(
     }
     let start = session.arena.len();
     if start + fragment.arena.len() > u32::MAX as usize {
-        return Ok(false); // As when loading with rows, which reports it.
+        return Ok(false); // Loading with rows then fails, and reports it.
     }
     session.arena.append(&mut fragment.arena);
     let moved = |slice: Slice| Slice { start: slice.start + start as u32, ..slice };

@@ -27,7 +27,7 @@ pub struct Body<'a> {
 enum Held {
     #[default]
     Nothing,
-    /// An assistant message: its blocks, of text the text.
+    /// The blocks of an assistant message.
     Turn(Vec<TurnBlock>),
     /// The results of a turn, and the images of those that are errors.
     Results { results: Vec<Vec<u8>>, error_images: Vec<Vec<u8>> },
@@ -39,7 +39,7 @@ enum TurnBlock {
     Call(Vec<u8>),
 }
 
-/// The first message of a body must be the user's.
+/// The user message to insert if the first message is the assistant's, which the API refuses.
 const NO_REQUEST: &str = "(no earlier message)";
 /// Replaces an image in a result that is an error, because such a result can only contain text.
 const IMAGE_FOLLOWS: &str = "(image attached after the tool results)";
@@ -88,7 +88,8 @@ impl<'a> Body<'a> {
             .finish()
     }
 
-    /// Returns the tools. Calls without any are refused, so that those called are defined if none is.
+    /// Returns the definitions of the tools. The API refuses calls if no tool is defined, so in that case the
+    /// tools that were called are defined.
     fn tools(&self) -> Vec<Vec<u8>> {
         let is_own = self.target.model.provider == "anthropic";
         let mut names = std::collections::HashSet::new();
@@ -175,7 +176,7 @@ fn message(role: &str, content: &[u8]) -> Vec<u8> {
     Object::new().str("role", role).json("content", content).finish()
 }
 
-/// Returns thinking, as text if it has no signature; `None` if nothing is left of it.
+/// Returns thinking, as text if it has no signature; `None` if it has no text either.
 fn thinking(text: &Text, signature: Option<Text>, redacted: bool) -> Option<TurnBlock> {
     match signature.filter(|signature| !signature.is_blank()) {
         Some(data) if redacted => {
@@ -190,8 +191,8 @@ fn thinking(text: &Text, signature: Option<Text>, redacted: bool) -> Option<Turn
     }
 }
 
-/// Returns the blocks of an assistant message. It cannot end with thinking; and the last of the body cannot end
-/// with white space.
+/// Returns the blocks of an assistant message. It cannot end with thinking, and if it is the body's last
+/// message, not with white space.
 fn finished(mut blocks: Vec<TurnBlock>, is_last: bool) -> Vec<Vec<u8>> {
     while blocks.pop_if(|block| matches!(block, TurnBlock::Thinking(_))).is_some() {}
     if let (true, Some(TurnBlock::Text(text))) = (is_last, blocks.last_mut()) {
@@ -221,7 +222,7 @@ fn image(image: &Image) -> Vec<u8> {
     Object::new().str("type", "image").json("source", &source).finish()
 }
 
-/// Returns the parts of a result with each run of images as one text.
+/// Returns the parts of a result with each run of images replaced by one text.
 fn without_images<'a>(parts: &[Part<'a>]) -> Vec<Part<'a>> {
     let mut out: Vec<Part> = Vec::new();
     for part in parts {

@@ -34,7 +34,7 @@ impl Image<'_> {
     }
 }
 
-/// A content of a user.
+/// The content of a user message.
 #[derive(Clone, Debug)]
 pub enum Content<'a> {
     /// A plain string.
@@ -44,7 +44,7 @@ pub enum Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// Reads a content; one that is missing has no parts. Blocks of other types are left out.
+    /// Reads content; if it is missing, there are no parts. Blocks other than text and images are left out.
     pub fn of(content: Option<Raw<'a>>, half_pair: &str) -> Self {
         match content.and_then(Raw::text) {
             Some(text) => Content::Plain(whole_text(text, half_pair)),
@@ -117,16 +117,16 @@ pub enum Block<'a> {
     Text {
         /// The text.
         text: Text<'a>,
-        /// What the provider needs to see it again.
+        /// The signature with which the provider accepts it again.
         signature: Option<Text<'a>>,
     },
     /// Thinking.
     Thinking {
         /// The text.
         text: Text<'a>,
-        /// What the provider needs to see it again.
+        /// The signature with which the provider accepts it again.
         signature: Option<Text<'a>>,
-        /// Whether only the signature counts.
+        /// Whether the signature contains the thinking, encrypted, and the text is only a placeholder.
         redacted: bool,
     },
     /// A tool call.
@@ -144,13 +144,13 @@ pub struct Call<'a> {
     pub name: Text<'static>,
     /// The arguments.
     pub arguments: Option<Raw<'a>>,
-    /// What the provider needs to see it again.
+    /// The signature with which the provider accepts it again.
     pub signature: Option<Text<'a>>,
     /// The namespace of the tool, in the Responses API.
     pub namespace: Option<Raw<'a>>,
 }
 
-/// Who wrote an assistant message, compared with the target.
+/// How the author of an assistant message compares with the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Whether the provider is the same.
@@ -171,7 +171,7 @@ impl Source {
 /// An assistant message.
 #[derive(Debug)]
 pub struct Turn<'a> {
-    /// Who wrote it.
+    /// Its author, compared with the target.
     pub source: Source,
     /// Its blocks.
     pub blocks: Vec<Block<'a>>,
@@ -186,6 +186,6 @@ pub struct ToolResult<'a> {
     pub name: Text<'static>,
     /// Text and images.
     pub parts: Vec<Part<'a>>,
-    /// Whether it is an error, if the message has that.
+    /// Whether it is an error, if the message records that.
     pub is_error: Option<bool>,
 }

@@ -34,7 +34,7 @@ enum Kind {
     Model,
 }
 
-/// The first content of a body must be the user's.
+/// The user content to insert if the first content is the model's, which the API refuses.
 const NO_REQUEST: &str = "(no earlier message)";
 /// The signature that is sent for a call that has none, because without one Gemini 3 refuses calls.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -48,7 +48,7 @@ fn gemini_version(id: &Text) -> Option<u32> {
     rest[..digits].parse().ok()
 }
 
-/// Whether calls and results of a model have ids.
+/// Whether calls and results are sent with ids to a model.
 pub fn takes_ids(id: &Text) -> bool {
     let name = id.to_string_lossy();
     name.starts_with("claude-")
@@ -213,7 +213,7 @@ fn signed(part: Object, signature: Option<&Text>) -> Vec<u8> {
     part.with(signature, |object, signature| object.text("thoughtSignature", signature)).finish()
 }
 
-/// Returns a signature that Google accepts.
+/// Returns the signature if Google accepts it: if it is base64, and from the same model.
 fn valid<'s, 'a>(signature: Option<&'s Text<'a>>, is_known: bool) -> Option<&'s Text<'a>> {
     signature.filter(|text| is_known && is_base64(text))
 }

@@ -1,4 +1,4 @@
-//! The ids of tool calls and the names of tools, in the form that an API takes.
+//! The ids of tool calls and the names of tools, in a form that an API accepts.
 
 use super::blocks::Source;
 use super::google::takes_ids;
@@ -16,7 +16,7 @@ pub struct WireId {
     pub item: Option<Text<'static>>,
 }
 
-/// Assigns ids, each once.
+/// Assigns each id only once.
 #[derive(Debug, Default)]
 pub struct Ids {
     used: HashSet<Text<'static>>,
@@ -53,7 +53,7 @@ impl Ids {
     }
 }
 
-/// Returns the greatest length of an id, in UTF-16 units.
+/// Returns the maximum length of an id, in UTF-16 units.
 fn max_len(target: &Target) -> Option<usize> {
     match target.api {
         Api::OpenAi if target.model.provider == "openai" => Some(40),
@@ -73,7 +73,7 @@ fn wire_id(own: &Text, source: Source, target: &Target) -> WireId {
     WireId { call: call.into_owned(), item: None }
 }
 
-/// Returns an id for Chat Completions. The two halves of an id of the Responses API become one.
+/// Returns an id for Chat Completions. Joins the two halves of an id from the Responses API.
 fn completions_id(own: &Text, source: Source, target: &Target) -> Text<'static> {
     let own = whole_text(own.borrowed(), "").into_owned();
     let cut = |id: Text<'static>| match max_len(target) {
@@ -122,7 +122,7 @@ fn foreign_item(item: &Text, source: Source) -> Text<'static> {
     if item.as_bytes().starts_with(b"fc_") { item } else { part(&prefixed(&item.to_string_lossy())) }
 }
 
-/// Returns what is before the first `|`, and what is between it and the next.
+/// Splits an id at `|`, and returns the first two parts.
 fn halves(id: &Text) -> Option<(Text<'static>, Text<'static>)> {
     let mut parts = id.as_bytes().split(|&byte| byte == b'|');
     let text = |bytes: &[u8]| Text::from_wtf8(bytes.to_vec());
@@ -130,7 +130,7 @@ fn halves(id: &Text) -> Option<(Text<'static>, Text<'static>)> {
     Some((text(first), text(second)))
 }
 
-/// Returns a half of an id with each other character as `_`, cut, and without `_` at its end.
+/// Returns half of an id as [`mapped`] does, truncated to 64 units, without trailing `_`.
 fn part(id: &Text) -> Text<'static> {
     let bytes = mapped(id).head(64).into_bytes();
     let end = bytes.iter().rposition(|&byte| byte != b'_').map_or(0, |last| last + 1);
@@ -145,7 +145,7 @@ fn is_word(code_point: u32) -> bool {
     u8::try_from(code_point).is_ok_and(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
-/// Returns an id with each UTF-16 unit but letters, digits, `_` and `-` as `_`.
+/// Returns an id with `_` in place of each UTF-16 unit that is not an ASCII letter, digit, `_` or `-`.
 fn mapped(id: &Text) -> Text<'static> {
     let mut out = String::with_capacity(id.as_bytes().len());
     for code_point in id.code_points() {
@@ -157,7 +157,7 @@ fn mapped(id: &Text) -> Text<'static> {
     Text::from(out)
 }
 
-/// Returns the name of a tool as the API takes it; `None` if nothing is left.
+/// Returns the name of a tool in a form that the API accepts; `None` if it is empty.
 pub fn tool_name(name: &Text, api: Api) -> Option<Text<'static>> {
     let max = if api == Api::Anthropic { 128 } else { 64 };
     let takes = |c: u32| is_word(c) || api == Api::Google && (c == u32::from(b'.') || c == u32::from(b':'));

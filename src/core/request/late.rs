@@ -1,4 +1,4 @@
-//! Results of tool calls that come too late: after another message than a result.
+//! Results of tool calls that come too late: not directly after the calls or another result.
 
 use crate::core::content;
 use crate::core::json::Raw;
@@ -43,7 +43,7 @@ impl Late {
         }
     }
 
-    /// Takes the first late result with this id after the turn with this number.
+    /// Removes and returns the first late result with this id after the turn with this number.
     pub fn take(&mut self, id: &Id, turn: usize) -> Option<Vec<u8>> {
         let results = self.results.get_mut(id)?;
         let at = results.iter().position(|(number, _)| *number > turn)?;

@@ -1,14 +1,14 @@
-//! Request bodies: a context as a provider's API takes it, as the session's agent would send it.
+//! Request bodies: a context in the form of a provider's API, as the session's agent would send it.
 //!
 //! ```text
 //! messages ── survey ── system text, tools, model          (first pass)
 //! messages ── replay ── turns with paired calls ── Writer ── body   (second pass)
 //! ```
 //!
-//! `replay` does what is alike for every API: it pairs calls with results, drops failed turns and foreign
-//! thinking, and gives each call an id. One module for each API then writes its form. Where an agent would
-//! send what the API refuses, the body is repaired; docs/format.md lists each such place. Left out: cache
-//! marks, streaming, thinking budgets, and whatever else depends on more than the session and the model.
+//! `replay` does what every API requires: it pairs calls with results, drops failed turns, drops the thinking
+//! of other models or makes it text, and gives each call an id. A module for each API then writes the body. Where an agent would
+//! send what the API refuses, the body is repaired; docs/format.md lists each such case. Cache marks,
+//! streaming, thinking budgets and whatever else depends on more than the session and the model are left out.
 
 mod anthropic;
 mod blocks;
@@ -37,7 +37,7 @@ use survey::Survey;
 pub enum Api {
     /// Anthropic's Messages.
     Anthropic,
-    /// OpenAI's Chat Completions, which many providers have.
+    /// OpenAI's Chat Completions, which many providers offer.
     OpenAi,
     /// OpenAI's Responses.
     Responses,
@@ -46,7 +46,7 @@ pub enum Api {
 }
 
 impl Api {
-    /// Returns the name that the agents store in the messages of its models.
+    /// Returns the name that the agents store as `api` in assistant messages.
     pub fn name(self) -> &'static str {
         match self {
             Api::Anthropic => "anthropic-messages",
@@ -56,7 +56,7 @@ impl Api {
         }
     }
 
-    /// Returns the model of a body for which no other is known.
+    /// Returns the default model.
     fn profile(self) -> Model {
         let (provider, id) = match self {
             Api::Anthropic => ("anthropic", "claude-sonnet-4-5"),
@@ -66,12 +66,12 @@ impl Api {
         Model { provider: Text::from(provider), id: Text::from(id) }
     }
 
-    /// Returns how many tokens `model` may answer with, where the API wants a number or it is known.
+    /// Returns the maximum output of `model` in tokens, if the API requires one or the maximum is known.
     fn max_tokens(self, model: &Model) -> Option<u64> {
         let is_profile = *model == self.profile();
         match self {
-            // Required. Each of Anthropic's current models answers with as many; of other providers' models,
-            // nearly all with the second number.
+            // The API requires a number. All current models of Anthropic allow the first; nearly all models
+            // of other providers allow the second.
             Api::Anthropic if model.provider == "anthropic" => Some(64_000),
             Api::Anthropic => Some(32_000),
             Api::OpenAi | Api::Responses => is_profile.then_some(128_000),
@@ -89,18 +89,18 @@ pub struct Model {
     pub id: Text<'static>,
 }
 
-/// What a body is for.
+/// What to write a body for.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The API.
     pub api: Api,
-    /// The model; without one, that of the last assistant message if it is of the same API, else a fixed one.
+    /// The model. The default is that of the last assistant message if its API is the same, else a fixed one.
     pub model: Option<Model>,
-    /// The largest answer, in tokens.
+    /// The maximum output, in tokens.
     pub max_tokens: Option<u64>,
 }
 
-/// The model that a body is for, as its API's module needs it.
+/// The API and model that a body is for, with the agent's adaptations.
 #[derive(Debug)]
 struct Target {
     api: Api,
@@ -109,7 +109,7 @@ struct Target {
     manners: Manners,
 }
 
-/// What is to be known of a body that was written.
+/// A fact about a body that was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Whether the last message is the model's own, which some APIs refuse, and others continue.

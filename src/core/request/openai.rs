@@ -1,4 +1,4 @@
-//! Bodies for OpenAI's Chat Completions API, which many providers have.
+//! Bodies for OpenAI's Chat Completions API, which many providers offer.
 
 use super::blocks::{Block, Call, Content, Part, ToolResult, Turn, images, joined};
 use super::replay::{Role, Writer};
@@ -18,18 +18,18 @@ pub struct Body<'a> {
     survey: &'a Survey,
     sink: Sink<'a>,
     dialect: Dialect,
-    /// The images of the results of a turn, which only a user message can have.
+    /// The images in the results of a turn, which only a user message can contain.
     result_images: Vec<Vec<u8>>,
     is_empty: bool,
     ends_with_answer: bool,
 }
 
-/// What providers have of their own.
+/// How providers of this API differ.
 #[derive(Clone, Copy, Debug)]
 struct Dialect {
     /// The role of instructions.
     instructions: &'static str,
-    /// The member for the largest answer.
+    /// The member for the maximum output.
     max_tokens: &'static str,
     /// Whether tools can be strict.
     strict: bool,
@@ -65,7 +65,7 @@ impl Dialect {
     }
 }
 
-/// Whether a model of OpenAI takes tools with grammars: from GPT-5 on.
+/// Whether a model of OpenAI accepts tools with grammars: GPT-5 and later do.
 pub fn knows_grammars(id: &Text) -> bool {
     let id = id.to_string_lossy();
     let version = id.strip_prefix("gpt-").and_then(|rest| rest.split(['.', '-']).next()?.parse::<u32>().ok());
@@ -239,7 +239,7 @@ fn image_block(url: &Text) -> Vec<u8> {
     Object::new().str("type", "image_url").json("image_url", &url).finish()
 }
 
-/// Returns the member for reasoning that a signature names.
+/// Returns the message member for reasoning, if a signature is the name of one.
 fn reasoning_field(signature: &Text) -> Option<&'static str> {
     ["reasoning", "reasoning_content", "reasoning_text"].into_iter().find(|field| signature == field)
 }
@@ -255,7 +255,7 @@ fn joined_thinking(thinking: &[(Text, Option<Text>)]) -> Text<'static> {
     out
 }
 
-/// Returns the list of reasoning details that a signature is, if it is one.
+/// Returns a signature as a list of reasoning details, if it is one.
 fn reasoning_details(signature: &Text) -> Option<Vec<u8>> {
     let parsed = Raw::parse(signature.as_bytes()).ok().filter(|parsed| parsed.is_array())?;
     let mut details = parsed.items().peekable();
@@ -263,7 +263,7 @@ fn reasoning_details(signature: &Text) -> Option<Vec<u8>> {
     details.all(is_reasoning_detail).then(|| js::stringify(parsed).into_bytes())
 }
 
-/// Returns the detail that the signature of a call is, as older versions of pi stored it.
+/// Returns the signature of a call as a reasoning detail, if it is one, as older versions of pi stored it.
 fn encrypted_detail(signature: &Text) -> Option<Vec<u8>> {
     let detail = Raw::parse(signature.as_bytes()).ok()?;
     let is_text = |key| detail.get_text(key).is_some_and(|text| !text.is_empty());

@@ -1,9 +1,10 @@
-//! Goes through the messages of a context as the agents do before they send it: drops failed turns, decides
-//! what thinking stays, and answers each tool call exactly once, directly after its turn.
+//! Prepares the messages of a context as the agents do before they send it: drops failed turns, filters
+//! thinking, and answers each tool call exactly once, directly after its turn.
 //!
 //! ```text
-//! turn: calls a, b     result b     user        result a
-//! turn: calls a, b     result b     result a = "No result provided"     user
+//! context     turn: calls a, b     result b     user     result a
+//! pi          turn: calls a, b     result b     result a = "No result provided"     user
+//! oh-my-pi    turn: calls a, b     result b     result a     user
 //! ```
 
 use super::blocks::{Block, Call, Content, Part, Source, ToolResult, Turn, joined};
@@ -17,9 +18,9 @@ use crate::core::json::{Raw, js};
 use crate::core::text::Text;
 use std::io;
 
-/// Writes the messages of one API. What it gets is in the order of the body.
+/// Writes messages in the form of one API. They arrive in the order of the body.
 pub trait Writer {
-    /// Writes a message of the user, or of the harness that runs the model.
+    /// Writes a message of the user, or of oh-my-pi or its extensions.
     fn user(&mut self, role: Role, content: Content) -> io::Result<()>;
     /// Writes an assistant message; the results of its calls follow.
     fn turn(&mut self, turn: Turn) -> io::Result<()>;
@@ -41,7 +42,7 @@ pub enum Role {
 /// The result of a call that has none in the session.
 const NO_RESULT: &str = "No result provided";
 
-/// Messages on their way to a writer.
+/// Passes messages to a writer.
 pub struct Replay<'t, W> {
     target: &'t Target,
     writer: W,
@@ -68,7 +69,7 @@ impl<'t, W: Writer> Replay<'t, W> {
         Replay { target, writer, ids: Ids::default(), late, open: Vec::new(), number: 0, turn: 0 }
     }
 
-    /// Takes the next message, in the roles of a model.
+    /// Handles the next message, as converted for the model.
     pub fn take(&mut self, json: &[u8]) -> io::Result<()> {
         let message = Raw::checked(json);
         let role = message.get_text("role").unwrap_or_default();
@@ -78,12 +79,12 @@ impl<'t, W: Writer> Replay<'t, W> {
             b"developer" => self.user(Role::Developer, message),
             b"assistant" => self.turn(message),
             b"toolResult" => self.result(message),
-            // System messages were all read before.
+            // The survey has read the system messages.
             _ => Ok(()),
         }
     }
 
-    /// Writes what is left.
+    /// Writes the results that are missing and the rest of the body.
     pub fn finish(mut self) -> io::Result<Option<Written>> {
         self.close()?;
         self.writer.finish()
@@ -138,7 +139,7 @@ impl<'t, W: Writer> Replay<'t, W> {
         }
     }
 
-    /// Returns a call, which is open from now on; `None` if its tool has no name.
+    /// Opens a call and returns it; `None` if its tool has no name.
     fn call<'a>(&mut self, block: Raw<'a>, source: Source) -> Option<Call<'a>> {
         let [id, name, arguments, namespace] =
             content::members(block, ["id", "name", "arguments", "namespace"]);
@@ -161,8 +162,7 @@ impl<'t, W: Writer> Replay<'t, W> {
         })
     }
 
-    /// Writes a result, if it answers an open call; one without a call, or for a call that has one already, is
-    /// refused by each API.
+    /// Writes a result, if it answers an open call. The APIs refuse any other; it is quoted or left out.
     fn result(&mut self, message: Raw) -> io::Result<()> {
         let own = message.get_text("toolCallId");
         let is_open = self.open.iter().any(|open| !open.is_answered);
@@ -177,7 +177,7 @@ impl<'t, W: Writer> Replay<'t, W> {
         Ok(())
     }
 
-    /// Writes the text of a result without a call as the user's.
+    /// Writes the text of a result without a call as a user message.
     fn quote(&mut self, message: Raw) -> io::Result<()> {
         let names = ["toolCallId", "toolName", "content", "isError"];
         let [id, name, content, is_error] = content::members(message, names);
@@ -228,8 +228,8 @@ fn answer(open: &Open, message: Raw, target: &Target, writer: &mut impl Writer) 
     })
 }
 
-/// Returns the first open call without a result that a result with this id answers. The Responses API has ids
-/// of two halves, of which a result may have only the first.
+/// Returns the first open call without a result that a result with this id answers. An id of the Responses
+/// API has two halves; a result may have only the first.
 fn answered<'o>(open: &'o mut [Open], id: Option<&Text>) -> Option<&'o mut Open> {
     let half = |id: &Text| id.as_bytes().split(|&byte| byte == b'|').next().map(<[u8]>::to_vec);
     let same = |open: &Open| open.own.as_ref() == id;

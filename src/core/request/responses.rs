@@ -23,7 +23,7 @@ pub struct Body<'a> {
     takes_grammars: bool,
     /// The calls of the last turn whose tool has a grammar, by their ids.
     custom_calls: HashSet<Text<'static>>,
-    /// The ids of items, each of which can occur once.
+    /// The ids of items used so far; each can occur only once.
     items: HashSet<Vec<u8>>,
     /// The number of messages so far, from which ids are made.
     messages: usize,
@@ -55,7 +55,8 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Returns the items of an assistant message. One of reasoning needs one of another kind after it.
+    /// Returns the items of an assistant message. The API requires an item of another kind after reasoning;
+    /// reasoning without one is left out.
     fn items(&mut self, turn: &Turn) -> Vec<Vec<u8>> {
         let mut items = Vec::new();
         let mut reasoning = Vec::new();
@@ -79,7 +80,7 @@ impl<'a> Body<'a> {
         items
     }
 
-    /// Returns the item that a signature is, unless it was sent before.
+    /// Returns a signature as a reasoning item, if it is one that was not sent before.
     fn reasoning(&mut self, signature: &Text) -> Option<Vec<u8>> {
         let item =
             Raw::parse(signature.as_bytes()).ok().filter(|item| content::is_block(*item, "reasoning"))?;

@@ -1,6 +1,6 @@
-//! JSON schemas of tools, rewritten as the APIs want them.
+//! JSON schemas of tools, rewritten for the APIs.
 //!
-//! Each is one walk over the schemas in a schema, with a stack of its own, that collects insertions.
+//! A rewrite walks once over a schema and its subschemas, with an explicit stack, and collects the changes.
 
 use super::Api;
 use crate::core::content;
@@ -9,7 +9,7 @@ use crate::core::json::write::texts;
 use crate::core::json::{Raw, js, string};
 use crate::core::text::Text;
 
-/// A schema nested deeper is sent as it is.
+/// The maximum depth; schemas below it are sent unchanged.
 const DEPTH: usize = 64;
 
 /// Keywords that strict modes refuse.
@@ -98,8 +98,8 @@ impl<'a> Splices<'a> {
     }
 }
 
-/// Returns a schema whose objects have all their properties and no others; `None` if it cannot be so.
-/// `schema` is written as JavaScript writes it.
+/// Returns the schema for strict mode: objects require all their properties and allow no others. `None` if
+/// that is impossible. `schema` must be as JavaScript writes it.
 pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
     let root = Raw::checked(schema);
     if !content::is(root, "type", "object") {
@@ -138,7 +138,7 @@ pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
     Some(splices.finish())
 }
 
-/// Makes an object take all its properties and no others; one that was optional may be `null`.
+/// Makes an object require all its properties and allow no others; those that were optional may be `null`.
 fn close_object(node: Raw, splices: &mut Splices) -> Option<()> {
     let names = ["properties", "required", "additionalProperties"];
     let [properties, required, additional] = content::members(node, names);
@@ -190,7 +190,7 @@ fn is_structured(schema: Raw) -> bool {
 }
 
 fn allows_null(schema: Raw) -> bool {
-    // A union in a union is not looked into further than any schema is.
+    // Nested unions are searched only to the maximum depth of a schema.
     let mut open = vec![(schema, 0)];
     while let Some((schema, depth)) = open.pop() {
         let [kind, constant, values, any_of] = content::members(schema, ["type", "const", "enum", "anyOf"]);
@@ -208,8 +208,8 @@ fn allows_null(schema: Raw) -> bool {
     false
 }
 
-/// Returns Anthropic's form of a schema: an object with its properties, those required and its definitions; a
-/// strict one keeps its other members.
+/// Returns a schema in Anthropic's form: `type`, `properties`, `required` and the definitions. A strict
+/// schema keeps its other members, too.
 pub fn input_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
     let members = js::entries(Raw::checked(schema));
     let get = |key: &str| members.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
@@ -270,11 +270,11 @@ const SUBSCHEMAS: [&str; 16] = [
     "contentSchema",
 ];
 
-/// Returns Google's form of a schema: a constant is an enumeration of one value. `schema` is written as
+/// Returns a schema in Google's form: a constant becomes an enumeration of one value. `schema` must be as
 /// JavaScript writes it.
 pub fn without_constants(schema: &[u8]) -> Vec<u8> {
     let mut splices = Splices::new(schema);
-    // Each with whether it is a map from names to schemas.
+    // Each value with whether it is a map from names to schemas, and its depth.
     let mut open = vec![(Raw::checked(schema), false, 0)];
     while let Some((node, is_map, depth)) = open.pop() {
         if depth > DEPTH {
@@ -305,7 +305,7 @@ fn replace_constant(node: Raw, splices: &mut Splices) {
     if values.is_some() {
         return;
     }
-    // The key and the comma before or after it go as well.
+    // The key and the comma before or after it are removed as well.
     let value_start = splices.start(constant);
     let end = value_start + constant.bytes().len();
     let start = value_start - "\"const\":".len();

@@ -1,11 +1,11 @@
-//! Writes a body piece by piece, without half surrogate pairs, which JSON parsers of the APIs refuse.
+//! Writes a body piece by piece, without lone surrogates, which the APIs refuse.
 
 use crate::core::json::string;
 use crate::core::text::Text;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// Where a body goes. Nothing is written before the first item of its list of messages.
+/// The output of a body. Nothing is written before the first item of its list of messages.
 pub struct Sink<'a> {
     out: &'a mut dyn Write,
     half_pair: &'static str,
@@ -14,7 +14,7 @@ pub struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    /// Returns a sink that has nothing written; `half_pair` takes the place of each half.
+    /// Returns an empty sink; `half_pair` replaces each lone surrogate.
     pub fn new(out: &'a mut dyn Write, half_pair: &'static str) -> Self {
         Sink { out, half_pair, head: Vec::new(), items: 0 }
     }
@@ -42,7 +42,7 @@ impl<'a> Sink<'a> {
         self.out.write_all(&whole(json, self.half_pair))
     }
 
-    /// Writes the members of an object after those before, and the end of the body.
+    /// Writes the members of `object` after those already written, and ends the body.
     pub fn write_rest(&mut self, object: &[u8]) -> io::Result<()> {
         if object != b"{}" {
             self.write(b",")?;
@@ -51,8 +51,8 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Returns JSON with `by` in place of each escaped half of a surrogate pair. Pairs are never escaped here, so
-/// each escaped surrogate is half a pair.
+/// Returns JSON with `by` in place of each lone surrogate. Pairs are never escaped here, so each escaped
+/// surrogate is a lone one.
 fn whole<'a>(json: &'a [u8], by: &str) -> Cow<'a, [u8]> {
     if memchr::memmem::find(json, b"\\ud").is_none() {
         return Cow::Borrowed(json);
@@ -74,7 +74,7 @@ fn whole<'a>(json: &'a [u8], by: &str) -> Cow<'a, [u8]> {
     Cow::Owned(out)
 }
 
-/// Returns a text with `by` in place of each half of a surrogate pair.
+/// Returns a text with `by` in place of each lone surrogate.
 pub fn whole_text<'a>(text: Text<'a>, by: &str) -> Text<'a> {
     // In WTF-8, only surrogates begin with ed a0 to ed bf.
     if string::is_utf8(text.as_bytes()) {

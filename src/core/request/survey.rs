@@ -1,4 +1,4 @@
-//! What a body needs from all messages before the first of them: the system text, the tools, the model.
+//! The parts of a body that depend on all messages: the system text, the tools, the model.
 
 use super::late::Late;
 use super::tools::{Grammar, Tool};
@@ -21,7 +21,7 @@ pub struct Survey {
     pub tools: Vec<Tool>,
     /// The grammars of the tools in effect, by their names.
     pub grammars: HashMap<Text<'static>, Grammar>,
-    /// The model of the last assistant message, if it is of the API.
+    /// The model of the last assistant message, if its API is the requested one.
     pub model: Option<Model>,
     /// Late results, if the agent moves them.
     pub late: Late,

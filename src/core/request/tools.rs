@@ -1,4 +1,4 @@
-//! Definitions of tools, as sessions keep them.
+//! Definitions of tools, as sessions store them.
 
 use super::Api;
 use super::ids::tool_name;
@@ -19,7 +19,7 @@ pub struct Tool {
     sampling: Sampling,
 }
 
-/// What the model's output is held to.
+/// What constrains the model's output.
 #[derive(Clone, Debug)]
 enum Sampling {
     Free,
@@ -36,7 +36,7 @@ pub struct Grammar {
     pub input: Text<'static>,
 }
 
-/// Parameters of a tool that is not defined: an object with any members.
+/// The parameters of a tool without a definition: an object with any members.
 pub const ANY: &[u8] = br#"{"type":"object","properties":{}}"#;
 
 impl Tool {
@@ -59,8 +59,8 @@ impl Tool {
         Tool { name, description: None, parameters: ANY.to_vec(), sampling: Sampling::Free }
     }
 
-    /// Returns its parameters, rewritten so that the API can hold the model to them, if it asks for that and
-    /// they allow it.
+    /// Returns its parameters rewritten for the API's strict mode; `None` if its definition does not request
+    /// that, or they cannot be rewritten.
     pub fn strict_parameters(&self, api: Api) -> Option<Vec<u8>> {
         match self.sampling {
             Sampling::Schema => schema::strict(&self.parameters, api),
@@ -68,7 +68,7 @@ impl Tool {
         }
     }
 
-    /// Returns its parameters as the session has them.
+    /// Returns the schema of its parameters, as JavaScript writes it; [`ANY`] if the session has none.
     pub fn parameters(&self) -> &[u8] {
         &self.parameters
     }
@@ -111,7 +111,7 @@ impl Sampling {
     }
 }
 
-/// Returns the name of the one required property, if it is a string.
+/// Returns the name of the only required property, if that property is a string.
 fn only_string(parameters: Raw) -> Option<Text<'static>> {
     let [kind, required, properties] = content::members(parameters, ["type", "required", "properties"]);
     let mut required = required?.items();

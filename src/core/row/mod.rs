@@ -16,7 +16,7 @@ mod word;
 
 use super::text::Text;
 
-/// The maximum number of UTF-16 units of a content in a row, as in both agents.
+/// The maximum number of UTF-16 units of content in a row, as in both agents.
 pub const ROW_UNITS: usize = 200;
 
 /// The options that rows depend on.
@@ -36,7 +36,7 @@ pub enum Form {
     /// As in the agent's tree.
     #[default]
     Agent,
-    /// For people: see [`readable`].
+    /// Readable: see [`readable`].
     Readable,
 }
 
@@ -44,10 +44,9 @@ pub enum Form {
 pub fn normalize(text: &Text) -> Text<'static> {
     let mut bytes = text.trim().into_bytes();
     for byte in &mut bytes {
-        if matches!(byte, b'\n' | b'\t') {
-            *byte = b' ';
-        }
+        // Every byte is written, so that many are at once.
+        *byte = if matches!(byte, b'\n' | b'\t') { b' ' } else { *byte };
     }
-    // Newlines and tabs at the ends are trimmed in either order.
+    // Trimming after the replacement would give the same result.
     Text::from_wtf8(bytes)
 }

@@ -167,7 +167,8 @@ fn service_tier(entry: Raw) -> Text<'static> {
     }
 }
 
-/// Returns the tier of each provider family. The older single word is split into letters.
+/// Returns the tier of each provider family. Older entries store one word, of which oh-my-pi prints each letter
+/// with its index.
 fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
     if let Some(word) = tier.text() {
         let letters = word.to_string_lossy().into_owned();
@@ -180,8 +181,8 @@ fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
         .collect()
 }
 
-/// Whether the tree hides the message unless it is the leaf: an assistant message with no text but dots,
-/// which ended neither in an error nor early.
+/// Whether the tree hides the message unless it is the leaf: an assistant message that has no text except
+/// dots, and ended neither in an error nor early.
 pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
     let has_text = match message.content {
         Content::Text(text) => omp_note::says_something(text.bytes),
@@ -280,7 +281,7 @@ fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     Text::from_wtf8(out)
 }
 
-/// Returns all text of a content: a string, or its text blocks joined.
+/// Returns all text of content: a string, or its text blocks joined.
 fn whole_text(content: Option<Raw>) -> Text<'static> {
     content::joined_text(content, "")
 }
@@ -289,7 +290,7 @@ fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
     block.text.filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
 }
 
-/// Returns `String(value)`, truncated to a row's length: [`bracketed`] then marks the truncation.
+/// Returns the start of `String(value)`, one unit longer than a row, so that [`bracketed`] detects truncation.
 pub(super) fn display(value: Option<Raw>) -> Text<'static> {
     match value.and_then(Raw::raw_string) {
         Some(raw) => {

@@ -46,7 +46,7 @@ pub fn retried(note: &Text, columns: usize) -> Text<'static> {
     Text::from(note.chars().take_while(fits).chain(['…']).collect::<String>())
 }
 
-/// The content of an advisor's message, for people.
+/// The readable content of an advisor's message.
 #[derive(Debug, Default)]
 pub struct Advice<'a> {
     /// The names of advisors other than the default one, then severities.

@@ -55,7 +55,7 @@ pub fn text(typed: &Typed) -> Text<'static> {
     }
 }
 
-/// Returns the text of a label, also of a head of the draft tree that becomes one.
+/// Returns the text of a label, or the name of a draft-tree head that becomes one.
 fn label_name(entry: Raw<'_>) -> Option<Raw<'_>> {
     let is_head = entry.get("type").is_some_and(|kind| kind.is("head"));
     entry.get(if is_head { "name" } else { "label" })
@@ -102,7 +102,7 @@ fn custom_type(entry: Raw) -> Text<'static> {
     named.map_or(Text::from("undefined"), display)
 }
 
-/// Whether the tree hides the message unless it is the leaf: an assistant message without text, which ended
+/// Whether the tree hides the message unless it is the leaf: an assistant message that has no text, and ended
 /// neither in an error nor early.
 pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
     let has_text = match message.content {
@@ -197,7 +197,7 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
     }
 }
 
-/// Returns a pattern and the place where it is searched for.
+/// Returns the row of a search: the pattern, and where it is searched for.
 fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> Text<'static> {
     let mut row = joined(&[before], pattern);
     if pattern.utf16_len() < ROW_UNITS {
@@ -207,7 +207,7 @@ fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> Text<'
     bracketed("", &row)
 }
 
-/// Returns the row of a call without a form of its own: the first 40 units of its arguments.
+/// Returns the row of any other call: its name and the first 40 units of its arguments.
 pub fn other_call(name: &str, arguments: Raw) -> Text<'static> {
     let arguments = js::stringify(arguments);
     let mut row = joined(&[name, ": "], &arguments.head(40));
@@ -215,7 +215,7 @@ pub fn other_call(name: &str, arguments: Raw) -> Text<'static> {
     bracketed("", &row)
 }
 
-/// Returns `:from-to` as pi's `formatReadLineRange`; empty if a value is not a number.
+/// Returns `:from-to` as pi's `formatReadLineRange` does; empty if a value is not a number.
 fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     let given = |value: Option<Raw<'_>>| value.is_some_and(|value| !value.is_null());
     let number = |value: Option<Raw>| {
@@ -266,7 +266,7 @@ fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     Text::from_wtf8(out)
 }
 
-/// Does the same for a content outside a message: a string, or an array of blocks.
+/// Does the same for other content: a string, or an array of blocks.
 fn content_head(content: Raw) -> Text<'static> {
     let mut out = Vec::new();
     match content.raw_string() {
@@ -297,7 +297,7 @@ fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
     block.text.filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
 }
 
-/// Returns `String(value)`, truncated to a row's length.
+/// Returns a string, or `JSON.stringify(value)` of any other value, truncated to a row's length.
 fn display(value: Raw) -> Text<'static> {
     match value.raw_string() {
         Some(_) => content_head(value),
@@ -317,7 +317,7 @@ fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
 
 fn bracketed(prefix: &str, text: &Text) -> Text<'static> {
     let mut row = joined(&["[", prefix], text);
-    // A truncated text has lost its end.
+    // A truncated text gets no closing bracket.
     row.push_str(if text.utf16_len() < ROW_UNITS { "]" } else { "" });
     row
 }

@@ -25,7 +25,7 @@ const SUMMARY_UNITS: usize = 600;
 pub struct Call {
     /// The text.
     pub text: Text<'static>,
-    /// The range of a path in it, in bytes: it can be truncated in the middle.
+    /// The range of a path in it, in bytes, which the output may truncate in the middle.
     pub path: Range<usize>,
 }
 
@@ -146,7 +146,7 @@ fn with_path(mut text: Text<'static>, path: &Text, behind: &str) -> Call {
     let end = text.as_bytes().len();
     text.push_str(behind);
     let text = text.head(ROW_UNITS);
-    // The end of a truncated path is missing.
+    // A path that was truncated itself is not marked.
     let path = if text.as_bytes().len() < end { 0..0 } else { start..end };
     Call { text, path }
 }
@@ -190,8 +190,8 @@ fn lines(offset: Option<Raw>, limit: Option<Raw>) -> String {
     }
 }
 
-/// Returns a command without a leading change to the session's directory; for a subdirectory, the relative
-/// path stays.
+/// Returns a command without a leading `cd` to the session's directory; a `cd` to a subdirectory is kept,
+/// with the relative path.
 fn command_in<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
     let trimmed = command.trim();
     let changed =

@@ -1,7 +1,8 @@
 //! oh-my-pi's search in the tree: fuzzy, but within words (`fuzzyMatch`, without its scores).
 //!
-//! A word of the query matches if a word of the text starts with it, contains it, nearly contains its
-//! letters, or if it consists of the first letters of consecutive words. All words must match.
+//! A word of the query matches if a word of the text starts with it, contains it, has its letters in order, or
+//! is the same but for one or two letters missing at the end; or if it consists of the initials of words that
+//! are close together. All words must match.
 
 use super::word::is_word;
 
@@ -71,7 +72,7 @@ impl Index {
         Index { starts: starts.collect(), compact: words.concat(), words }
     }
 
-    /// Whether the word matches, also with an adjacent letter and digit exchanged.
+    /// Whether the word matches as typed, or with an adjacent letter and digit swapped.
     fn holds(&self, word: &[u16]) -> bool {
         self.holds_as_typed(word)
             || (1..word.len()).any(|at| {
@@ -89,8 +90,8 @@ impl Index {
             || self.has_initials(word)
     }
 
-    /// Whether a word of the text starts with it; it may continue into the next words. If it is short, only
-    /// its first occurrence counts.
+    /// Whether a word of the text starts with `word`, which may continue into the next words. If `word` is
+    /// short, only its first occurrence counts.
     fn starts_with(&self, word: &[u16]) -> bool {
         let mut places = self.compact.windows(word.len()).enumerate().filter(|(_, at)| *at == word);
         let starts_word = |(at, _): (usize, &[u16])| self.starts.binary_search(&at).is_ok();

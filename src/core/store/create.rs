@@ -190,7 +190,7 @@ fn stream_at(files: &dyn Files, path: &Path, existing: Option<&Stat>) -> Option<
     own_stream(files, path).or_else(|| is_stream.then(|| files.open_write(path)))
 }
 
-/// Returns the target of a rename onto `path` that keeps symbolic links, even a dangling one.
+/// Returns `path` with the symbolic links at its end followed, even a dangling one, so that a rename keeps them.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..40 {

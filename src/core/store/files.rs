@@ -24,6 +24,7 @@ mod xattr;
 
 pub use os::AsStream;
 pub(super) use os::{duplicate, is_in_use, own_stream, read_at, real, restore, unlock};
+pub(super) use processes::send;
 
 /// The result of `stat`, as far as the rules need it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +103,7 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     fn sees_writers(&self) -> bool;
     fn is_alive(&self, pid: u32) -> bool;
     fn now(&self) -> SystemTime;
-    /// Returns a clock that is never adjusted.
+    /// Returns the time on a clock that is never adjusted.
     fn instant(&self) -> Instant;
     fn sleep(&self, time: Duration);
 }

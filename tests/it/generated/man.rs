@@ -86,7 +86,8 @@ fn of_command(command: &Command, guide: &Guide) -> String {
     page.text
 }
 
-/// Returns `pisess fork [OPTIONS] <SESSION> [REF]`: names bold, arguments in italic.
+/// Returns a word of a synopsis such as `pisess fork [OPTIONS] <SESSION> [REF]`: names in bold, arguments in
+/// italics.
 fn synopsis_word(word: &str) -> String {
     let inner: &str = word.trim_matches(|c| "[]<>.".contains(c));
     let slanted = format!(r"\fI{}\fR", escaped(inner));
@@ -101,7 +102,7 @@ fn about(command: &Command) -> String {
     command.get_about().map(ToString::to_string).unwrap_or_default()
 }
 
-/// A page in progress, in the man macros.
+/// A page being written, in the man macros.
 struct Page {
     text: String,
 }
@@ -180,7 +181,7 @@ impl Page {
                 headings.push(arg.get_help_heading());
             }
         }
-        // Options that every command has come last.
+        // Options common to all commands come last.
         headings.sort_by_key(|heading| *heading == Some("Common options"));
         for heading in headings {
             self.heading(&heading.unwrap_or("Options").to_uppercase());

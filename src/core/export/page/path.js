@@ -203,7 +203,7 @@ async function choose(n, { focus = false, record = true, top = false } = {}) {
   tree.cursor = n;
   if (record && decodeURIComponent(location.hash.slice(1)) !== session.ids[n]) history.pushState(null, "", linkTo(n));
   const at = text.place[n];
-  // Waiting for the piece avoids a gap; 80 ms later, the entry is drawn without it.
+  // Waits for the piece, to avoid a gap, but for at most 80 ms.
   await Promise.race([entryPieces.get(n), pause(80)]);
   if (text.chosen !== n) return;
   $("list").querySelector(".entry.chosen")?.classList.remove("chosen");

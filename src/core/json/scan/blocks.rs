@@ -22,15 +22,16 @@ impl Scanner<'_> {
     fn long_string_end(&mut self) -> Result<bool> {
         #[cfg(target_arch = "x86_64")]
         if self.has_avx2 {
-            // SAFETY: the one precondition are AVX2 and BMI, which were detected when the scanner was created.
+            // SAFETY: the only precondition is support for AVX2 and BMI, detected when the scanner was
+            // created.
             #[allow(unsafe_code)]
             return unsafe { self.string_end_avx2() };
         }
         self.string_end_sse2()
     }
 
-    /// Without branches that depend on where quotes and backslashes are, which could not be predicted: only
-    /// the end of the string, an escape of several letters and malformed bytes leave the main path.
+    /// Does not branch on the positions of quotes and backslashes, which are unpredictable: only the end of
+    /// the string, a `\u` escape and malformed bytes leave the main path.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1")]
     fn string_end_avx2(&mut self) -> Result<bool> {
@@ -98,7 +99,7 @@ impl Scanner<'_> {
         self.string_tail(escaped)
     }
 
-    /// Does the same for the last bytes of the buffer, one at a time.
+    /// Walks over the last bytes of the buffer, one at a time.
     fn string_tail(&mut self, mut escaped: bool) -> Result<bool> {
         loop {
             match self.bytes.get(self.pos) {
@@ -137,7 +138,8 @@ const BLOCK: usize = 64;
 /// The number of bytes examined together on any processor.
 const LANE: usize = 16;
 
-/// Whether this processor has AVX2 and, as all that have it, BMI; the standard library caches the answer.
+/// Whether this processor has AVX2 and BMI (any with the former has the latter). The standard library caches
+/// the result.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn has_avx2() -> bool {
     std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi1")
@@ -149,7 +151,7 @@ struct Masks {
     /// Quotes and control characters: bytes that end a string unless they are escaped.
     end: u64,
     backslash: u64,
-    /// Bytes that form an escape of one letter with a backslash before them.
+    /// Letters that form a two-byte escape with a backslash before them.
     letter: u64,
     /// Not 0 if any byte is above 0x7f.
     high: u32,
@@ -167,7 +169,7 @@ impl Masks {
         let (first, second) = unsafe {
             (_mm256_loadu_si256(halves[0].as_ptr().cast()), _mm256_loadu_si256(halves[1].as_ptr().cast()))
         };
-        // No closures: a function that calls one is not compiled for AVX2, and would not be inlined.
+        // No closure: the library function that would call it is not compiled for AVX2 and would not be inlined.
         let (low, high) = (half_masks(first), half_masks(second));
         Masks {
             end: u64::from(low[0]) | u64::from(high[0]) << 32,
@@ -190,8 +192,8 @@ fn half_masks(bytes: std::arch::x86_64::__m256i) -> [u32; 3] {
     let quote = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'"' as i8));
     let backslash = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\\' as i8));
     let control = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
-    // The letters are 22 2f 5c 62 66 6e 72 74. For each low digit, the table has a letter that ends in it, or
-    // a byte that does not; of the three that end in 2, it has 72.
+    // The letters are 22 2f 5c 62 66 6e 72 74. The table maps each low digit to a letter that ends in it, or
+    // to a byte that does not. Of the three that end in 2 it has 72; the other two are compared separately.
     let (none, b, slash) = (0x10, b'b' as i8, b'/' as i8);
     let table = _mm_set_epi8(
         slash, 0x6e, none, 0x5c, none, none, none, none, none, 0x66, none, 0x74, none, 0x72, none, 0x01,

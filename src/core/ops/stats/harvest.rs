@@ -60,6 +60,8 @@ pub struct Counted {
     pub took_ms: i64,
     /// Its tokens and cost, if it has any.
     pub usage: Option<Usage>,
+    /// Whether these are the sum that a task result reports for its sub-agents, which have sessions of their own.
+    pub of_agents: bool,
     /// Its role in the counts.
     pub role: Role,
     /// Its physical line.
@@ -85,7 +87,7 @@ impl Counted {
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     pub(super) tool: Name,
-    /// A hash of the path in a `write` or `edit`, made absolute by the session's directory.
+    /// A hash of the absolute path of the file that a `write` or `edit` changes.
     pub file: Option<u64>,
 }
 

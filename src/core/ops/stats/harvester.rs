@@ -129,22 +129,26 @@ impl Harvester<'_> {
             }
             b"toolResult" => {
                 let failed = message.is_error.is_some_and(Raw::is_truthy);
-                let usage = self.result_usage(message);
+                let (usage, of_agents) = self.result_usage(message);
                 // A tool's usage is that of models it called itself.
                 let model = if usage.is_some() { Default::default() } else { self.model };
                 let tool = self.name(message.tool_name);
-                Entered { usage, model, tool, ..Entered::new(Role::ToolResult { failed }) }
+                Entered { usage, of_agents, model, tool, ..Entered::new(Role::ToolResult { failed }) }
             }
             _ => Entered::new(Role::OtherMessage),
         };
         self.push(line, Entered { name, ..entered });
     }
 
-    fn result_usage(&self, message: &Message) -> Option<Usage> {
+    /// Returns the usage of a tool result, and whether it is that of sub-agents.
+    fn result_usage(&self, message: &Message) -> (Option<Usage>, bool) {
         let own = message.usage.and_then(Usage::of);
         let is_task = message.tool_name.is_some_and(|name| name.is("task"));
-        let agents = || message.details?.get("usage").and_then(Usage::of);
-        own.or_else(|| if is_task && !self.options.without_agents { agents() } else { None })
+        if own.is_some() || !is_task || self.options.without_agents {
+            return (own, false);
+        }
+        let agents = message.details.and_then(|details| details.get("usage")).and_then(Usage::of);
+        (agents, agents.is_some())
     }
 
     fn calls(&mut self, calls: &[CallFacts]) -> Range<usize> {
@@ -159,7 +163,7 @@ impl Harvester<'_> {
         start..self.harvest.calls.len()
     }
 
-    /// Returns a hash of the path, made absolute by the session's directory.
+    /// Returns a hash of the path. A relative one is resolved against the session's directory first.
     fn file(&self, path: &Text) -> u64 {
         let is_relative = !path.as_bytes().starts_with(b"~") && !is_absolute(path.as_bytes());
         let cwd = self.harvest.header.cwd.as_ref().filter(|_| is_relative);
@@ -181,6 +185,7 @@ impl Harvester<'_> {
             time_ms,
             took_ms: self.took(entered.role, time_ms),
             usage: entered.usage,
+            of_agents: entered.of_agents,
             role: entered.role,
             line: LineNo(self.lines),
             calls: (entered.calls.start as u32, entered.calls.end as u32),
@@ -254,6 +259,7 @@ struct Entered<'a> {
     role: Role,
     name: Text<'a>,
     usage: Option<Usage>,
+    of_agents: bool,
     calls: Range<usize>,
     model: (Name, Name),
     tool: Name,
@@ -265,6 +271,7 @@ impl Entered<'_> {
             role,
             name: Text::default(),
             usage: None,
+            of_agents: false,
             calls: 0..0,
             model: Default::default(),
             tool: Name::default(),

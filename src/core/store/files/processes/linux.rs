@@ -1,9 +1,19 @@
-//! Linux: which processes have a file open for writing (rule 5), and which file systems copy files up. Its
-//! counterparts are `windows.rs` and `other.rs`.
+//! Linux: which processes have a file open for writing (rule 5), which file systems copy files up, and sending
+//! of files. Its counterparts are `windows.rs` and `other.rs`.
 
 use super::{Stat, Writer};
 use std::fs::File;
+use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+
+/// Sends bytes of a file to another without a copy in this process. Returns the number sent, 0 at the end of
+/// the file.
+pub fn send(from: &File, range: &Range<u64>, to: &File) -> io::Result<u64> {
+    let mut start = range.start;
+    let most = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+    Ok(rustix::fs::sendfile(to, from, Some(&mut start), most)? as u64)
+}
 
 /// FUSE file systems count as well, because fuse-overlayfs copies up and cannot be distinguished from others.
 pub(super) fn copies_up(file: &File) -> bool {
