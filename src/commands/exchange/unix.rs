@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// Writes `input` to a command and reads its output, up to a limit, until it closes it. A command need not
+/// Writes `input` to a command and reads its output, up to a limit, until the command closes it. The command need not
 /// read all its input.
 pub fn exchange(
     child: &mut Child,
@@ -17,7 +17,7 @@ pub fn exchange(
     waiting: &Waiting,
 ) -> io::Result<Reply> {
     let (mut stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let mut stdout = stdout.ok_or_else(|| io::Error::other("it has no output"))?;
+    let mut stdout = stdout.ok_or_else(|| io::Error::other("its standard output is not a pipe"))?;
     if let Some(stdin) = &stdin {
         // Writing to a command that does not read must not block reading.
         rustix::io::ioctl_fionbio(stdin, true)?;

@@ -19,7 +19,7 @@ pub fn exchange(
 ) -> io::Result<Reply> {
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
-        return Err(io::Error::other("its streams are not there"));
+        return Err(io::Error::other("its standard streams are not pipes"));
     };
     let input = input.to_vec();
     Builder::new().spawn(move || stdin.write_all(&input))?;
