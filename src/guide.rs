@@ -25,7 +25,7 @@ pub const REFERENCES: [Row; 9] = [
     ("X", "an id, else a label, else an id prefix (at least 4 characters)"),
     ("REF^", "the parent of REF; the parent of a root entry is root"),
     ("REF~3", "the third ancestor of REF"),
-    ("REF^{user}", "the nearest entry with that role or type, at REF or above it"),
+    ("REF^{user}", "the nearest entry whose role or type is user, at REF or above it"),
 ];
 
 /// The rules by which references are resolved.
@@ -42,7 +42,7 @@ pub const ENVIRONMENT: [Row; 10] = [
     ("TZ", "time zone in which times are displayed; files always contain UTC"),
     (
         "HOME",
-        "displayed as `~` in paths of tool calls; with `fork --cwd`, also used to derive oh-my-pi's directory names (as is TMPDIR)",
+        "home directory, displayed as `~`; the stores are below it, and oh-my-pi names directories relative to it (or to TMPDIR)",
     ),
     (
         "PI_CODING_AGENT_SESSION_DIR",
@@ -87,7 +87,7 @@ pub const SESSIONS: Section = Section {
          version 4, written by pi's newer harness and not by the coding agent, are refused.",
         "A SESSION argument is a path, `-` for standard input, or a name. `last` is the most recently \
          changed session for the current directory in the stores of both agents, as for `pi -c`, and `last~1` \
-         the one before. Any change of the file counts, as of a label, while `pisess list` sorts by the last \
+         the one before. Any change to the file counts, even a label, whereas `pisess list` sorts by the last \
          message. A session can also be named by the start or end of its id (4 characters or more), or by the exact \
          name that the user gave it. Sessions for the current directory are looked up first, then all \
          others. An existing path always wins. If a name matches several sessions, the command fails and \
@@ -185,8 +185,8 @@ pub const WRITING: Section = Section {
          add entries. `migrate` and `relocate` change fields of existing lines; `prune` replaces payloads, which \
          it keeps in `SESSION.pruned`; and only `check --repair` removes lines, which it keeps in \
          `FILE.rejected`.",
-        "Added entries are appended to the file with a single write, followed by fsync. A file that has to \
-         be rewritten (a migration) is written to a new file with the same mode, owner and attributes, which \
+        "Added entries are appended to the file with a single write, followed by fsync. If a file must \
+         be rewritten, as by a migration, its content is written to a new file with the same mode, owner and attributes, which \
          then replaces the old one by a rename, so that a crash leaves either the old file or the new one.",
         "The session is locked from its last read until the write is complete. If another process holds \
          the lock, `--wait` sets how long to wait. If the file grew in the meantime, the operation is \

@@ -5,6 +5,7 @@
 
 use crate::core::store::SessionFile;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,8 @@ pub struct World<'a> {
     pub stdin: &'a mut dyn Read,
     /// Standard output, for data.
     pub stdout: &'a mut dyn Write,
+    /// The same as an open file, if it is one; to be written only after flushing.
+    pub stdout_file: Option<&'a File>,
     /// Standard error, for diagnostics.
     pub stderr: &'a mut dyn Write,
     /// Which of the streams are terminals.

@@ -2,6 +2,7 @@
 
 use pisess::world::{Terminals, World};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{BufWriter, IsTerminal, LineWriter, Write, stderr, stdin, stdout};
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -14,15 +15,14 @@ fn width() -> usize {
 }
 
 /// Standard output without the standard library's buffer, which searches all output for the last newline.
-fn unbuffered_stdout() -> Box<dyn Write> {
+fn stdout_file() -> Option<File> {
     if closed::stdout_was_closed() {
-        return Box::new(closed::Closed);
+        return None;
     }
     #[cfg(unix)]
-    if let Ok(descriptor) = std::os::fd::AsFd::as_fd(&stdout()).try_clone_to_owned() {
-        return Box::new(std::fs::File::from(descriptor));
-    }
-    Box::new(stdout().lock())
+    return std::os::fd::AsFd::as_fd(&stdout()).try_clone_to_owned().ok().map(File::from);
+    #[cfg(not(unix))]
+    None
 }
 
 /// Runs the program with the streams of this process, and exits with its exit code or signal.
@@ -52,7 +52,7 @@ mod closed {
 
     #[cfg(target_os = "linux")]
     #[used]
-    #[expect(unsafe_code, reason = "the one way to run before the standard library does")]
+    #[expect(unsafe_code, reason = "the only way to run before the standard library does")]
     #[unsafe(link_section = ".init_array")]
     static LOOK: extern "C" fn() = look;
 
@@ -60,7 +60,7 @@ mod closed {
         STDOUT.load(Ordering::Relaxed)
     }
 
-    /// Returns the error that a write to it would return.
+    /// A writer that fails as a write to closed standard output would.
     pub struct Closed;
 
     impl Write for Closed {
@@ -81,12 +81,19 @@ fn main() -> ExitCode {
         stderr: stderr().is_terminal(),
         width: stdout().is_terminal().then(width),
     };
-    let mut out = BufWriter::with_capacity(64 * 1024, unbuffered_stdout());
+    let stdout_file = stdout_file();
+    let unbuffered: Box<dyn Write> = match &stdout_file {
+        Some(file) => Box::new(file),
+        None if closed::stdout_was_closed() => Box::new(closed::Closed),
+        None => Box::new(stdout().lock()),
+    };
+    let mut out = BufWriter::with_capacity(64 * 1024, unbuffered);
     let world = World {
         stdin: &mut stdin().lock(),
         stdout: &mut out,
-        // A line is one write, so that processes do not mix their lines. Not locked: the progress bar draws
-        // from other threads.
+        stdout_file: stdout_file.as_ref(),
+        // Each line is written at once, so that lines of several processes are not mixed. Standard error is
+        // not locked, because the progress bar is drawn from other threads.
         stderr: &mut LineWriter::new(stderr()),
         terminals,
         env: &|name| std::env::var(name).ok(),

@@ -2,7 +2,7 @@
 
 use crate::core::entry::Entry;
 
-/// Returns how long ago a time was, in the largest unit of which that is at least one.
+/// Returns how long ago a time was, in the largest unit that yields at least 1.
 pub fn age(now: i64, time: i64) -> String {
     if time == Entry::NO_TIME {
         return "?".to_owned();

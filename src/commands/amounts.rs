@@ -7,7 +7,7 @@ pub fn tokens(count: f64) -> String {
         false => format!("{value:.0}{unit}"),
     };
     match count {
-        // A number that would be rounded to a whole larger unit is given in that unit.
+        // The limits are where rounding would reach the next unit: `1.0k`, not `1000`.
         count if count < 999.5 => format!("{count:.0}"),
         count if count < 999_500.0 => scaled(count / 1e3, "k"),
         count => scaled(count / 1e6, "M"),

@@ -107,8 +107,8 @@ pub struct Words {
     /// Append a user message
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub user: Option<String>,
-    /// Append an assistant message, attributed to the current model, whose provider must have replied
-    /// before on the path
+    /// Append an assistant message by the current model; an earlier reply on the path must be from the same
+    /// provider
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub assistant: Option<String>,
 }
@@ -182,7 +182,7 @@ fn lines(
         let failure = Failure::cannot(format_args!("{name}:{line}: {}; nothing was written", refused.what));
         // Plain text instead of JSON.
         let is_text = refused.number == 0 && !text.trim_ascii_start().starts_with(b"{");
-        let look = || "`pisess path --json` prints entries of the session to go by".to_owned();
+        let look = || "`pisess path --json` prints entries of the session as examples".to_owned();
         let say = || "--user - appends plain text as a user message".to_owned();
         let line = u32::try_from(line).unwrap_or(u32::MAX);
         failure.path(name).on_line(line).hint(if is_text { say() } else { refused.hint.unwrap_or_else(look) })
@@ -205,7 +205,7 @@ fn words(
 }
 
 fn no_title(open: &OpenSession) -> Failure {
-    let what = "oh-my-pi keeps the name of a session in its first line, which no added entry changes";
+    let what = "oh-my-pi keeps the name of a session in its first line, which append cannot change";
     open.input.cannot(what).hint("rename it in the agent")
 }
 
@@ -234,10 +234,10 @@ impl Words {
             return wrong("the text of the message is empty", "give a text, or omit the option");
         }
         if [&self.custom, &self.custom_message].into_iter().any(is_empty) {
-            return wrong("the custom type is empty", "name what the entry is for, as programs look for it");
+            return wrong("the custom type is empty", "give a name by which programs can find the entry");
         }
         if self.data.as_ref().is_some_and(|data| Raw::parse(data.as_bytes()).is_err()) {
-            return wrong("--data: no JSON", "quote it for the shell, as in --data '{\"n\":1}'");
+            return wrong("--data: not JSON", "quote it for the shell, as in --data '{\"n\":1}'");
         }
         Ok(())
     }
@@ -295,9 +295,7 @@ fn reply(open: &OpenSession, place: Position, asked: Option<(Text, Text)>) -> Re
         let message = Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL);
         let names_model = ["api", "provider", "model"].iter().all(|key| message.get_text(key).is_some());
         return match &model {
-            _ if !names_model => {
-                Err(cannot("the earlier reply has no API or model that could be copied".to_owned()))
-            }
+            _ if !names_model => Err(cannot("the earlier reply names no API or model to copy".to_owned())),
             None => Ok(message.bytes().to_vec()),
             // An earlier reply may be by this provider.
             Some((provider, _)) if message.get_text("provider") != Some(provider.borrowed()) => {
@@ -313,9 +311,9 @@ fn reply(open: &OpenSession, place: Position, asked: Option<(Text, Text)>) -> Re
     }
     Err(cannot(match model.filter(|_| has_reply) {
         Some((provider, _)) => {
-            format!("no earlier reply is by the provider {provider}, whose API could be copied")
+            format!("there is no earlier reply from the provider {provider}, whose API could be copied")
         }
-        None => "there is no earlier reply whose API and model could be copied".to_owned(),
+        None => "there is no earlier reply with an API and model to copy".to_owned(),
     }))
 }
 

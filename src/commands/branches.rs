@@ -175,7 +175,7 @@ impl BranchList<'_> {
         let mut said: Cell = label.map(|label| (label, styles.label)).into_iter().collect();
         if let Some(ix) = self.question(branch) {
             let row = self.drawing.row(ix);
-            // A question needs no role.
+            // A user message needs no role.
             if branch.request.is_none() {
                 let colon = if row.body.is_empty() { "" } else { ": " };
                 said.push((visible(&format!("{}{colon}", row.role)), tone_style(row.tone, styles)));

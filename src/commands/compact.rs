@@ -66,7 +66,7 @@ pub struct Args {
     /// Number of tokens of recent conversation to keep unsummarized
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub keep_recent_tokens: u64,
-    /// Keep REF and everything after it instead; `none` keeps nothing
+    /// Keep REF and everything after it, whatever their size; `none` keeps nothing
     #[arg(long, value_name = "REF", conflicts_with = "keep_recent_tokens")]
     pub first_kept: Option<String>,
     /// Compact only if the context exceeds TOKENS, such as 100k or 1.5M

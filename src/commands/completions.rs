@@ -34,8 +34,8 @@ pub const GUIDE: Guide = Guide {
 /// Print the completion script for a shell.
 ///
 /// Once installed, it completes commands, options, sessions by name and id (those for the current directory,
-/// newest first), and labels and entry ids, each with the text of its entry. Only the header and the last MiB
-/// of a session are read.
+/// newest first), and labels and entry ids, each with the text of its entry. Only the start and the last MiB of
+/// a session are read.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {

@@ -45,7 +45,7 @@ pub const GUIDE: Guide = Guide {
             "pisess context --as openai --model local/small session.jsonl",
         ),
     ],
-    found: Some("a request would have no message, or a hook cancelled the operation"),
+    found: Some("a request would contain no message, or a hook cancelled the operation"),
     writes: false,
     refers: true,
 };
@@ -55,9 +55,9 @@ pub const GUIDE: Guide = Guide {
 /// The context is what the file's agent would build from the path to REF: the settings, and the messages since
 /// the last compaction, with summaries in place of the entries they replace.
 ///
-/// With the name of an API as the form, print the body of a request that the API accepts: the system prompt,
-/// messages, tools, model and longest reply. Where it would refuse something in the session, such as a tool
-/// call without a result, the body differs from what the agent would send.
+/// If FORM is the name of an API, the body of a request to that API is printed: the system prompt, messages,
+/// tools, model and maximum reply length. If the API would refuse something in the session, such as a tool call
+/// without a result, the body differs from what the agent would send, so that it is accepted.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -73,7 +73,7 @@ pub struct Args {
     /// anthropic/claude-sonnet-4-5, openai/gpt-5.1 or google/gemini-3.1-pro-preview
     #[arg(long, value_name = "PROVIDER/ID", value_parser = model)]
     pub model: Option<(String, String)>,
-    /// The longest reply that a request allows, in tokens
+    /// The maximum length of the reply to a request, in tokens
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_tokens: Option<u64>,
     /// Print the size of the context in tokens, as the agent estimates it
@@ -167,7 +167,7 @@ impl Args {
         let Some(api) = self.form.api() else {
             let given = [("--model", model.is_some()), ("--max-tokens", self.max_tokens.is_some())];
             return match given.into_iter().find(|(_, is_given)| *is_given) {
-                Some((option, _)) => Err(Failure::usage(format!("{option} is for requests only"))
+                Some((option, _)) => Err(Failure::usage(format!("{option} applies only to requests"))
                     .hint("add --as anthropic, openai, openai-responses or google")),
                 None => Ok(None),
             };
@@ -194,7 +194,7 @@ fn body(
     drop(out);
     if written.ends_with_answer {
         ui.warn(
-            "the context ends with a reply of the model; append a question first if the API refuses that",
+            "the context ends with a reply of the model; if the API refuses that, append a user message first",
         );
     }
     Ok(Exit::Done)

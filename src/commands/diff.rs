@@ -47,8 +47,8 @@ pub const GUIDE: Guide = Guide {
 /// of one session. Prints the last entry before the first difference, then the entries that only the first path
 /// has (-), those that only the second has (+), and those that both have, with different content (~).
 ///
-/// Entries of two sessions are matched by id, and those without a match by content, as in copies whose entries
-/// were given new ids. Parents are not compared.
+/// Entries of two sessions are matched by id, and those without a match by content, because a copy may have new
+/// ids. Parents are not compared.
 ///
 /// With --context, prints a unified diff of what the model would see at the two ends. Exits with 1 if
 /// there is a difference.
@@ -82,7 +82,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         (false, false) => row_options(ui, Form::Readable),
     };
     if [&args.session, &args.other].iter().all(|path| *path == Path::new("-")) && args.to.is_none() {
-        return Err(Failure::usage("both sessions are standard input").hint("give one of them by a path"));
+        return Err(Failure::usage("both sessions are standard input").hint("give one of them as a path"));
     }
     let open = OpenSession::open(&args.session, options.clone(), ui)?;
     let Some(to) = &args.to else {
@@ -105,7 +105,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn other(args: &Args, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
     let open = OpenSession::open(&args.other, options, ui);
     open.map_err(|failure| match failure.is_missing() || !args.other.to_string_lossy().contains(['.', '/']) {
-        true => failure.hint("two arguments are sessions; two entries take three: SESSION REF REF"),
+        true => failure.hint("two arguments name two sessions; to compare two entries, give SESSION REF REF"),
         false => failure,
     })
 }

@@ -37,7 +37,7 @@ pub const GUIDE: Guide = Guide {
 /// messages can be edited if they are in the context. With --undo the model sees the original again.
 ///
 /// A tool call and its result belong together: an edit that would leave one without the other is
-/// refused, unless both are given.
+/// refused, so give both.
 ///
 /// oh-my-pi has no such entries. Branch instead: append the changed message with `append --at REF^`.
 #[derive(Debug, clap::Args)]

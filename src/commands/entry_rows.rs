@@ -1,24 +1,27 @@
 //! Rows for entries, shared by the commands that list them.
 
 use super::input::OpenSession;
+use super::transaction::output_or_input;
 use crate::core::bodies::Bodies;
-use crate::core::entry::{EntryIx, Kind};
+use crate::core::entry::{EntryIx, Flags, Kind};
 use crate::core::json::write::write_valid;
 use crate::core::load::Options;
 use crate::core::ops::rows::{Edited, Ending, Row, Tone};
 use crate::core::ops::tree::Drawing;
 use crate::core::row::{Form, RowOptions};
 use crate::core::search::Hit;
+use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::ui::{
     Clock, Failure, Glyphs, Rows, Styles, Ui, columns, draw_stretches, fitted, fitted_path, is_plain, pens,
-    push_visible, visible, visible_lines,
+    push_number, push_spaces, push_visible, visible, visible_lines,
 };
+use memchr::memmem::Finder;
 use owo_colors::Style;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// The maximum width of the id column: a UUID fits. A longer id shifts the rest of its row.
 pub const ID_COLUMNS: usize = 36;
@@ -51,7 +54,7 @@ pub fn edit_mark(edited: Edited) -> &'static str {
 /// Prints entries as stored in version 3, one per line.
 pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
     let (bodies, is_utf8, is_terminal) = (open.bodies(), open.session.is_utf8(), ui.stdout_is_terminal());
-    for &ix in entries {
+    let print_line = |ix: EntryIx, ui: &mut Ui| {
         let mut written = Ok(());
         let mut write = |line: &[u8]| {
             let (line, out) = (line.trim_ascii(), ui.stdout());
@@ -62,9 +65,39 @@ pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Res
             .and_then(|()| out.write_all(b"\n"));
         };
         bodies.with_line(ix, &mut write).map_err(|error| open.input.unreadable(error))?;
-        written.map_err(Failure::output)?;
+        written.map_err(Failure::output)
+    };
+    let mut rest = entries;
+    while !rest.is_empty() {
+        let (count, bytes) = stored_run(&open.session, rest);
+        let (run, others) = rest.split_at(count.max(1));
+        if is_utf8 && !is_terminal && bytes.end - bytes.start >= LONG_RUN {
+            let sent = ui.send(open.input.source(), bytes).and_then(|()| ui.stdout().write_all(b"\n"));
+            sent.map_err(|error| output_or_input(&open.input, error))?;
+        } else {
+            run.iter().try_for_each(|&ix| print_line(ix, ui))?;
+        }
+        rest = others;
     }
     Ok(())
+}
+
+/// The number of bytes from which a run of lines is sent at once, rather than line by line.
+const LONG_RUN: u64 = 128 * 1024;
+
+/// Returns the number of entries at the start of `entries` that follow each other in the file and are printed
+/// as stored, and the range of their lines.
+fn stored_run(session: &Session, entries: &[EntryIx]) -> (usize, Range<u64>) {
+    let mut run = 0..0;
+    for (count, &ix) in entries.iter().enumerate() {
+        let entry = session.entry(ix);
+        let is_stored = !session.is_upgraded(ix) && !entry.flags.has(Flags::PADDED);
+        if !is_stored || count > 0 && entry.span.start != run.end + 1 {
+            return (count, run);
+        }
+        run = if count == 0 { entry.span.start } else { run.start }..entry.span.end();
+    }
+    (entries.len(), run)
 }
 
 /// Prints a row for each entry: its line, its id, its time, its label, and its text.
@@ -79,11 +112,11 @@ pub fn print_rows(drawing: &Drawing, edits: &Edits, entries: &[EntryIx], ui: &mu
         for &ix in &entries[stretch] {
             let entry = session.entry(ix);
             rows.begin();
-            // Writing to a string cannot fail.
-            let _ = write!(rows.part, "{:>line_width$}  ", entry.line.0);
+            push_number(&mut rows.part, entry.line.0, line_width);
+            rows.part.push_str("  ");
             push_visible(&mut rows.part, &session.id(ix).to_string_lossy());
             let pad = (line_width + 2 + id_width).saturating_sub(columns(&rows.part)) + 2;
-            rows.part.extend(std::iter::repeat_n(' ', pad));
+            push_spaces(&mut rows.part, pad);
             rows.push_time(entry.time_ms);
             rows.part.push_str("  ");
             rows.put_part(look.styles.dim);
@@ -237,8 +270,9 @@ fn squeezed(text: &str) -> Cow<'_, str> {
 
 /// Returns the position of the first two consecutive spaces.
 fn double_space(text: &str) -> Option<usize> {
-    // Rows are short: a searcher for longer texts takes longer to build than to run.
-    text.as_bytes().windows(2).position(|pair| pair == b"  ")
+    // Rows are short: building the searcher takes longer than using it.
+    static TWO: LazyLock<Finder> = LazyLock::new(|| Finder::new("  "));
+    TWO.find(text.as_bytes())
 }
 
 #[cfg(test)]

@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 
 /// The result of an exchange.
 pub enum Reply {
-    /// The output of the command, which has closed it.
+    /// The whole output of the command.
     Output(Vec<u8>),
-    /// It printed too much.
+    /// The command printed too much.
     TooMuch,
-    /// It exceeded the time limit.
+    /// The command exceeded the time limit.
     TooSlow,
     /// A signal ends pisess.
     Interrupted,
 }
 
-/// Writes `input` to a command and reads its output, up to a limit, until it closes it. A command need not
-/// read all its input.
+/// Writes `input` to a command and reads its output, up to a limit, until the command closes it. The command
+/// need not read all its input.
 #[cfg(unix)]
 pub fn exchange(
     child: &mut Child,
@@ -31,7 +31,7 @@ pub fn exchange(
     waiting: &Waiting,
 ) -> io::Result<Reply> {
     let (mut stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let mut stdout = stdout.ok_or_else(|| io::Error::other("it has no output"))?;
+    let mut stdout = stdout.ok_or_else(|| io::Error::other("its standard output is not a pipe"))?;
     if let Some(stdin) = &stdin {
         // Writing to a command that does not read must not block reading.
         rustix::io::ioctl_fionbio(stdin, true)?;
@@ -122,7 +122,7 @@ pub fn exchange(
     use std::thread::Builder;
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
-        return Err(io::Error::other("its streams are not there"));
+        return Err(io::Error::other("its standard streams are not pipes"));
     };
     let input = input.to_vec();
     Builder::new().spawn(move || stdin.write_all(&input))?;

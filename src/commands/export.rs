@@ -1,4 +1,4 @@
-//! `pisess export`: writes a session as a page or a text for people.
+//! `pisess export`: writes a session as a page or a document.
 
 use super::entry_rows::row_options;
 use super::input::{Input, OpenSession};
@@ -48,9 +48,9 @@ pub const GUIDE: Guide = Guide {
 /// With --as markdown or --static, the path to the leaf, or to REF, is written as a document. With REF, the
 /// HTML page, too, contains only the path to REF.
 ///
-/// With --redact, the session is redacted first, as `pisess redact` does. What was written is read again,
-/// decompressed, and searched for every secret that was found. If one is left, it is deleted, and the command
-/// fails.
+/// With --redact, the session is redacted first, as by `pisess redact`. The export is then read again,
+/// decompressed, and searched for every secret that was found. If one is left, the export is deleted, and the
+/// command fails.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -97,7 +97,7 @@ pub enum ExportFormat {
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.is_static && args.format == ExportFormat::Markdown {
-        return Err(Failure::usage("--static is a form of HTML").hint("omit --static or --as markdown"));
+        return Err(Failure::usage("--static applies only to HTML").hint("omit --static or --as markdown"));
     }
     if !args.redact && args.redaction != RedactionArgs::default() {
         return Err(Failure::usage("--env-file, --secret-file, --paths and --keep-images need --redact")

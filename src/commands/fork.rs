@@ -56,9 +56,9 @@ pub const GUIDE: Guide = Guide {
 /// id, and records which session it was copied from. Labels of the copied entries are copied as well. The
 /// original is not changed. The path of the new file is printed.
 ///
-/// With --for, the new session is one of the other agent: its entries are in that agent's terms, what has no
-/// counterpart is kept in custom entries with a note, and the model's context is the same, as far as the two
-/// agents allow. Converted back, it has its original entries again.
+/// With --for, the new session is converted to that agent's format. An entry that has no counterpart there is
+/// kept in a custom entry with a note. The model's context stays the same, as far as the two agents allow.
+/// Converting the session back restores the original entries.
 ///
 /// With --subtree the descendants of REF are copied, too. The leaf of the new session is the original leaf if
 /// that was copied, and otherwise the last entry copied.
@@ -79,7 +79,7 @@ pub struct Args {
     /// Copy every entry and branch
     #[arg(long)]
     pub all: bool,
-    /// Make it a session of this agent
+    /// Convert the new session for this agent
     #[arg(long = "for", value_name = "AGENT")]
     pub agent: Option<AgentName>,
     /// Set the working directory of the new session to DIR

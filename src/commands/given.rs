@@ -28,9 +28,8 @@ pub fn read(path: &Path, kind: &str, session: &Input, ui: &mut Ui) -> Result<(St
         (visible(&path.to_string_lossy()), file.and_then(|file| file.take(MOST + 1).read_to_end(&mut bytes)))
     };
     match read {
-        Ok(_) if bytes.len() as u64 > MOST => {
-            Err(Failure::cannot(format_args!("{name}: more than 1 GiB")).hint("does it have an end?"))
-        }
+        Ok(_) if bytes.len() as u64 > MOST => Err(Failure::cannot(format_args!("{name}: more than 1 GiB"))
+            .hint("give a file, not a device without an end")),
         Ok(_) => Ok((name, bytes)),
         Err(error) => {
             Err(Failure::reading(&name, error)

@@ -42,14 +42,14 @@ pub const GUIDE: Guide = Guide {
 /// Prints a row for each entry that matches, with its id and its first match. Text, thinking, tool names and
 /// arguments, results, commands, summaries, labels and names are searched after decoding the JSON, so é, a
 /// quote or a newline is found however the file escapes it. Signatures, images and the details of extensions
-/// are left out, unless `--raw` is given. A match in the title that oh-my-pi keeps before the entries is
+/// are searched only with `--raw`. A match in the title that oh-my-pi keeps before the entries is
 /// printed as a row with the role `title`.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line breaks
-/// within a text. On a terminal, the matches of each session have a heading: its path or, without PATH, the end
-/// of its id, which is also a SESSION argument; then when it began, and its project. In a pipe each row is
-/// `PATH:ID:ROLE: TEXT`, without the path if one session is named. An entry without an id has `:LINE` in its
-/// place. Both the id and `:LINE` are references, so you can pass them to `pisess show` or `pisess switch`.
+/// within a text. On a terminal, a heading precedes the matches of each session: its path, start time and
+/// project. If no PATH is given, the heading has the end of the session's id instead, which can be given as
+/// SESSION. In a pipe each row is `PATH:ID:ROLE: TEXT`, without the path if one session is named. If an entry
+/// has no id, `:LINE` is printed instead. Both are references that `pisess show` and `pisess switch` accept.
 ///
 /// Without PATH the sessions of the current directory are searched. Directories are searched recursively,
 /// including hidden ones; sessions are searched in the order of their paths.

@@ -26,7 +26,7 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
     }
     let verb = names.get(1).and_then(|verb| command.find_subcommand(verb));
     let own = unknown_option(error).and_then(|option| meant(option, verb));
-    // A label is any text.
+    // A label may begin with a hyphen.
     let takes_text = verb.is_some_and(|verb| verb.get_name() == "label");
     let tips = tips.iter().map(|tip| tip.trim_start_matches("tip:").trim().to_owned());
     // What begins with a hyphen is more likely an option of another command than a file.
@@ -47,7 +47,7 @@ fn unknown_option(error: &clap::Error) -> Option<&str> {
     }
 }
 
-/// Returns a guess at what an unknown option was meant as: a path that begins with `-`, as pi's directories
+/// Returns a hint on what an unknown option may have been meant as: a path that begins with `-`, as pi's directories
 /// do, or a value of an option of the command.
 fn meant(option: &str, verb: Option<&clap::Command>) -> Option<String> {
     if option.contains('/') || option.ends_with(".jsonl") {

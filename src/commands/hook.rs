@@ -2,8 +2,8 @@
 //!
 //! Events and replies have the fields of the agents' own (`session_before_compact`,
 //! `session_before_tree`, `session_before_fork` and `context` before an operation; `session_compact`,
-//! `session_tree` and `session_branch` after it). `ctx` contains the data of the second argument of a
-//! handler in the agent. No output, `null` and `{}` all mean to continue. See `docs/hooks.md`.
+//! `session_tree` and `session_branch` after it). `ctx` contains the data that the agents pass to a
+//! handler as its second argument. No output, `null` and `{}` all mean to continue. See `docs/hooks.md`.
 
 use super::input::{Input, OpenSession};
 use super::shell::{HOOK, Shell, UNTOUCHED};
@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Options of a command that has a hook.
 #[derive(Args, Clone, Debug)]
 pub struct HookArgs {
-    /// Command that receives events as JSON on stdin and may reply; '' for none
+    /// Command that receives events as JSON on stdin and may reply; overrides PISESS_HOOK ('' for no hook)
     #[arg(long, value_name = "CMD", help_heading = "Hook")]
     pub hook: Option<String>,
     /// Time limit for hooks and summarizers
@@ -99,7 +99,7 @@ impl Hook {
     }
 }
 
-/// The `ctx` of an event: the data of the second argument of a handler in the agents.
+/// The `ctx` of an event: the data that the agents pass to a handler as its second argument.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The file of the session, unless it is a stream.
@@ -232,7 +232,7 @@ fn summary(parts: Raw) -> Result<Option<HookSummary>, &'static str> {
         true => (summary.text(), parts),
         false => (summary.get_text("summary"), summary),
     };
-    let text = text.ok_or("its `summary` holds no text")?;
+    let text = text.ok_or("its `summary` has no text")?;
     if text.is_blank() {
         return Err("its summary is empty");
     }

@@ -14,8 +14,8 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::Path;
 
-/// Up to 16 MB of a stream are kept in memory. The rest goes to an unlinked private file, but only if they
-/// contain a header: a device may be endless.
+/// Up to 16 MB of a stream are kept in memory. The rest goes to an unlinked private file, but only if those
+/// 16 MB contain a header: a stream may have no end.
 const SPOOL: SpoolOptions = SpoolOptions { memory: 16 << 20, is_promising: has_header };
 
 /// A session file, or a stream that contains a session.
@@ -40,7 +40,8 @@ pub struct OpenSession {
 }
 
 impl Input {
-    /// Opens a path, standard input for `-`, or a session by its name. Every command names its session through this function.
+    /// Opens a path, standard input for `-`, or a session by its name. Every command opens its session with
+    /// this function.
     pub fn open(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
         if path == Path::new("-") {
             if ui.stdin_is_terminal() {
@@ -229,7 +230,7 @@ impl OpenSession {
         if self.session.find(&id) == Some(place) && !id.is_empty() {
             return Ok(Some(id.into_owned()));
         }
-        let why = if id.is_empty() { "has no id" } else { "has the id of a later one" };
+        let why = if id.is_empty() { "has no id" } else { "has the same id as a later one" };
         let name = &self.input.name;
         Err(Failure::cannot(format_args!("{name}:{line}: the entry {why}, so it cannot be a parent"))
             .path(name)
@@ -239,7 +240,7 @@ impl OpenSession {
 
     /// Returns the failure for a session whose leaf was moved to another branch since it was read.
     pub fn went_elsewhere(&self) -> Failure {
-        self.input.busy("the conversation went elsewhere meanwhile")
+        self.input.busy("another process moved to another branch meanwhile")
     }
 
     /// Returns one line that lists all problems of the file.

@@ -33,8 +33,8 @@ pub const GUIDE: Guide = Guide {
 ///
 /// Here `@` means the nearest entry at or above the leaf that is not a label, a setting or a mark (see `pisess switch
 /// --help`), so that labelling twice labels the same entry. A label that is already on another entry is
-/// refused unless --move is given. A label that reads like a reference (`@`, `root`, `:12`, a suffix) is
-/// refused.
+/// refused unless --move is given. A label in the form of a reference (such as `@`, `root`,
+/// `:12`, or `done^`) is refused.
 ///
 /// As in both agents, a label is stored as a new entry under the leaf and becomes the leaf. An entry has at
 /// most one label: the last one set for it in the file, on whichever branch.
@@ -52,7 +52,7 @@ pub struct Args {
     /// Clear the label of REF
     #[arg(long, requires = "target")]
     pub clear: bool,
-    /// Take the label from the entry that has it
+    /// Move the label from the entry that has it
     #[arg(long = "move", requires = "name")]
     pub moves: bool,
     /// Output and locking options.

@@ -54,7 +54,7 @@ pub const GUIDE: Guide = Guide {
 /// Sessions of oh-my-pi's sub-agents and advisors are listed below the session that started them.
 ///
 /// Rows are sorted by the last message. `*` marks the session that `last` refers to: the one whose file changed
-/// last, if only by a label, as for `pi -c`.
+/// last, as for `pi -c`. Any change counts, even a label.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
@@ -229,7 +229,7 @@ fn json(session: &Listed, row: &Row, is_last: bool) -> Vec<u8> {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let time = |time: Option<i64>| time.map_or("null".to_owned(), |time| format!("\"{}\"", iso_string(time)));
     let agent = session.agent.agent().name();
-    // If the file has changed meanwhile, the start of the question that was kept is printed.
+    // If the file has changed meanwhile, the start of the user message that was kept is printed.
     let source = Glance::open(&session.path).ok();
     let question = source.and_then(|source| first_message(session, &source).ok());
     let kept = || session.question.as_ref().map(|question| question.text.clone()).unwrap_or_default();

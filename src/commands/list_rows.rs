@@ -169,7 +169,7 @@ fn row_styles(session: &Listed, styles: &Styles) -> [Style; HEADER.len() + 1] {
     [styles.active, plain, styles.dim, styles.dim, plain, plain, plain, plain, plain, title]
 }
 
-/// Returns the name or the first question, after the marks of the row's position.
+/// Returns the name or the first user message, after the marks of the row's position.
 fn title(session: &Listed, row: &Row) -> String {
     let branch = match (row.depth, row.is_last) {
         (0, _) => String::new(),

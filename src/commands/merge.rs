@@ -23,7 +23,7 @@ pub const GUIDE: Guide = Guide {
     examples: &[
         Example::new("Merge another branch as a summary", "pisess merge session.jsonl 5c07d14b"),
         Example::new(
-            "Merge it with your own summary, and label that",
+            "Merge it with your own summary, and label the summary",
             "pisess merge session.jsonl 5c07d14b --summary 'Adding a day breaks two tests.' --label tried",
         ),
         Example::new(

@@ -325,7 +325,7 @@ fn one_line(outcome: &Outcome) -> String {
     let (from, entries) = (outcome.from.unwrap_or("?"), outcome.entries.unwrap_or(0));
     match outcome.status {
         Status::Current => format!("{path}: already version 3, {entries} entries\n"),
-        Status::Outdated => format!("{path}: is {from}, {entries} entries, to be migrated\n"),
+        Status::Outdated => format!("{path}: {from}, {entries} entries, to be migrated\n"),
         Status::Migrated | Status::Failed => format!("{path}: migrated from {from}, {entries} entries\n"),
     }
 }

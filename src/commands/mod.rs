@@ -94,7 +94,7 @@ struct Cli {
     verb: Option<Verb>,
 }
 
-/// The commands. Each is described at its `Args`.
+/// The commands. Each is documented at its `Args`.
 #[derive(Debug, Subcommand)]
 enum Verb {
     Tree(tree::Args),

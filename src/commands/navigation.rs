@@ -54,7 +54,7 @@ impl Move<'_> {
     }
 
     /// Makes the move, with a summary if one is requested and there is something to summarize, otherwise
-    /// with a mark. If all that is left is the summary of an earlier such move, it is not summarized again.
+    /// with a mark. If the branch contains only the summary of an earlier such move, nothing is appended.
     pub fn go(self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         if self.wants_summary
             && !self.summary.is_given()
@@ -90,7 +90,7 @@ impl Move<'_> {
         })
     }
 
-    /// Returns the summary at the leaf if its parent is the new leaf: the move then leaves nothing else.
+    /// Returns the summary at the leaf if its parent is the new leaf: the branch then contains nothing else.
     fn left_already(&self) -> io::Result<Option<EntryIx>> {
         let place = behind_notes(&self.open.session, &self.open.bodies(), self.navigation.old_leaf)?;
         Ok(place.filter(|&ix| {
@@ -172,7 +172,7 @@ impl Move<'_> {
         self.open.new_parent(self.navigation.new_leaf)
     }
 
-    /// Whether the branch that is left has anything to summarize: notes alone do not count.
+    /// Whether the branch that is left has anything to summarize: an entry that is not only a note.
     pub fn leaves_something(&self) -> bool {
         self.navigation.abandoned.iter().any(|&ix| !self.open.session.entry(ix).kind.is_note())
     }
@@ -312,5 +312,5 @@ fn id_of(session: &Session, place: Position) -> Option<Text<'static>> {
 }
 
 fn went_on(open: &OpenSession) -> Failure {
-    open.input.busy("the conversation went on meanwhile")
+    open.input.busy("another process appended entries meanwhile")
 }

@@ -31,8 +31,8 @@ pub const GUIDE: Guide = Guide {
 ///
 /// A tool call and its results are always copied together: those you did not name are included, with a note.
 /// Labels stay on the originals, because a label names one entry. In a compaction, an edit or a summary, a
-/// reference to a copied entry becomes a reference to the copy; an entry whose reference would point to nothing
-/// on the new path is refused. Entries are copied as stored: an edit of an entry is copied only if the edit
+/// reference to a copied entry becomes a reference to the copy; an entry that would refer to nothing on the new
+/// path is refused. Entries are copied as stored: an edit of an entry is copied only if the edit
 /// itself is picked as well.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
@@ -74,7 +74,7 @@ fn explained(refused: PickError, open: &OpenSession) -> Failure {
     let id = |ix: EntryIx| session.id(ix).to_string();
     let cannot = |what: String| open.input.cannot(what);
     match refused {
-        PickError::LeafRecord(ix) => cannot(format!("{} is a record of the leaf, not an entry", id(ix))),
+        PickError::LeafRecord(ix) => cannot(format!("{} is a leaf record, not an entry", id(ix))),
         PickError::NoCall(ix) => cannot(format!("{}: its tool call is not above it", id(ix))),
         PickError::TwoResults(one, other) => {
             cannot(format!("{} and {} answer the same tool call", id(one), id(other)))
@@ -82,10 +82,12 @@ fn explained(refused: PickError, open: &OpenSession) -> Failure {
         }
         PickError::LabelAlone(ix) => cannot(format!("{} labels an entry that is not picked", id(ix)))
             .hint("labels are not copied; label the copy with `pisess label`"),
-        PickError::KeptMissing(ix, kept) => {
-            cannot(format!("the compaction {} keeps from {} on, which is not picked", id(ix), id(kept)))
-                .hint("pick the entries that it keeps, too, or merge the branch with `pisess merge`")
-        }
+        PickError::KeptMissing(ix, kept) => cannot(format!(
+            "the compaction {} keeps entries from {} on, which is not picked",
+            id(ix),
+            id(kept)
+        ))
+        .hint("pick the entries that it keeps, too, or merge the branch with `pisess merge`"),
         PickError::EditAlone(ix) => cannot(format!("{} edits an entry that is not above the target", id(ix)))
             .hint("pick the entry that it edits, too"),
         PickError::Unreadable(error) => open.input.unreadable(error),

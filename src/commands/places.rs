@@ -89,7 +89,7 @@ impl Places {
         if !flat.is_empty() {
             let mut known: HashMap<PathBuf, bool> = HashMap::new();
             finding.files.retain(|file| {
-                // A sub-agent may work in another directory; that of its session decides.
+                // A sub-agent may work in another directory; that of the session that started it decides.
                 let decides = file.owner.as_deref().unwrap_or(&file.path);
                 let is_flat = decides.parent().is_some_and(|folder| flat.contains(&folder.to_owned()));
                 !is_flat || *known.entry(decides.to_owned()).or_insert_with(|| self.is_of_project(decides))

@@ -35,7 +35,7 @@ pub const GUIDE: Guide = Guide {
 ///
 /// Without a summary option, the summary is extracted from the conversation itself, without a model. If the
 /// message has no reply yet, there is nothing to summarize, and a mark is appended instead, as `pisess switch`
-/// does. If the branch you leave is only a branch summary, nothing is appended. The id of the new entry is
+/// does. If you would leave only a branch summary behind, nothing is appended. The id of the new entry is
 /// printed.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]

@@ -85,7 +85,8 @@ impl Args {
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.output.as_deref() == Some(Path::new("-")) {
-        let failure = Failure::usage("-o -: what is pruned goes to a file beside the result");
+        let failure =
+            Failure::usage("-o -: the payloads go to a file beside the result, so it must be a file");
         return Err(failure.hint("give a path with -o"));
     }
     let open = OpenSession::open(&args.session, Options { messages: true, ..Options::default() }, ui)?;
@@ -144,7 +145,11 @@ impl Job<'_> {
             }
         };
         if outcome.payloads == 0 {
-            ui.status(&format!("{}: nothing takes more than {}", self.open.input.name, size(self.args.over)));
+            ui.status(&format!(
+                "{}: no payload is larger than {}",
+                self.open.input.name,
+                size(self.args.over)
+            ));
         }
         self.report(committed, &outcome, ui)
     }

@@ -92,7 +92,7 @@ impl Job<'_> {
         Ok(if report.found.is_empty() || self.args.write.dry_run { Exit::Done } else { Exit::Found })
     }
 
-    /// Writes the copy, and reads it again.
+    /// Writes the copy to a new file, which appears only if no secret that was found is left in it.
     fn write(&self, path: &Path, redactor: &mut Redactor, ui: &mut Ui) -> Result<Exit, Failure> {
         let (mut report, mut left) = (Report::default(), 0);
         let redactor = RefCell::new(redactor);
@@ -122,7 +122,7 @@ impl Job<'_> {
         printed.and_then(|()| ui.flush()).map(|()| Exit::Done).map_err(failed)
     }
 
-    /// Writes the copy to standard output, once it is known to hold nothing that was found.
+    /// Writes the copy to standard output, but only if no secret that was found is left in it.
     fn stream(&self, redactor: &mut Redactor, ui: &mut Ui) -> Result<Exit, Failure> {
         if self.args.write.json {
             return Err(Failure::usage("--json: standard output carries the session")

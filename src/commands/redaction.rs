@@ -1,4 +1,4 @@
-//! What is removed from what is handed on: the options of `redact` and of `export --redact`.
+//! What `redact` and `export --redact` remove: their shared options, and the check of the result.
 
 use super::given;
 use super::input::Input;
@@ -41,13 +41,13 @@ impl RedactionArgs {
     }
 }
 
-/// The values that the named files hold.
+/// Returns the values in the named files.
 fn values(args: &RedactionArgs, session: &Input, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
     let mut all = Values::default();
     let files = args.env_file.iter().map(|path| (path, from_env_file as fn(&[u8]) -> Values));
     let lists = args.secret_file.iter().map(|path| (path, from_secret_file as fn(&[u8]) -> Values));
     for (path, read) in files.chain(lists) {
-        let (_, bytes) = given::read(path, "such a file", session, ui)?;
+        let (_, bytes) = given::read(path, "a file of secrets", session, ui)?;
         let mut values = read(&bytes);
         all.values.append(&mut values.values);
         all.short += values.short;
@@ -64,18 +64,18 @@ fn values(args: &RedactionArgs, session: &Input, ui: &mut Ui) -> Result<Vec<Valu
     Ok(all.values)
 }
 
-/// Whose home directories and names are replaced: those of this user and of the session's.
+/// Returns the users whose home directories and names are replaced: this one and the one of the session.
 fn people(cwd: Option<&str>, ui: &Ui) -> People {
     let home = ui.home();
     People::new([home.as_deref(), cwd.and_then(home_of)].into_iter().flatten())
 }
 
-/// Refuses what was written if a value is left in it.
+/// Fails if any value is left, so that the new file is discarded.
 pub fn refuse_any(left: usize) -> io::Result<()> {
     if left == 0 { Ok(()) } else { Err(io::Error::other("a secret is left")) }
 }
 
-/// Fails if a value is left in what was written.
+/// Fails if any value is left in `written`, the copy or the export.
 pub fn none_left(left: usize, session: &Input, written: &str) -> Result<(), Failure> {
     let secrets = match left {
         0 => return Ok(()),

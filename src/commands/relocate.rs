@@ -39,9 +39,9 @@ pub const GUIDE: Guide = Guide {
 /// Move sessions to another project directory.
 ///
 /// Sets the working directory in the header of each session to DIR. A session in its agent's store is moved to
-/// where the agent keeps the sessions of DIR, never onto another file; a session elsewhere stays where it is.
-/// Files that belong to the session move with it: those that oh-my-pi keeps beside it, including sub-agents,
-/// and SESSION.pruned. The headers of its forks in the stores are updated.
+/// where the agent keeps the sessions of DIR, without overwriting any file; a session elsewhere stays where it
+/// is. Files that belong to the session move with it: those that oh-my-pi keeps beside it, including sub-agents,
+/// and SESSION.pruned. The headers of its forks in the stores are updated to its new path.
 ///
 /// With --moved-from, moves all sessions of OLD and of directories below it, after that directory was moved or
 /// renamed to DIR.
@@ -61,7 +61,7 @@ pub struct Args {
     /// Print what would be moved, and write nothing
     #[arg(short = 'n', long, help_heading = "Writing")]
     pub dry_run: bool,
-    /// Override refusals, such as that an agent may have the session open
+    /// Override refusals, such as of a session that an agent may have open
     #[arg(long, help_heading = "Writing")]
     pub force: bool,
     /// Seconds to wait for the session's lock
@@ -221,7 +221,7 @@ impl Batch<'_> {
                 return Err(open
                     .input
                     .cannot(format_args!("{to} exists already"))
-                    .hint("move that away first"));
+                    .hint("move that file away first"));
             }
         }
         if status == "moved" {

@@ -1,8 +1,8 @@
 //! `--renderer TYPE=CMD`: commands that turn the custom entries of an extension into Markdown.
 //!
 //! A command is started once. It receives the entries as JSON lines on standard input and replies with lines
-//! `{"id": …, "markdown": …}`. An entry without a reply is shown as without a renderer; so are all entries of
-//! a command that fails, with a warning.
+//! `{"id": …, "markdown": …}`. An entry without a reply is shown as if it had no renderer. If the command fails,
+//! a warning is printed, and all of its entries are shown that way.
 
 use super::input::OpenSession;
 use super::shell::Shell;
@@ -150,10 +150,10 @@ fn answers(
     let lines = output.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
     lines
         .map(|line| {
-            let answer = Raw::parse(line).map_err(|_| "its answer is not JSON lines")?;
+            let answer = Raw::parse(line).map_err(|_| "its output is not JSON lines")?;
             let (id, markdown) = (answer.get_text("id"), answer.get_text("markdown"));
             let (Some(id), Some(markdown)) = (id, markdown) else {
-                return Err("a line of its answer has no id or no markdown".to_owned());
+                return Err("a line of its output has no id or no markdown".to_owned());
             };
             let entry = session.find(&id).filter(|entry| asked.contains(entry));
             let unknown =

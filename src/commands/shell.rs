@@ -82,7 +82,7 @@ impl Shell<'_> {
         }
     }
 
-    /// Returns a failure that is never printed: the signal ends pisess after the command.
+    /// Returns a failure that is never printed: once the command has ended, the signal ends pisess.
     fn interrupted(&self) -> Failure {
         self.failed("interrupted")
     }

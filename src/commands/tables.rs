@@ -1,7 +1,7 @@
 //! Small tables: columns as wide as their content, without rules.
 //!
-//! `comfy-table` lays them out and truncates cells that do not fit. It would count colours as columns, so
-//! they are added afterwards.
+//! `comfy-table` lays them out and truncates cells that do not fit. It would count the escape sequences of
+//! colours as text, so they are added afterwards.
 
 use crate::ui::{Failure, Ui, fitted, styled};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, TableStyle};

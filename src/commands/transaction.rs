@@ -160,7 +160,7 @@ impl OpenSession {
         outcome.report(write, decision.notification, ui)
     }
 
-    /// Reports on standard error that there was nothing to do, unless that shows from what is printed.
+    /// Reports on standard error that there was nothing to do, unless the output shows it.
     fn report_nothing(&self, outcome: &Outcome, write: &WriteArgs, ui: &mut Ui) {
         let is_silent = write.json || outcome.editor_text.is_some();
         if outcome.action == Action::Nothing && !is_silent {

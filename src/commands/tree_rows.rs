@@ -11,8 +11,8 @@ use crate::core::ops::tree::Drawing;
 use crate::core::reference::Position;
 use crate::core::tree::Place;
 use crate::ui::{
-    Clock, Failure, Glyphs, Rows, STRETCH, Ui, columns, draw_stretches, fitted, pens, push_visible, styled,
-    visible,
+    Clock, Failure, Glyphs, Rows, STRETCH, Ui, columns, draw_stretches, fitted, pens, push_spaces,
+    push_visible, styled, visible,
 };
 use owo_colors::Style;
 use std::ops::Range;
@@ -174,7 +174,7 @@ impl<'a> Painter<'a> {
         if self.show_ids {
             push_visible(&mut rows.part, &drawing.session.id(ix).to_string_lossy());
             let pad = self.id_width.saturating_sub(columns(&rows.part)) + 2;
-            rows.part.extend(std::iter::repeat_n(' ', pad));
+            push_spaces(&mut rows.part, pad);
             rows.put_part(styles.dim);
         }
         if rows.clock.is_some() {

@@ -40,7 +40,7 @@ pub enum ReferenceError {
         is_label: bool,
     },
     /// It is a prefix of ids, but too short.
-    #[error("{name:?} is too short for an id")]
+    #[error("{name:?} is too short for an id prefix")]
     Short {
         /// The prefix.
         name: String,
@@ -68,7 +68,7 @@ impl ReferenceError {
     pub fn hint(&self) -> String {
         match self {
             ReferenceError::Unknown { name, .. } if name == "-" => {
-                "where one stood before is not kept; `pisess branches` lists where one may go".to_owned()
+                "the previous leaf is not recorded; `pisess branches` lists the branches".to_owned()
             }
             ReferenceError::Unknown { near, .. } if near.is_empty() => {
                 "`pisess tree --filter all` lists the ids".to_owned()
@@ -79,7 +79,7 @@ impl ReferenceError {
             }
             ReferenceError::Ambiguous { .. } => "give more of the id, or its line as `:12`".to_owned(),
             ReferenceError::Short { candidates, .. } => {
-                format!("give {SHORTEST_PREFIX} characters or more of it, as of {}", candidates.join(", "))
+                format!("give at least {SHORTEST_PREFIX} characters of the id: {}", candidates.join(", "))
             }
             ReferenceError::NoneOfKind { .. } => {
                 "a kind is a role such as user or assistant, or an entry type such as compaction".to_owned()
@@ -320,6 +320,6 @@ mod tests {
         assert!(matches!(named("AAAA1111").unwrap_err(), ReferenceError::Unknown { .. }));
         assert!(matches!(named("").unwrap_err(), ReferenceError::Unknown { .. }));
         let short = named("aaa").unwrap_err();
-        assert_eq!(short.hint(), "give 4 characters or more of it, as of aaaa1111, aaaa2222");
+        assert_eq!(short.hint(), "give at least 4 characters of the id: aaaa1111, aaaa2222");
     }
 }

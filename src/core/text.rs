@@ -192,8 +192,10 @@ pub fn push_code_point(out: &mut Vec<u8>, code_point: u32) {
 
 /// Appends WTF-8 to WTF-8, joining surrogates that form a pair.
 pub fn push_wtf8(out: &mut Vec<u8>, more: &[u8]) {
-    if let (Some((at, high @ 0xd800..=0xdbff)), Some((low @ 0xdc00..=0xdfff, width))) =
-        (last_code_point(out), first_code_point(more))
+    // A surrogate starts with this byte.
+    if more.first() == Some(&0xed)
+        && let (Some((at, high @ 0xd800..=0xdbff)), Some((low @ 0xdc00..=0xdfff, width))) =
+            (last_code_point(out), first_code_point(more))
     {
         out.truncate(at);
         push_code_point(out, join_surrogates(high, low));
@@ -233,6 +235,9 @@ fn high_surrogate(code_point: u32) -> u32 {
 
 /// Returns the number of leading bytes that JavaScript's `trimStart` removes.
 pub fn leading_space(bytes: &[u8]) -> usize {
+    if bytes.first().is_some_and(u8::is_ascii_graphic) {
+        return 0; // Most texts.
+    }
     let mut at = 0;
     while let Some((code_point, width)) = first_code_point(&bytes[at..]) {
         if !is_js_space(code_point) {
@@ -283,6 +288,9 @@ fn first_code_point(bytes: &[u8]) -> Option<(u32, usize)> {
 /// Returns the last code point and its offset.
 fn last_code_point(bytes: &[u8]) -> Option<(usize, u32)> {
     let mut at = bytes.len().checked_sub(1)?;
+    if bytes[at].is_ascii() {
+        return Some((at, u32::from(bytes[at])));
+    }
     while at > 0 && bytes.len() - at < 4 && bytes[at] & 0xc0 == 0x80 {
         at -= 1;
     }

@@ -16,7 +16,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Returns a clock in UTC if `TZ` sets it, otherwise in the system's zone.
+    /// Returns a clock in UTC if `TZ` is `UTC` or names a file without an end, otherwise in the system's zone.
     pub fn new(ui: &Ui) -> Clock {
         let utc = ui.env("TZ").is_some_and(|zone| zone == "UTC" || has_no_end(&zone, ui));
         Clock { zone: if utc { OnceCell::from(TimeZone::UTC) } else { OnceCell::new() } }
@@ -28,7 +28,7 @@ impl Clock {
             Ok(time) => write!(out, "{}", time.to_zoned(self.zone().clone()).strftime("%Y-%m-%d %H:%M")),
             Err(_) => write!(out, "{:16}", "?"),
         };
-        written.expect("the format is a valid one, and a string takes all that is written");
+        written.expect("the format is valid, and writing to a string cannot fail");
     }
 
     /// Returns the local date of a time, in days since 1970.
@@ -58,7 +58,7 @@ impl Clock {
     }
 }
 
-/// Whether `TZ` names a device or FIFO, reading which would not end. Any other invalid zone means UTC, too.
+/// Whether `TZ` names a device or FIFO, which may have no end. Any other invalid zone means UTC, too.
 fn has_no_end(zone: &str, ui: &Ui) -> bool {
     let zone = Path::new(zone.strip_prefix(':').unwrap_or(zone));
     let folders = [Some(ui.folder().to_owned()), ui.env("TZDIR").map(PathBuf::from)];

@@ -12,14 +12,18 @@ mod rows;
 pub use clock::Clock;
 pub use failure::{Exit, Failure};
 pub use progress::Progress;
-pub use rows::{Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, pens, styled};
+pub use rows::{
+    Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, pens, push_number,
+    push_spaces, styled,
+};
 pub use visible::{is_plain, push_visible, visible, visible_lines};
 
-use crate::core::store::{Committed, SessionFile};
+use crate::core::store::{Committed, ReadAt, SessionFile, copy_range, send_range};
 use crate::options::GlobalArgs;
 use crate::world::World;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// The user interface of one command line.
@@ -123,6 +127,16 @@ impl<'w> Ui<'w> {
     /// Returns standard output, for text that is already escaped.
     pub fn stdout(&mut self) -> &mut dyn Write {
         self.world.stdout
+    }
+
+    /// Prints a range of bytes of a source.
+    ///
+    /// # Errors
+    /// If it cannot be read or written.
+    pub fn send(&mut self, source: &dyn ReadAt, range: Range<u64>) -> io::Result<()> {
+        let Some(file) = self.world.stdout_file else { return copy_range(source, range, self.world.stdout) };
+        self.world.stdout.flush()?;
+        send_range(source, range, file)
     }
 
     /// Returns standard output for verbatim data: raw in a pipe, escaped on a terminal.

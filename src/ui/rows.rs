@@ -140,7 +140,7 @@ pub struct Rows {
     minute: (i64, String),
 }
 
-/// The time since which all zones are whole minutes ahead of UTC or behind it: 1973.
+/// The time (in 1973) since which every zone differs from UTC by whole minutes.
 const WHOLE_MINUTES: i64 = 100_000_000_000;
 
 impl Rows {
@@ -169,7 +169,7 @@ impl Rows {
         let time = &self.minute.1;
         let date = date_of(time);
         if date == self.date {
-            self.part.extend(std::iter::repeat_n(' ', date.len()));
+            push_spaces(&mut self.part, date.len());
             self.part.push_str(&time[date.len()..]);
         } else {
             self.part.push_str(time);
@@ -251,6 +251,31 @@ pub fn draw_stretches(
 /// Returns a pen for each processor, or one pen if there is little to draw.
 pub fn pens(pen: Rows, count: usize, processors: usize) -> Vec<Rows> {
     vec![pen; if count > STRETCH { processors.max(1) } else { 1 }]
+}
+
+/// Appends spaces.
+pub fn push_spaces(out: &mut String, mut count: usize) {
+    const SPACES: &str = "                                ";
+    while count > 0 {
+        let some = count.min(SPACES.len());
+        out.push_str(&SPACES[..some]);
+        count -= some;
+    }
+}
+
+/// Appends a number, after spaces up to `width` columns.
+pub fn push_number(out: &mut String, number: u32, width: usize) {
+    let (mut digits, mut first, mut rest) = ([0; 10], 10, number);
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    push_spaces(out, width.saturating_sub(digits.len() - first));
+    out.push_str(std::str::from_utf8(&digits[first..]).expect("digits are ASCII"));
 }
 
 /// Returns the date of a time such as `2026-01-31 12:00`.
@@ -359,6 +384,17 @@ mod tests {
         assert_eq!(cut(&read, 9), "src/comm…");
         for columns in 0..60 {
             assert!(columns_of(&cut(&read, columns)) <= columns, "{columns}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_aligned_on_the_right() {
+        for number in [0, 7, 10, 99_999, u32::MAX] {
+            for width in [0, 1, 6, 40, 100] {
+                let mut out = String::from("|");
+                push_number(&mut out, number, width);
+                assert_eq!(out, format!("|{number:>width$}"));
+            }
         }
     }
 

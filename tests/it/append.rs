@@ -64,7 +64,7 @@ fn all_words_in_a_file_of_oh_my_pi() {
     {"type":"message","id":"cbc059f5","parentId":"95d82c0b","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":[{"type":"text","text":"And b.jpg?"}],"timestamp":1777896000000}}
     {"type":"message","id":"7438758a","parentId":"cbc059f5","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"api":"anthropic-messages","provider":"anthropic","model":"claude-opus-4-5","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1777896000000}}
     "#);
-    assert_snapshot!(s.unchanged("append ./omp.jsonl --name Photos").fails(2), @"./omp.jsonl: oh-my-pi keeps the name of a session in its first line, which no added entry changes (hint: rename it in the agent)");
+    assert_snapshot!(s.unchanged("append ./omp.jsonl --name Photos").fails(2), @"./omp.jsonl: oh-my-pi keeps the name of a session in its first line, which append cannot change (hint: rename it in the agent)");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_tool_result_comes_behind_its_call() {
     assert_eq!(appended(&s, "append ./tour.jsonl", &batch).lines().count(), 3);
     assert_eq!(appended(&s, "append ./tour.jsonl", &new).lines().count(), 1);
     let elsewhere = s.pisess("append ./tour.jsonl --at root").stdin(new).done();
-    assert_snapshot!(elsewhere.fails(2), @r#"standard input:1: no entry on the path to it makes the tool call "new"; nothing was written (hint: append it together with its call, or below the call with --at)"#);
+    assert_snapshot!(elsewhere.fails(2), @r#"standard input:1: no entry above the new one makes the tool call "new"; nothing was written (hint: append it together with its call, or below the call with --at)"#);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_reply_is_by_the_model_in_force() {
     appended(&s, "append ./tour.jsonl", &format!(r#"{{"type":"message","message"{other}"#));
     s.run("append ./tour.jsonl --model anthropic/claude-opus-4-5 --assistant again");
     assert!(model(&s).contains(r#""provider":"anthropic","model":"claude-opus-4-5""#));
-    assert_snapshot!(s.unchanged("append ./tour.jsonl --model openai/gpt-5 --assistant two").fails(2), @"./tour.jsonl: --assistant: no earlier reply is by the provider openai, whose API could be copied (hint: give the whole entry as JSON on standard input; `pisess show --json` prints examples)");
+    assert_snapshot!(s.unchanged("append ./tour.jsonl --model openai/gpt-5 --assistant two").fails(2), @"./tour.jsonl: --assistant: there is no earlier reply from the provider openai, whose API could be copied (hint: give the whole entry as JSON on standard input; `pisess show --json` prints examples)");
 }
 
 #[test]
@@ -207,35 +207,35 @@ fn one_bad_line_and_nothing_is_written() {
     standard input:2: not JSON at byte 34; nothing was written (hint: each line is one entry, such as {"type":"custom","customType":"seen"})
     standard input:2: not a JSON object; nothing was written (hint: each line is one entry, such as {"type":"custom","customType":"seen"})
     standard input:2: `type` is missing or not a string; nothing was written (hint: each line is one entry, such as {"type":"custom","customType":"seen"})
-    standard input:2: session starts a session and is not an entry; nothing was written (hint: give the lines after it)
-    standard input:2: title starts a session and is not an entry; nothing was written (hint: give the lines after it)
-    standard input:2: no agent would move the leaf to a leaf record; nothing was written (hint: `pisess switch` moves it)
+    standard input:2: session starts a session and is not an entry; nothing was written (hint: give only the lines after it)
+    standard input:2: title starts a session and is not an entry; nothing was written (hint: give only the lines after it)
+    standard input:2: the agents ignore the target of a leaf record; nothing was written (hint: move the leaf with `pisess switch`)
     standard input:2: the id "1a2b3c01" is taken; nothing was written (hint: omit it to have one generated)
     standard input:2: `id` is not a string; nothing was written (hint: omit it to have one generated)
     standard input:2: the parent "gone" is not in the session; nothing was written (hint: omit it to continue from the entry before)
     standard input:2: the parent "x" is not in the session; nothing was written (hint: omit it to continue from the entry before)
     standard input:2: `timestamp` is not a time; nothing was written (hint: write it as 2026-01-31T12:00:00.000Z, or omit it)
-    standard input:2: custom: `customType` is missing; nothing was written (hint: pi's custom has customType)
+    standard input:2: custom: `customType` is missing; nothing was written (hint: pi's custom requires customType)
     standard input:2: `targetId`: the entry "gone" is not in the session; nothing was written (hint: `pisess path --ids` lists the entries on the path to an entry)
-    standard input:2: label: `label` is neither a string nor null; nothing was written (hint: pi's label has targetId)
+    standard input:2: label: `label` is neither a string nor null; nothing was written (hint: pi's label requires targetId)
     standard input:2: `firstKeptEntryId`: the entry "gone" is not in the session; nothing was written (hint: `pisess path --ids` lists the entries on the path to an entry)
-    standard input:2: branch_summary: `fromId` is missing; nothing was written (hint: pi's branch_summary has fromId, summary)
-    standard input:2: custom_message: `content` is neither a string nor an array of blocks; nothing was written (hint: pi's custom_message has customType, content, display)
-    standard input:2: model_change: `provider` is missing; nothing was written (hint: pi's model_change has provider, modelId)
-    standard input:2: mode_change is an entry of oh-my-pi, and the session is one of pi; nothing was written (hint: `pisess path --json` prints entries of the session to go by)
-    standard input:2: context_edit: `replacement`: `content` is neither a string nor an array of blocks; nothing was written (hint: pi's context_edit has targetId, replacement)
-    standard input:2: `message` is not an object; nothing was written (hint: `pisess path --json` prints entries of the session to go by)
-    standard input:2: `role` is missing; nothing was written (hint: `pisess path --json` prints entries of the session to go by)
-    standard input:2: the role "person" is not known; nothing was written (hint: pi knows user, assistant, toolResult, bashExecution, custom, system)
-    standard input:2: user message: `content` is neither a string nor an array of blocks; nothing was written (hint: pi's user message has content)
-    standard input:2: user message: `content`: block 2: `text` is missing; nothing was written (hint: pi's user message has content)
-    standard input:2: `timestamp` is not a number; nothing was written (hint: `pisess path --json` prints entries of the session to go by)
-    standard input:2: assistant message: `content` is not an array of blocks; nothing was written (hint: pi's assistant message has content, api, provider, model, usage, stopReason)
-    standard input:2: assistant message: `usage`: `output` is missing; nothing was written (hint: pi's assistant message has content, api, provider, model, usage, stopReason)
-    standard input:2: toolResult message: `toolName` is missing; nothing was written (hint: pi's toolResult message has toolCallId, toolName, content, isError)
-    standard input:2: no entry on the path to it makes the tool call "c"; nothing was written (hint: append it together with its call, or below the call with --at)
-    standard input:2: `firstKeptEntryId`: the entry "1a2b3c05" is not on the path to it; nothing was written (hint: name an entry on that path, or append elsewhere with --at)
-    standard input:2: `targetId`: the entry "1a2b3c05" is not on the path to it; nothing was written (hint: name an entry on that path, or append elsewhere with --at)
+    standard input:2: branch_summary: `fromId` is missing; nothing was written (hint: pi's branch_summary requires fromId, summary)
+    standard input:2: custom_message: `content` is neither a string nor an array of blocks; nothing was written (hint: pi's custom_message requires customType, content, display)
+    standard input:2: model_change: `provider` is missing; nothing was written (hint: pi's model_change requires provider, modelId)
+    standard input:2: mode_change is an entry of oh-my-pi, but the session is one of pi; nothing was written (hint: `pisess path --json` prints entries of the session as examples)
+    standard input:2: context_edit: `replacement`: `content` is neither a string nor an array of blocks; nothing was written (hint: pi's context_edit requires targetId, replacement)
+    standard input:2: `message` is not an object; nothing was written (hint: `pisess path --json` prints entries of the session as examples)
+    standard input:2: `role` is missing; nothing was written (hint: `pisess path --json` prints entries of the session as examples)
+    standard input:2: unknown role "person"; nothing was written (hint: the roles of pi are user, assistant, toolResult, bashExecution, custom, system)
+    standard input:2: user message: `content` is neither a string nor an array of blocks; nothing was written (hint: pi's user message requires content)
+    standard input:2: user message: `content`: block 2: `text` is missing; nothing was written (hint: pi's user message requires content)
+    standard input:2: `timestamp` is not a number; nothing was written (hint: `pisess path --json` prints entries of the session as examples)
+    standard input:2: assistant message: `content` is not an array of blocks; nothing was written (hint: pi's assistant message requires content, api, provider, model, usage, stopReason)
+    standard input:2: assistant message: `usage`: `output` is missing; nothing was written (hint: pi's assistant message requires content, api, provider, model, usage, stopReason)
+    standard input:2: toolResult message: `toolName` is missing; nothing was written (hint: pi's toolResult message requires toolCallId, toolName, content, isError)
+    standard input:2: no entry above the new one makes the tool call "c"; nothing was written (hint: append it together with its call, or below the call with --at)
+    standard input:2: `firstKeptEntryId`: the entry "1a2b3c05" is not above the new entry; nothing was written (hint: name an entry on that path, or append elsewhere with --at)
+    standard input:2: `targetId`: the entry "1a2b3c05" is not above the new entry; nothing was written (hint: name an entry on that path, or append elsewhere with --at)
     "#);
 }
 
@@ -276,7 +276,7 @@ fn what_cannot_be_asked() {
     ");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user - --assistant -").fails(2), @"two options read from standard input (hint: give one of the texts on the command line)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --user ' '").fails(2), @"the text of the message is empty (hint: give a text, or omit the option)");
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --custom c --data '{'").fails(2), @r#"--data: no JSON (hint: quote it for the shell, as in --data '{"n":1}')"#);
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --custom c --data '{'").fails(2), @r#"--data: not JSON (hint: quote it for the shell, as in --data '{"n":1}')"#);
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --data 1").fails(2), @"the following required arguments were not provided: --custom <TYPE> (hint: see `pisess append --help`)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --custom-message c").fails(2), @"the following required arguments were not provided: --text <TEXT> (hint: see `pisess append --help`)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --thinking much").fails(2), @"
@@ -286,8 +286,8 @@ fn what_cannot_be_asked() {
     invalid value 'x' for '--model <PROVIDER/ID>': write it as PROVIDER/ID (hint: see `pisess append --help`)
     ");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --at gone --user hi").fails(2), @r#"./two-branches.jsonl: no entry or label "gone" (hint: `pisess tree --filter all` lists the ids)"#);
-    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --assistant hi").fails(2), @"./two-branches.jsonl: --assistant: the earlier reply has no API or model that could be copied (hint: give the whole entry as JSON on standard input; `pisess show --json` prints examples)");
-    assert_snapshot!(s.unchanged("append ./header-only.jsonl --assistant hi").fails(2), @"./header-only.jsonl: --assistant: there is no earlier reply whose API and model could be copied (hint: give the whole entry as JSON on standard input; `pisess show --json` prints examples)");
+    assert_snapshot!(s.unchanged("append ./two-branches.jsonl --assistant hi").fails(2), @"./two-branches.jsonl: --assistant: the earlier reply names no API or model to copy (hint: give the whole entry as JSON on standard input; `pisess show --json` prints examples)");
+    assert_snapshot!(s.unchanged("append ./header-only.jsonl --assistant hi").fails(2), @"./header-only.jsonl: --assistant: there is no earlier reply with an API and model to copy (hint: give the whole entry as JSON on standard input; `pisess show --json` prints examples)");
 }
 
 #[test]

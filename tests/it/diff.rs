@@ -218,16 +218,16 @@ fn sessions_come_by_standard_input_and_by_name() {
 fn what_cannot_be_compared_is_refused() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("diff - -").fails(2), @"
-    both sessions are standard input (hint: give one of them by a path)
+    both sessions are standard input (hint: give one of them as a path)
     ");
     assert_snapshot!(s.unchanged("diff ./two-branches.jsonl @^").fails(2), @"
-    @^: no such file, and no session with that id or name (hint: two arguments are sessions; two entries take three: SESSION REF REF)
+    @^: no such file, and no session with that id or name (hint: two arguments name two sessions; to compare two entries, give SESSION REF REF)
     ");
     assert_snapshot!(s.unchanged("diff ./two-branches.jsonl 1a2b3c05 nothing").fails(2), @r#"
     ./two-branches.jsonl: no entry or label "nothing" (hint: `pisess tree --filter all` lists the ids)
     "#);
     assert_snapshot!(s.unchanged("diff ./two-branches.jsonl ./none.jsonl").fails(2), @"
-    cannot read ./none.jsonl: no such file or directory (hint: two arguments are sessions; two entries take three: SESSION REF REF)
+    cannot read ./none.jsonl: no such file or directory (hint: two arguments name two sessions; to compare two entries, give SESSION REF REF)
     ");
     assert_snapshot!(s.unchanged("diff --json --context ./two-branches.jsonl @ @^").fails(2), @"
     the argument '--json' cannot be used with '--context' (hint: see `pisess diff --help`)

@@ -349,7 +349,7 @@ fn common_mistakes_have_a_hint() {
         ("tree ./two-branches.jsonl --depth 3", "(hint: see `pisess tree --help`)"),
         ("tree --home-u-code--/s.jsonl", "put ./ before a path that begins with -"),
         ("tre ./two-branches.jsonl", "did you mean `pisess tree`?"),
-        ("path ./two-branches.jsonl 1a", "give 4 characters or more of it"),
+        ("path ./two-branches.jsonl 1a", "give at least 4 characters of the id"),
         ("path ./two-branches.jsonl 1a2b3c99", "did you mean"),
         ("label green ./two-branches.jsonl", "the session comes first: pisess label "),
         ("label ./green ./two-branches.jsonl", "the session comes first: pisess label "),

@@ -354,9 +354,9 @@ fn messages_that_the_agent_would_not_know() {
     for (message, what) in [
         (
             r#"{"role":"wizard","content":"x"}"#,
-            r#"message 2 of its `messages`: the role "wizard" is not known; nothing was written (hint: pi knows user, "#,
+            r#"message 2 of its `messages`: unknown role "wizard"; nothing was written (hint: the roles of pi are user, "#,
         ),
-        (r#"{"role":"developer","content":"x"}"#, r#"the role "developer" is not known"#),
+        (r#"{"role":"developer","content":"x"}"#, r#"unknown role "developer""#),
         (r#"{"role":"assistant"}"#, "message 2 of its `messages`: `content` is missing"),
         (r#"{"role":"assistant","content":5}"#, "`content` is neither a string nor an array of blocks"),
         (r#"{"role":"user","content":[{"type":"text"}]}"#, "`content`: block 1: `text` is missing"),

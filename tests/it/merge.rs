@@ -152,7 +152,7 @@ fn the_file_grew_meanwhile() {
             assert_eq!(done.quiet(), "226b1b5c\n");
             assert!(s.lines_from("two-branches.jsonl", 10).contains(r#""parentId":"aaaa0001""#));
         } else {
-            assert_snapshot!(done.fails(3), @"./two-branches.jsonl: the conversation went elsewhere meanwhile (hint: run the command again)");
+            assert_snapshot!(done.fails(3), @"./two-branches.jsonl: another process moved to another branch meanwhile (hint: run the command again)");
             assert_eq!(s.lines_from("two-branches.jsonl", 10), "");
         }
     }

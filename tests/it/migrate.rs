@@ -203,7 +203,7 @@ fn twice_is_once() {
 fn check_changes_nothing_and_tells() {
     let s = Sandbox::with(&["v1.jsonl", "tour.jsonl"]);
     assert_snapshot!(s.unchanged("migrate --check ./v1.jsonl"), @"
-    ./v1.jsonl: is v1, 9 entries, to be migrated
+    ./v1.jsonl: v1, 9 entries, to be migrated
     exit 1
     ");
     assert_snapshot!(s.unchanged("migrate --check ./tour.jsonl"), @"./tour.jsonl: already version 3, 31 entries");
@@ -225,7 +225,7 @@ fn check_changes_nothing_and_tells() {
 #[test]
 fn dry_run_changes_nothing() {
     let s = Sandbox::with(&["v1.jsonl", "tour.jsonl"]);
-    assert_snapshot!(s.unchanged("migrate -n ./v1.jsonl"), @"./v1.jsonl: is v1, 9 entries, to be migrated");
+    assert_snapshot!(s.unchanged("migrate -n ./v1.jsonl"), @"./v1.jsonl: v1, 9 entries, to be migrated");
     assert_snapshot!(s.unchanged("migrate -n ./v1.jsonl ./tour.jsonl"), @"
     from  files  entries  to migrate  current  failed
     v1        1        9           1        0       0

@@ -97,7 +97,7 @@ fn last_is_the_newest_of_both_stores() {
     let d = Desk::new();
     assert_eq!(
         d.pisess("tree last").done().fails(2),
-        "there is no session for this directory (hint: `pisess list --all` lists those of all directories)"
+        "there is no session for this directory (hint: `pisess list --all` lists the sessions of all directories)"
     );
 }
 

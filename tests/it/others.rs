@@ -54,7 +54,7 @@ fn a_session_that_oh_my_pi_has_open_is_left_alone() {
         let said = s.unchanged(&format!("{line} -q")).fails(3).replace(&other.0.id().to_string(), "PID");
         assert_eq!(
             said,
-            "cannot write ./s: process PID has it open for writing, as a running oh-my-pi does (hint: end that oh-my-pi session first, or write anyway with --force)",
+            "cannot write ./s: process PID has it open for writing, as a running oh-my-pi does (hint: end that oh-my-pi session first, or use --force to write anyway)",
             "{line}"
         );
         for reading in ["tree ./s", "path ./s", "context ./s", "check ./s", "fork ./s -o ./new --force"] {
@@ -224,7 +224,7 @@ fn an_owner_that_cannot_be_kept_is_refused_without_force() {
     };
     // If the user nobody may not run the binary, this is not tested.
     let Ok(output) = run(&["migrate", "v1.jsonl"]) else { return };
-    assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"pisess: cannot rewrite v1.jsonl: the owner cannot be kept: operation not permitted (hint: continue without it with --force)");
+    assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"pisess: cannot rewrite v1.jsonl: the owner cannot be kept: operation not permitted (hint: use --force to continue without it)");
     assert_eq!((output.status.code(), s.bytes("v1.jsonl")), (Some(2), fixture("v1.jsonl")));
     assert_eq!(s.names(), ["v1.jsonl"]);
     let output = run(&["migrate", "--force", "v1.jsonl"]).unwrap();

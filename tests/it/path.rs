@@ -148,3 +148,31 @@ fn many_entries_come_in_order_and_whole() {
     let context = s.run("context ./long.jsonl");
     assert!(context.starts_with(&format!("{{\"messages\":[{}]", messages.join(","))));
 }
+
+/// Long runs of lines that are printed as stored are sent at once; what is between them is not.
+#[test]
+fn long_paths_are_stored_lines() {
+    let s = Sandbox::with(&[]);
+    let mut session = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"long\",\"cwd\":\"/\"}\n");
+    let mut expected = String::new();
+    for at in 0..3000 {
+        let parent = if at == 0 { "null".to_owned() } else { format!("\"e{}\"", at - 1) };
+        let text = "x".repeat(at % 300);
+        let line = format!(
+            "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":{parent},\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}"
+        );
+        // Padding, a broken line, a blank one and a branch that is not on the path interrupt the runs.
+        session += match at {
+            1000 => "\n",
+            1400 => "{broken\n",
+            1800 => "{\"type\":\"custom\",\"id\":\"aside\",\"parentId\":\"e5\"}\n",
+            _ => "",
+        };
+        session += &if at % 1100 == 500 { format!("  {line} \r\n") } else { line.clone() + "\n" };
+        expected += &(line + "\n");
+    }
+    s.put("long.jsonl", &session);
+    assert_eq!(s.pisess("path -q --json ./long.jsonl").done().quiet(), expected);
+    assert_eq!(s.pisess("path -q --json ./long.jsonl").real().quiet(), expected);
+    assert_eq!(s.pisess("path -q --json -").stdin(session).real().quiet(), expected);
+}

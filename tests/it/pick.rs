@@ -249,7 +249,7 @@ fn what_has_no_meaning_alone() {
     ./b.jsonl: root is not an entry (hint: root is the position before the first entry; give an entry)
     ./b.jsonl: no entry or label "gone" (hint: `pisess tree --filter all` lists the ids)
     ./b.jsonl: llll0001 labels an entry that is not picked (hint: labels are not copied; label the copy with `pisess label`)
-    ./b.jsonl: the compaction kkkk0001 keeps from uuuu0001 on, which is not picked (hint: pick the entries that it keeps, too, or merge the branch with `pisess merge`)
+    ./b.jsonl: the compaction kkkk0001 keeps entries from uuuu0001 on, which is not picked (hint: pick the entries that it keeps, too, or merge the branch with `pisess merge`)
     ./b.jsonl: eeee0001 edits an entry that is not above the target (hint: pick the entry that it edits, too)
     ./b.jsonl: rrrr0001: its tool call is not above it
     ./a.jsonl: rrrr0002 and rrrr0003 answer the same tool call (hint: pick one of them)

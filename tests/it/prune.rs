@@ -178,7 +178,7 @@ fn what_is_in_the_way_is_refused() {
     let piped = s.pisess("prune -").stdin(large()).done();
     assert!(piped.code == 2 && piped.stderr.contains("a stream cannot be pruned"), "{piped}");
     assert_snapshot!(s.unchanged("prune -q ./s.jsonl -o -").fails(2), @"
-    -o -: what is pruned goes to a file beside the result (hint: give a path with -o)
+    -o -: the payloads go to a file beside the result, so it must be a file (hint: give a path with -o)
     ");
     s.put("s.jsonl.pruned", "nothing of ours\n");
     assert_snapshot!(s.unchanged("prune -q ./s.jsonl --restore").fails(2), @"
@@ -191,7 +191,7 @@ fn what_is_in_the_way_is_refused() {
     let pruned = s.text("s.jsonl").replace("[image removed, 1.6 kB png]", "gone");
     s.put("s.jsonl", &pruned);
     assert_snapshot!(s.unchanged("prune -q ./s.jsonl --restore").fails(2), @"
-    ./s.jsonl: a placeholder for ./s.jsonl.pruned is not in the session, such as message.content[1] of aaaa0001 (hint: --force puts the others back and keeps that file)
+    ./s.jsonl: a placeholder for ./s.jsonl.pruned is not in the session, such as message.content[1] of aaaa0001 (hint: --force puts the others back and keeps SESSION.pruned)
     ");
     s.pisess("prune -q --force ./s.jsonl --restore").done();
     assert!(s.text("s.jsonl").contains("gone") && !s.text("s.jsonl").contains("output of bash removed"));

@@ -247,6 +247,7 @@ impl Call<'_> {
             now_ms: &|| panic!("the clock is fixed"),
             random: &|| panic!("ids are fixed"),
             run_program: &|program, _| panic!("{} runs for real only", program.display()),
+            stdout_file: None,
             stdout_is: &|_| false,
             folder: self.sandbox.folder.path().to_owned(),
             processors: 2,

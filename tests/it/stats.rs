@@ -168,7 +168,7 @@ fn a_missing_cost_is_said() {
     cost         $0.2500
     time         20s
     files        0
-    1 of 2 requests unpriced: the files hold no cost for them
+    1 of 2 requests unpriced: no cost is recorded for them
     ");
     assert_snapshot!(s.run("stats ./b.jsonl"), @"
     messages     2 (1 user, 1 assistant, 0 tool results)
@@ -181,7 +181,7 @@ fn a_missing_cost_is_said() {
     cost         unpriced
     time         10s
     files        0
-    1 of 1 requests unpriced: the files hold no cost for them
+    1 of 1 requests unpriced: no cost is recorded for them
     ");
     let value: Value = serde_json::from_str(&s.run("stats --json .")).unwrap();
     assert_eq!((&value["unpriced"], &value["cost"]), (&json!(1), &json!(0.25)));

@@ -396,7 +396,7 @@ fn what_is_appended_meanwhile_is_not_lost_from_sight() {
     let append =
         format!("cat {} >> {}; echo s", s.path("more").display(), s.path("two-branches.jsonl").display());
     let said = s.pisess(&format!("summarize ./two-branches.jsonl 1a2b3c05 --summarizer '{append}'")).done();
-    assert_snapshot!(said.fails(3), @"./two-branches.jsonl: the conversation went on meanwhile (hint: run the command again)");
+    assert_snapshot!(said.fails(3), @"./two-branches.jsonl: another process appended entries meanwhile (hint: run the command again)");
     assert_eq!(s.lines_from("two-branches.jsonl", 9), format!("{more}\n"));
     // A compaction still replaces its entries: the summary follows what was appended.
     let s = Sandbox::with(&["two-branches.jsonl"]);

@@ -190,7 +190,7 @@ fn with_a_label() {
     s.run("switch --label washi ./two-branches.jsonl 1a2b3c07");
     assert_snapshot!(s.lines_from(TWO, 12), @r#"{"type":"label","id":"95d82c0b","parentId":"b958585d","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"washi"}"#);
     assert_snapshot!(s.unchanged("switch --label x ./two-branches.jsonl root").fails(2), @"--label: root is not an entry (hint: give another entry, or add a summary with --summarize)");
-    assert_snapshot!(s.unchanged("switch ./two-branches.jsonl -").fails(2), @r#"./two-branches.jsonl: no entry or label "-" (hint: where one stood before is not kept; `pisess branches` lists where one may go)"#);
+    assert_snapshot!(s.unchanged("switch ./two-branches.jsonl -").fails(2), @r#"./two-branches.jsonl: no entry or label "-" (hint: the previous leaf is not recorded; `pisess branches` lists the branches)"#);
     assert_snapshot!(s.unchanged("switch --label ' ' ./two-branches.jsonl 1a2b3c05").fails(2), @"the label is empty (hint: clear a label with --clear)");
 }
 
@@ -294,8 +294,8 @@ fn nothing_hangs_under_an_entry_that_no_id_names() {
         [answer("", "no id"), answer(r#""id":"d","#, "first"), answer(r#""id":"d","#, "second")].join("\n");
     s.put(TWO, format!("{}{lines}\n", s.text(TWO)));
     assert_snapshot!(s.unchanged("switch -q ./two-branches.jsonl :9").fails(2), @"./two-branches.jsonl:9: the entry has no id, so it cannot be a parent (hint: see `pisess check ./two-branches.jsonl`)");
-    assert_snapshot!(s.unchanged("switch -q ./two-branches.jsonl :10").fails(2), @"./two-branches.jsonl:10: the entry has the id of a later one, so it cannot be a parent (hint: see `pisess check ./two-branches.jsonl`)");
-    assert_snapshot!(s.unchanged("summarize -q ./two-branches.jsonl :10 --summary s").fails(2), @"./two-branches.jsonl:10: the entry has the id of a later one, so it cannot be a parent (hint: see `pisess check ./two-branches.jsonl`)");
+    assert_snapshot!(s.unchanged("switch -q ./two-branches.jsonl :10").fails(2), @"./two-branches.jsonl:10: the entry has the same id as a later one, so it cannot be a parent (hint: see `pisess check ./two-branches.jsonl`)");
+    assert_snapshot!(s.unchanged("summarize -q ./two-branches.jsonl :10 --summary s").fails(2), @"./two-branches.jsonl:10: the entry has the same id as a later one, so it cannot be a parent (hint: see `pisess check ./two-branches.jsonl`)");
 }
 
 #[test]

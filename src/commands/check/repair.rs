@@ -22,7 +22,7 @@ pub fn repair(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::cannot(what));
     }
     let input = Input::open(path, ui)?;
-    // Files beside it are named after the file itself, not after the name by which it was found.
+    // Files beside it are named after its path, even if the argument was a session name.
     let path = input.file().map_or(path, SessionFile::path);
     let options = Options { workers: ui.processors(), ..Options::default() };
     let checkup = checked(&input, &options)?;

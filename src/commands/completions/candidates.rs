@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// The number of sessions offered.
 const SESSIONS: usize = 100;
-/// The number of bytes at the start of a session that are searched for the first question.
+/// The number of bytes at the start of a session that are searched for the first user message.
 const START: u64 = 64 * 1024;
 /// The number of bytes at the end of a session that are searched for its name.
 const NAME_TAIL: u64 = 256 * 1024;

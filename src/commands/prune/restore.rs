@@ -73,7 +73,7 @@ impl Job<'_> {
                         count => format!("{count} placeholders for {name} are not in the session"),
                     }
                 ))
-                .hint("--force puts the others back and keeps that file")),
+                .hint("--force puts the others back and keeps SESSION.pruned")),
         }
     }
 }

@@ -59,7 +59,7 @@ fn unpriced(totals: &Totals) -> String {
     match totals.unpriced {
         0 => String::new(),
         count => format!(
-            "{} of {} requests unpriced: the files hold no cost for them\n",
+            "{} of {} requests unpriced: no cost is recorded for them\n",
             grouped(count as f64),
             grouped(totals.billed as f64)
         ),

@@ -101,6 +101,15 @@ impl<'a> Scanner<'a> {
     /// Returns the next byte that is not white space, without consuming it; 0 at the end.
     #[inline]
     pub fn peek(&mut self) -> u8 {
+        // One comparison for what agents write, which is nothing but tokens.
+        match self.bytes.get(self.pos) {
+            Some(&byte) if byte > b' ' => byte,
+            _ => self.peek_after_space(),
+        }
+    }
+
+    #[inline(never)]
+    fn peek_after_space(&mut self) -> u8 {
         loop {
             match self.bytes.get(self.pos) {
                 Some(b' ' | b'\t' | b'\r') => self.pos += 1,
@@ -296,11 +305,10 @@ impl<'a> Scanner<'a> {
     }
 
     fn digits(&mut self) -> Result<()> {
-        let start = self.pos;
-        while self.bytes.get(self.pos).is_some_and(u8::is_ascii_digit) {
-            self.pos += 1;
-        }
-        if self.pos == start { Err(self.malformed()) } else { Ok(()) }
+        let rest = &self.bytes[self.pos..];
+        let digits = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
+        self.pos += digits;
+        if digits == 0 { Err(self.malformed()) } else { Ok(()) }
     }
 
     #[inline]
@@ -376,8 +384,8 @@ mod tests {
         }
     }
 
-    /// Walks over a string byte by byte, as the scanner should: the result, the end, and whether it contains
-    /// bytes above 0x7f.
+    /// Walks over a string byte by byte. Returns what the scanner should: the result, the end, and whether the
+    /// string contains bytes above 0x7f.
     fn slowly(text: &[u8], from: usize) -> (Result<bool>, usize, bool) {
         let (mut pos, mut escaped, mut high) = (from, false, false);
         loop {

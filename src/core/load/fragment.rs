@@ -6,7 +6,7 @@ use super::signs::{evidence, flags, role_of};
 use crate::core::agent::Agent;
 use crate::core::dialect::Dialect;
 use crate::core::digest::{Digest, Digesting};
-use crate::core::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
+use crate::core::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
 use crate::core::json::scan::RawString;
 use crate::core::json::string::is_utf8;
 use crate::core::json::{Raw, Scanner};
@@ -58,7 +58,7 @@ pub struct DraftLink {
     pub entry: EntryIx,
     /// `parent`, or `backToIndex` of a pop.
     pub parent: f64,
-    /// The entry moves the head here.
+    /// Whether the entry is a `head`.
     pub head: bool,
 }
 
@@ -173,6 +173,10 @@ impl Fragment {
         let time = parse_js_date(timestamp.as_bytes());
         self.side_tables(ix, &typed, &timestamp);
         self.asked_for(ix, &typed, &timestamp, time, reading.options);
+        let mut flags = flags(&typed, reading.agent);
+        if record.bytes.len() as u64 != span.len {
+            flags.insert(Flags::PADDED);
+        }
         self.entries.push(Entry {
             span,
             time_ms: time.unwrap_or(Entry::NO_TIME),
@@ -184,7 +188,7 @@ impl Fragment {
             record: number,
             kind: typed.kind,
             role,
-            flags: flags(&typed, reading.agent),
+            flags,
         });
     }
 

@@ -57,8 +57,8 @@ pub fn convert(
     Ok(NewSession { head, leaf, entries: Entries::Some(pieces), ..new })
 }
 
-/// Returns the new session with its entries listed one by one. If the file has an older format, or records
-/// its leaf or heads, they are forked as a subtree.
+/// Returns the new session with its entries listed one by one. If the file has an older format, or contains
+/// leaf or head records, the whole tree is forked as a subtree.
 fn listed(
     session: &Session,
     bodies: &dyn Bodies,

@@ -51,7 +51,7 @@ pub fn fork(
 }
 
 /// Forks the path to `top` and all its descendants, in file order. The leaf is that of the source if it is
-/// included, else the last included entry of the file.
+/// `top` or a descendant, else the last of these in the file.
 ///
 /// # Errors
 /// If the source cannot be read.
@@ -84,8 +84,8 @@ fn subtree(tree: &Tree, top: Position) -> Vec<EntryIx> {
     entries
 }
 
-/// Returns a session of these entries. Its leaf is `leaf`, or the nearest ancestor that is not left out. The
-/// labels in effect are written again below it. If there are none, and the leaf is not the last entry, a mark
+/// Returns a session of these entries. The labels in effect are written again below `leaf`, or below its
+/// nearest ancestor that is not left out. If there are no labels, and that entry is not the last, a mark
 /// ([`super::switch`]) is appended below it.
 fn finished(
     session: &Session,
@@ -155,7 +155,7 @@ fn without_labels(
         }
         let parent = way.kept.last().copied();
         way.kept.push(ix);
-        // A root may be stored as `""`, or with a parent that is not in the file.
+        // A root may be stored with the parent `""`, or with one that is not in the file.
         let moved = entry.parent != parent || parent.is_none();
         let first_kept = match entry.kind {
             Kind::Compaction if !way.left_out.is_empty() => first_kept(session, bodies, ix, &way)?,
@@ -167,7 +167,7 @@ fn without_labels(
     Ok(copies)
 }
 
-/// The path from the first entry of `without_labels` to the current one.
+/// The path from the root to the current entry of `without_labels`.
 #[derive(Default)]
 struct Trail {
     /// All entries on it, and for each the number of kept entries above it.

@@ -81,7 +81,7 @@ impl NameError {
     pub fn hint(&self) -> &'static str {
         match self {
             NameError::Form { .. } => {
-                "choose a name without ^ or ~ at its end, other than @, root, :…, id:… and label:…"
+                "choose a label other than @, root, :…, id:… and label:…, without a suffix such as ^ or ~3"
             }
             NameError::Held { .. } => "choose another label, or move this one with `pisess label --move`",
         }

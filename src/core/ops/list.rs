@@ -1,7 +1,7 @@
 //! The data that a list shows of each session, and its order.
 //!
-//! Fields that pi's list also has mean the same: `modified` is the newest time of a user or assistant
-//! message, `firstMessage` is the first user message with text, and the name is that of the last
+//! Fields that are in pi's list, too, have the same meaning: `modified` is the newest time of a user or
+//! assistant message, `firstMessage` is the first user message with text, and the name is that of the last
 //! `session_info`.
 
 use super::branches::branches;
@@ -43,7 +43,7 @@ pub struct Listed {
     pub parent: Option<Text<'static>>,
     /// When it was started, in milliseconds since 1970.
     pub created: Option<i64>,
-    /// The time of the last question or answer.
+    /// The time of the last question or answer; if there is none, of the start, or of the file.
     pub modified: i64,
     /// The number of entries.
     pub entries: u32,
@@ -318,8 +318,8 @@ impl Own {
     }
 }
 
-/// Returns the files by the time their sessions were started, each with whether it is a fork or the source of
-/// one. Only headers are read. Files that are not sessions come last.
+/// Returns the files in the order in which their sessions were started, each with whether it is a fork or the
+/// source of one. Only headers are read. Files that are not sessions come last.
 pub fn families(files: Vec<FoundFile>) -> Vec<(FoundFile, bool)> {
     let heads: Vec<Option<Header>> = files.iter().map(|file| header(&file.path)).collect();
     let parents: HashSet<&[u8]> = heads.iter().flatten().filter_map(|head| head.parent.as_deref()).collect();

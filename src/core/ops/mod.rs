@@ -67,7 +67,7 @@ impl<'a> IdSource<'a> {
     }
 }
 
-/// Returns the `parentId` of an entry below this position; `None` at the root.
+/// Returns the `parentId` of a child of this position; `None` at the root.
 pub fn parent_id(session: &Session, parent: super::reference::Position) -> Option<Text<'_>> {
     parent.map(|ix| session.id(ix))
 }

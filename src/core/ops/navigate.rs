@@ -25,8 +25,8 @@ pub struct Navigation {
     pub abandoned: Vec<EntryIx>,
 }
 
-/// Plans the move from `old_leaf` to `target`. As in the agents, the abandoned branch extends past
-/// compactions (one of their documents differs).
+/// Plans the move from `old_leaf` to `target`. As in the agents, but not in their documentation, a compaction
+/// does not end the abandoned branch.
 pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navigation {
     let parent = |ix: EntryIx| session.entry(ix).parent;
     let edits_target = target.is_some_and(|ix| is_draft(session, ix));

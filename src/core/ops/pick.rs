@@ -36,7 +36,7 @@ pub struct Picked {
 /// Why an entry cannot be copied.
 #[derive(Debug)]
 pub enum PickError {
-    /// It is a leaf record, which only an older harness writes.
+    /// It is a leaf record, which neither agent writes.
     LeafRecord(EntryIx),
     /// A tool result without its call above it.
     NoCall(EntryIx),

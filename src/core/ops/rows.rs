@@ -60,7 +60,7 @@ pub struct Row<'a> {
     pub ending: Option<Ending>,
     /// Its text.
     pub body: Text<'a>,
-    /// The range of a path in the body, in bytes: it can be truncated in the middle.
+    /// The byte range of a file path in the body, to truncate it in its middle; empty if there is none.
     pub path: Range<usize>,
 }
 
@@ -258,7 +258,7 @@ fn is_stored(bodies: &dyn Bodies, target: EntryIx, content: Option<Raw>) -> io::
     Ok(bytes(stored) == bytes(content))
 }
 
-/// The size and the age of the subtree of each entry, including the entry.
+/// The size and the age of an entry's subtree, which includes the entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// The number of entries that are not notes.

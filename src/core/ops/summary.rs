@@ -139,7 +139,7 @@ fn told(
     Change { entries: std::iter::once(summary.clone()).chain(label).collect() }
 }
 
-/// Returns `details` in the format from which both agents track files.
+/// Returns `details`: the lists of files, as both agents store them.
 pub fn details(files: &FileLists) -> Vec<u8> {
     Object::new()
         .json("readFiles", &texts(&files.read_files))

@@ -3,7 +3,7 @@
 //! Nearly every byte of a session is skipped, so the first test must be cheap. Each needle, a literal to
 //! search for, has two windows of four bytes: one for even and one for odd offsets. A window is two pairs of
 //! bytes, and belongs to a group. A table lists, for each pair, the groups with a window that begins with it,
-//! and those with a window that ends with it. So it is enough to look up every second pair.
+//! and those with a window that ends with it. So it is enough to look up the pairs at even offsets.
 //!
 //! ```text
 //! bytes     a  u  t  h  _  t  o  k  e  n  =

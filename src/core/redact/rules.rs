@@ -13,8 +13,8 @@ use std::sync::OnceLock;
 pub struct Rule {
     /// Its name in placeholders and reports.
     pub kind: &'static str,
-    /// Literals, at least one of which is in every text that contains such a secret, even if JSON escapes a
-    /// slash or backslash in it, but not if it escapes letters.
+    /// Literals: the rule applies only to text that contains one of them. A literal is in the raw bytes even
+    /// if JSON escapes a slash or backslash in the secret, but not if it escapes letters.
     pub keywords: &'static [&'static str],
     /// The expression. The secret is the first group that matched, or the whole match if none did.
     pattern: &'static str,

@@ -145,8 +145,8 @@ impl Exact {
     }
 }
 
-/// Returns the value, percent-encoded if that differs, and in base64 at each of the three alignments, without
-/// the characters that depend on its neighbours.
+/// Returns the value as it is, percent-encoded, and in base64 at each of the three alignments, without the
+/// characters that depend on its neighbours.
 fn spellings_of(value: &[u8]) -> Vec<Vec<u8>> {
     let mut spellings = vec![value.to_vec(), percent(value, b'A'), percent(value, b'a')];
     for shift in 0..3 {

@@ -44,9 +44,8 @@ pub enum Form {
 pub fn normalize(text: &Text) -> Text<'static> {
     let mut bytes = text.trim().into_bytes();
     for byte in &mut bytes {
-        if matches!(byte, b'\n' | b'\t') {
-            *byte = b' ';
-        }
+        // Every byte is written, so that many are at once.
+        *byte = if matches!(byte, b'\n' | b'\t') { b' ' } else { *byte };
     }
     // Trimming after the replacement would give the same result.
     Text::from_wtf8(bytes)

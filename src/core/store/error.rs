@@ -136,7 +136,7 @@ pub enum StoreError {
 
     /// An append failed and could not be undone: the file may have a torn last line, which every command skips,
     /// and after which the next append begins a new line (rules 1 and 7).
-    #[error("{failure}; {left} bytes of it remain at the end")]
+    #[error("{failure}; {left} bytes of the new lines remain at the end of the file")]
     Torn {
         /// Why the append failed.
         failure: Box<StoreError>,
@@ -265,10 +265,10 @@ impl StoreError {
             StoreError::HardLinked { .. } => "write the result elsewhere with -o, or remove the other links",
             StoreError::Busy { .. } => "wait for the other process to end, or wait longer with --wait",
             StoreError::Changed { .. } => "run the command again",
-            StoreError::LiveAgent { .. } => "end that oh-my-pi session first, or write anyway with --force",
-            StoreError::NoLockSupport { .. } => "write without a lock with --force",
-            StoreError::AttributesLost { .. } => "continue without it with --force",
-            StoreError::Torn { .. } => "check the end of the file; the next append completes a torn line",
+            StoreError::LiveAgent { .. } => "end that oh-my-pi session first, or use --force to write anyway",
+            StoreError::NoLockSupport { .. } => "use --force to write without a lock",
+            StoreError::AttributesLost { .. } => "use --force to continue without it",
+            StoreError::Torn { .. } => "check the end of the file; the next append starts on a new line",
             StoreError::Unsynced { .. } => "the change is in place; sync the disk before turning it off",
             StoreError::GrowthLost { .. } => "the new content is in place; check the end of the file",
         })

@@ -232,6 +232,8 @@ pub(super) fn read_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<us
     return std::os::windows::fs::FileExt::seek_read(file, buf, offset);
 }
 
+pub(super) use os::send;
+
 #[cfg(any(target_os = "linux", test))]
 pub(super) fn stat_of(metadata: &Metadata) -> Stat {
     os::stat(metadata)

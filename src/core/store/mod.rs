@@ -92,7 +92,7 @@ pub use find::{FoundFile, FoundFiles, Trouble, find, modified, with_suffix};
 pub use glance::{Glance, in_folder};
 pub use lock::{Freshness, Locked, WriteOptions, lock};
 pub use look::OnDisk;
-pub(crate) use read::{PageBuffer, copy_range, resize};
+pub(crate) use read::{PageBuffer, copy_range, resize, send_range};
 pub use read::{ReadAt, SpoolOptions, Spooled, spool, spool_written};
 pub use session_file::{Opened, SessionFile, open};
 pub use walk::{Listing, list_sessions};

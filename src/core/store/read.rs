@@ -20,6 +20,11 @@ pub trait ReadAt: Sync {
         self.len() == 0
     }
 
+    /// Returns the file with these bytes at these offsets, if they are in a file.
+    fn file(&self) -> Option<&File> {
+        None
+    }
+
     /// Fills `buf` from `offset` on. It is an error if the content ends before `buf` is full.
     fn read_exact_at(&self, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
         while !buf.is_empty() {
@@ -113,6 +118,23 @@ impl PageBuffer {
     }
 }
 
+/// Writes a range of bytes to an open file. The kernel moves those of a file on its own if it can.
+pub(crate) fn send_range(source: &dyn ReadAt, range: Range<u64>, mut out: &File) -> io::Result<()> {
+    let mut rest = range;
+    if let Some(file) = source.file().filter(|_| rest.end <= source.len()) {
+        while !rest.is_empty() {
+            match files::send(file, &rest, out) {
+                Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")),
+                Ok(sent) => rest.start += sent,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // What it cannot send, it can write, or writing reports why not.
+                Err(_) => break,
+            }
+        }
+    }
+    copy_range(source, rest, &mut out)
+}
+
 /// The number of bytes to copy at a time.
 const COPY: u64 = 256 * 1024;
 
@@ -144,6 +166,13 @@ impl ReadAt for Spooled {
         match &self.0 {
             Spool::Memory(bytes) => bytes.read_at(buf, offset),
             Spool::File { file, .. } => files::read_at(file, buf, offset),
+        }
+    }
+
+    fn file(&self) -> Option<&File> {
+        match &self.0 {
+            Spool::Memory(_) => None,
+            Spool::File { file, .. } => Some(file),
         }
     }
 

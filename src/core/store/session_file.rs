@@ -84,6 +84,10 @@ impl ReadAt for SessionFile {
         files::read_at(&self.file, &mut buf[..wanted], offset)
     }
 
+    fn file(&self) -> Option<&File> {
+        Some(&self.file)
+    }
+
     fn len(&self) -> u64 {
         self.snapshot.stat.size
     }

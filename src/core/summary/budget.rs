@@ -27,8 +27,8 @@ pub(super) const LAST: usize = 700;
 pub(super) const ON_THE_WAY: usize = 2_000;
 /// One command.
 pub(super) const COMMAND: usize = 120;
-/// An earlier request, and its answer: the first figure for the newest, and for one that a short request
-/// refers to. Older ones get less, down to the second figure.
+/// An earlier request, and its answer: `NEWEST` for the newest, and for one that a short request refers to.
+/// Older ones get less, down to `OLDEST`.
 pub(super) const NEWEST: usize = 500;
 pub(super) const OLDEST: usize = 110;
 

@@ -120,7 +120,7 @@ fn assistant(content: Option<Raw>, stop: Option<Raw>, error: Option<Raw>) -> Mes
     Message::Assistant(text, calls, stop)
 }
 
-/// Returns how a call ended: by its flag, its exit code, or the line that the agent put at its end.
+/// Returns how a call ended, from its flag, its exit code, or the agent's line at the end of its output.
 fn end(text: &str, is_error: bool, code: Option<Raw>) -> End {
     let starts = |line: &str, with: &[&str]| with.iter().any(|start| line.starts_with(start));
     let mut last = text.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(4);

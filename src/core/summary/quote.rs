@@ -58,8 +58,8 @@ pub(super) fn code(text: &str, max: usize) -> String {
     format!("`{}`", line(&text.replace('`', "'"), max))
 }
 
-/// Returns `lead` and, below it, the lines of the text after `> `, cleaned and cut as [`ends`] does. Of very
-/// many lines fewer are kept, because each mark costs two units.
+/// Returns `lead` and, below it, the lines of the text after `> `, cleaned and cut as [`ends`] does. A text
+/// of very many lines is cut shorter, because each mark takes two units.
 pub(super) fn quotation(lead: &str, text: &str, max: usize) -> String {
     let text = clean(text);
     let text = text.trim_matches('\n').trim_end();

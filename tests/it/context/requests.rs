@@ -612,7 +612,7 @@ fn options_of_requests_need_one() {
     let s = Sandbox::with(&["tour.jsonl"]);
     for options in ["--model a/b", "--as llm --max-tokens 5"] {
         let error = s.pisess(&format!("context ./tour.jsonl {options}")).done().fails(2);
-        assert!(error.contains("is for requests only (hint: add --as anthropic, openai,"), "{error}");
+        assert!(error.contains("applies only to requests (hint: add --as anthropic, openai,"), "{error}");
     }
     s.pisess("context ./tour.jsonl --as google --model nothing").done().fails(2);
     s.pisess("context ./tour.jsonl --as google --max-tokens 0").done().fails(2);
@@ -626,7 +626,7 @@ fn an_answer_at_the_end_is_noted() {
         let done = s.pisess(&format!("context ./two-branches.jsonl --as {target}")).done();
         assert_eq!(
             done.stderr,
-            "pisess: note: the context ends with a reply of the model; append a question first if the API refuses that\n"
+            "pisess: note: the context ends with a reply of the model; if the API refuses that, append a user message first\n"
         );
         s.pisess(&format!("context ./two-branches.jsonl '@^{{user}}' --as {target}")).done().quiet();
     }

@@ -130,6 +130,7 @@ fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
         now_ms: &|| 0,
         random: &|| count.replace(count.get() + 1).to_le_bytes(),
         run_program: &|_, _| unreachable!("no such command line"),
+        stdout_file: None,
         stdout_is: &|_| false,
         folder: std::path::PathBuf::new(),
         processors: 1,

@@ -31,7 +31,7 @@ pub struct Invalid {
     pub number: usize,
     /// What is wrong.
     pub what: String,
-    /// What to try; `None` for the general advice to compare with entries of the session.
+    /// What to try; `None` if there is no specific advice.
     pub hint: Option<String>,
 }
 
@@ -118,13 +118,13 @@ impl Batch<'_> {
             "session" | "title" => {
                 return Err((
                     format!("{kind} starts a session and is not an entry"),
-                    Some("give the lines after it".to_owned()),
+                    Some("give only the lines after it".to_owned()),
                 ));
             }
             "leaf" => {
                 return Err((
-                    "no agent would move the leaf to a leaf record".to_owned(),
-                    Some("`pisess switch` moves it".to_owned()),
+                    "the agents ignore the target of a leaf record".to_owned(),
+                    Some("move the leaf with `pisess switch`".to_owned()),
                 ));
             }
             known => shape::check(self.session.agent(), known, entry)?,
@@ -197,8 +197,8 @@ impl Batch<'_> {
         }
     }
 
-    /// Checks that the entry in `targetId`, `fromId` or `firstKeptEntryId` exists, and that one that is kept
-    /// or edited is an ancestor.
+    /// Checks that the entry in `targetId`, `fromId` or `firstKeptEntryId` exists, and that an edit's target
+    /// and a compaction's first kept entry are ancestors.
     fn names(&self, entry: Raw, own: &Text, parent: Option<&Text>) -> Result<(), shape::Flaw> {
         let (key, free) = match kind_of(entry) {
             Kind::Label | Kind::ContextEdit => ("targetId", None),
@@ -217,7 +217,7 @@ impl Batch<'_> {
                     && !self.way_up(parent).any(|above| Some(above) == self.found(Some(&id))) =>
             {
                 Err((
-                    format!("`{key}`: the entry {:?} is not on the path to it", id.to_string()),
+                    format!("`{key}`: the entry {:?} is not above the new entry", id.to_string()),
                     Some("name an entry on that path, or append elsewhere with --at".to_owned()),
                 ))
             }
@@ -231,12 +231,12 @@ impl Batch<'_> {
         let result = message.filter(|message| message.get("role").is_some_and(|role| role.is("toolResult")));
         let Some(call) = result.and_then(|result| result.get_text("toolCallId")) else { return Ok(()) };
         for above in self.way_up(parent) {
-            if self.calls(above, &call).map_err(|error| (format!("reading the path to it: {error}"), None))? {
+            if self.calls(above, &call).map_err(|error| (format!("reading its path: {error}"), None))? {
                 return Ok(());
             }
         }
         Err((
-            format!("no entry on the path to it makes the tool call {:?}", call.to_string()),
+            format!("no entry above the new one makes the tool call {:?}", call.to_string()),
             Some("append it together with its call, or below the call with --at".to_owned()),
         ))
     }

@@ -106,7 +106,7 @@ pub(super) fn check(agent: &dyn Agent, kind: &str, entry: Raw) -> Result<(), Fla
     }
     match owner(kind) {
         Some(other) => Err((
-            format!("{kind} is an entry of {}, and the session is one of {}", other.name(), agent.name()),
+            format!("{kind} is an entry of {}, but the session is one of {}", other.name(), agent.name()),
             None,
         )),
         None => Ok(()),
@@ -126,7 +126,7 @@ fn owner(kind: &str) -> Option<&'static dyn Agent> {
 /// Adds a name to a flaw and, if it has no hint, the required fields as one.
 fn told(agent: &dyn Agent, name: &str, fields: &[FieldShape], (what, hint): Flaw) -> Flaw {
     let needed: Vec<_> = fields.iter().filter(|field| field.2).map(|field| field.0).collect();
-    let hint = hint.unwrap_or_else(|| format!("{}'s {name} has {}", agent.name(), needed.join(", ")));
+    let hint = hint.unwrap_or_else(|| format!("{}'s {name} requires {}", agent.name(), needed.join(", ")));
     (format!("{name}: {what}"), Some(hint))
 }
 
@@ -175,7 +175,7 @@ fn fits(agent: &dyn Agent, value: Raw, want: Want) -> Result<(), Flaw> {
         Want::StopReason => {
             let known = value.text().is_some_and(|text| STOP_REASONS.iter().any(|reason| text == *reason));
             let hint = Some(format!("one of {}", STOP_REASONS.join(", ")));
-            if known { Ok(()) } else { Err(("is not one that the agents know".to_owned(), hint)) }
+            if known { Ok(()) } else { Err(("is not one that the agents write".to_owned(), hint)) }
         }
         Want::Replacement if value.is_null() => Ok(()),
         Want::Replacement if !value.is_object() => is(false, "neither null nor an object"),
@@ -201,8 +201,8 @@ pub(super) fn in_context(agent: &dyn Agent, message: Raw) -> Result<(), Flaw> {
 
 fn unknown_role(agent: &dyn Agent, role: &str, shapes: &[&[Shape]]) -> Flaw {
     let known: Vec<_> = shapes.iter().flat_map(|shapes| shapes.iter()).map(|(role, _)| *role).collect();
-    let hint = format!("{} knows {}", agent.name(), known.join(", "));
-    (format!("the role {role:?} is not known"), Some(hint))
+    let hint = format!("the roles of {} are {}", agent.name(), known.join(", "));
+    (format!("unknown role {role:?}"), Some(hint))
 }
 
 fn message(agent: &dyn Agent, message: Raw) -> Result<(), Flaw> {

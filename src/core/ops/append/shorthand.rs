@@ -21,7 +21,7 @@ pub enum Shorthand<'a> {
     CustomMessage(Text<'a>, Text<'a>, bool),
     /// A user message.
     User(Text<'a>),
-    /// An assistant message with its text, and a message, as JSON, to whose model it is attributed.
+    /// An assistant message with its text, and another one, as JSON, of the same model.
     Assistant(Text<'a>, Vec<u8>),
 }
 

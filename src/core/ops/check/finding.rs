@@ -39,7 +39,7 @@ pub(super) struct Draft {
     pub line: LineNo,
     pub entry: Option<Text<'static>>,
     pub kind: FindingKind,
-    /// Whether it does the most harm, as on the active path, at the leaf or in a cycle.
+    /// Whether it is where it does the most harm: on the active path, at the leaf or in a cycle.
     pub grave: bool,
     pub message: String,
     pub fix: Option<String>,

@@ -1,8 +1,8 @@
 //! Checks ids and parents, and plans how a repair makes one tree of them again.
 //!
-//! Only what the file shows is repaired: of entries with the same id, all but the last get new ids, because
-//! the agents resolve the id to the last. A cycle is cut where loading cuts it, at its first entry in the
-//! file. Children of an unreadable line become children of that line's parent, or of the entry before it. An
+//! Repairs are derived from the file alone. Of entries with the same id, all but the last get new ids,
+//! because the agents resolve the id to the last. A cycle is cut where loading cuts it, at its first entry in
+//! the file. Children of an unreadable line become children of that line's parent, or of the entry before it. An
 //! entry that is cut from its parent becomes a child of the entry before it in the file, so that the
 //! conversation stays in one piece.
 
@@ -192,7 +192,8 @@ impl<'s> Graph<'s, '_> {
         self.findings.push(draft);
     }
 
-    /// Returns the entries whose id is not a string, by its value; of several the last, as in the agents.
+    /// Returns the entries whose id is not a string, by id; of several with the same id the last, as in the
+    /// agents.
     fn odd_ids(&self) -> HashMap<&'s [u8], EntryIx> {
         let id = |ix| self.odd(ix).and_then(|odd| odd.id.as_deref()).map(|id| (id, ix));
         self.session.all().filter_map(id).collect()

@@ -1,4 +1,4 @@
-//! A file with some bytes replaced, which is read by position like any other, but never built.
+//! A file with some bytes replaced, read by position like any other. Only the new bytes are stored.
 
 use crate::core::entry::Span;
 use crate::core::store::ReadAt;

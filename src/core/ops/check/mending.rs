@@ -39,12 +39,12 @@ pub(super) struct Mending<'a> {
     /// Entries that were removed, or cannot be read.
     pub gone: Vec<Gone>,
     pub odd_ids: Vec<OddIds>,
-    /// Lines of the repaired file with their lines in the source, where the numbering diverges.
+    /// Line numbers in the repaired file and in the source, wherever their difference changes.
     pub lines: Vec<(u32, u32)>,
     /// The number of lines of the repaired file so far.
     pub made: u32,
-    /// Whether entries refer to each other by number, as in version 1: no record that counts may be added or
-    /// removed.
+    /// Whether entries refer to each other by number, as in version 1: no record that has a number may be
+    /// added or removed.
     pub by_number: bool,
     pub has_header: bool,
     pub old: bool,

@@ -1,9 +1,9 @@
 //! Checks a session file: what is wrong, the consequence, and what can be repaired.
 //!
-//! There are two steps. `lines` reads a file line by line and derives a file with repaired lines, which is
-//! never built, but read through `mended`. It is loaded like any other, and `graph` and `conversation` check
-//! its entries. A finding is repairable exactly if the repair fixes it, because both are derived in the same
-//! walk.
+//! There are two steps. `lines` reads a file line by line and derives a file with repaired lines, of which
+//! only the changes are stored (`mended`). It is loaded like any other, and `graph` and `conversation` check
+//! its entries. A finding is reported as repairable exactly if the repair fixes it, because both are derived
+//! in the same walk.
 //!
 //! ```text
 //!   source ── lines ──> mended file ── load ──> session ── graph, conversation ──> findings

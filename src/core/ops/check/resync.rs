@@ -14,10 +14,10 @@ const START: &[u8] = b"{\"type\":\"";
 
 /// Returns the values of a broken line that are entries or headers beyond doubt, in order.
 ///
-/// A value counts if it has a type, an id and a parent as entries do (a block of a message has no parent),
-/// and is followed by nothing, by white space, or by something that cannot continue an enclosing value. The
-/// number of bytes walked is bounded by a multiple of the line's length, whatever its content; beyond that,
-/// the rest counts as unreadable.
+/// An entry has a type, an id and a parent (a block of a message has no parent); a header has a type and an
+/// id. A value counts only if it is followed by nothing, by white space, or by something that cannot continue
+/// an enclosing value. The number of bytes walked is bounded by a multiple of the line's length, whatever its
+/// content; beyond that, the rest counts as unreadable.
 pub(super) fn values(line: &[u8], first_line: bool) -> Vec<Range<usize>> {
     let mut values = Vec::new();
     let mut budget = line.len().saturating_mul(8).saturating_add(1 << 16);

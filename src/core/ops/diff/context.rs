@@ -71,7 +71,7 @@ fn measured(side: &Side) -> io::Result<Vec<Measured>> {
 
 /// Marks the messages at the ends of an equal run whose lines may be shown around a change.
 fn near_changes(messages: &[Measured], run: Range<usize>, follows_change: bool, is_needed: &mut [bool]) {
-    // After a change, as many lines are needed as close its hunk.
+    // After a change, enough lines are needed to close its hunk.
     let mut lines = 0;
     for at in run.clone().take_while(|_| follows_change) {
         is_needed[at] = true;

@@ -152,9 +152,8 @@ fn contents(side: &Side) -> io::Result<Vec<Content>> {
     Ok(contents)
 }
 
-/// Returns a digest of an entry's members, sorted by name and formatted as JavaScript formats them, because
-/// an agent that rewrites a file does so. The times of labels are ignored, because oh-my-pi's forks set
-/// labels again.
+/// Returns a digest of an entry's members, sorted by name. Values are formatted as JavaScript does, as in a
+/// file that an agent rewrote. The times of labels are ignored, because oh-my-pi's forks set labels again.
 fn content(line: Raw, kind: Kind) -> Content {
     let counts = |key: &Text| match key.as_bytes() {
         b"id" | b"parentId" | b"fromId" | b"firstKeptEntryId" => false,

@@ -66,7 +66,7 @@ pub struct Searched {
     pub unread: Option<(u32, LineNo)>,
 }
 
-/// Searches a file from its first entry to its last. Calls `take` with each entry that matches, until it
+/// Searches a file: its title, then its entries from first to last. Calls `take` with each match, until it
 /// breaks.
 ///
 /// # Errors

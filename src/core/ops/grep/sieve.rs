@@ -137,7 +137,7 @@ impl Signs<'_> {
     fn next_escape(&self, from: usize) -> Option<usize> {
         let Needle::One { start, digits, .. } = &self.sieve.0 else { return None };
         let mut places = start.find_iter(self.bytes.get(from..)?).map(|at| from + at);
-        // Most escapes are those of control characters.
+        // Most escapes are those of control characters, which few literals contain.
         places.find(|at| self.bytes.get(at + 4).is_some_and(|digit| digits.contains(digit)))
     }
 }

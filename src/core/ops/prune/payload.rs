@@ -125,7 +125,7 @@ pub fn at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
     })
 }
 
-/// Returns how a note names the tool or command whose output the message is; `None` if it is not an output.
+/// Returns the name in a note for the tool or command that wrote the message; `None` for other messages.
 fn output_of(message: Raw, role: Role) -> Option<String> {
     match role {
         Role::ToolResult => {

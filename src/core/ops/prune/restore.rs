@@ -35,8 +35,8 @@ pub enum RestoreError {
     },
 }
 
-/// Finds the places of all payloads. A payload that is in the session already needs none: pisess may have
-/// been killed before the pruned file was removed, or right after it was written.
+/// Finds the places of all payloads. A payload that the session contains needs none: pisess may have been
+/// killed before the pruned file was removed, or right after it was written.
 ///
 /// # Errors
 /// If a file cannot be read, or the pruned file is not valid.

@@ -87,7 +87,7 @@ impl Counted {
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     pub(super) tool: Name,
-    /// A hash of the path in a `write` or `edit`, made absolute by the session's directory.
+    /// A hash of the absolute path of the file that a `write` or `edit` changes.
     pub file: Option<u64>,
 }
 

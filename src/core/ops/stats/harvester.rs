@@ -162,7 +162,7 @@ impl Harvester<'_> {
         start..self.harvest.calls.len()
     }
 
-    /// Returns a hash of the path, made absolute by the session's directory.
+    /// Returns a hash of the path. A relative one is resolved against the session's directory first.
     fn file(&self, path: &Text) -> u64 {
         let is_relative = !matches!(path.as_bytes().first(), Some(b'/' | b'~'));
         let cwd = self.harvest.header.cwd.as_ref().filter(|_| is_relative);

@@ -3,6 +3,7 @@
 use super::{FileType, Stat};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -80,6 +81,20 @@ pub(super) fn without_waiting(options: &mut OpenOptions) -> &OpenOptions {
 #[cfg(not(unix))]
 pub(super) fn without_waiting(options: &mut OpenOptions) -> &OpenOptions {
     options
+}
+
+/// Sends bytes of a file to another without a copy in this process. Returns the number sent, 0 at the end of
+/// the file.
+#[cfg(target_os = "linux")]
+pub(in super::super) fn send(from: &File, range: &Range<u64>, to: &File) -> io::Result<u64> {
+    let mut start = range.start;
+    let most = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+    Ok(rustix::fs::sendfile(to, from, Some(&mut start), most)? as u64)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(in super::super) fn send(_: &File, _: &Range<u64>, _: &File) -> io::Result<u64> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! Opening, spooling, walking.
 
-use super::super::{Opened, ReadAt, SpoolOptions, list_sessions, open, spool};
+use super::super::{Opened, ReadAt, SpoolOptions, list_sessions, open, send_range, spool};
 use super::*;
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -28,6 +28,27 @@ fn a_file_reads_as_it_was_when_opened() {
     fs::write(bench.at("elsewhere"), "short").unwrap();
     assert!(!file.still_same().unwrap());
     assert!(file.read_exact_at(&mut [0; 20], 0).is_err());
+}
+
+#[test]
+fn a_range_is_sent_whatever_the_output_is() {
+    let bench = Bench::new(OLD);
+    let file = bench.open();
+    let range = 3..OLD.len() as u64 - 2;
+    let wanted = &OLD[3..OLD.len() - 2];
+    let out = bench.at("out");
+    let open = |append: bool| fs::File::options().create(true).write(true).append(append).open(&out).unwrap();
+    // Linux refuses to send into a file opened for appending: it is written.
+    for (append, before) in [(false, ""), (true, wanted)] {
+        send_range(&file, range.clone(), &open(append)).unwrap();
+        assert_eq!(fs::read_to_string(&out).unwrap(), [before, wanted].concat());
+    }
+    fs::remove_file(&out).unwrap();
+    send_range(&OLD.as_bytes().to_vec(), range.clone(), &open(false)).unwrap();
+    assert_eq!(fs::read_to_string(&out).unwrap(), wanted);
+    fs::write(&bench.path, "short").unwrap();
+    let error = send_range(&file, range, &open(false)).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof);
 }
 
 #[test]

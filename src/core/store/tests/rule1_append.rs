@@ -81,6 +81,9 @@ fn a_short_write_that_cannot_be_taken_back_says_so() {
     let seam = Seam::new().leak().with_broken(&[("sync", EIO), ("truncate", EIO)]);
     let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
     let error = locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err();
-    assert!(error.to_string().ends_with("26 bytes of it remain at the end"), "{error}");
+    assert!(
+        error.to_string().ends_with("26 bytes of the new lines remain at the end of the file"),
+        "{error}"
+    );
     assert!(error.hint().is_some());
 }
