@@ -44,6 +44,7 @@ duckdb() {
 cargo build --quiet --locked
 built=$(cargo build --quiet --locked --bench compare --message-format=json |
     python3 -c 'import json, sys; print([row["executable"] for row in map(json.loads, sys.stdin) if row.get("executable") and row["target"]["name"] == "compare"][0])')
-pisess=${PISESS:-${CARGO_TARGET_DIR:-$PWD/target}/debug/pisess}
+mkdir "$work/bin"
+cp "${PISESS:-${CARGO_TARGET_DIR:-$PWD/target}/debug/pisess}" "$work/bin/pisess"
 python3 fleet/tests/sessions.py "$built" "$work/sessions" "$sessions"
-PATH=$(dirname "$pisess"):$PATH
+PATH=$work/bin:$PATH
