@@ -172,7 +172,7 @@ enum CutPoint {
 
 struct Cut {
     at: usize,
-    /// The index at which the turn begins that the cut splits.
+    /// The index of the start of the turn that the cut splits.
     turn_start: Option<usize>,
 }
 

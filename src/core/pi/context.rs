@@ -144,8 +144,7 @@ pub(super) fn speak(
     Ok(visible)
 }
 
-/// Returns a stored message; one without content gets an empty one. Returns `None` if the line has no
-/// message.
+/// Returns a stored message, with empty content if it has none; `None` if the line has no message.
 pub(super) fn message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Body>> {
     let entry = session.entry(ix);
     let empty: &[u8] = match entry.role {

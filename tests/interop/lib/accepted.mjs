@@ -1,5 +1,5 @@
-// The places where pi would send what a provider's API refuses, and what pisess sends there (docs/format.md):
-// `accepted` makes these changes in the messages before pi sends them, `asAccepted` in the body that pi sent.
+// Where pi would send what a provider's API refuses, pisess sends something else (docs/format.md). `accepted` makes
+// these changes in the messages before pi sends them, `asAccepted` in the body that pi sent.
 
 const REFUSED_REASONS = ["error", "aborted"];
 
