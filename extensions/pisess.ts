@@ -1,8 +1,8 @@
 // The commands /branches, /switch, /pop and /pick for pi, which run pisess on the session's file.
 //
 // pi keeps its leaf in memory: it does not record a move by /tree in the file, and does not read what another
-// program appends. So if the leaf is not the last entry of the file, a mark is appended there before pisess runs,
-// and afterwards pi opens the session again, at its new last entry.
+// program appends. So if the leaf is not the last entry of the file, a mark is appended under the leaf before pisess
+// runs, and afterwards pi opens the session again, at its new last entry.
 //
 // The program is $PISESS or, if that is not set, `pisess` on the PATH.
 
@@ -118,7 +118,7 @@ export default function (pi: ExtensionAPI) {
   async function run(args: string[]) {
     const program = process.env.PISESS || "pisess";
     const done = await pi.exec(program, args);
-    // pisess explains each failure. If it could not be started, older versions of pi leave stderr empty.
+    // pisess explains each failure on stderr. If it could not be started, pi leaves stderr empty or reports ENOENT.
     const ran = done.code === 0 || (done.stderr.trim() !== "" && !/\bENOENT\b/.test(done.stderr));
     if (ran) return done;
     return { ...done, code: 2, stderr: `cannot run ${program} (hint: install pisess, or set PISESS to its path)` };

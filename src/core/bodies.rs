@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io;
 
-/// Reads lines of entries **as `migrate` would store them**, without their newlines. Memory holds one line at
-/// a time; request lines in file order where possible.
+/// Reads lines of entries **as `migrate` would store them**, without their newlines. Memory does not grow with
+/// the number of lines read; request lines in file order where possible.
 pub trait Bodies {
     /// Returns the line of an entry.
     ///
@@ -44,7 +44,7 @@ pub struct FileBodies<'a> {
     window: RefCell<Window>,
 }
 
-/// The bytes of the file read last.
+/// The bytes read last from the file.
 #[derive(Default)]
 struct Window {
     start: u64,

@@ -6,7 +6,7 @@
 pub enum Severity {
     /// Informational.
     Note,
-    /// An agent opens the session incomplete, or displays something wrong.
+    /// An agent opens only part of the session, or displays something wrong.
     Warning,
     /// An agent loses data, hangs, or does not open the session.
     Error,

@@ -1,4 +1,4 @@
-//! The data that a list of sessions shows for each: counts, sums and the start of the first question.
+//! The data of a session that a list of sessions shows: counts, sums and the start of the first question.
 //!
 //! The size of a digest does not depend on the number of entries, unless their keys are requested. It is
 //! collected while the file is loaded ([`crate::core::load`]).

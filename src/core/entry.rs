@@ -115,7 +115,7 @@ names! {
         ContextEdit = "context_edit",
         /// A change of the set of tools, by another tool based on pi's library.
         ActiveToolsChange = "active_tools_change",
-        /// A record of the leaf by another tool based on pi's library; not an entry of the tree.
+        /// A record of the leaf by another tool based on pi's library.
         Leaf = "leaf",
         /// oh-my-pi: usage outside of the conversation.
         ModelUsage = "model_usage",
@@ -135,7 +135,7 @@ names! {
         ResetBoundary = "reset_boundary",
         /// Draft tree: the position of a named head.
         Head = "head",
-        /// Draft tree: a summary of entries left by such a return.
+        /// Draft tree: a summary of the entries that a `stack_pop` left behind.
         StackSummary = "stack_summary",
         /// Draft tree: a return to an earlier entry.
         StackPop = "stack_pop",

@@ -272,7 +272,7 @@ fn near(wanted: &str, known: &[Known]) -> Vec<String> {
     let most = 1 + length / 4;
     let names = known.iter().filter_map(|session| session.name.as_deref());
     let names = names.map(|name| (strsim::osa_distance(wanted, name), name));
-    // Ids are compared up to the given number of characters.
+    // Of each id, only as many characters are compared as were given.
     let starts = known.iter().filter_map(|session| Some((session.id.get(..length)?, &*session.id)));
     let ids = starts.filter(|_| length >= LEAST);
     let ids = ids.map(|(start, id)| (strsim::osa_distance(wanted, start), id));

@@ -1,6 +1,7 @@
 //! The input of a summary: the result of either agent's preparation, before any text is written.
 //!
-//! `pi` and `omp` fill these in; the commands print them, and prompts and the built-in summary read them.
+//! The types here are filled in by `pi` and `omp`, printed by the commands, and read by the prompts and the
+//! built-in summary.
 
 use super::bodies::Message;
 use super::entry::EntryIx;

@@ -138,7 +138,7 @@ impl Words {
     }
 }
 
-/// Whether JSON stores the word unescaped, except for escapes with four digits.
+/// Whether JSON can write the word's characters only as themselves or as `\u` escapes.
 fn is_spelled_plainly(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'/'))
 }

@@ -1,6 +1,6 @@
 //! A loaded session: its header, its entries, and the problems found.
 //!
-//! Loading ([`crate::core::load`]) never fails on content. Defects of a file are listed in
+//! After the header, no line makes loading ([`crate::core::load`]) fail. Defects are listed in
 //! [`Session::problems`], and each command decides which of them stop it. Older formats are presented as if
 //! migrated: every entry has an id and a parent.
 

@@ -1,4 +1,4 @@
-//! The types of the tables that list the fields which an agent requires of entries and messages.
+//! Types for tables of the fields that an agent expects in entries and messages.
 
 /// The kind of value that a field takes.
 #[derive(Clone, Copy, Debug)]

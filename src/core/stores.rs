@@ -177,7 +177,7 @@ fn omp_root(surroundings: Surroundings, look: &dyn Look) -> Option<PathBuf> {
         Some(profile.map_or(root.clone(), |profile| root.join("profiles").join(profile)))
     };
     let default = config(profile.as_deref()).map(|root| root.join("agent"));
-    // oh-my-pi passes the directory of its profile to child processes in `PI_CODING_AGENT_DIR`.
+    // oh-my-pi passes its profile's directory to child processes in `PI_CODING_AGENT_DIR`: not a user's setting.
     let fallback = normalized_profile((surroundings.env)("PI_PROFILE"));
     let derived = fallback.and_then(|profile| Some(config(Some(&profile))?.join("agent")));
     let agent_folder = own.filter(|own| Some(own) != derived.as_ref()).or_else(|| default.clone())?;
@@ -212,13 +212,13 @@ fn normalized_profile(name: Option<String>) -> Option<String> {
     (fits && name != "default").then_some(name)
 }
 
-/// Returns what the name of a project's directory in oh-my-pi's store is relative to (`home`, `tmp` or
-/// `abs`), and that name.
+/// Returns the name of a project's directory in oh-my-pi's store, preceded by the scope that the name is
+/// relative to: `home`, `tmp` or `abs`.
 fn omp_project(surroundings: Surroundings, real: &Path, look: &dyn Look) -> (&'static str, String) {
     let below = |folder: &Path, prefix: &str| {
         let rest = real.strip_prefix(look.real(folder)).ok()?.to_string_lossy().into_owned();
         let separator = if rest.is_empty() || prefix.ends_with('-') { "" } else { "-" };
-        // oh-my-pi's own test mistakes such names for a parent directory.
+        // oh-my-pi mistakes a name that starts with `..` for a path outside the directory.
         (!rest.starts_with("..")).then(|| format!("{prefix}{separator}{}", without_separators(&rest)))
     };
     let temporary = ["TMPDIR", "TMP", "TEMP"].into_iter().find_map(|name| variable(surroundings, name));

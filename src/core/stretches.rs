@@ -70,8 +70,8 @@ impl StretchReader {
         }
     }
 
-    /// Makes room for `wanted` bytes after `data`, whose end is the offset `next` of the file. Existing data
-    /// moves only if it is the start of a line; a line that continues grows in place.
+    /// Makes room for `wanted` bytes after `data`, whose end is the offset `next` of the file. Long data stays
+    /// in place if there is room after it; other data moves, so that the new bytes are aligned (see [`PAGE`]).
     fn with_room(
         &mut self,
         data: std::ops::Range<usize>,

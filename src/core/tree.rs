@@ -197,7 +197,7 @@ pub fn layout(session: &Session, tree: &Tree, is_active: &[bool], is_visible: &[
                 just_branched[ix.at()] = many_roots;
                 return Place { entry: ix, depth: 0, level: 0, connector: false, last: roots == 0 };
             };
-            // An entry below a branch point is indented by one level; what follows it by one more, to group
+            // An entry below a branch point is indented by one level, and its descendants by one more, to group
             // them.
             let connector = branches[parent.at()];
             let above = indent[parent.at()];
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use crate::core::load::{Options, load};
 
-    /// Returns a session of `child<parent@second` words.
+    /// Returns a session with one entry for each word, `id<parent@second`.
     fn session(words: &str) -> Session {
         let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
         for word in words.split_whitespace() {

@@ -82,8 +82,8 @@ impl Session {
         }
     }
 
-    /// In a draft tree, the last head decides the leaf. If entries follow it, migration appends one more head
-    /// to record it.
+    /// Returns the entry that migration appends to a draft tree if entries follow its last head: a child of that
+    /// head, because in version 3 the last entry is the leaf.
     pub fn upgrade_tail(&self) -> Option<Vec<u8>> {
         let leaf = self.leaf.filter(|_| self.format == Format::Draft)?;
         let last = EntryIx(self.entries.len() as u32 - 1);
@@ -197,7 +197,8 @@ impl Session {
         }
     }
 
-    /// Returns the leaf that a summary of the draft tree left: the entry before it in the file.
+    /// Returns the id of the leaf before a summary of the draft tree: that of the previous entry in the file, or
+    /// `root`.
     fn left_by(&self, ix: EntryIx) -> Vec<u8> {
         match ix.0.checked_sub(1) {
             Some(before) => encoded(&self.id(EntryIx(before))),

@@ -1,7 +1,8 @@
 //! The agents: a trait, and a type for each agent.
 //!
-//! [`Dialect::agent`] is the only code that depends on the dialect. Callers of the trait contain what both
-//! agents compute alike; the rest is in [`crate::core::pi`] and [`crate::core::omp`].
+//! What an agent computes from a session is reached through [`Dialect::agent`]; other code matches on the
+//! dialect only to detect, locate, lock, move or convert files. Callers of the trait contain what both agents
+//! compute alike; the rest is in [`crate::core::pi`] and [`crate::core::omp`].
 
 mod manners;
 mod omp;
@@ -204,8 +205,8 @@ pub trait Agent: Sync {
     /// Returns the text that navigating to the entry puts into the editor.
     fn draft_text(&self, session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>>;
 
-    /// Returns the summary that a new one continues: that of the compaction in effect, with what the agent
-    /// stores of it elsewhere.
+    /// Returns the summary that a new one continues: that of the compaction in effect and, in oh-my-pi, the
+    /// text archived with it.
     fn previous_summary(
         &self,
         preparation: &Preparation,

@@ -48,8 +48,7 @@ fn message(entry: Raw, seen: Option<&Seen>) -> Converted {
     }
 }
 
-/// Returns an assistant message with only blocks and a stop reason that oh-my-pi knows; `None` if it needs no
-/// change.
+/// Returns an assistant message whose content and stop reason oh-my-pi accepts; `None` if it needs no change.
 fn assistant(message: Raw) -> Option<Vec<u8>> {
     let content = message.get("content").unwrap_or(Raw::NULL);
     let known = blocks(content, |block| {

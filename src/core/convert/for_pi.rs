@@ -54,7 +54,7 @@ fn message(entry: Raw) -> Option<Converted> {
     }
 }
 
-/// Returns a message as oh-my-pi's model sees it, as a custom message.
+/// Returns a custom message with what oh-my-pi's model sees of a message.
 fn told(entry: Raw, message: Raw, custom_type: &str) -> Vec<u8> {
     let mut content = Vec::new();
     for converted in alone(message) {
@@ -111,7 +111,8 @@ fn custom_message(entry: Raw) -> Option<Converted> {
     with(entry, "content", &blocks(content, block)?).map(Converted::Entry)
 }
 
-/// Converts the default model. pi has none for other roles; those entries are kept as custom entries.
+/// Converts a change of the default model. oh-my-pi also has models for other roles; a change of those is
+/// kept as a custom entry.
 fn model_change(entry: Raw) -> Option<Converted> {
     let model = entry.get_text("model")?.to_string();
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));

@@ -85,7 +85,7 @@ impl<'a> Edit<'a> {
     /// Removes `key`, at each occurrence.
     pub fn remove(&mut self, key: &str) {
         for at in (0..self.members.len()).filter(|&at| self.members[at].key == key) {
-            // Up to the next member, or from the end of the one before: one comma is removed as well.
+            // Also removes one comma: the one after the member or, for the last member, the one before it.
             let place = match (self.members.get(at + 1), at.checked_sub(1)) {
                 (Some(next), _) => self.members[at].whole.start..next.whole.start,
                 (None, Some(before)) => self.members[before].whole.end..self.members[at].whole.end,

@@ -17,7 +17,7 @@ pub fn stringify(value: Raw) -> Text<'static> {
     Text::from_wtf8(writer.out)
 }
 
-/// Returns a number as by `String(number)`.
+/// Returns `String(number)` for a finite number.
 pub fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned(); // ryu-js writes -0 this way, too, but does not guarantee it.
@@ -79,7 +79,7 @@ pub fn truthy(value: Option<Raw>) -> bool {
     value.is_some_and(Raw::is_truthy)
 }
 
-/// Returns `array.join(separator)`: `null` is empty.
+/// Returns `array.join(separator)`, in which an item that is `null` is empty.
 pub fn join(array: Raw, separator: &str) -> Text<'static> {
     let mut out = Text::default();
     for (at, item) in array.items().enumerate() {

@@ -9,8 +9,8 @@ const MOST_LEVELS: usize = 24;
 /// Values up to this length, in bytes, stay on one line.
 const SHORT: usize = 100;
 
-/// Returns the value with its members and items on separate lines, unless they are short; strings and numbers
-/// as they are written.
+/// Returns the value with the members and items of long containers on separate lines; strings and numbers
+/// stay as they are written.
 pub fn pretty(value: Raw) -> Vec<u8> {
     let bytes = value.bytes();
     let mut lengths = lengths(bytes).into_iter();

@@ -1,6 +1,6 @@
 //! Access to a checked value.
 //!
-//! Each lookup walks the bytes of one level, so use them for values of known depth (an entry, its message, a
+//! Each lookup walks over the whole value, so use lookups for values of known shape (an entry, its message, a
 //! content block), and [`super::scan`] for any other.
 
 use super::scan::{RawString, Scanner};

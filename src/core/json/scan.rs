@@ -384,8 +384,8 @@ mod tests {
         }
     }
 
-    /// Walks over a string byte by byte, as the scanner should: the result, the end, and whether it contains
-    /// bytes above 0x7f.
+    /// Walks over a string byte by byte. Returns what the scanner should: the result, the end, and whether the
+    /// string contains bytes above 0x7f.
     fn slowly(text: &[u8], from: usize) -> (Result<bool>, usize, bool) {
         let (mut pos, mut escaped, mut high) = (from, false, false);
         loop {

@@ -28,11 +28,12 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
     let mut left = units;
     let mut rest = raw;
     while !rest.is_empty() && left > 0 {
-        // A UTF-16 unit takes at most three bytes; four more complete the character after them.
+        // A UTF-16 unit takes at most three bytes. With four more, only characters that are not needed can be
+        // cut off at the end.
         let window = &rest[..rest.len().min(left.saturating_mul(3).saturating_add(4))];
         let plain = memchr(b'\\', window).unwrap_or(window.len());
         if plain > 0 {
-            // In ASCII, each byte is a unit, and nothing combines with it.
+            // In ASCII, each byte is a unit, and there are no surrogates to join.
             let ascii = &rest[..plain.min(left)];
             if ascii.is_ascii() {
                 out.extend_from_slice(ascii);
@@ -93,7 +94,7 @@ pub fn is_blank(raw: &[u8]) -> bool {
     true
 }
 
-/// Appends the string with its quotes, as by `JSON.stringify`: non-ASCII unchanged, control characters and
+/// Appends the string with its quotes, as `JSON.stringify` does: non-ASCII unchanged, control characters and
 /// lone surrogates escaped.
 pub fn encode(text: &Text, out: &mut Vec<u8>) {
     out.push(b'"');

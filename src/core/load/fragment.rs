@@ -58,7 +58,7 @@ pub struct DraftLink {
     pub entry: EntryIx,
     /// `parent`, or `backToIndex` of a pop.
     pub parent: f64,
-    /// The entry moves the head here.
+    /// Whether the entry is a `head`.
     pub head: bool,
 }
 

@@ -29,7 +29,7 @@ pub enum Version {
     Three,
 }
 
-/// Reads up to the header, which is the first value that parses (after oh-my-pi's title line).
+/// Reads up to the header: the first value that JavaScript treats as true (after oh-my-pi's title line).
 pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
     let mut lines = Lines::first(source);
     let mut problems = Vec::new();
@@ -95,7 +95,8 @@ fn without_mark<'a>(line: &'a [u8], problems: &mut Vec<Problem>) -> &'a [u8] {
     }
 }
 
-/// Parses a title slot as oh-my-pi's `parseTitleSlotObject` does, which does not check the width.
+/// Whether a value is a title slot according to oh-my-pi's `parseTitleSlotObject`, which does not check the
+/// width.
 pub fn is_title_slot(value: Raw) -> bool {
     let is_text = |key: &str| value.get(key).is_some_and(Raw::is_string);
     let source_fits = value.get("source").is_none_or(|source| source.is("auto") || source.is("user"));

@@ -113,8 +113,7 @@ impl Session {
         self.deterministic_id(self.records, |_| false)
     }
 
-    /// Returns the id for record `number` if it needs one: the same on every machine, and not in use by
-    /// another entry.
+    /// Returns a new id for record `number`: the same on every machine, and not in use by another entry.
     pub(in crate::core) fn deterministic_id(&self, number: u32, is_taken: impl Fn(&str) -> bool) -> String {
         let namespace = namespace(&self.header.id);
         let is_free = |id: &String| self.find(&Text::from(id.as_str())).is_none() && !is_taken(id);
@@ -288,8 +287,8 @@ fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>
     entries[first.at()].parent = None;
 }
 
-/// Returns the last entry with an id; in a draft tree, its last head; with a trailing `leaf` record, the
-/// entry it names.
+/// Returns the leaf: in a draft tree with heads, the last head; else the last entry with an id or, if that is
+/// a `leaf` record, the entry it refers to.
 fn leaf(session: &Session, record: Option<(EntryIx, Slice)>, links: &[DraftLink]) -> Option<EntryIx> {
     let head = links.iter().rev().find(|link| link.head).map(|link| link.entry);
     if session.format == Format::Draft && head.is_some() {

@@ -53,7 +53,7 @@ fn broken_lines_are_noted_and_read_past() {
         (8, ProblemKind::TornTail),
     ];
     assert_eq!(kinds(&session), expected);
-    // header 0, a 1, 5 2, header 3; null and lines that do not parse do not count.
+    // The header is record 0, `a` 1, `5` 2, the second header 3; `null` and malformed lines do not count.
     assert_eq!(session.records, 4);
 }
 

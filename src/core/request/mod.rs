@@ -5,8 +5,8 @@
 //! messages ── replay ── turns with paired calls ── Writer ── body   (second pass)
 //! ```
 //!
-//! `replay` does what every API requires: it pairs calls with results, drops failed turns and the thinking of
-//! other models, and gives each call an id. A module for each API then writes the body. Where an agent would
+//! `replay` does what every API requires: it pairs calls with results, drops failed turns, drops the thinking
+//! of other models or makes it text, and gives each call an id. A module for each API then writes the body. Where an agent would
 //! send what the API refuses, the body is repaired; docs/format.md lists each such case. Cache marks,
 //! streaming, thinking budgets and whatever else depends on more than the session and the model are left out.
 

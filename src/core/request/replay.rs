@@ -2,8 +2,9 @@
 //! thinking, and answers each tool call exactly once, directly after its turn.
 //!
 //! ```text
-//! turn: calls a, b     result b     user        result a
-//! turn: calls a, b     result b     result a = "No result provided"     user
+//! context     turn: calls a, b     result b     user     result a
+//! pi          turn: calls a, b     result b     result a = "No result provided"     user
+//! oh-my-pi    turn: calls a, b     result b     result a     user
 //! ```
 
 use super::blocks::{Block, Call, Content, Part, Source, ToolResult, Turn, joined};

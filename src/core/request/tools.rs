@@ -59,8 +59,8 @@ impl Tool {
         Tool { name, description: None, parameters: ANY.to_vec(), sampling: Sampling::Free }
     }
 
-    /// Returns its parameters rewritten for the API's strict mode, if its definition requests a schema and
-    /// they can be.
+    /// Returns its parameters rewritten for the API's strict mode; `None` if its definition does not request
+    /// that, or they cannot be rewritten.
     pub fn strict_parameters(&self, api: Api) -> Option<Vec<u8>> {
         match self.sampling {
             Sampling::Schema => schema::strict(&self.parameters, api),
@@ -68,7 +68,7 @@ impl Tool {
         }
     }
 
-    /// Returns its parameters as stored in the session, or [`ANY`].
+    /// Returns the schema of its parameters, as JavaScript writes it; [`ANY`] if the session has none.
     pub fn parameters(&self) -> &[u8] {
         &self.parameters
     }

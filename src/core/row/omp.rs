@@ -167,7 +167,8 @@ fn service_tier(entry: Raw) -> Text<'static> {
     }
 }
 
-/// Returns the tier of each provider family. The older single word is split into letters.
+/// Returns the tier of each provider family. Older entries store one word, of which oh-my-pi prints each letter
+/// with its index.
 fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
     if let Some(word) = tier.text() {
         let letters = word.to_string_lossy().into_owned();
@@ -289,7 +290,7 @@ fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
     block.text.filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
 }
 
-/// Returns `String(value)`, truncated to a row's length: [`bracketed`] then marks the truncation.
+/// Returns the start of `String(value)`, one unit longer than a row, so that [`bracketed`] detects truncation.
 pub(super) fn display(value: Option<Raw>) -> Text<'static> {
     match value.and_then(Raw::raw_string) {
         Some(raw) => {

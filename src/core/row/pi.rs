@@ -215,7 +215,7 @@ pub fn other_call(name: &str, arguments: Raw) -> Text<'static> {
     bracketed("", &row)
 }
 
-/// Returns `:from-to` as pi's `formatReadLineRange`; empty if a value is not a number.
+/// Returns `:from-to` as pi's `formatReadLineRange` does; empty if a value is not a number.
 fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     let given = |value: Option<Raw<'_>>| value.is_some_and(|value| !value.is_null());
     let number = |value: Option<Raw>| {
@@ -297,7 +297,7 @@ fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
     block.text.filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
 }
 
-/// Returns `String(value)`, truncated to a row's length.
+/// Returns a string, or `JSON.stringify(value)` of any other value, truncated to a row's length.
 fn display(value: Raw) -> Text<'static> {
     match value.raw_string() {
         Some(_) => content_head(value),
@@ -317,7 +317,7 @@ fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
 
 fn bracketed(prefix: &str, text: &Text) -> Text<'static> {
     let mut row = joined(&["[", prefix], text);
-    // A truncated text has lost its end.
+    // A truncated text gets no closing bracket.
     row.push_str(if text.utf16_len() < ROW_UNITS { "]" } else { "" });
     row
 }

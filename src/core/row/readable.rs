@@ -145,7 +145,7 @@ fn with_path(mut text: Text<'static>, path: &Text, behind: &str) -> Call {
     let end = text.as_bytes().len();
     text.push_str(behind);
     let text = text.head(ROW_UNITS);
-    // The end of a truncated path is missing.
+    // A path that was truncated itself is not marked.
     let path = if text.as_bytes().len() < end { 0..0 } else { start..end };
     Call { text, path }
 }

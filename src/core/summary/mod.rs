@@ -191,8 +191,8 @@ impl Extract {
         self.turns.push(Turn { origin, request: request.to_owned(), ..Turn::default() });
     }
 
-    /// If no turn is running, begins one with an extension's message, as the agents do if it asks for a reply.
-    /// During a turn, the message becomes a note.
+    /// If no turn is running, begins one with an extension's message, as the agents do if it asks for a
+    /// reply. During a turn, the message becomes a note.
     fn extension(&mut self, entry: &str, kind: &str, text: &str) {
         if self.turns.last().is_some_and(|turn| !turn.is_answered()) {
             self.notes.note(&format!("Message of {kind}"), text);

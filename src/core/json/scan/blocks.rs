@@ -169,7 +169,7 @@ impl Masks {
         let (first, second) = unsafe {
             (_mm256_loadu_si256(halves[0].as_ptr().cast()), _mm256_loadu_si256(halves[1].as_ptr().cast()))
         };
-        // No closures: a function that calls one is not compiled for AVX2, and would not be inlined.
+        // No closure: the library function that would call it is not compiled for AVX2 and would not be inlined.
         let (low, high) = (half_masks(first), half_masks(second));
         Masks {
             end: u64::from(low[0]) | u64::from(high[0]) << 32,

@@ -2,8 +2,8 @@
 //!
 //! Repairs are derived from the file alone. Of entries with the same id, all but the last get new ids,
 //! because the agents resolve the id to the last. A cycle is cut where loading cuts it, at its first entry in
-//! the file. Children of an unreadable line become children of that line's parent, or of the entry before it. An
-//! entry that is cut from its parent becomes a child of the entry before it in the file, so that the
+//! the file. Children of an unreadable line become children of that line's parent, or of the entry before it.
+//! An entry that is cut from its parent becomes a child of the entry before it in the file, so that the
 //! conversation stays in one piece.
 
 use super::finding::{Draft, FindingKind as K};

@@ -31,6 +31,11 @@ const OLD: &str = "{\"type\":\"session\"}\n{\"type\":\"message\",\"id\":\"a\"}\n
 const LINE: &str = "{\"type\":\"label\",\"id\":\"b\"}\n";
 const NEW: &str = "{\"type\":\"session\",\"version\":3}\n{\"type\":\"message\",\"id\":\"c\"}\n";
 
+/// Options for tests in which writers wait for each other: on a busy machine, each append may take a while.
+fn patient() -> WriteOptions {
+    WriteOptions { wait: Duration::from_secs(300), ..WriteOptions::default() }
+}
+
 /// A directory with one session.
 struct Bench {
     folder: tempfile::TempDir,

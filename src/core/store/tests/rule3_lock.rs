@@ -112,7 +112,7 @@ fn eight_writers_lose_nothing() {
 fn append_one(path: &Path, writer: usize, turn: usize) {
     use super::super::ReadAt;
     let mut file = SessionFile::open(path).unwrap();
-    let mut locked = lock_on(&DISK, &file, &WriteOptions::default()).unwrap();
+    let mut locked = lock_on(&DISK, &file, &patient()).unwrap();
     if locked.freshness() == Freshness::Stale {
         file = locked.reopen().unwrap();
     }
