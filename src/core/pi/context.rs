@@ -115,7 +115,7 @@ pub(in crate::core) fn in_force(
     Ok(std::iter::once(at as u32).chain(kept).chain(at as u32 + 1..all.end).collect())
 }
 
-/// Adds the messages of an entry, edited. Returns whether its type has any.
+/// Adds the messages of an entry, with its edit applied. Returns whether its type has any.
 pub(super) fn speak(
     session: &Session,
     ix: EntryIx,

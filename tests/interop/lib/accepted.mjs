@@ -76,7 +76,7 @@ export function asAccepted(api, body) {
 /** Whether a body of pi has no message besides the system prompt. */
 export const isEmpty = ({ messages, input, contents }) => !(messages ?? input ?? contents ?? []).some(({ role }) => !["system", "developer"].includes(role));
 
-/** Returns the same part of a body of pisess. */
+/** Returns the compared part of a body of pisess. */
 export function asSent(api, body) {
   const { messages, system, tools, input, contents, systemInstruction, toolConfig } = body;
   switch (api) {

@@ -7,8 +7,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Sends bytes of a file to another without a copy in this process. Returns the number sent, 0 at the end of
-/// the file.
+/// Copies bytes from one file to another within the kernel. Returns the number copied, 0 at the end of the file.
 pub fn send(from: &File, range: &Range<u64>, to: &File) -> io::Result<u64> {
     let mut start = range.start;
     let most = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
