@@ -200,7 +200,7 @@ impl ReadAt for Counted {
     }
 }
 
-/// Returns the sort key of an entry from its index in the file and the number of entries.
+/// Gives the sort key of an entry, from its index in the file and the number of entries.
 type Order = fn(usize, usize) -> usize;
 
 /// Reads bodies as a command does.

@@ -385,7 +385,7 @@ impl Maker<'_> {
 
 const MODEL: &str = "claude-sonnet-4-5";
 
-/// Returns messages as pi writes them.
+/// Messages as pi writes them.
 impl Maker<'_> {
     fn user(&mut self) -> String {
         let text = self.text(600);

@@ -122,7 +122,7 @@ pub fn resolve(session: &Session, reference: &str) -> Result<Position, Reference
     Ok(place)
 }
 
-/// Whether a string has a form of reference other than an id or a label: such a label could not be used.
+/// Whether a string has a form of reference other than an id or a label; labels of such a form are refused.
 pub fn is_form(name: &str) -> bool {
     let prefixed = [":", "id:", "label:"].iter().any(|prefix| name.starts_with(prefix));
     prefixed || matches!(name, "@" | "root") || split(name).is_some()

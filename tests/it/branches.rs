@@ -35,7 +35,8 @@ fn the_newest_first() {
     ");
 }
 
-/// Labels and position marks at a tip belong to the branch, however many there are, in a chain or as siblings.
+/// Labels, and entries that record a move of the leaf, belong to the branch at whose tip they are, however many
+/// there are, in a chain or as siblings.
 #[test]
 fn notes_are_no_branch() {
     let s = Sandbox::with(&[TWO]);

@@ -173,7 +173,7 @@ fn forks_are_the_same_where_they_say_the_same() {
         s.run(&format!("label ./{name}-fork.jsonl @ other"));
         assert_eq!(s.unchanged(&format!("diff ./{name}.jsonl ./{name}-fork.jsonl")).code, 1, "{name}");
     }
-    // A migration by an agent gives the entries of a version 1 file other ids.
+    // An agent that migrates a version 1 file gives its entries other ids than pisess does.
     s.run("migrate ./v1.jsonl -o ./migrated.jsonl");
     assert_eq!(s.run("diff ./v1.jsonl ./migrated.jsonl"), "");
     let ids = s.run("path --ids ./migrated.jsonl");

@@ -79,8 +79,8 @@ pub const SEARCHES: &[&str] = &["list F", "list F --json", "list F --forks", "re
 /// Commands that do not read a session.
 const OTHERS: &[&str] = &["completions"];
 
-/// Commands that change sessions but do not fit [`CHANGES`], where each form changes the session in place, and
-/// nothing else. With the reason, and the file with their tests.
+/// Commands that change sessions but do not belong in [`CHANGES`]: the name, the reason, and the file with the tests.
+/// A form in [`CHANGES`] changes the session in place, and no other file.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("prune", "changes sessions with large payloads only, and writes a second file: tests/it/prune.rs"),
     ("relocate", "moves the session from its name, into a store: tests/it/relocate.rs"),

@@ -118,7 +118,7 @@ fn a_line_longer_than_memory_is_an_error() {
     assert_eq!(fs::metadata(s.path("two-branches.jsonl")).unwrap().len(), 10 << 30);
 }
 
-/// A device is read as long as it may be a session. A device in `TZ` is not read as a time zone.
+/// Endless devices are read up to a limit, and are then an error. A device in `TZ` is not read as a time zone.
 #[test]
 fn what_has_no_end_is_not_read_for_ever() {
     let s = Sandbox::with(&["two-branches.jsonl"]);

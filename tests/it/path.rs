@@ -90,7 +90,7 @@ fn json_is_as_migrate_would_store_it() {
         let ids = s.run(&format!("path ./{name} --ids"));
         s.run(&format!("migrate ./{name}"));
         let after = s.run(&format!("path ./{name} --json"));
-        // Before the migration, the entry with which it records the leaf of a draft tree is not listed.
+        // Migrating a draft tree appends an entry that records the leaf.
         let added = after.lines().count() - before.lines().count();
         assert_eq!(added, usize::from(name == "draft-tree.jsonl"), "{name}");
         assert!(after.starts_with(&before), "{name}");

@@ -36,7 +36,7 @@ fn result(id: &str, parent: &str, call: &str) -> String {
     )
 }
 
-/// Two branches; on one of them two calls with their results, one of them with two results.
+/// Two branches. One has an entry with two calls; the second call has two results.
 fn with_tools() -> Sandbox {
     let s = Sandbox::new();
     s.put(

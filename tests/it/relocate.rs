@@ -296,7 +296,7 @@ fn a_session_of_a_running_agent_is_refused() {
     agent.kill().unwrap();
     agent.wait().unwrap();
     assert_eq!(h.run(&format!("relocate -q ./{old} ./new")).code, 0);
-    // Nor is a session moved that another process has open for writing.
+    // A session that another process has open for writing is not moved either.
     let other = format!("{}/2026_p2.jsonl", h.pi[0]);
     let open = std::fs::OpenOptions::new().append(true).open(h.s.path(&other)).unwrap();
     let mut holder = std::process::Command::new("sleep").arg("600").stdout(open).spawn().unwrap();

@@ -324,7 +324,7 @@ impl Done {
         line.strip_prefix("pisess: ").expect("pisess speaks").to_owned()
     }
 
-    /// Returns the error as `--json` prints it, after comparing it with the error without.
+    /// Returns the message and the hint of an error that `--json` printed, after checking its fields.
     #[track_caller]
     fn json_error(&self, line: &str, code: u64) -> String {
         let value: serde_json::Value = serde_json::from_str(line).expect("an error is JSON");

@@ -9,8 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// A script that records its process id and those of two children, one of which keeps its output open, and
-/// waits.
+/// A script that starts two children, one of which keeps its output open, records the three process ids, and waits.
 const WAITS: &str = "cd \"${0%/*}\" || exit
 sleep 600 &
 echo $! > background

@@ -247,7 +247,7 @@ fn what_sub_agents_used_is_counted_once() {
     // The usage of advisors is not in the result of any tool.
     s.put("x/s/__advisor.jsonl", turn("c", "2026-05-01T10:00", r#","cost":{"total":1}"#));
     assert_eq!(cost("stats --json ./x"), json!(2.25));
-    // A sub-agent's own sub-agents: neither its result nor that of its session counts.
+    // A sub-agent that started another: both of their files count, and no result that includes them.
     s.put("x/s/2.jsonl", task.replace("\"id\":\"", "\"id\":\"d"));
     s.put("x/s/2/1.jsonl", turn("e", "2026-05-01T10:00", r#","cost":{"total":1}"#));
     assert_eq!(cost("stats --json ./x"), json!(3.5));

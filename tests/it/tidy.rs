@@ -60,6 +60,7 @@ fn documents_name_what_is_there() {
         "docs/reliability.md",
         "docs/recipes.md",
         "docs/agents.md",
+        "docs/fleet.md",
     ] {
         let text = read(document);
         let named = text.split('`').skip(1).step_by(2).filter(|name| {

@@ -1,4 +1,4 @@
-//! How an entry is displayed: its texts are rendered, its tools shown by what they do, everything else is folded.
+//! Displays an entry: its texts as Markdown, its tool calls by what they do, everything else folded.
 
 use super::code::{self, Language};
 use super::html::{IMAGE_TYPES, is_base64};
@@ -28,7 +28,7 @@ pub struct Article {
     pub failed: bool,
     /// Its images in base64, with their names in the markup.
     pub images: Vec<(String, String)>,
-    /// If this entry edits another one for the model: the number of that entry, and whether it is omitted.
+    /// If this entry changes what the model sees of another: the number of that entry, and whether it is omitted.
     pub edits: Option<(u32, bool)>,
     /// The number of the entry, for the names of images.
     number: u32,

@@ -117,8 +117,8 @@ impl<'m> Pen<'m> {
         }
     }
 
-    /// Returns the latest end of the section: after its last line, or within a line that is longer than a
-    /// section.
+    /// Returns the length of the part of `text` that fits in the section: whole lines if possible; a line longer
+    /// than a section is split.
     fn end_of_piece(&self, text: &str) -> usize {
         let most = self.limit.1 - self.bytes;
         let lines = self.limit.0 - self.lines;

@@ -11,7 +11,7 @@ use std::fmt;
 pub struct Html(String);
 
 impl Html {
-    /// Returns HTML whose text is fixed in pisess.
+    /// Returns HTML from a literal of pisess.
     pub fn own(html: &'static str) -> Html {
         Html(html.to_owned())
     }
@@ -52,7 +52,7 @@ impl Html {
         self.0 += &html.0;
     }
 
-    /// Appends HTML whose text is fixed in pisess.
+    /// Appends HTML from a literal of pisess.
     pub fn push_own(&mut self, html: &'static str) {
         self.0 += html;
     }

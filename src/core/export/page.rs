@@ -5,9 +5,9 @@
 //! ```
 //!
 //! The script runs before the entries are loaded, so the tree appears at once. Pieces are base64 of gzip, in
-//! elements that no browser runs; the script inflates those that are viewed. The policy allows this script and
-//! this style by their hashes, and images of the page itself. It forbids everything else: requests, forms,
-//! plug-ins, and turning text into HTML.
+//! elements that no browser runs; the script inflates those that are viewed. The content security policy
+//! allows this script and this style by their hashes, and images of the page itself. It forbids everything else:
+//! requests, forms, plug-ins, and turning text into HTML.
 
 use super::article::article;
 use super::html::Html;

@@ -29,7 +29,7 @@ pub enum Version {
     Three,
 }
 
-/// Reads up to the header, which is the first value that parses (after oh-my-pi's title line).
+/// Reads up to the header: the first value that JavaScript treats as true (after oh-my-pi's title line).
 pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
     let mut lines = Lines::first(source);
     let mut problems = Vec::new();

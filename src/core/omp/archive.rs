@@ -40,7 +40,7 @@ struct Archive<'a> {
 #[derive(Clone, Copy)]
 struct Frame<'a> {
     raw: Raw<'a>,
-    /// Returns the length of its data in UTF-16 units, which is how the agent counts bytes of base64.
+    /// The length of its data in UTF-16 units, which is how the agent counts bytes of base64.
     bytes: usize,
     is_blob: bool,
     is_cut: bool,
@@ -261,7 +261,8 @@ fn data_size(bytes: f64) -> String {
     }
 }
 
-/// Returns archived text without ink toggles and data URLs, with real newlines.
+/// Returns archived text with real newlines, without data URLs and without the characters 0x0E and 0x0F, which
+/// switch between dim and normal ink in a picture.
 fn readable(text: &Text) -> Text<'static> {
     let mut plain = Vec::with_capacity(text.as_bytes().len());
     let mut rest = text.as_bytes();

@@ -172,7 +172,7 @@ enum CutPoint {
 
 struct Cut {
     at: usize,
-    /// The index at which the turn begins that the cut splits.
+    /// The index of the start of the turn that the cut splits.
     turn_start: Option<usize>,
 }
 
@@ -249,7 +249,7 @@ mod tests {
         prepare(&made.session, &made.path(), &made.bodies(), keep, first_kept).unwrap()
     }
 
-    /// First kept, history, prefix.
+    /// Returns the ids of the first kept entry, of the history, and of the prefix.
     fn parts(made: &Sample, preparation: &Preparation) -> (String, Vec<String>, Vec<String>) {
         let kept = preparation.first_kept.map(|ix| made.session.id(ix).to_string());
         let (history, prefix) = (&preparation.messages_to_summarize, &preparation.turn_prefix_messages);

@@ -97,7 +97,8 @@ impl Emitter<'_> {
         time.is_finite().then_some(time - 1.0)
     }
 
-    /// The summary of a rollover covers no turn, so the newest request before it is repeated, unless it is kept.
+    /// Adds the newest request before an experimental rollover, unless it is kept: the summary of a rollover covers no
+    /// turn.
     fn last_request(&mut self, at: usize, reset: Option<usize>, first_kept: Option<usize>) -> io::Result<()> {
         let from = reset.map_or(0, |reset| reset + 1);
         for place in (from..at).rev() {

@@ -135,7 +135,8 @@ fn parameter_end(bytes: &[u8], start: usize) -> Option<usize> {
     token(name + 1)
 }
 
-/// Returns the offset of a `![label](` directly before the URL, not before `cursor`.
+/// Returns the offset of a `![label](` or `[label](` that is directly before the URL and does not begin before
+/// `cursor`.
 fn markdown_opener(bytes: &[u8], url: usize, cursor: usize) -> Option<usize> {
     let before = &bytes[cursor..url];
     let trimmed = text::trim_end(before);

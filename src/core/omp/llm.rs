@@ -180,7 +180,7 @@ fn python_text(message: Raw) -> Text<'static> {
     text
 }
 
-/// Returns the output of a command, and how it ended.
+/// Appends the output of a command, and how it ended.
 fn ending(text: &mut Text, message: Raw, [before, cancelled_as, failed_as]: [&str; 3]) {
     let [output, cancelled, code, meta] =
         content::members(message, ["output", "cancelled", "exitCode", "meta"]);

@@ -10,7 +10,7 @@ pub struct Line<'a> {
     pub depth: usize,
     /// The directories of a heading joined with `/`, or a file's name.
     pub name: Vec<u8>,
-    /// The index of the given path; `None` for a directory.
+    /// The path as given; `None` for a directory.
     pub file: Option<&'a Text<'a>>,
 }
 

@@ -10,7 +10,7 @@ use crate::core::text::Text;
 use std::collections::HashSet;
 use std::io;
 
-/// Members of the context beside its messages, as JSON, in the order they are printed. Members that
+/// Members of the context besides its messages, as JSON, in the order they are printed. Members that
 /// JavaScript would omit are missing.
 pub type Members = Vec<(&'static str, Vec<u8>)>;
 

@@ -1,4 +1,4 @@
-//! What only oh-my-pi writes.
+//! The shapes of what only oh-my-pi writes.
 
 use crate::core::shape::{Shape, Shapes, Want, may, need};
 

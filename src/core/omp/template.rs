@@ -166,7 +166,7 @@ fn table_line<'a>(indent: &[u8], row: &'a [u8]) -> Cow<'a, [u8]> {
         let rules: Vec<_> = cells().filter(|cell| !cell.is_empty()).map(|cell| rule(&cell)).collect();
         return Cow::Owned([indent, b"|", rules.join("|").as_bytes(), b"|"].concat());
     }
-    // A line separator inside would end the pattern that finds rows.
+    // The agent's pattern for rows does not match across a line separator.
     if Text::from_wtf8(row).code_points().any(|c| matches!(c, 0x0d | 0x2028 | 0x2029)) {
         return Cow::Owned([indent, row].concat());
     }

@@ -70,7 +70,7 @@ pub fn cut(text: Text) -> Text {
     head
 }
 
-/// Returns the text with tags escaped that would end the conversation or the previous summary.
+/// Returns the text, with `<` escaped in tags that would end the conversation or the previous summary.
 pub fn defused(text: &Text) -> Text<'static> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());

@@ -81,7 +81,7 @@ struct Cut {
     first_kept: Option<EntryIx>,
     /// Its index, or the end.
     at: usize,
-    /// The index at which the turn begins that the cut splits.
+    /// The index of the start of the turn that the cut splits.
     turn_start: Option<usize>,
 }
 
@@ -157,7 +157,7 @@ impl Base<'_> {
         Ok(Some(Cut { first_kept: Some(first_kept), at, turn_start }))
     }
 
-    /// Returns the first index, not before `start`, at or after an entry of the path.
+    /// Returns the index, from `start` on, of an entry of the path, or else of the first one after it.
     fn place_of(&self, entry: EntryIx, start: usize) -> Option<usize> {
         let wanted = self.path.iter().position(|&ix| ix == entry)?;
         let follows = |at: usize| self.projection.entries[at].place as usize >= wanted;

@@ -115,7 +115,7 @@ pub(in crate::core) fn in_force(
     Ok(std::iter::once(at as u32).chain(kept).chain(at as u32 + 1..all.end).collect())
 }
 
-/// Adds the messages of an entry, edited. Returns whether its type has any.
+/// Adds the messages of an entry, with its edit applied. Returns whether its type has any.
 pub(super) fn speak(
     session: &Session,
     ix: EntryIx,
@@ -144,8 +144,7 @@ pub(super) fn speak(
     Ok(visible)
 }
 
-/// Returns a stored message; one without content gets an empty one. Returns `None` if the line has no
-/// message.
+/// Returns a stored message, with empty content if it has none; `None` if the line has no message.
 pub(super) fn message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Body>> {
     let entry = session.entry(ix);
     let empty: &[u8] = match entry.role {

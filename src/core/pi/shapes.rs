@@ -1,4 +1,4 @@
-//! What only pi writes.
+//! The shapes of what only pi writes.
 
 use crate::core::shape::{Shape, Shapes, Want, need};
 

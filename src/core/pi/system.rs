@@ -44,7 +44,7 @@ pub struct System {
     content: Text<'static>,
     sections: Ordered,
     tools: Ordered,
-    /// The first timestamp that exists and is not `null`, else `null` if there was one.
+    /// The first timestamp other than `null`; while there is none, that of the last message.
     timestamp: Option<Vec<u8>>,
 }
 

@@ -190,8 +190,8 @@ fn stream_at(files: &dyn Files, path: &Path, existing: Option<&Stat>) -> Option<
     own_stream(files, path).or_else(|| is_stream.then(|| files.open_write(path)))
 }
 
-/// Returns the descriptor for `/dev/stdout` and the like. The path is not opened again: after `>> file`, that
-/// would write from the start of the file. Nor is it refused because the file exists, as it does after `> file`.
+/// Returns the stream for `/dev/stdout` and the like, even if it is redirected to an existing file. Stdout and stderr
+/// are not opened by their path: that would write from the start of the file, even after `>> file`.
 fn own_stream(files: &dyn Files, path: &Path) -> Option<io::Result<File>> {
     #[cfg(unix)]
     {
@@ -213,7 +213,7 @@ fn own_stream(files: &dyn Files, path: &Path) -> Option<io::Result<File>> {
     }
 }
 
-/// Returns the target of a rename onto `path` that keeps symbolic links, even a dangling one.
+/// Returns `path` with the symbolic links at its end followed, even a dangling one, so that a rename keeps them.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..40 {

@@ -83,7 +83,7 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     fn sees_writers(&self) -> bool;
     fn is_alive(&self, pid: u32) -> bool;
     fn now(&self) -> SystemTime;
-    /// Returns a clock that is never adjusted.
+    /// Returns the time on a clock that is never adjusted.
     fn instant(&self) -> Instant;
     fn sleep(&self, time: Duration);
 }

@@ -104,7 +104,7 @@ struct Folder {
     path: PathBuf,
     owner: Option<Arc<Path>>,
     named: bool,
-    /// It and the directories above it through which the search reached it.
+    /// This directory, and those above it through which the search reached it.
     above: Arc<Above>,
     linked: bool,
 }

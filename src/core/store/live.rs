@@ -18,7 +18,6 @@
 //! The second sign must not make one pisess wait because of what the previous one wrote (a thousand labels in
 //! a row are common). So it does not apply if the last entry is one that no working agent writes last: a
 //! label, a compaction, a branch summary, a `custom` entry by pisess, a bare header, or the `session_exit`
-//! that closes a session. Nor does it apply if processes can be inspected and the inode is older than these
 //! that closes a session. Nor does it apply if processes can be inspected and the inode was created before these
 //! seconds: then the change was an append, and an oh-my-pi that appended still has the file open.
 
@@ -86,7 +85,7 @@ pub(super) fn distance(one: SystemTime, other: SystemTime) -> Duration {
     one.duration_since(other).unwrap_or_else(|error| error.duration())
 }
 
-/// The last line. One that does not parse is no sign: oh-my-pi writes whole lines.
+/// The last line. A line that does not parse is ignored, because oh-my-pi writes whole lines.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LastEntry<'a> {

@@ -134,7 +134,7 @@ fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions)
     }
 }
 
-/// Reports a file that has been removed since it was read as changed.
+/// Returns [`StoreError::Changed`] for a file that was removed after it was read, else the error itself.
 fn gone(path: &Path, doing: &'static str, error: io::Error) -> StoreError {
     match StoreError::io(doing, path, error) {
         StoreError::NotFound { path, .. } => StoreError::Changed { path, change: FileChange::Removed },
@@ -142,7 +142,8 @@ fn gone(path: &Path, doing: &'static str, error: io::Error) -> StoreError {
     }
 }
 
-/// The outer error means that another process holds the lock, the inner one that the file system has no locks.
+/// Waits for the lock. The outer error means that another process holds it, the inner one that `handle` cannot be
+/// locked.
 fn wait_for(
     files: &dyn Files,
     path: &Path,

@@ -84,8 +84,8 @@ fn sign(files: &'static dyn Files, path: &Path, file: &std::fs::File) -> io::Res
 
 enum Holder {
     Stale(Box<[u8]>),
-    /// The lock may be held, by this other process if known. Also if it was released meanwhile, or is a dangling
-    /// link.
+    /// The lock may be held, by the process with this id if known. A lock that was released meanwhile, and a
+    /// dangling link, count as held, too.
     Alive(Option<u32>),
 }
 
@@ -118,7 +118,7 @@ fn read(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemT
     Ok(Some((read_range(files, &file, 0, 64)?, stat.modified)))
 }
 
-/// `pid:milliseconds` and a newline.
+/// Returns the process id in `pid:milliseconds` and a newline; `None` for any other content.
 fn owner(content: &[u8]) -> Option<u32> {
     let (pid, since) = std::str::from_utf8(content).ok()?.strip_suffix('\n')?.split_once(':')?;
     since.parse::<u64>().ok()?;

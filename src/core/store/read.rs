@@ -20,7 +20,7 @@ pub trait ReadAt: Sync {
         self.len() == 0
     }
 
-    /// Returns the file with these bytes at these offsets, if they are in a file.
+    /// Returns the file that contains these bytes at the same offsets, if any.
     fn file(&self) -> Option<&File> {
         None
     }
@@ -118,7 +118,7 @@ impl PageBuffer {
     }
 }
 
-/// Writes a range of bytes to an open file. The kernel moves those of a file on its own if it can.
+/// Writes a range of bytes to an open file. If the source is a file, too, the kernel copies as much as it can.
 pub(crate) fn send_range(source: &dyn ReadAt, range: Range<u64>, mut out: &File) -> io::Result<()> {
     let mut rest = range;
     if let Some(file) = source.file().filter(|_| rest.end <= source.len()) {
@@ -127,7 +127,7 @@ pub(crate) fn send_range(source: &dyn ReadAt, range: Range<u64>, mut out: &File)
                 Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")),
                 Ok(sent) => rest.start += sent,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // What it cannot send, it can write, or writing reports why not.
+                // The rest is copied below; if that fails, too, its error is reported.
                 Err(_) => break,
             }
         }
@@ -207,7 +207,7 @@ pub fn spool(reader: &mut dyn Read, options: SpoolOptions) -> Result<Spooled, St
 /// Keeps what `write` writes: in memory or, if it is large, in a private temporary file without a name (rule
 /// 6).
 pub fn spool_written(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<Spooled, StoreError> {
-    let unspooled = |error| StoreError::io("spool to a temporary file", Path::new("the copy"), error);
+    let unspooled = |error| StoreError::io("write a temporary file for", Path::new("the copy"), error);
     let mut out = Spilling { memory: Vec::new(), file: None };
     write(&mut out).map_err(unspooled)?;
     let Spilling { memory, file } = out;
@@ -255,7 +255,7 @@ pub(super) fn spool_named(
     if bytes.len() <= memory || !is_promising(&bytes) {
         return Ok(Spooled(Spool::Memory(bytes)));
     }
-    let unspooled = |error| StoreError::io("spool to a temporary file", name, error);
+    let unspooled = |error| StoreError::io("write a temporary file for", name, error);
     let mut file = tempfile::tempfile().map_err(unspooled)?;
     file.write_all(&bytes).map_err(unspooled)?;
     let rest = io::copy(reader, &mut file).map_err(unspooled)?;

@@ -129,8 +129,8 @@ impl Locked {
         Ok(end - start)
     }
 
-    /// Growth after a whole line must follow a whole line. Growth after a torn line may be the rest of it,
-    /// and stays joined to it.
+    /// Appends a newline to the new file if its last line is torn, so that what follows begins a line; but not if
+    /// the last line of the old file was torn, because what follows may be the rest of that line.
     fn close_last_line(&self, new: &Temp) -> io::Result<()> {
         let size = self.files.stat(&new.file)?.size;
         let last = read_range(self.files, &new.file, size.saturating_sub(1), size)?;

@@ -1,5 +1,5 @@
-// The places where pi would send what a provider's API refuses, and what pisess sends there (docs/format.md):
-// `accepted` makes these changes in the messages before pi sends them, `asAccepted` in the body that pi sent.
+// Where pi would send what a provider's API refuses, pisess sends something else (docs/format.md). `accepted` makes
+// these changes in the messages before pi sends them, `asAccepted` in the body that pi sent.
 
 const REFUSED_REASONS = ["error", "aborted"];
 
@@ -76,7 +76,7 @@ export function asAccepted(api, body) {
 /** Whether a body of pi has no message besides the system prompt. */
 export const isEmpty = ({ messages, input, contents }) => !(messages ?? input ?? contents ?? []).some(({ role }) => !["system", "developer"].includes(role));
 
-/** Returns the same part of a body of pisess. */
+/** Returns the compared part of a body of pisess. */
 export function asSent(api, body) {
   const { messages, system, tools, input, contents, systemInstruction, toolConfig } = body;
   switch (api) {

@@ -82,7 +82,7 @@ export const KINDS = {
     async compare(world, _, [expected]) {
       const actual = await world.jsonLines(["label", world.file, "--json"]);
       if (actual.problem) return actual.problem;
-      // A row of the agent contains the id of the target, a row of pisess is that entry.
+      // The labelled entry is `targetId` in the rows of the agent, and `id` in those of pisess.
       const sorted = (list) =>
         Object.fromEntries(list.map(({ id, targetId, label, timestamp }) => [targetId ?? id, { label, timestamp: timestamp ?? null }]));
       return difference(sorted(expected), sorted(actual.value));
@@ -299,8 +299,8 @@ export const KINDS = {
   },
 
   /**
-   * The summary of the way back from a branch, written at the leaf; `fromId` is the end of the branch in both
-   * formats.
+   * A branch summary at the leaf, as for a move from the branch to the leaf; but `fromId` is the end of the branch in
+   * both formats.
    */
   merge: {
     questions: ({ id }) => [{ kind: "summarize", from: id }, { kind: "leaf" }],
@@ -317,7 +317,7 @@ export const KINDS = {
     },
   },
 
-  /** The entry is written as the agent writes one where its own navigation ends. */
+  /** The entry is the one that the agent would append after a move to the same place. */
   switch: {
     questions: ({ id }) => [{ kind: "summarize", id }, { kind: "entries" }],
     async compare(world, { id }, [{ oldLeafId: from, newLeafId: to }, entries]) {

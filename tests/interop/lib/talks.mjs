@@ -22,7 +22,7 @@ export function talk(random) {
     const id = `${lines.length}`.padStart(8, "0");
     lines.push({ type: "message", id, parentId: lines.length > 1 ? lines.at(-1).id : null, timestamp: "2026-02-01T10:00:00.000Z", message: { ...message, timestamp: 1769940000000 + lines.length } });
   };
-  // In the other cases, nothing in an empty session shows that it is from pi.
+  // Without this message, nothing shows that the session is from pi until the first turn.
   if (random.chance(0.9)) say(system(random, true));
   for (let turns = random.between(2, 9); turns > 0; turns--) {
     if (random.chance(0.8)) say({ role: "user", content: content(random) });

@@ -7,7 +7,7 @@ import { KINDS } from "./checks.mjs";
 let made = 0;
 
 export class World {
-  /** Writes a session with these lines. For an older format, the agent reads it as pisess migrates it. */
+  /** Writes a session with these lines. If the format is older, the agent reads a copy that pisess migrated. */
   static async make({ pisess, peers, folder }, { dialect, older, lines }) {
     const world = new World();
     Object.assign(world, { pisess, dialect, lines, folder, peer: peers[dialect], commands: [] });

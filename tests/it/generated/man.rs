@@ -181,7 +181,7 @@ impl Page {
                 headings.push(arg.get_help_heading());
             }
         }
-        // Options that every command has come last.
+        // Options common to all commands come last.
         headings.sort_by_key(|heading| *heading == Some("Common options"));
         for heading in headings {
             self.heading(&heading.unwrap_or("Options").to_uppercase());

@@ -4,8 +4,7 @@
 pub fn code(text: &str) -> String {
     let text = text.replace('\n', " ");
     let fence = "`".repeat(longest_run(&text) + 1);
-    // A backtick at an end would lengthen the fence; with a space on both sides, which Markdown removes, it does
-    // not.
+    // A backtick at either end would lengthen the fence. A space on both sides prevents that; Markdown removes both.
     let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) { " " } else { "" };
     match text.trim().is_empty() {
         true => String::new(),
@@ -18,7 +17,7 @@ pub fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
-/// Returns the text with every character escaped that has a meaning in Markdown, or on a forge.
+/// Returns the text with a backslash before every character that has a meaning in Markdown, or on a forge.
 pub fn escaped(text: &str, starts_line: bool) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut before = if starts_line { '\n' } else { ' ' };

@@ -1,5 +1,4 @@
-// Builds elements from markup (see the header of markup.rs): only those of the table. Text becomes text nodes
-// only.
+// Builds elements from markup (see the header of markup.rs): only those listed in TAGS. Text becomes only text nodes.
 
 let TAGS = {};
 

@@ -77,7 +77,7 @@ function layOut() {
   drawRows(true);
 }
 
-/** Combines each run of tools into one row, with the number of the last one. */
+/** Combines each run of tools into one row, with the number of its last entry. */
 function foldRuns() {
   const isTool = ({ n }) => session.kind[n] === "t" && !session.label.has(n) && !text.edited?.has(n) && n !== session.leaf;
   const rows = [];

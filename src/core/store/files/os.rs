@@ -55,7 +55,7 @@ pub(in super::super) fn stat(metadata: &Metadata) -> Stat {
     }
 }
 
-/// FUSE file systems count as well, because fuse-overlayfs copies up and cannot be distinguished from others.
+/// Returns true for any FUSE file system, because fuse-overlayfs copies up and cannot be distinguished from others.
 #[cfg(target_os = "linux")]
 pub(super) fn copies_up(file: &File) -> bool {
     const OVERLAYFS: u32 = 0x794c_7630;

@@ -80,7 +80,7 @@ fn a_stream_is_spooled_to_memory_or_to_a_file() {
     assert!(matches!(open(&bench.path, up_to(10)), Ok(Opened::File(_))));
 }
 
-/// A device has no end. Like a pipe, it is read as long as it may be a session.
+/// A device may have no end. Like a pipe, it is read beyond the limit for memory only if it starts like a session.
 #[test]
 fn an_endless_stream_is_left_where_no_session_starts() {
     let options = SpoolOptions { memory: 1 << 20, is_promising: |start| start.starts_with(b"{") };

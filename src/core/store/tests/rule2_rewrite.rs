@@ -106,7 +106,7 @@ fn a_part_that_was_taken_for_dead_is_made_again() {
     });
     rewrite(locked, OLD).unwrap();
     assert_eq!(bench.content(), OLD);
-    // The other process removes it, since it holds the lock.
+    // The first temporary file is left to the process that holds its lock.
     assert!(part.exists() && holder.lock().unwrap().is_some());
 }
 
@@ -263,7 +263,7 @@ fn a_read_only_file_and_a_read_only_folder_are_refused() {
 
     set(&bench.path, 0o600);
     let denied = as_nobody(|| SessionFile::open(&bench.path).map(drop));
-    // A user other than root did not change to nobody, so it still owns the file.
+    // If the tests do not run as root, `as_nobody` does not change the user, and the file can be read.
     assert_eq!(denied.is_err(), rustix::process::geteuid().is_root());
     set(bench.folder.path(), 0o700);
 }
@@ -291,7 +291,7 @@ fn a_closure_that_fails_changes_nothing() {
         out.write_all(NEW.as_bytes())?;
         Err(std::io::Error::other(changed()))
     });
-    // An error of the store is returned unchanged, so that its exit code is.
+    // The error is returned unchanged: it determines the exit code.
     assert!(error.unwrap_err().is_busy());
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
 }

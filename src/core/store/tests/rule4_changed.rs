@@ -94,7 +94,7 @@ fn any_other_change_is_refused() {
     }
 }
 
-/// The same between the lock and the commit, by a process that ignores locks.
+/// A process that ignores locks changes the file between the lock and the commit.
 #[test]
 fn the_last_look_is_right_before_the_commit() {
     type Act = fn(&Path);
@@ -185,9 +185,8 @@ fn the_new_file_is_locked_until_the_commit_is_over() {
     assert_eq!(bench.content(), format!("{NEW}{LINE}"));
 }
 
-/// A fast agent appends between each comparison and the commit: the file is returned, still locked, to be
-/// read and decided on again, until the time to wait is over. Nothing that the agent wrote is lost either
-/// way.
+/// A fast agent appends between each comparison and the commit. The file is then returned, still locked, so that
+/// the caller reads it and decides again, until the time to wait is over. Nothing that the agent wrote is lost.
 #[test]
 fn growth_between_two_looks_is_read_until_the_wait_is_over() {
     for is_append in [true, false] {
@@ -242,7 +241,7 @@ fn decided_again(growths: usize, is_append: bool) -> (Bench, Result<Committed, S
 }
 
 /// On overlayfs, the first open for writing copies the file up, which changes what `stat` reports: the file
-/// is read again. Any other change that keeps the size is a change, there as elsewhere.
+/// is read again. Any other change that keeps the size is refused, on overlayfs and elsewhere.
 #[test]
 fn a_copy_up_is_no_change_but_an_edit_is() {
     fn of_ctime(path: &Path) {

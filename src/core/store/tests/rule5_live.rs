@@ -389,7 +389,7 @@ fn a_long_last_line_is_read_whole() {
     assert!(lock_on(seam, &bench.open(), &now(Dialect::OhMyPi)).unwrap_err().is_busy());
 }
 
-/// Many at once on one oh-my-pi file: none mistakes another for a live agent, and no line is lost.
+/// Eight writers at once on one oh-my-pi file: none mistakes another for a live agent, and no line is lost.
 #[test]
 fn eight_writers_on_one_oh_my_pi_file() {
     let bench = Bench::new(OLD);

@@ -176,7 +176,6 @@ fn a_backup_is_the_old_file_and_never_overwrites() {
 
 /// A backup has the attributes of the old file and shares nothing with the new one: an append to one does not
 /// appear in the other, and both can be rewritten.
-/// appear in the other, and both can be rewritten.
 #[test]
 fn a_backup_is_a_file_of_its_own() {
     let bench = Bench::new(OLD);

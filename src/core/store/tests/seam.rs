@@ -1,5 +1,4 @@
-//! Files that fail on demand, a clock that advances only by sleeping, and other processes that act in
-//! between.
+//! Files that fail on demand, a clock that advances only by sleeping, and other processes that act between two calls.
 
 use super::super::files::{DISK, Files, Stat};
 use std::collections::HashMap;
@@ -67,7 +66,7 @@ fn os(code: i32) -> io::Error {
     io::Error::from_raw_os_error(code)
 }
 
-/// Returns what a write or another call does now.
+/// The outcome of a call.
 enum Now {
     Works,
     FailsHalfWay(i32),
@@ -298,7 +297,7 @@ impl Files for Seam {
         *START + self.slept()
     }
     fn sleep(&self, time: Duration) {
-        // Not counted: it cannot fail, and how often it waits depends on what other tests start.
+        // Not counted as a call: sleeping cannot fail, and the number of sleeps depends on what other tests start.
         self.let_strangers_act("sleep");
         self.state.lock().unwrap().slept += time;
     }
