@@ -64,7 +64,7 @@ pub const ENVIRONMENT: [Row; 10] = [
     ),
 ];
 
-/// A section of the main man page: a heading and paragraphs. Text in backticks is literal.
+/// A section of the main man page and of `pisess help TOPIC`: a heading and paragraphs. Text in backticks is literal.
 pub struct Section {
     /// The heading.
     pub title: &'static str,
@@ -72,7 +72,7 @@ pub struct Section {
     pub paragraphs: &'static [&'static str],
 }
 
-/// An introduction to sessions, for readers of the main page only.
+/// An introduction to sessions, and the ways to name one.
 pub const SESSIONS: Section = Section {
     title: "SESSIONS",
     paragraphs: &[
@@ -92,7 +92,7 @@ pub const SESSIONS: Section = Section {
          name that the user gave it. Sessions for the current directory are looked up first, then all \
          others. An existing path always wins. If a name matches several sessions, the command fails and \
          lists them. A command that changes a session found by name reports its path on standard error.",
-        "The stores are the directories in which the agents keep their sessions. For each agent, it is the first \
+        "The stores are the directories in which the agents keep their sessions. Each agent's store is the first \
          of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in the \
          `settings.json` of its own directory; the directory of the project below `~/.pi/agent/sessions` or \
          `~/.omp/agent/sessions`. `PI_CODING_AGENT_DIR` replaces `~/.pi/agent`. For oh-my-pi, \
@@ -108,8 +108,8 @@ pub const STREAMS: Section = Section {
         "Standard output carries data, standard error carries diagnostics; `-q` suppresses notes, but not \
          errors. If the reader closes the pipe early, the command still succeeds.",
         "Human-readable output is coloured and truncated to the terminal width only on a terminal, and \
-         its meaning never depends on colour. Text from a session never adds control characters, escape \
-         sequences or characters that change the direction of writing to it, not even in a pipe. Data \
+         its meaning never depends on colour. Control characters, escape sequences and characters that \
+         change the direction of writing are escaped in text from a session, even in a pipe. Data \
          requested verbatim (`--json`, `context --as text`, lines of a session) is unchanged in a pipe and \
          escaped on a terminal.",
         "Given a path, a command that changes a session changes that file; given `-`, it writes the whole \

@@ -83,7 +83,7 @@ pub fn bytes(text: &str) -> Result<usize, String> {
     let number: String = text.trim_end_matches(['b', 'B']).split_whitespace().collect();
     count(&number)
         .map(|bytes| bytes as usize)
-        .map_err(|_| "a number of bytes, such as 500000, 64k or 1.5M".to_owned())
+        .map_err(|_| "expected a number of bytes, such as 500000, 64k or 1.5M".to_owned())
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub struct World<'a> {
     pub stdin: &'a mut dyn Read,
     /// Standard output, for data.
     pub stdout: &'a mut dyn Write,
-    /// The same as an open file, if it is one; to be written only after flushing.
+    /// Standard output as an open file, if it is one. `stdout` must be flushed before this is written.
     pub stdout_file: Option<&'a File>,
     /// Standard error, for diagnostics.
     pub stderr: &'a mut dyn Write,

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The width of a terminal that does not report one.
+/// Returns the width of the terminal, 80 if it does not report one.
 fn width() -> usize {
     let named = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     named.filter(|&width| width > 0).unwrap_or(80)

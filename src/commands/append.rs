@@ -271,8 +271,8 @@ impl Words {
     }
 }
 
-/// Returns a copy of the nearest assistant message at or above `place`, attributed to the current model: the
-/// one `asked` for, else that of a later model change, else the one that wrote the message. The API depends
+/// Returns a copy of the nearest assistant message at or above `place`, attributed to the current model:
+/// `asked`, else the one set by a later model change, else the one that wrote the message. The API depends
 /// on the provider, so the provider must be the same.
 fn reply(open: &OpenSession, place: Position, asked: Option<(Text, Text)>) -> Result<Vec<u8>, Failure> {
     let (session, bodies) = (&open.session, open.bodies());
@@ -297,7 +297,7 @@ fn reply(open: &OpenSession, place: Position, asked: Option<(Text, Text)>) -> Re
         return match &model {
             _ if !names_model => Err(cannot("the earlier reply names no API or model to copy".to_owned())),
             None => Ok(message.bytes().to_vec()),
-            // An earlier reply may be by this provider.
+            // A reply further up may be by this provider.
             Some((provider, _)) if message.get_text("provider") != Some(provider.borrowed()) => {
                 has_reply = true;
                 continue;

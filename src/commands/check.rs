@@ -92,7 +92,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// A session to check.
 struct Subject {
     path: PathBuf,
-    /// Standard input is already open; a path that could not be listed has already failed.
+    /// The input if it is already open, as standard input is, or why the path could not be listed.
     input: Result<Option<Input>, Failure>,
 }
 

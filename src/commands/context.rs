@@ -56,8 +56,8 @@ pub const GUIDE: Guide = Guide {
 /// the last compaction, with summaries in place of the entries they replace.
 ///
 /// If FORM is the name of an API, the body of a request to that API is printed: the system prompt, messages,
-/// tools, model and maximum reply length. If the API would refuse something in the session, such as a tool call
-/// without a result, the body differs from what the agent would send, so that it is accepted.
+/// tools, model and maximum reply length. Where the agent would send what the API refuses, such as a tool result
+/// without a call, the body differs from the agent's, so that the API accepts it.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {

@@ -43,7 +43,7 @@ pub fn tone_style(tone: Tone, styles: &Styles) -> Style {
     }
 }
 
-/// Returns the mark of an entry that the model sees differently.
+/// Returns the mark of an entry that is edited or omitted.
 pub fn edit_mark(edited: Edited) -> &'static str {
     match edited {
         Edited::Replaced => "[edited]",
@@ -129,7 +129,7 @@ pub fn print_rows(drawing: &Drawing, edits: &Edits, entries: &[EntryIx], ui: &mu
     draw_stretches(&mut pens, entries.len(), &draw, ui.stdout()).map_err(Failure::output)
 }
 
-/// The entries that the model sees differently.
+/// The entries that are edited or omitted.
 pub type Edits = HashMap<EntryIx, Edited>;
 
 /// The appearance of rows.
@@ -179,7 +179,7 @@ impl Look<'_> {
             return self.found(rows, ix, row, &body, style);
         }
         match rows.left {
-            // Only if escaping has not moved the path.
+            // The range of the path is valid only if escaping changed nothing.
             Some(left) if !row.path.is_empty() && body == text => {
                 rows.put(&fitted_path(&body, row.path.clone(), left, self.glyphs.ellipsis), style);
             }

@@ -38,7 +38,7 @@ pub fn run(words: &[OsString], command: clap::Command, ui: &mut Ui) -> Result<u8
     let Some(program) = found else { return Err(unknown(&name.to_string_lossy(), &built_in(command), ui)) };
     ui.flush()?;
     ui.run_program(&program, arguments).map_err(|error| {
-        let failure = Failure::cannot(format_args!("run {}: {error}", program.display()));
+        let failure = Failure::cannot(format_args!("cannot run {}: {error}", program.display()));
         match error.kind() {
             ErrorKind::NotFound => failure.hint("its first line may name a missing program"),
             _ => failure,

@@ -18,9 +18,8 @@ pub fn read(path: &Path, kind: &str, session: &Input, ui: &mut Ui) -> Result<(St
     let mut bytes = Vec::new();
     let (name, read) = if path == Path::new("-") {
         if session.is_stream() {
-            return Err(
-                Failure::cannot("standard input is already the session").hint("give one of them as a path")
-            );
+            return Err(Failure::cannot("standard input is already the session")
+                .hint("give the path of the session instead of -"));
         }
         ("standard input".to_owned(), ui.stdin().take(MOST + 1).read_to_end(&mut bytes))
     } else {

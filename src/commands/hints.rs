@@ -47,8 +47,8 @@ fn unknown_option(error: &clap::Error) -> Option<&str> {
     }
 }
 
-/// Returns a hint on what an unknown option may have been meant as: a path that begins with `-`, as pi's directories
-/// do, or a value of an option of the command.
+/// Returns a hint for an unknown option that is a path beginning with `-`, as pi's directories do, or the value
+/// of an option of the command.
 fn meant(option: &str, verb: Option<&clap::Command>) -> Option<String> {
     if option.contains('/') || option.ends_with(".jsonl") {
         return Some(format!("put ./ before a path that begins with -, as in ./{option}"));

@@ -33,8 +33,8 @@ impl Ids {
         self.fixed_ms.unwrap_or_else(|| ui.now_ms())
     }
 
-    /// Calls `make` with a source of ids and the current time, so that entries that waited for a lock are
-    /// not older than those before them.
+    /// Calls `make` with a source of ids and the time of this call, so that entries written after waiting for
+    /// a lock are not older than those before them.
     pub fn issue<T>(&mut self, ui: &Ui, make: impl FnOnce(&mut IdSource) -> T) -> T {
         let now_ms = self.now_ms(ui);
         let mut candidates = || {

@@ -205,7 +205,7 @@ impl OpenSession {
         resolve(&self.session, reference).map_err(|error| Failure::reference(&self.input.name, &error))
     }
 
-    /// Returns the entries that the model sees differently, if the leaf were at a position.
+    /// Returns the entries that would be edited or omitted if the leaf were at this position.
     pub fn edits(&self, leaf: Position) -> Result<HashMap<EntryIx, Edited>, Failure> {
         edited(&self.session, &self.bodies(), leaf).map_err(|error| self.input.unreadable(error))
     }

@@ -17,7 +17,7 @@ mod unix {
     use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
     struct Signals {
-        /// No command is running: the default action is taken.
+        /// Whether no command is running, so that the default action is taken.
         idle: Arc<AtomicBool>,
         waiting: Mutex<usize>,
         /// The signal that arrived, 0 before.

@@ -1,5 +1,5 @@
-//! The command line: arguments → core → print. There is one file per command, at the end of the list, after
-//! the modules they share. A module uses only modules declared above it.
+//! The command line: arguments → core → print. Each command has its own file. These are declared last, after
+//! the modules that commands share; a module uses only modules declared above it.
 
 mod places;
 

@@ -1,5 +1,5 @@
-//! Moves to another entry, with or without a summary of the branch left: the part that several commands
-//! share.
+//! Moves the leaf to another entry, with or without a summary of the branch that is left, for several
+//! commands.
 //!
 //! A command sets the origin and the target ([`Move`]). This module evaluates the summary options, calls
 //! the hook, and writes the branch summary, or a mark for a move without one.
@@ -90,7 +90,7 @@ impl Move<'_> {
         })
     }
 
-    /// Returns the summary at the leaf if its parent is the new leaf: the branch then contains nothing else.
+    /// Returns the summary at the leaf if the branch that is left contains nothing else.
     fn left_already(&self) -> io::Result<Option<EntryIx>> {
         let place = behind_notes(&self.open.session, &self.open.bodies(), self.navigation.old_leaf)?;
         Ok(place.filter(|&ix| {
@@ -192,7 +192,7 @@ impl Move<'_> {
         self.summary.follow(&answer);
         if let Some(label) = answer.label {
             let label = label.to_string();
-            label_name(&label).map_err(|_| hook.failed("its `label` is not a name"))?;
+            label_name(&label).map_err(|_| hook.failed("its `label` is not a valid label"))?;
             self.label = Some(label);
         }
         Ok(answer.summary.map(Source::Hooked))

@@ -1,4 +1,4 @@
-//! `pisess pick`: copies entries to the leaf or under another entry.
+//! `pisess pick`: appends copies of entries under the leaf or another entry.
 
 use super::input::{OpenSession, ids};
 use crate::core::entry::EntryIx;
@@ -24,7 +24,7 @@ pub const GUIDE: Guide = Guide {
     refers: true,
 };
 
-/// Copy entries under the leaf, or under another entry.
+/// Append copies of entries under the leaf, or under another entry.
 ///
 /// The copies are new entries with their own ids and times; they form a chain, in the order of the originals in
 /// the tree. The originals are kept. The ids of the copies are printed; the last new entry becomes the leaf.

@@ -136,7 +136,7 @@ impl Job<'_> {
         let (committed, outcome) = match &self.args.write.output {
             Some(_) => self.prune_elsewhere(ui)?,
             None => {
-                // The file beside the session, before the first attempt.
+                // Holds the file beside the session as it was before the first attempt.
                 let mut old = None;
                 let options = store_options(&self.args.write, &self.open.session);
                 let mut attempt =

@@ -27,7 +27,7 @@ pub const GUIDE: Guide = Guide {
     examples: &[
         Example::new("Move a session to the current directory", "pisess relocate session.jsonl ."),
         Example::new(
-            "Move all sessions of a directory that has been renamed to the current one",
+            "After renaming ~/code/ferry to the current directory, move its sessions",
             "pisess relocate --moved-from ~/code/ferry .",
         ),
     ],
@@ -144,8 +144,10 @@ impl Relocation {
     fn finish(self) -> Result<Relocation, Failure> {
         if self.status == "moved" {
             for (from, to) in moves(&self.path, &self.to) {
-                store::move_new(&from, &to)
-                    .map_err(|error| Failure::from(error).after_writing("the header"))?;
+                store::move_new(&from, &to).map_err(|error| {
+                    let failure = Failure::from(error).after_writing("the header");
+                    failure.hint("run the same command again to move the file")
+                })?;
             }
         }
         Ok(self)

@@ -147,7 +147,7 @@ impl Readers {
     }
 }
 
-/// Returns the sessions of which files of sub-agents were found: of a nested sub-agent, each session above it.
+/// Returns the sessions whose sub-agents' files were found; a nested sub-agent belongs to every session above it.
 /// Advisors are ignored: their usage is not in tool results, so it is not counted twice.
 fn with_agents(files: &[FoundFile]) -> HashSet<PathBuf> {
     let is_agent = |file: &&FoundFile| {

@@ -35,7 +35,7 @@ use std::time::Duration;
 pub struct Decision {
     /// The change.
     pub change: Change,
-    /// The number of new entries whose ids are reported; labels on them follow.
+    /// The number of new entries whose ids are reported, from the first; the others are labels on them.
     pub reported: usize,
     /// Text to be edited again.
     pub editor_text: Option<Text<'static>>,
@@ -312,7 +312,7 @@ impl Outcome {
     }
 
     /// Reports the result to the user, then to the hook. The hook is notified even if printing fails. A
-    /// failure here does not undo the write (rule 7).
+    /// failure here does not undo the write (rule 7 of the store).
     fn report(
         self,
         write: &WriteArgs,

@@ -23,7 +23,7 @@ pub const GUIDE: Guide = Guide {
     verb: "tree",
     examples: &[
         Example::new("Draw the conversation, the branch with the leaf first", "pisess tree session.jsonl"),
-        Example::new("Show each tool call in its own row", "pisess tree --unfold session.jsonl"),
+        Example::new("Show each tool result in its own row", "pisess tree --unfold session.jsonl"),
         Example::new(
             "Show only the user messages, with their times",
             "pisess tree --filter user-only --times session.jsonl",

@@ -41,7 +41,7 @@ pub struct Styles {
 }
 
 impl Styles {
-    /// Returns the styles for `--color` and for whether the stream should be coloured.
+    /// Returns the styles for `--color`; if it is `auto`, `wants_colour` decides.
     pub fn new(color: ColorChoice, wants_colour: bool) -> Styles {
         match color {
             ColorChoice::Always => Styles::coloured(),
@@ -213,7 +213,7 @@ impl Rows {
 /// The number of rows that a thread draws at a time.
 pub const STRETCH: usize = 8192;
 
-/// Draws stretches of `count` rows on as many threads as there are `pens`, and writes them in order.
+/// Draws `count` rows in stretches, on as many threads as there are `pens`, and writes them in order.
 ///
 /// # Errors
 /// If writing fails.

@@ -234,8 +234,8 @@ fn one_bad_line_and_nothing_is_written() {
     standard input:2: assistant message: `usage`: `output` is missing; nothing was written (hint: pi's assistant message requires content, api, provider, model, usage, stopReason)
     standard input:2: toolResult message: `toolName` is missing; nothing was written (hint: pi's toolResult message requires toolCallId, toolName, content, isError)
     standard input:2: no entry above the new one makes the tool call "c"; nothing was written (hint: append it together with its call, or below the call with --at)
-    standard input:2: `firstKeptEntryId`: the entry "1a2b3c05" is not above the new entry; nothing was written (hint: name an entry on that path, or append elsewhere with --at)
-    standard input:2: `targetId`: the entry "1a2b3c05" is not above the new entry; nothing was written (hint: name an entry on that path, or append elsewhere with --at)
+    standard input:2: `firstKeptEntryId`: the entry "1a2b3c05" is not above the new entry; nothing was written (hint: name an entry above the new one, or append elsewhere with --at)
+    standard input:2: `targetId`: the entry "1a2b3c05" is not above the new entry; nothing was written (hint: name an entry above the new one, or append elsewhere with --at)
     "#);
 }
 
@@ -268,7 +268,7 @@ fn what_cannot_be_asked() {
     let s = Sandbox::with(&["two-branches.jsonl", "hazards/header-only.jsonl"]);
     let session = fixture("two-branches.jsonl");
     assert_snapshot!(s.pisess("append -").stdin(session.clone()).done().fails(2), @"no entries to append: standard input is already the session (hint: give them by options such as --user, or in a file with --input)");
-    assert_snapshot!(s.pisess("append - --user -").stdin(session.clone()).done().fails(2), @"standard input is already the session (hint: give one of them as a path)");
+    assert_snapshot!(s.pisess("append - --user -").stdin(session.clone()).done().fails(2), @"standard input is already the session (hint: give the path of the session instead of -)");
     assert_snapshot!(s.pisess("append ./two-branches.jsonl").typed().done().fails(2), @"no entries to append: standard input is a terminal (hint: give them by options such as --user, or in a file with --input)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --input ./x --user hi").fails(2), @"--input: entries are already given by options (hint: run append twice, or give all entries as JSON)");
     assert_snapshot!(s.unchanged("append ./two-branches.jsonl --input ./gone").fails(2), @"

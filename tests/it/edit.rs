@@ -141,7 +141,7 @@ fn what_cannot_be_edited() {
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @ @^ --replace x").fails(2), @"--replace: one text for several entries (hint: replace them one by one, or omit the others)");
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @").fails(2), @"the following required arguments were not provided: <--omit|--replace <TEXT>|--undo> (hint: see `pisess edit --help`)");
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @ --omit --undo").fails(2), @"the argument '--omit' cannot be used with '--undo' (hint: see `pisess edit --help`)");
-    assert_snapshot!(s.pisess("edit - @ --replace -").stdin(fixture("two-branches.jsonl")).done().fails(2), @"standard input is already the session (hint: give one of them as a path)");
+    assert_snapshot!(s.pisess("edit - @ --replace -").stdin(fixture("two-branches.jsonl")).done().fails(2), @"standard input is already the session (hint: give the path of the session instead of -)");
 }
 
 #[test]

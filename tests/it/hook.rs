@@ -421,7 +421,7 @@ fn a_hook_that_does_not_deliver() {
     let gone = r#"echo {\"summary\":\"s\",\"firstKeptEntryId\":\"gone\"}"#;
     assert_snapshot!(s.unchanged(&format!("compact ./{TWO} --hook '{gone}' --first-kept none")).fails(2), @r#"./two-branches.jsonl: --hook "echo {\\\"summary\\\":\\\"s\\\",\\\"firstKeptEntryId\\\":\\\"gone\\\"}": its `firstKeptEntryId` is not on the path to the leaf: gone; nothing was written (hint: --hook 'cat >&2' prints what it receives)"#);
     let nameless = r#"printf %s {\"label\":\"a\\nb\"}"#;
-    assert_snapshot!(s.unchanged(&format!("summarize ./{TWO} 1a2b3c05 --hook '{nameless}'")).fails(2), @r#"./two-branches.jsonl: --hook "printf %s {\\\"label\\\":\\\"a\\\\nb\\\"}": its `label` is not a name; nothing was written (hint: --hook 'cat >&2' prints what it receives)"#);
+    assert_snapshot!(s.unchanged(&format!("summarize ./{TWO} 1a2b3c05 --hook '{nameless}'")).fails(2), @r#"./two-branches.jsonl: --hook "printf %s {\\\"label\\\":\\\"a\\\\nb\\\"}": its `label` is not a valid label; nothing was written (hint: --hook 'cat >&2' prints what it receives)"#);
     assert_eq!(s.bytes(TWO), fixture(TWO));
 }
 

@@ -149,7 +149,8 @@ fn many_entries_come_in_order_and_whole() {
     assert!(context.starts_with(&format!("{{\"messages\":[{}]", messages.join(","))));
 }
 
-/// Long runs of lines that are printed as stored are sent at once; what is between them is not.
+/// Long runs of lines that are printed as stored are sent at once. Lines between the runs are not part of the path, or
+/// are printed without their padding.
 #[test]
 fn long_paths_are_stored_lines() {
     let s = Sandbox::with(&[]);

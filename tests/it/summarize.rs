@@ -220,7 +220,7 @@ fn from_a_file_and_from_standard_input() {
     assert_eq!(stored(&s), "from the pipe");
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let call = s.pisess("summarize - 1a2b3c05 --summary-file -").stdin(fixture("two-branches.jsonl"));
-    assert_snapshot!(call.done().fails(2), @"standard input is already the session (hint: give one of them as a path)");
+    assert_snapshot!(call.done().fails(2), @"standard input is already the session (hint: give the path of the session instead of -)");
     assert_snapshot!(s.unchanged("summarize ./two-branches.jsonl 1a2b3c05 --summary-file ./gone.txt").fails(2), @"
     cannot read ./gone.txt: no such file or directory (hint: give the path of a text file, or - for standard input)
     ");

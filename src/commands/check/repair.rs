@@ -97,7 +97,7 @@ impl Repair<'_> {
     }
 
     /// Writes the repaired session, and beside it the removed bytes: these are on disk before the session
-    /// is in place (rule 6), and are deleted again if the session could not be written (rule 7).
+    /// is in place, and are deleted again if the session could not be written (rules 6 and 7 of the store).
     fn write_both(
         &self,
         checkup: &Checkup,
@@ -134,7 +134,7 @@ impl Repair<'_> {
         }
     }
 
-    /// Reports the repair. A failure here does not affect what is written (rule 7).
+    /// Reports the repair. A failure here does not affect what is written (rule 7 of the store).
     fn done(&self, findings: &[Finding], written: Option<Written>, ui: &mut Ui) -> Result<Exit, Failure> {
         let Some((committed, rejected)) = written else { return self.report(findings, ui) };
         ui.warn_of(&committed);

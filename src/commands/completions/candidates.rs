@@ -26,7 +26,7 @@ const NAME_TAIL: u64 = 256 * 1024;
 const TAIL: u64 = 1 << 20;
 /// The number of entries offered.
 const ENTRIES: usize = 200;
-/// The number of characters from the end of the id of a session without a name.
+/// The length of the id's end that is offered for a session without a name.
 const ID: usize = 8;
 
 /// A candidate and its description.

@@ -66,7 +66,7 @@ impl Job<'_> {
         ui.print(&format!("{}{what}  {}\n", visible(&id.to_string_lossy()), visible(field)))
     }
 
-    /// Reports the result. A failure here does not affect what is written (rule 7).
+    /// Reports the result. A failure here does not affect what is written (rule 7 of the store).
     pub fn report(
         &self,
         committed: Option<Committed>,

@@ -162,7 +162,7 @@ impl Table<'_> {
         }
         let keys: Vec<String> = self.groups.iter().map(|group| self.key(group)).collect();
         let room = ui.width().unwrap_or(usize::MAX);
-        // A single bar has nothing to compare with.
+        // A single bar has nothing to be compared with.
         let has_bars = ui.stdout_is_terminal() && self.groups.len() > 1;
         let layout = self.layout(&keys, room.saturating_sub(if has_bars { SHORTEST_BAR + 2 } else { 0 }));
         let bar = room.saturating_sub(layout.width() + 2).min(BAR);

@@ -101,7 +101,7 @@ impl<'a> Scanner<'a> {
     /// Returns the next byte that is not white space, without consuming it; 0 at the end.
     #[inline]
     pub fn peek(&mut self) -> u8 {
-        // One comparison for what agents write, which is nothing but tokens.
+        // Agents write no white space between tokens, so one comparison usually suffices.
         match self.bytes.get(self.pos) {
             Some(&byte) if byte > b' ' => byte,
             _ => self.peek_after_space(),

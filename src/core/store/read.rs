@@ -207,7 +207,7 @@ pub fn spool(reader: &mut dyn Read, options: SpoolOptions) -> Result<Spooled, St
 /// Keeps what `write` writes: in memory or, if it is large, in a private temporary file without a name (rule
 /// 6).
 pub fn spool_written(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<Spooled, StoreError> {
-    let unspooled = |error| StoreError::io("spool to a temporary file", Path::new("the copy"), error);
+    let unspooled = |error| StoreError::io("write a temporary file for", Path::new("the copy"), error);
     let mut out = Spilling { memory: Vec::new(), file: None };
     write(&mut out).map_err(unspooled)?;
     let Spilling { memory, file } = out;
@@ -255,7 +255,7 @@ pub(super) fn spool_named(
     if bytes.len() <= memory || !is_promising(&bytes) {
         return Ok(Spooled(Spool::Memory(bytes)));
     }
-    let unspooled = |error| StoreError::io("spool to a temporary file", name, error);
+    let unspooled = |error| StoreError::io("write a temporary file for", name, error);
     let mut file = tempfile::tempfile().map_err(unspooled)?;
     file.write_all(&bytes).map_err(unspooled)?;
     let rest = io::copy(reader, &mut file).map_err(unspooled)?;

@@ -56,8 +56,8 @@ impl Temp {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
             Err(error) => return Err(error),
         };
-        // Another process may just have taken the new file for abandoned, and locked or removed it. If the file
-        // system has no locks, no process does.
+        // Another process may just have taken the new file for abandoned, and locked or removed it; without lock
+        // support, that cannot happen.
         let is_taken = matches!(files.try_lock(&temp.file), Err(TryLockError::WouldBlock));
         temp.is_placed = is_taken || !names(files, path, &temp.file)?;
         Ok((!temp.is_placed).then_some(temp))

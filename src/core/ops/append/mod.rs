@@ -218,7 +218,7 @@ impl Batch<'_> {
             {
                 Err((
                     format!("`{key}`: the entry {:?} is not above the new entry", id.to_string()),
-                    Some("name an entry on that path, or append elsewhere with --at".to_owned()),
+                    Some("name an entry above the new one, or append elsewhere with --at".to_owned()),
                 ))
             }
             _ => Ok(()),

@@ -83,8 +83,7 @@ pub(super) fn without_waiting(options: &mut OpenOptions) -> &OpenOptions {
     options
 }
 
-/// Sends bytes of a file to another without a copy in this process. Returns the number sent, 0 at the end of
-/// the file.
+/// Copies bytes from one file to another within the kernel. Returns the number copied, 0 at the end of the file.
 #[cfg(target_os = "linux")]
 pub(in super::super) fn send(from: &File, range: &Range<u64>, to: &File) -> io::Result<u64> {
     let mut start = range.start;
