@@ -118,6 +118,39 @@ fn every_kind_is_found_in_plain_text_and_escaped() {
     }
 }
 
+/// A keyword lets the search through for each name that the expression takes.
+#[test]
+fn every_name_of_a_secret_has_a_keyword() {
+    let rule = RULES.iter().find(|rule| rule.kind == "assigned-secret").unwrap();
+    let words = ["api", "access", "secret", "", "auth", "client", "db"];
+    let ends = ["key", "token", "secret", "password", "passwd"];
+    let spellings = |word: &str| {
+        let mut capital = word.to_owned();
+        capital.get_mut(..1).map(str::make_ascii_uppercase);
+        [word.to_owned(), capital, word.to_uppercase()]
+    };
+    let mut names = 0;
+    for (word, end) in words.iter().flat_map(|word| ends.map(|end| (word, end))) {
+        for (word, end) in
+            spellings(word).iter().flat_map(|word| spellings(end).map(|end| (word.clone(), end)))
+        {
+            for name in ["", "_", "-"].map(|between| format!("{word}{between}{end}")) {
+                for text in
+                    [format!("{name}: \"q8Zr4Tn1Vx7Lm2Kd\""), format!("export {name}=q8Zr4Tn1Vx7Lm2Kd")]
+                {
+                    let holds = |keyword: &&str| text.contains(keyword);
+                    assert!(
+                        !rule.expression().is_match(text.as_bytes()) || rule.keywords.iter().any(holds),
+                        "{text}"
+                    );
+                    names += usize::from(rule.expression().is_match(text.as_bytes()));
+                }
+            }
+        }
+    }
+    assert!(names > 200, "{names}");
+}
+
 #[test]
 fn escapes_hide_nothing() {
     let secret = format!("ghp_{}", made(36, WORD, 50));
