@@ -3,7 +3,7 @@
 use super::visible::{escaped_json, visible};
 use crate::core::load::LoadError;
 use crate::core::reference::ReferenceError;
-use crate::core::store::{Plain, StoreError};
+use crate::core::store::{Plain, StoreError, is_closed_pipe};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io;
@@ -120,7 +120,7 @@ impl Failure {
 
     /// Returns a failure to write standard output (exit 2). A closed pipe is success.
     pub fn output(error: io::Error) -> Self {
-        let exit = if error.kind() == io::ErrorKind::BrokenPipe { Exit::Done } else { Exit::Cannot };
+        let exit = if is_closed_pipe(&error) { Exit::Done } else { Exit::Cannot };
         Failure::new(exit, FailureKind::Io, format_args!("cannot write standard output: {}", Plain(&error)))
     }
 

@@ -1,6 +1,6 @@
 //! Errors of reading and writing files, with messages a user can act on.
 
-use super::files::is_in_use;
+use super::files::{is_closed_pipe, is_in_use};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -219,7 +219,7 @@ impl StoreError {
 
     /// Whether the reader of a pipe closed it, which is success for a shell tool.
     pub fn is_broken_pipe(&self) -> bool {
-        matches!(self, StoreError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
+        matches!(self, StoreError::Io { source, .. } if is_closed_pipe(source))
     }
 
     /// Returns the file or directory it concerns.

@@ -22,8 +22,8 @@ mod processes;
 )]
 mod xattr;
 
-pub use os::AsStream;
-pub(super) use os::{duplicate, is_in_use, own_stream, read_at, real, restore, unlock};
+pub use os::{AsStream, is_closed_pipe};
+pub(super) use os::{duplicate, is_in_use, own_stream, read_at, real, unlock};
 pub(super) use processes::send;
 
 /// The result of `stat`, as far as the rules need it.

@@ -87,7 +87,7 @@ pub use append::{Attempt, Committed};
 pub use batch::Batch;
 pub use create::{Check, create, create_checked, move_new, remove, same_file, take_back};
 pub use error::{FileChange, LiveSign, Plain, StoreError};
-pub use files::agent_in;
+pub use files::{agent_in, is_closed_pipe};
 pub use find::{FoundFile, FoundFiles, Trouble, find, modified, with_suffix};
 pub use glance::{Glance, in_folder};
 pub use lock::{Freshness, Locked, WriteOptions, lock};

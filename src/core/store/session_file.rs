@@ -28,13 +28,7 @@ impl SessionFile {
     pub(super) fn open_on(files: &dyn Files, path: &Path) -> Result<SessionFile, StoreError> {
         let failed = |error| StoreError::io("read", path, error);
         // Checked before opening, because opening a device may have effects.
-        let found = match files.stat_at(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && files::restore(path) => {
-                files.stat_at(path)
-            }
-            found => found,
-        };
-        refuse_irregular(path, found.map_err(failed)?.kind)?;
+        refuse_irregular(path, files.stat_at(path).map_err(failed)?.kind)?;
         let resolved = files::real(path).map_err(failed)?;
         let file = files.open_read(&resolved).map_err(failed)?;
         // Another file may have replaced it meanwhile.

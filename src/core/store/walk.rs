@@ -1,6 +1,7 @@
 //! Lists the session files that a path refers to.
 
 use super::error::StoreError;
+use super::files::{DISK, FileType, Files};
 use std::ffi::OsStr;
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
@@ -18,9 +19,9 @@ pub struct Listing {
 /// it and, with `recursive`, in its subdirectories. Hidden files and directories are skipped, and so are symbolic
 /// links to directories (except the given path).
 pub fn list_sessions(path: &Path, recursive: bool) -> Result<Listing, StoreError> {
-    let stat = std::fs::metadata(path).map_err(|error| StoreError::io("read", path, error))?;
+    let stat = DISK.stat_at(path).map_err(|error| StoreError::io("read", path, error))?;
     let mut listing = Listing::default();
-    if !stat.is_dir() {
+    if stat.kind != FileType::Folder {
         listing.sessions.push(path.to_owned());
         return Ok(listing);
     }

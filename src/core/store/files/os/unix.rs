@@ -101,11 +101,6 @@ fn is_unsupported(error: &io::Error) -> bool {
         || unsupported.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
-/// Continues a rename that was interrupted. Here, none can be.
-pub fn restore(_: &Path) -> bool {
-    false
-}
-
 pub(super) fn set_owner(file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()> {
     std::os::unix::fs::fchown(file, owner, group)
 }
@@ -125,6 +120,11 @@ pub fn unlock(file: &File) -> io::Result<()> {
 /// Whether another process has the file open in a way that excludes ours; never, on Unix.
 pub fn is_in_use(_: &io::Error) -> bool {
     false
+}
+
+/// Whether the reader of a pipe closed it.
+pub fn is_closed_pipe(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
 }
 
 pub(super) fn is_alive(pid: u32) -> bool {

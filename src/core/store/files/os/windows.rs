@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use uuid::Uuid;
 use windows_sys::Win32::Foundation::{
-    ERROR_ACCESS_DENIED, ERROR_LOCK_VIOLATION, ERROR_SHARING_VIOLATION, STILL_ACTIVE,
+    ERROR_ACCESS_DENIED, ERROR_LOCK_VIOLATION, ERROR_PIPE_NOT_CONNECTED, ERROR_SHARING_VIOLATION,
+    STILL_ACTIVE,
 };
 use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, FILE_BASIC_INFO, FILE_FLAG_BACKUP_SEMANTICS, FILE_READ_ATTRIBUTES,
@@ -85,8 +86,15 @@ pub(super) fn stat(file: &File) -> io::Result<Stat> {
     })
 }
 
-/// Follows symbolic links.
+/// Follows symbolic links. Continues a replacement that was interrupted.
 pub(super) fn stat_at(path: &Path) -> io::Result<Stat> {
+    match stat_here(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && restore(path) => stat_here(path),
+        stat => stat,
+    }
+}
+
+fn stat_here(path: &Path) -> io::Result<Stat> {
     let mut options = OpenOptions::new();
     // Directories are opened only with this flag.
     options.access_mode(FILE_READ_ATTRIBUTES).share_mode(EVERYBODY).custom_flags(FILE_FLAG_BACKUP_SEMANTICS);
@@ -165,8 +173,8 @@ fn aside(path: &Path, number: u32) -> PathBuf {
     path.with_file_name(format!(".pisess-{}.{number}.old", &mark[..8]))
 }
 
-/// Continues a rename that was interrupted: renames the file back. Returns whether it did.
-pub fn restore(path: &Path) -> bool {
+/// Renames back a file that was left aside. Returns whether it did.
+fn restore(path: &Path) -> bool {
     let Some(aside) = (0..MOST_ASIDE).rev().map(|number| aside(path, number)).find(|aside| aside.exists())
     else {
         return false;
@@ -221,6 +229,12 @@ pub fn unlock(file: &File) -> io::Result<()> {
 pub fn is_in_use(error: &io::Error) -> bool {
     let codes = [ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION];
     codes.iter().any(|code| error.raw_os_error() == Some(*code as i32))
+}
+
+/// Whether the reader of a pipe closed it.
+pub fn is_closed_pipe(error: &io::Error) -> bool {
+    let is_named = error.raw_os_error() == Some(ERROR_PIPE_NOT_CONNECTED as i32);
+    error.kind() == io::ErrorKind::BrokenPipe || is_named
 }
 
 /// A process that may not be inspected is alive.
