@@ -245,7 +245,7 @@ pub fn same_file(file: &SessionFile, stream: impl std::os::fd::AsFd) -> bool {
     DISK.stat(&stream).and_then(|stat| file.is_at(&DISK, &stat)).unwrap_or(false)
 }
 
-/// Whether a stream of this process is the file itself; cannot be determined here.
+/// Returns false: on this system, whether a stream is the file itself cannot be determined.
 #[cfg(not(unix))]
 pub fn same_file<T>(_: &SessionFile, _: T) -> bool {
     false
