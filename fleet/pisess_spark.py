@@ -47,7 +47,7 @@ def arguments():
     parser = argparse.ArgumentParser(description="Run pisess on each session of a fleet.")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--list", metavar="FILE", help="a file with the path of a session in each line")
-    source.add_argument("--bytes", metavar="DIR", help="read all *.jsonl below DIR, in any store that Spark reads")
+    source.add_argument("--bytes", metavar="DIR", help="read all *.jsonl below DIR, in any store that Spark reads (not __advisor.jsonl)")
     parser.add_argument("--grep", metavar="PATTERN", help="also search the sessions")
     parser.add_argument("--copies", metavar="DIR", help="also write a redacted copy of each listed session below DIR")
     parser.add_argument("--redact", action="store_true", help="also add a redacted copy to each row")
