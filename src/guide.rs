@@ -133,7 +133,7 @@ pub const SUMMARIES: Section = Section {
         "A summarizer is any command that reads on standard input the prompt that the file's agent would send \
          (`--prompt` prints it), and prints the summary on standard output: for example `llm -m MODEL`, where \
          `llm` is a separate program for sending prompts to models (https://llm.datasette.io).",
-        "Summarizers and hooks are run with `sh -c`. Session content is passed to them on standard input \
+        "Summarizers and hooks are run with `sh -c` (on Windows, `cmd /c`). Session content is passed to them on standard input \
          only, never in an argument or the environment. If a summarizer prints nothing, or a command fails \
          or exceeds `--timeout`, that is an error (exit 2), and nothing is written.",
         "Lists of the files that were read and changed are stored with each summary, as the agents do, so \

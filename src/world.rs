@@ -54,6 +54,9 @@ pub struct Terminals {
 impl World<'_> {
     /// Returns the user's home directory.
     pub fn home(&self) -> Option<String> {
-        (self.env)("HOME").or_else(|| (self.env)("USERPROFILE")).filter(|home| !home.is_empty())
+        // On Windows, the agents use USERPROFILE; shells there set HOME to a path in their own form.
+        let names = if cfg!(windows) { ["USERPROFILE", "HOME"] } else { ["HOME", "USERPROFILE"] };
+        let [first, second] = names.map(|name| (self.env)(name));
+        first.or(second).filter(|home| !home.is_empty())
     }
 }

@@ -1,12 +1,10 @@
 //! Writes to a command and reads from it at the same time.
-//!
-//! On Unix, one thread does both, so it works even if no further thread can be started, and reacts to signals
-//! at once.
 
-use super::interrupt::Waiting;
-use std::io::{self, Read, Write};
-use std::process::Child;
-use std::time::{Duration, Instant};
+#[cfg_attr(unix, path = "exchange/unix.rs")]
+#[cfg_attr(windows, path = "exchange/windows.rs")]
+mod os;
+
+pub use os::{exchange, pause};
 
 /// The result of an exchange.
 pub enum Reply {
@@ -18,132 +16,4 @@ pub enum Reply {
     TooSlow,
     /// A signal ends pisess.
     Interrupted,
-}
-
-/// Writes `input` to a command and reads its output, up to a limit, until the command closes it. The command
-/// need not read all its input.
-#[cfg(unix)]
-pub fn exchange(
-    child: &mut Child,
-    input: &[u8],
-    most: usize,
-    deadline: Instant,
-    waiting: &Waiting,
-) -> io::Result<Reply> {
-    let (mut stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let mut stdout = stdout.ok_or_else(|| io::Error::other("its standard output is not a pipe"))?;
-    if let Some(stdin) = &stdin {
-        // Writing to a command that does not read must not block reading.
-        rustix::io::ioctl_fionbio(stdin, true)?;
-    }
-    let (mut left, mut output) = (input, Vec::new());
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        if left.is_empty() {
-            stdin = None;
-        }
-        let Some(left_for_it) = deadline.checked_duration_since(Instant::now()) else {
-            return Ok(Reply::TooSlow);
-        };
-        let ready = wait(stdin.as_ref(), Some(&stdout), waiting, left_for_it)?;
-        if waiting.signal().is_some() {
-            return Ok(Reply::Interrupted);
-        }
-        if let Some(pipe) = stdin.as_mut().filter(|_| ready.stdin) {
-            match pipe.write(left) {
-                Ok(written) => left = &left[written..],
-                Err(error) if is_for_later(&error) => {}
-                Err(_) => stdin = None,
-            }
-        }
-        if ready.stdout {
-            match stdout.read(&mut buffer) {
-                Ok(0) => return Ok(Reply::Output(output)),
-                Ok(read) if output.len() + read > most => return Ok(Reply::TooMuch),
-                Ok(read) => output.extend_from_slice(&buffer[..read]),
-                Err(error) if is_for_later(&error) => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-}
-
-#[cfg(unix)]
-fn is_for_later(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
-}
-
-/// The ends of the pipes that are ready or closed.
-#[cfg(unix)]
-struct Ready {
-    stdin: bool,
-    stdout: bool,
-}
-
-/// Waits until a pipe is ready, a signal arrives, or the time is over.
-#[cfg(unix)]
-fn wait(
-    stdin: Option<&std::process::ChildStdin>,
-    stdout: Option<&std::process::ChildStdout>,
-    waiting: &Waiting,
-    time: Duration,
-) -> io::Result<Ready> {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let mut fds: Vec<_> = stdin.map(|stdin| PollFd::new(stdin, PollFlags::OUT)).into_iter().collect();
-    fds.extend(stdout.map(|stdout| PollFd::new(stdout, PollFlags::IN)));
-    fds.extend(waiting.woken().map(|woken| PollFd::from_borrowed_fd(woken, PollFlags::IN)));
-    match poll(&mut fds, Timespec::try_from(time).ok().as_ref()) {
-        Err(rustix::io::Errno::INTR) | Ok(_) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let mut happened = fds.iter().map(|fd| !fd.revents().is_empty());
-    let mut of = |end: bool| end && happened.next().unwrap_or(false);
-    Ok(Ready { stdin: of(stdin.is_some()), stdout: of(stdout.is_some()) })
-}
-
-/// Waits for this long, or until a signal arrives.
-#[cfg(unix)]
-pub fn pause(waiting: &Waiting, time: Duration) {
-    if wait(None, None, waiting, time).is_err() {
-        std::thread::sleep(time);
-    }
-}
-
-/// Does the same on other systems, with two threads.
-#[cfg(not(unix))]
-pub fn exchange(
-    child: &mut Child,
-    input: &[u8],
-    most: usize,
-    deadline: Instant,
-    _: &Waiting,
-) -> io::Result<Reply> {
-    use std::sync::mpsc;
-    use std::thread::Builder;
-    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
-        return Err(io::Error::other("its standard streams are not pipes"));
-    };
-    let input = input.to_vec();
-    Builder::new().spawn(move || stdin.write_all(&input))?;
-    let (send, receive) = mpsc::channel();
-    Builder::new().spawn(move || {
-        let mut output = Vec::new();
-        let read = stdout.take(most as u64 + 1).read_to_end(&mut output);
-        // After the time limit, nobody receives it.
-        let _ = send.send(read.map(|_| output));
-    })?;
-    match receive.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-        Ok(output) => output.map(|output| match output.len() > most {
-            true => Reply::TooMuch,
-            false => Reply::Output(output),
-        }),
-        Err(_) => Ok(Reply::TooSlow),
-    }
-}
-
-/// Waits for this long.
-#[cfg(not(unix))]
-pub fn pause(_: &Waiting, time: Duration) {
-    std::thread::sleep(time);
 }

@@ -1,13 +1,14 @@
 //! `pisess grep`: full-text search over sessions.
 
 use super::input::Input;
-use super::list_rows::{ID, below_home, id_end};
+use super::list_rows::{ID, id_end};
 use super::sessions::{Readers, Sessions, SessionsArgs, Target};
 use super::since::since_ms;
 use crate::core::entry::{Kind, Role};
 use crate::core::fields::Scope;
 use crate::core::json::write::Object;
 use crate::core::ops::grep::{Match, Pattern, PatternOptions, Query, Searched, TITLE, search};
+use crate::core::paths::below_home;
 use crate::core::session::Header;
 use crate::core::stretches::StretchReader;
 use crate::core::text::Text;

@@ -2,6 +2,7 @@
 
 use super::age::age;
 use crate::core::ops::list::{Listed, Row};
+use crate::core::paths::{below_home, name};
 use crate::ui::{Clock, Failure, Styles, Ui, columns, fitted, styled, visible};
 use owo_colors::Style;
 use std::collections::HashSet;
@@ -104,19 +105,9 @@ impl Shape<'_> {
     fn project(&self, session: &Listed) -> String {
         let cwd = session.cwd.to_string_lossy();
         if !self.is_wide {
-            let name = cwd.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            return fitted(&visible(if name.is_empty() { &cwd } else { name }), PROJECT, "…");
+            return fitted(&visible(name(&cwd)), PROJECT, "…");
         }
         visible(&below_home(&cwd, self.home.as_deref()))
-    }
-}
-
-/// Returns a directory, with `~` for the home directory.
-pub fn below_home(folder: &str, home: Option<&str>) -> String {
-    let below = home.and_then(|home| folder.strip_prefix(home));
-    match below.filter(|rest| rest.is_empty() || rest.starts_with('/')) {
-        Some(rest) => format!("~{rest}"),
-        None => folder.to_owned(),
     }
 }
 

@@ -10,6 +10,7 @@ mod interrupt;
 mod redaction;
 
 mod exchange;
+mod group;
 mod shell;
 
 mod hook;

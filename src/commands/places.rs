@@ -1,6 +1,7 @@
 //! Resolves the sessions of a command: given paths or names, those of the current directory, or all.
 
 use crate::core::names::{NameError, Names, is_of};
+use crate::core::paths::is_windows;
 use crate::core::peek::Head;
 use crate::core::store::{self, FoundFile, FoundFiles, Glance, OnDisk, Trouble};
 use crate::core::stores::{Here, Layout, Look, Store, Surroundings, stores};
@@ -188,7 +189,8 @@ pub fn named(argument: &Path, ui: &Ui) -> Result<Named, Failure> {
 }
 
 fn is_spelled_as_path(name: &str) -> bool {
-    let starts = ["/", "./", "../", "~/", "\\"].iter().any(|start| name.starts_with(start));
+    let starts = ["/", "./", "../", "~/", "\\", ".\\", "..\\", "~\\"];
+    let starts = starts.iter().any(|start| name.starts_with(start)) || is_windows(name.as_bytes());
     matches!(name, "" | "-" | "." | "..") || starts || name.ends_with(".jsonl")
 }
 

@@ -1,14 +1,13 @@
-//! Runs a command given by the user: `sh -c`, with text on standard input only.
+//! Runs a command given by the user: `sh -c`, or `cmd /c` on Windows, with text on standard input only.
 //!
 //! No part of a session is ever put into an argument or the environment. Input is written and output
 //! read concurrently; a child that stops reading early is not an error.
 
 use super::exchange::{Reply, exchange, pause};
+use super::group::{Group, command};
 use super::interrupt::Waiting;
 use crate::ui::{Failure, visible};
-#[cfg(unix)]
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// The maximum output of a command, in bytes.
@@ -23,7 +22,7 @@ pub struct Shell<'a> {
     pub session: &'a str,
     /// The option or variable that set it, for messages: `--summarizer`, `--hook`, `PISESS_HOOK`.
     pub option: &'a str,
-    /// The argument of `sh -c`.
+    /// The command, for the shell.
     pub command: &'a str,
     /// The time limit.
     pub timeout: Duration,
@@ -41,7 +40,7 @@ impl Shell<'_> {
     /// in the meantime, the command and its descendants are terminated first.
     pub fn run(&self, input: Vec<u8>) -> Result<Vec<u8>, Failure> {
         let waiting = Waiting::begin();
-        let mut child = self.spawn()?;
+        let (mut child, group) = self.spawn()?;
         let deadline = Instant::now() + self.timeout;
         let outcome = match exchange(&mut child, &input, MOST_OUTPUT, deadline, &waiting) {
             Ok(Reply::Output(output)) => self.wait(&mut child, deadline, &waiting).map(|()| output),
@@ -51,19 +50,19 @@ impl Shell<'_> {
             Err(error) => Err(self.failed(&error.to_string())),
         };
         if outcome.is_err() {
-            end_group(&mut child, waiting.signal());
+            group.end(&mut child, waiting.signal());
         }
         outcome
     }
 
-    fn spawn(&self) -> Result<Child, Failure> {
-        let mut command = Command::new("sh");
-        command.arg("-c").arg(self.command).stdin(Stdio::piped()).stdout(Stdio::piped());
+    fn spawn(&self) -> Result<(Child, Group), Failure> {
+        let mut command = command(self.command);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         // Otherwise a hook that is exported to the environment and runs pisess would recurse endlessly.
         command.env_remove(HOOK);
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command.spawn().map_err(|error| self.failed(&error.to_string()))
+        let child = command.spawn().map_err(|error| self.failed(&error.to_string()))?;
+        let group = Group::of(&child);
+        Ok((child, group))
     }
 
     /// Waits for a child that has closed its output to exit.
@@ -99,41 +98,6 @@ impl Shell<'_> {
         Failure::command(format_args!("{session}: {option} {:?}: {what}{outcome}", visible(command)))
             .path(session)
             .hint(hint)
-    }
-}
-
-/// The time a command and its descendants have to exit after a signal before they are killed.
-#[cfg(unix)]
-const GRACE: Duration = Duration::from_millis(500);
-
-/// Kills the command and its descendants. If a signal arrived, it is forwarded first, so that they can clean
-/// up.
-fn end_group(child: &mut Child, signal: Option<i32>) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // A process that has exited already needs no signal, so errors are ignored.
-        if let Some(signal) = signal.and_then(Signal::from_named_raw) {
-            let _ = kill_process_group(group, signal);
-            wait_for_end(child, group);
-        }
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    #[cfg(not(unix))]
-    let _ = signal;
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-/// Waits until the process group is empty, or the grace period is over.
-#[cfg(unix)]
-fn wait_for_end(child: &mut Child, group: Pid) {
-    let end = Instant::now() + GRACE;
-    while Instant::now() < end {
-        // A child that was not waited for still belongs to its group. The id of an empty group may be reused.
-        if matches!(child.try_wait(), Ok(Some(_))) && test_kill_process_group(group).is_err() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -8,6 +8,7 @@ use crate::core::entry::{EntryIx, Flags};
 use crate::core::ops::heading::Heading;
 use crate::core::ops::rows::{Extent, Fold, extents, folded, folds};
 use crate::core::ops::tree::Drawing;
+use crate::core::paths::below_home;
 use crate::core::reference::Position;
 use crate::core::tree::Place;
 use crate::ui::{
@@ -23,11 +24,7 @@ const MOST_LEVELS: usize = 24;
 /// Prints the heading of the session, above its tree.
 pub fn print_heading(heading: &Heading, glyphs: Glyphs, ui: &mut Ui) -> Result<(), Failure> {
     let home = ui.home().filter(|home| home.len() > 1);
-    let shown = |folder: String| match home.as_ref().and_then(|home| folder.strip_prefix(home.as_str())) {
-        Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("~{rest}"),
-        _ => folder,
-    };
-    let folder = heading.cwd.as_ref().map(|cwd| visible(&shown(cwd.to_string())));
+    let folder = heading.cwd.as_ref().map(|cwd| visible(&below_home(&cwd.to_string(), home.as_deref())));
     let usage = heading.usage;
     let used = usage.tokens > 0.0;
     let facts: Vec<_> = folder

@@ -3,6 +3,7 @@
 //! `bytes → lines → entries → tree → operation → plan → bytes`; each module sees only the
 //! types to its left.
 
+pub mod paths;
 pub mod text;
 
 pub mod json;

@@ -19,6 +19,7 @@
 
 use super::dialect::Dialect;
 use super::json::Raw;
+use super::paths::{is_windows, of_windows_shell};
 use sha2::{Digest, Sha256};
 use std::path::{Component, Path, PathBuf};
 
@@ -118,10 +119,10 @@ fn flat_folder(surroundings: Surroundings) -> Option<PathBuf> {
 fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look) -> Option<Store> {
     let agent_folder = match variable(surroundings, "PI_CODING_AGENT_DIR") {
         Some(named) => Some(absolute(&named, surroundings.into())),
-        None => surroundings.home.map(|home| home.join(".pi/agent")),
+        None => surroundings.home.map(|home| home.join(".pi").join("agent")),
     };
     let setting = || {
-        let project = surroundings.folder.join(".pi/settings.json");
+        let project = surroundings.folder.join(".pi").join("settings.json");
         let own = agent_folder.as_ref().map(|folder| folder.join("settings.json"));
         let set = [Some(project), own].into_iter().flatten().find_map(|path| session_setting(&path, look))?;
         // An empty setting of the project overrides that of the user.
@@ -221,7 +222,8 @@ fn omp_project(surroundings: Surroundings, real: &Path, look: &dyn Look) -> (&'s
         // oh-my-pi mistakes a name that starts with `..` for a path outside the directory.
         (!rest.starts_with("..")).then(|| format!("{prefix}{separator}{}", without_separators(&rest)))
     };
-    let temporary = ["TMPDIR", "TMP", "TEMP"].into_iter().find_map(|name| variable(surroundings, name));
+    let names: &[&str] = if cfg!(windows) { &["TEMP", "TMP"] } else { &["TMPDIR", "TMP", "TEMP"] };
+    let temporary = names.iter().find_map(|name| variable(surroundings, name));
     let temporary = PathBuf::from(temporary.unwrap_or_else(|| "/tmp".to_owned()));
     let home = surroundings.home.and_then(|home| below(home, "-")).map(|name| ("home", name));
     let temporary = || below(&temporary, "-tmp").map(|name| ("tmp", name));
@@ -269,10 +271,17 @@ fn variable(surroundings: Surroundings, name: &str) -> Option<String> {
 /// Resolves a path as pi does for paths from the user: `~` is the home directory, `file://` is removed,
 /// relative paths start from the current directory.
 pub fn absolute(path: &str, here: Here) -> PathBuf {
-    let path = path.strip_prefix("file://").unwrap_or(path);
+    let (url, separators): (_, &[char]) =
+        if cfg!(windows) { ("file:///", &['/', '\\']) } else { ("file://", &['/']) };
+    let shell = of_windows_shell(path).filter(|_| cfg!(windows));
+    let path = shell.as_deref().unwrap_or(path.strip_prefix(url).unwrap_or(path));
+    if !cfg!(windows) && is_windows(path.as_bytes()) {
+        // The directory of a session from another machine.
+        return PathBuf::from(path);
+    }
     let below_home = match path.strip_prefix('~') {
-        Some(rest) if rest.is_empty() || rest.starts_with('/') => here.home.map(|home| {
-            let rest = rest.trim_start_matches('/');
+        Some(rest) if rest.is_empty() || rest.starts_with(separators) => here.home.map(|home| {
+            let rest = rest.trim_start_matches(separators);
             if rest.is_empty() { home.to_owned() } else { home.join(rest) }
         }),
         _ => None,
@@ -370,6 +379,7 @@ mod tests {
             ("/var/log", "--var-log--", "--var-log--"),
             ("/", "----", "----"),
             ("/opt/a:b", "--opt-a-b--", "--opt-a-b--"),
+            (r"C:\Users\hh\proj", "--C--Users-hh-proj--", "--C--Users-hh-proj--"),
         ] {
             let wanted =
                 [format!("/var/hh/.pi/agent/sessions/{pi}"), format!("/var/hh/.omp/agent/sessions/{omp}")];
@@ -447,6 +457,15 @@ mod tests {
         assert_eq!(omp(&machine), "/data/omp/sessions/--p--", "handed down by a profile");
         let machine = Machine::at("/p").env("PI_CONFIG_DIR", ".cfg").env("OMP_PROFILE", "Bad Name");
         assert_eq!(omp(&machine), "/var/hh/.cfg/agent/sessions/--p--");
+    }
+
+    #[test]
+    fn the_directory_of_another_system_stays_as_it_is() {
+        let machine = Machine::at("/var/hh/p");
+        for cwd in [r"C:\Users\hh\p", "C:/p", r"\\server\share\p"] {
+            assert_eq!(machine.surroundings(|at| absolute(cwd, at.into())), Path::new(cwd));
+            assert!(!machine.surroundings(|at| is_cwd(cwd, at)));
+        }
     }
 
     #[test]

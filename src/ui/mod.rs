@@ -18,7 +18,8 @@ pub use rows::{
 };
 pub use visible::{is_plain, push_visible, visible, visible_lines};
 
-use crate::core::store::{Committed, ReadAt, SessionFile, copy_range, send_range};
+use crate::core::store::{Committed, OnDisk, ReadAt, SessionFile, copy_range, send_range};
+use crate::core::stores::Look;
 use crate::options::GlobalArgs;
 use crate::world::World;
 use std::ffi::OsString;
@@ -73,7 +74,7 @@ impl<'w> Ui<'w> {
     /// Returns the absolute path, with symbolic links resolved as far as the path exists.
     pub fn absolute(&self, path: &Path) -> PathBuf {
         let path = self.world.folder.join(path);
-        path.canonicalize().unwrap_or(path)
+        OnDisk.real(&path)
     }
 
     /// Returns the current time in milliseconds since 1970.

@@ -304,6 +304,9 @@ pub fn columns(text: &str) -> usize {
     if is_plain(text) { text.len() } else { text.width() }
 }
 
+/// What separates the parts of a path, on any system.
+const SEPARATORS: [char; 2] = ['/', '\\'];
+
 /// Returns a text whose `path` is truncated in the middle to fit into `columns`, keeping the file's name and
 /// the text after it. If that is impossible, truncates the text at its end.
 pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &str) -> String {
@@ -311,7 +314,7 @@ pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &st
     let (before, after) = (&text[..path.start], &text[path.end..]);
     let path = &text[path];
     let room = columns.saturating_sub(self::columns(before) + self::columns(after) + ellipsis.width());
-    let name = path.rfind('/').unwrap_or(0);
+    let name = path.rfind(SEPARATORS).unwrap_or(0);
     if whole <= columns || room < self::columns(&path[name..]).min(12) {
         return fitted(text, columns, ellipsis);
     }
@@ -321,8 +324,11 @@ pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &st
     let tail = path.len() - end_at(path.graphemes(true).rev(), room - self::columns(head));
     let tail = &path[tail..];
     // Directories are kept whole if that leaves enough.
-    let cut = tail.find('/').filter(|&at| at < tail.rfind('/').unwrap_or(0) + 1 && at < 12).unwrap_or(0);
-    let head = head.rfind('/').map_or(head, |at| &head[..=at]);
+    let cut = tail
+        .find(SEPARATORS)
+        .filter(|&at| at < tail.rfind(SEPARATORS).unwrap_or(0) + 1 && at < 12)
+        .unwrap_or(0);
+    let head = head.rfind(SEPARATORS).map_or(head, |at| &head[..=at]);
     format!("{before}{head}{ellipsis}{}{after}", &tail[cut..])
 }
 

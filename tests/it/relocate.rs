@@ -306,3 +306,22 @@ fn a_session_of_a_running_agent_is_refused() {
     assert!(done.code == 3 && done.stderr.contains("has it open for writing"), "{done}");
     assert!(h.exists(&other));
 }
+
+/// A session recorded on Windows, in a store that was copied to this system.
+#[test]
+fn a_session_from_windows_moves_to_a_directory_here() {
+    let s = Sandbox::new();
+    std::fs::create_dir_all(s.path("new/sub")).unwrap();
+    let windows = r#","cwd":"C:\\Users\\u\\kites\\sub"}"#;
+    let session =
+        header(&s, "w1", "old", "").replace(&format!(r#","cwd":"{}"}}"#, s.path("old").display()), windows);
+    s.put(".pi/agent/sessions/--C--Users-u-kites-sub--/2026_w1.jsonl", session + BODY);
+    let home = s.path("");
+    let home = home.to_str().unwrap().trim_end_matches('/');
+    let run = |line: &str| s.pisess(line).env("HOME", home).done().text();
+    assert!(run("list --all --json").contains(r#""cwd":"C:\\Users\\u\\kites\\sub""#));
+    run(r"relocate --moved-from 'C:\Users\u\kites' ./new");
+    let moved = format!(".pi/agent/sessions/--{}--/2026_w1.jsonl", folder_name(&s, "new/sub"));
+    assert!(s.text(&moved).contains(r#""cwd":"./new/sub""#), "{:?}", s.names());
+    assert!(s.text(&moved).ends_with(BODY));
+}

@@ -4,6 +4,7 @@ use super::super::places::{Places, named};
 use crate::core::labels::Labels;
 use crate::core::load::{Options, load};
 use crate::core::ops::tree::rows;
+use crate::core::paths::is_windows;
 use crate::core::peek::{self, Head};
 use crate::core::row::RowOptions;
 use crate::core::session::Session;
@@ -13,7 +14,7 @@ use crate::ui::Ui;
 use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
 use std::sync::Arc;
 
 /// The number of sessions offered.
@@ -106,7 +107,7 @@ struct Known {
 /// Returns the sessions of the current directory, newest first; none if the word is written as a path.
 fn sessions(words: &[OsString], ui: &Ui) -> Vec<Known> {
     let word = words.last().map(|word| word.to_string_lossy()).unwrap_or_default();
-    if word.starts_with(['/', '.', '~', '-']) {
+    if word.starts_with(['/', '\\', '.', '~', '-']) || is_windows(word.as_bytes()) {
         return Vec::new();
     }
     let places = Places::of(ui);
@@ -154,7 +155,7 @@ fn session_words(word: &OsStr, sessions: &[Known], here: &Path) -> Vec<Completio
 /// Returns session files and directories that begin with the word.
 fn files(word: &OsStr, here: &Path) -> Vec<CompletionCandidate> {
     let path = PathBuf::from(word);
-    let ends_folder = word.as_encoded_bytes().ends_with(b"/");
+    let ends_folder = word.to_string_lossy().ends_with(std::path::is_separator);
     let folder = if ends_folder { Some(&*path) } else { path.parent() };
     let start = if ends_folder { OsStr::new("") } else { path.file_name().unwrap_or_default() };
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
@@ -168,7 +169,7 @@ fn files(word: &OsStr, here: &Path) -> Vec<CompletionCandidate> {
         }
         let mut value = folder.map_or_else(PathBuf::new, Path::to_owned).join(&name).into_os_string();
         if entry.path().is_dir() {
-            value.push("/");
+            value.push(MAIN_SEPARATOR_STR);
         } else if Path::new(&name).extension() != Some(OsStr::new("jsonl")) {
             continue;
         }

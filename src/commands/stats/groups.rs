@@ -2,10 +2,10 @@
 
 use super::By;
 use super::table::{Table, summary};
-use crate::commands::list_rows::below_home;
 use crate::core::json::js;
 use crate::core::json::write::Object;
 use crate::core::ops::stats::{Counted, Harvest, Role, Totals};
+use crate::core::paths::{below_home, name};
 use crate::core::session::Header;
 use crate::core::time::{civil, parse_js_date};
 use crate::ui::{Clock, Failure, Ui};
@@ -107,7 +107,7 @@ impl Groups {
         let mut day = String::new();
         self.push_date(By::Day, time.unwrap_or(i64::MIN), &mut day);
         let cwd = header.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default();
-        let folder = cwd.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let folder = name(&cwd);
         [tail, &day, folder].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
     }
 

@@ -252,7 +252,7 @@ pub fn row(row: &Row) -> String {
     let mut parts = vec![&*role];
     match path {
         Some(path) => {
-            let name = path.trim_end_matches('/').rfind('/').map_or(0, |at| at + 1);
+            let name = path.trim_end_matches(['/', '\\']).rfind(['/', '\\']).map_or(0, |at| at + 1);
             let name = row.path.start + name;
             parts.extend([&body[..row.path.start], &body[row.path.start..name], &body[name..]]);
         }

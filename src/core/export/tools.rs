@@ -9,6 +9,7 @@ use super::markup::{Markup, Tag};
 use super::source::{Source, decoded};
 use crate::core::entry::EntryIx;
 use crate::core::json::Raw;
+use crate::core::paths::below;
 use similar::{ChangeTag, TextDiff};
 use std::io;
 
@@ -147,9 +148,8 @@ fn path(source: &Source, arguments: Raw) -> Option<String> {
 
 /// Returns the path relative to the session's directory.
 fn relative(path: &str, cwd: Option<&str>) -> String {
-    let cwd = cwd.map(|cwd| cwd.trim_end_matches('/')).filter(|cwd| !cwd.is_empty());
-    match cwd.and_then(|cwd| path.strip_prefix(cwd)).and_then(|rest| rest.strip_prefix('/')) {
-        Some(rest) if !rest.is_empty() => rest.to_owned(),
+    match cwd.and_then(|cwd| below(path.as_bytes(), cwd.as_bytes())) {
+        Some(rest) if !rest.is_empty() => path[path.len() - rest.len()..].to_owned(),
         _ => path.to_owned(),
     }
 }

@@ -5,6 +5,7 @@ use crate::core::entry::Span;
 use crate::core::json::edit::Edit;
 use crate::core::json::string::encoded;
 use crate::core::json::write::texts;
+use crate::core::paths::{below, is_windows};
 use crate::core::plan::copy;
 use crate::core::session::Header;
 use crate::core::store::ReadAt;
@@ -102,7 +103,43 @@ fn folder_of<'a>(agent: Dialect, folder: &Path, stores: &'a [Store]) -> Option<&
 /// Returns the directory of a session after `old` became `new`; `None` if its directory is neither `old` nor
 /// below it.
 pub fn cwd_after(cwd: &str, old: &Path, new: &Path, here: Here) -> Option<PathBuf> {
-    let rest = absolute(cwd, here);
-    let rest = rest.strip_prefix(old).ok().filter(|_| !cwd.is_empty())?;
+    if cwd.is_empty() {
+        return None;
+    }
+    let whole = absolute(cwd, here);
+    let [path, folder] = [&*whole, old].map(|path| path.as_os_str().as_encoded_bytes());
+    if is_windows(folder) {
+        let rest = std::str::from_utf8(below(path, folder)?).ok()?;
+        // Part by part, because the new directory may be on another system.
+        let parts = rest.split(['/', '\\']).filter(|part| !part.is_empty());
+        return Some(parts.fold(new.to_owned(), |at, part| at.join(part)));
+    }
+    let rest = whole.strip_prefix(old).ok()?;
     Some(if rest.as_os_str().is_empty() { new.to_owned() } else { new.join(rest) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn projects_move_between_systems() {
+        let here = Here { home: None, folder: Path::new("/h") };
+        let after = |cwd: &str, old: &str, new: &str| {
+            cwd_after(cwd, Path::new(old), Path::new(new), here).map(|path| path.display().to_string())
+        };
+        for (cwd, old, wanted) in [
+            ("/p/x", "/p", Some("/new/x")),
+            ("/p", "/p", Some("/new")),
+            ("/pq", "/p", None),
+            ("", "/h", None),
+            (r"C:\p\x\y", r"C:\p", Some("/new/x/y")),
+            (r"c:/p", r"C:\p", Some("/new")),
+            (r"C:\pq", r"C:\p", None),
+            (r"C:\p", "/p", None),
+            ("/p", r"C:\p", None),
+        ] {
+            assert_eq!(after(cwd, old, "/new").as_deref(), wanted, "{cwd} after {old} moved");
+        }
+    }
 }

@@ -11,6 +11,7 @@ use crate::core::entry::{Kind, Role};
 use crate::core::json::string::decode_head;
 use crate::core::json::{Raw, js};
 use crate::core::omp::files::BRANCH_PREAMBLE;
+use crate::core::paths;
 use crate::core::pi::files::BRANCH_SUMMARY_PREAMBLE;
 use crate::core::record::Typed;
 use crate::core::text::Text;
@@ -112,7 +113,7 @@ pub fn call(name: &Text, arguments: Raw, folders: Folders) -> Call {
     if let Some(command) = given(0..2).and_then(|command| head(command, COMMAND_UNITS)) {
         return Call { text: normalize(&command_in(command, folders)).head(ROW_UNITS), path: 0..0 };
     }
-    let path = given(2..7).map(|value| paths(value, folders));
+    let path = given(2..7).map(|value| all_paths(value, folders));
     if let Some(pattern) = given(7..10).and_then(|pattern| head(pattern, ROW_UNITS)) {
         let slash = if *name == "grep" { "/" } else { "" };
         let mut text = Text::from(slash).into_owned();
@@ -151,7 +152,7 @@ fn with_path(mut text: Text<'static>, path: &Text, behind: &str) -> Call {
 }
 
 /// Returns one or several paths relative to the session's directory.
-fn paths(value: Raw, folders: Folders) -> Text<'static> {
+fn all_paths(value: Raw, folders: Folders) -> Text<'static> {
     let mut all = Text::default();
     let texts = value.text().into_iter().chain(value.items().filter_map(Raw::text));
     for (at, path) in texts.enumerate() {
@@ -163,16 +164,15 @@ fn paths(value: Raw, folders: Folders) -> Text<'static> {
 
 fn short(path: &Text, folders: Folders) -> Text<'static> {
     let below = |folder: Option<&Text<'static>>| {
-        let folder = folder.map(|folder| folder.as_bytes().strip_suffix(b"/").unwrap_or(folder.as_bytes()));
-        let rest = path.as_bytes().strip_prefix(folder.filter(|folder| !folder.is_empty())?)?;
-        (rest.is_empty() || rest[0] == b'/').then(|| rest.trim_ascii())
+        paths::below(path.as_bytes(), folder?.as_bytes()).map(<[u8]>::trim_ascii)
     };
     if let Some(rest) = below(folders.cwd) {
-        let rest = rest.strip_prefix(b"/").unwrap_or(rest);
         return Text::from_wtf8(if rest.is_empty() { b".".to_vec() } else { rest.to_vec() });
     }
+    let slash: &[u8] = if paths::is_windows(path.as_bytes()) { b"\\" } else { b"/" };
     match below(folders.home) {
-        Some(rest) => Text::from_wtf8([b"~", rest].concat()),
+        Some(b"") => Text::from("~"),
+        Some(rest) => Text::from_wtf8([b"~", slash, rest].concat()),
         None => path.borrowed().into_owned(),
     }
 }
@@ -285,6 +285,23 @@ mod tests {
         }
         let long = format!(r#"{{"path":"/{}"}}"#, "x".repeat(300));
         assert_eq!(shown("read", &long), format!("/{}", "x".repeat(199)));
+    }
+
+    #[test]
+    fn paths_of_windows_are_shortened_on_any_system() {
+        let (cwd, home) = (Text::from(r"C:\Users\u\x"), Text::from(r"C:\Users\u"));
+        for (arguments, expected) in [
+            (r#"{"path":"C:\\Users\\u\\x\\src\\a.rs"}"#, r"src\a.rs"),
+            (r#"{"path":"c:/users/u/x/src/a.rs"}"#, "src/a.rs"),
+            (r#"{"path":"C:\\Users\\u\\y"}"#, r"~\y"),
+            (r#"{"path":"D:\\x"}"#, r"D:\x"),
+            (r#"{"path":"/Users/u/x/a"}"#, "/Users/u/x/a"),
+            (r#"{"command":"cd \"C:\\Users\\u\\x\" && ls"}"#, "ls"),
+        ] {
+            let raw = Raw::parse(arguments.as_bytes()).unwrap();
+            let folders = Folders { cwd: Some(&cwd), home: Some(&home) };
+            assert_eq!(call(&Text::from("read"), raw, folders).text.to_string(), expected, "{arguments}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::append::Committed;
 use super::attributes;
 use super::error::StoreError;
-use super::files::{DISK, FileType, Files, Stat, read_at};
+use super::files::{AsStream, DISK, FileType, Files, Stat, duplicate, own_stream, read_at, real};
 use super::read::{ReadAt, copy_range, spool_written};
 use super::rewrite::{folder_of, sync_folder};
 use super::session_file::SessionFile;
@@ -190,34 +190,11 @@ fn stream_at(files: &dyn Files, path: &Path, existing: Option<&Stat>) -> Option<
     own_stream(files, path).or_else(|| is_stream.then(|| files.open_write(path)))
 }
 
-/// Returns the stream for `/dev/stdout` and the like, even if it is redirected to an existing file. Stdout and stderr
-/// are not opened by their path: that would write from the start of the file, even after `>> file`.
-fn own_stream(files: &dyn Files, path: &Path) -> Option<io::Result<File>> {
-    #[cfg(unix)]
-    {
-        use std::os::fd::AsFd;
-        let duplicate = |fd: std::os::fd::BorrowedFd<'_>| fd.try_clone_to_owned().map(File::from);
-        match path.to_str()? {
-            "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Some(duplicate(io::stdout().as_fd())),
-            "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => Some(duplicate(io::stderr().as_fd())),
-            other if other.starts_with("/dev/fd/") || other.starts_with("/proc/self/fd/") => {
-                Some(files.open_write(path))
-            }
-            _ => None,
-        }
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = (files, path);
-        None
-    }
-}
-
 /// Returns `path` with the symbolic links at its end followed, even a dangling one, so that a rename keeps them.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..40 {
-        let folder = folder_of(&path).canonicalize()?;
+        let folder = real(folder_of(&path))?;
         let named = path.components().next_back();
         let Some(Component::Normal(name)) = named.filter(|_| !is_folder_name(&path)) else {
             return Err(io::ErrorKind::IsADirectory.into());
@@ -237,16 +214,7 @@ fn is_folder_name(path: &Path) -> bool {
 }
 
 /// Whether a stream of this process (stdout after `>> input`) is the file itself (rule 2).
-#[cfg(unix)]
-pub fn same_file(file: &SessionFile, stream: impl std::os::fd::AsFd) -> bool {
-    let Ok(stream) = stream.as_fd().try_clone_to_owned().map(File::from) else {
-        return false;
-    };
-    DISK.stat(&stream).and_then(|stat| file.is_at(&DISK, &stat)).unwrap_or(false)
-}
-
-/// Whether a stream of this process is the file itself; cannot be determined here.
-#[cfg(not(unix))]
-pub fn same_file<T>(_: &SessionFile, _: T) -> bool {
-    false
+pub fn same_file(file: &SessionFile, stream: impl AsStream) -> bool {
+    let is_here = |stream| DISK.stat(&stream).and_then(|stat| file.is_at(&DISK, &stat));
+    duplicate(stream).and_then(is_here).unwrap_or(false)
 }

@@ -1,5 +1,6 @@
 //! Errors of reading and writing files, with messages a user can act on.
 
+use super::files::is_in_use;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -185,8 +186,8 @@ pub enum FileChange {
 pub enum LiveSign {
     /// A process holds the file open for writing.
     OpenForWriting {
-        /// The process.
-        pid: u32,
+        /// The process, if the system reports which one it is.
+        pid: Option<u32>,
     },
     /// The last entry was written a moment ago and is not one that closes a session.
     JustWritten {
@@ -206,6 +207,7 @@ impl StoreError {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                 StoreError::Permission { doing, path, source }
             }
+            _ if is_in_use(&source) => StoreError::Busy { path, holder: None, waited: Duration::ZERO },
             _ => StoreError::Io { doing, path, source },
         }
     }
@@ -322,7 +324,7 @@ impl fmt::Display for LiveSign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LiveSign::OpenForWriting { pid } => {
-                write!(f, "process {pid} has it open for writing, as a running oh-my-pi does")
+                write!(f, "{} has it open for writing, as a running oh-my-pi does", Holder(*pid))
             }
             LiveSign::JustWritten { ago } => {
                 write!(f, "oh-my-pi seems to be writing it (last entry {:.1} s ago)", ago.as_secs_f64())

@@ -4,16 +4,29 @@
 //! [`File`]s, so the seam needs no types of its own.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
+#[cfg_attr(unix, path = "files/os/unix.rs")]
+#[cfg_attr(windows, path = "files/os/windows.rs")]
 mod os;
+#[cfg_attr(target_os = "linux", path = "files/processes/linux.rs")]
+#[cfg_attr(windows, path = "files/processes/windows.rs")]
+#[cfg_attr(not(any(target_os = "linux", windows)), path = "files/processes/other.rs")]
 mod processes;
+#[cfg_attr(
+    not(any(target_os = "linux", target_os = "android", target_vendor = "apple")),
+    path = "files/no_xattr.rs"
+)]
 mod xattr;
 
-/// The result of `stat`, as far as the rules need it. On systems without inodes, the numbers are all 0.
+pub use os::AsStream;
+pub(super) use os::{duplicate, is_in_use, own_stream, read_at, real, restore, unlock};
+pub(super) use processes::send;
+
+/// The result of `stat`, as far as the rules need it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stat {
     pub device: u64,
@@ -42,6 +55,13 @@ impl Stat {
     pub fn is_same_inode(&self, other: &Stat) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
+}
+
+/// A process that has a file open for writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Writer {
+    /// Its id, if the system reports that.
+    pub pid: Option<u32>,
 }
 
 /// The file operations needed for writing.
@@ -78,7 +98,7 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     fn remove_xattr(&self, file: &File, name: &OsStr) -> io::Result<()>;
     fn try_lock(&self, file: &File) -> Result<(), TryLockError>;
     /// Returns another process that has this inode open for writing, if processes can be inspected.
-    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<u32>;
+    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Writer>;
     /// Whether [`Files::writer_of`] can give an answer here.
     fn sees_writers(&self) -> bool;
     fn is_alive(&self, pid: u32) -> bool;
@@ -107,9 +127,7 @@ impl Files for Disk {
     fn create_new(&self, path: &Path) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(path)
+        os::private(&mut options).open(path)
     }
 
     fn open_write(&self, path: &Path) -> io::Result<File> {
@@ -117,7 +135,7 @@ impl Files for Disk {
     }
 
     fn read_at(&self, file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        read_at(file, buf, offset)
+        os::read_at(file, buf, offset)
     }
 
     fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<usize> {
@@ -125,7 +143,7 @@ impl Files for Disk {
     }
 
     fn truncate(&self, file: &File, size: u64) -> io::Result<()> {
-        file.set_len(size)
+        os::truncate(file, size)
     }
 
     fn sync(&self, file: &File) -> io::Result<()> {
@@ -133,11 +151,11 @@ impl Files for Disk {
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        if cfg!(unix) { self.open_read(folder)?.sync_all() } else { Ok(()) }
+        os::sync_folder(folder)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        std::fs::rename(from, to)
+        os::rename(from, to)
     }
 
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -153,15 +171,15 @@ impl Files for Disk {
     }
 
     fn stat(&self, file: &File) -> io::Result<Stat> {
-        Ok(os::stat(&file.metadata()?))
+        os::stat(file)
     }
 
     fn stat_at(&self, path: &Path) -> io::Result<Stat> {
-        Ok(os::stat(&std::fs::metadata(path)?))
+        os::stat_at(path)
     }
 
     fn copies_up(&self, file: &File) -> bool {
-        os::copies_up(file)
+        processes::copies_up(file)
     }
 
     fn set_owner(&self, file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()> {
@@ -189,19 +207,19 @@ impl Files for Disk {
     }
 
     fn try_lock(&self, file: &File) -> Result<(), TryLockError> {
-        file.try_lock()
+        os::try_lock(file)
     }
 
-    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<u32> {
+    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Writer> {
         processes::writer_of(path, stat)
     }
 
     fn sees_writers(&self) -> bool {
-        cfg!(target_os = "linux") && Path::new("/proc/self/fd").exists()
+        processes::sees_writers()
     }
 
     fn is_alive(&self, pid: u32) -> bool {
-        processes::is_alive(pid)
+        os::is_alive(pid)
     }
 
     fn now(&self) -> SystemTime {
@@ -220,21 +238,6 @@ impl Files for Disk {
 /// Returns a running agent whose working directory is one of these, if processes can be inspected. A pi that
 /// waits for its user has no file open, so this is the only sign of it.
 pub fn agent_in(folders: &[&Path]) -> Option<u32> {
-    let folders: Vec<_> = folders.iter().filter_map(|folder| std::fs::canonicalize(folder).ok()).collect();
+    let folders: Vec<_> = folders.iter().filter_map(|folder| os::real(folder).ok()).collect();
     processes::agent_in(&folders)
-}
-
-/// Reads at a position without moving the file's cursor, so that workers can share the handle.
-pub(super) fn read_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-    #[cfg(unix)]
-    return std::os::unix::fs::FileExt::read_at(file, buf, offset);
-    #[cfg(windows)]
-    return std::os::windows::fs::FileExt::seek_read(file, buf, offset);
-}
-
-pub(super) use os::send;
-
-#[cfg(any(target_os = "linux", test))]
-pub(super) fn stat_of(metadata: &Metadata) -> Stat {
-    os::stat(metadata)
 }

@@ -8,7 +8,7 @@
 //! name without `.jsonl`. [`FoundFile::owner`] of such a file is the session.
 
 use super::error::StoreError;
-use super::files::{DISK, FileType, Files, Stat};
+use super::files::{self, DISK, FileType, Files, Stat};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -134,7 +134,7 @@ enum Key {
 impl Key {
     fn of(path: &Path, stat: &Stat) -> Key {
         match (stat.device, stat.inode) {
-            (0, 0) => Key::Path(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())),
+            (0, 0) => Key::Path(files::real(path).unwrap_or_else(|_| path.to_owned())),
             (device, inode) => Key::Inode(device, inode),
         }
     }

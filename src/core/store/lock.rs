@@ -1,7 +1,7 @@
 //! Rules 3 and 4: the lock, and the comparison with what was read, under the lock.
 
 use super::error::{FileChange, StoreError};
-use super::files::{DISK, FileType, Files, Stat};
+use super::files::{DISK, FileType, Files, Stat, unlock};
 use super::live;
 use super::session_file::SessionFile;
 use super::snapshot::{Compared, Snapshot};
@@ -64,7 +64,7 @@ pub(super) struct Held(pub File);
 impl Drop for Held {
     fn drop(&mut self) {
         // If there is no lock to release, there is nothing to do.
-        let _ = self.0.unlock();
+        let _ = unlock(&self.0);
     }
 }
 
@@ -84,7 +84,11 @@ pub(super) fn lock_on(
     let failed = |error| StoreError::io("write", path, error);
     let started = files.instant();
     let held = take(files, path, resolved, options)?;
-    // Opened for writing only under the lock, so that no pisess mistakes another for a live agent (rule 5).
+    if options.dialect == Dialect::OhMyPi && !options.force {
+        live::refuse(files, path, resolved, &held.0, options.wait)?;
+    }
+    // Opened for writing only under the lock, and after the search for a writer, so that no pisess mistakes
+    // another or itself for a live agent (rule 5).
     let handle = files.open_append(resolved).map_err(|error| gone(path, "write", error))?;
     // The path may be another file by now: a rewrite that we waited for replaces it.
     // The file that was read is identified by its handle, because a copy-up changes its numbers (rule 4).
@@ -93,9 +97,6 @@ pub(super) fn lock_on(
         if !here.is_same_inode(&files.stat(other).map_err(failed)?) {
             return Err(changed(FileChange::Replaced));
         }
-    }
-    if options.dialect == Dialect::OhMyPi && !options.force {
-        live::refuse(files, path, resolved, &handle, options.wait)?;
     }
     let freshness = match file.snapshot.compare(files, &handle).map_err(failed)? {
         Compared::Same => Freshness::Current,

@@ -1,5 +1,6 @@
 //! Reads from the disk what [`crate::core::stores`] needs.
 
+use super::files;
 use crate::core::stores::Look;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,6 @@ impl Look for OnDisk {
     }
 
     fn real(&self, path: &Path) -> PathBuf {
-        std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+        files::real(path).unwrap_or_else(|_| path.to_owned())
     }
 }

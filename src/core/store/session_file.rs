@@ -28,8 +28,14 @@ impl SessionFile {
     pub(super) fn open_on(files: &dyn Files, path: &Path) -> Result<SessionFile, StoreError> {
         let failed = |error| StoreError::io("read", path, error);
         // Checked before opening, because opening a device may have effects.
-        refuse_irregular(path, files.stat_at(path).map_err(failed)?.kind)?;
-        let resolved = std::fs::canonicalize(path).map_err(failed)?;
+        let found = match files.stat_at(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && files::restore(path) => {
+                files.stat_at(path)
+            }
+            found => found,
+        };
+        refuse_irregular(path, found.map_err(failed)?.kind)?;
+        let resolved = files::real(path).map_err(failed)?;
         let file = files.open_read(&resolved).map_err(failed)?;
         // Another file may have replaced it meanwhile.
         refuse_irregular(path, files.stat(&file).map_err(failed)?.kind)?;
@@ -56,7 +62,7 @@ impl SessionFile {
     /// Whether `stat` is that of this file. The stat of the handle is read again, because a copy-up on
     /// overlayfs changes it.
     pub(super) fn is_at(&self, files: &dyn Files, stat: &Stat) -> io::Result<bool> {
-        Ok(cfg!(unix) && files.stat(&self.file)?.is_same_inode(stat))
+        Ok(files.stat(&self.file)?.is_same_inode(stat))
     }
 
     /// Whether the content that was read is still there (rule 4): the file is the same or has only grown.

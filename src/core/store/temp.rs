@@ -1,7 +1,7 @@
 //! Temporary files: written beside the target under a name that no agent lists, then renamed.
 
 use super::error::StoreError;
-use super::files::Files;
+use super::files::{Files, unlock};
 use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ impl Drop for Temp {
             let _ = self.files.unlink(&self.path);
         }
         // As in [`super::lock::Held`]: the file in place must not stay locked.
-        let _ = self.file.unlock();
+        let _ = unlock(&self.file);
     }
 }
 

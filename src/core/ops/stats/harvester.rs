@@ -9,6 +9,7 @@ use crate::core::json::string::decode;
 use crate::core::json::{Raw, Scanner};
 use crate::core::load::header::{self, Version};
 use crate::core::load::{LoadError, Options, load};
+use crate::core::paths::{is_absolute, is_windows};
 use crate::core::session::Session;
 use crate::core::store::ReadAt;
 use crate::core::stretches::{Stretch, StretchReader};
@@ -164,11 +165,14 @@ impl Harvester<'_> {
 
     /// Returns a hash of the path. A relative one is resolved against the session's directory first.
     fn file(&self, path: &Text) -> u64 {
-        let is_relative = !matches!(path.as_bytes().first(), Some(b'/' | b'~'));
+        let is_relative = !path.as_bytes().starts_with(b"~") && !is_absolute(path.as_bytes());
         let cwd = self.harvest.header.cwd.as_ref().filter(|_| is_relative);
         let path = path.as_bytes().strip_prefix(b"./").unwrap_or(path.as_bytes());
         let mut whole = cwd.map(|cwd| [cwd.as_bytes(), b"/"].concat()).unwrap_or_default();
         whole.extend_from_slice(path);
+        if is_windows(&whole) {
+            whole.iter_mut().filter(|byte| **byte == b'\\').for_each(|byte| *byte = b'/');
+        }
         self.hasher.hash_one(whole)
     }
 

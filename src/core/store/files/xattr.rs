@@ -1,70 +1,46 @@
-//! Extended attributes; ACLs are among them (`system.posix_acl_access`).
+//! Extended attributes; ACLs are among them (`system.posix_acl_access`). Systems without them: `no_xattr.rs`.
 
+use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
+use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-mod real {
-    use super::*;
-    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
-    use rustix::io::Errno;
-    use std::os::unix::ffi::{OsStrExt, OsStringExt};
-
-    pub fn all(file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
-        let names = match read(|buf| flistxattr(file, buf)) {
-            Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
-            names => names?,
-        };
-        let mut found = Vec::new();
-        for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-            match read(|buf| fgetxattr(file, name, buf)) {
-                Ok(value) => found.push((OsString::from_vec(name.to_vec()), value)),
-                Err(Errno::NODATA) => {}
-                Err(error) => return Err(error.into()),
-            }
+pub(super) fn all(file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
+    let names = match read(|buf| flistxattr(file, buf)) {
+        Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
+        names => names?,
+    };
+    let mut found = Vec::new();
+    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        match read(|buf| fgetxattr(file, name, buf)) {
+            Ok(value) => found.push((OsString::from_vec(name.to_vec()), value)),
+            Err(Errno::NODATA) => {}
+            Err(error) => return Err(error.into()),
         }
-        Ok(found)
     }
-
-    /// Lists are nearly always short; the kernel limits both lists and values to 64 KB.
-    fn read(mut call: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
-        let mut buf = vec![0; 1024];
-        let size = match call(&mut buf) {
-            Err(Errno::RANGE) => {
-                buf.resize(65_536, 0);
-                call(&mut buf)?
-            }
-            size => size?,
-        };
-        buf.truncate(size);
-        Ok(buf)
-    }
-
-    pub fn set(file: &File, name: &OsStr, value: &[u8]) -> io::Result<()> {
-        Ok(fsetxattr(file, name.as_bytes(), value, XattrFlags::empty())?)
-    }
-
-    pub fn remove(file: &File, name: &OsStr) -> io::Result<()> {
-        Ok(fremovexattr(file, name.as_bytes())?)
-    }
+    Ok(found)
 }
 
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-mod real {
-    use super::*;
-
-    pub fn all(_: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
-        Ok(Vec::new())
-    }
-
-    pub fn set(_: &File, _: &OsStr, _: &[u8]) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    pub fn remove(_: &File, _: &OsStr) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
+/// Lists are nearly always short; the kernel limits both lists and values to 64 KB.
+fn read(mut call: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
+    let mut buf = vec![0; 1024];
+    let size = match call(&mut buf) {
+        Err(Errno::RANGE) => {
+            buf.resize(65_536, 0);
+            call(&mut buf)?
+        }
+        size => size?,
+    };
+    buf.truncate(size);
+    Ok(buf)
 }
 
-pub(super) use real::{all, remove, set};
+pub(super) fn set(file: &File, name: &OsStr, value: &[u8]) -> io::Result<()> {
+    Ok(fsetxattr(file, name.as_bytes(), value, XattrFlags::empty())?)
+}
+
+pub(super) fn remove(file: &File, name: &OsStr) -> io::Result<()> {
+    Ok(fremovexattr(file, name.as_bytes())?)
+}

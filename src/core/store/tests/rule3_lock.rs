@@ -81,10 +81,9 @@ fn without_lock_support_it_wants_force() {
 #[test]
 fn a_lock_without_a_commit_changes_nothing() {
     let bench = Bench::new(OLD);
-    let before = fs::metadata(&bench.path).unwrap();
+    let before = DISK.stat_at(&bench.path).unwrap();
     drop(bench.lock().unwrap());
-    let after = fs::metadata(&bench.path).unwrap();
-    assert_eq!(super::super::files::stat_of(&before), super::super::files::stat_of(&after));
+    assert_eq!(DISK.stat_at(&bench.path).unwrap(), before);
 }
 
 /// Each thread opens, locks, reads again if the file has grown, and appends: no line is lost, and each thread

@@ -286,7 +286,9 @@ fn an_open_writer_is_refused_at_once() {
     assert!(seam.slept() < Duration::from_millis(100), "the wait for a lock is not spent on it");
     assert!(error.is_busy() && error.hint().is_some());
     match error {
-        StoreError::LiveAgent { sign: LiveSign::OpenForWriting { pid }, .. } => assert_eq!(pid, writer.id()),
+        StoreError::LiveAgent { sign: LiveSign::OpenForWriting { pid }, .. } => {
+            assert_eq!(pid, Some(writer.id()))
+        }
         other => panic!("{other:?}"),
     }
     append(&bench, &forced(Dialect::OhMyPi)).unwrap();

@@ -1,47 +1,46 @@
-//! Other processes: whether one is alive, and which one has a file open for writing (rule 5).
+//! Linux: which processes have a file open for writing (rule 5), which file systems copy files up, and sending
+//! of files. Its counterparts are `windows.rs` and `other.rs`.
 
-use super::Stat;
-use std::path::Path;
+use super::{Stat, Writer};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
-/// If processes cannot be inspected, each counts as alive: its lock is waited for, never stolen.
-#[cfg(not(unix))]
-pub(super) fn is_alive(_: u32) -> bool {
-    true
+/// Copies bytes from one file to another within the kernel. Returns the number copied, 0 at the end of the file.
+pub fn send(from: &File, range: &Range<u64>, to: &File) -> io::Result<u64> {
+    let mut start = range.start;
+    let most = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+    Ok(rustix::fs::sendfile(to, from, Some(&mut start), most)? as u64)
 }
 
-#[cfg(unix)]
-pub(super) fn is_alive(pid: u32) -> bool {
-    use rustix::process::{Pid, test_kill_process};
-    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
-        return false;
-    };
-    test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
+/// FUSE file systems count as well, because fuse-overlayfs copies up and cannot be distinguished from others.
+pub(super) fn copies_up(file: &File) -> bool {
+    const OVERLAYFS: u32 = 0x794c_7630;
+    const FUSE: u32 = 0x6573_5546;
+    // The type differs between processors.
+    let kind = rustix::fs::fstatfs(file).map(|found| u32::try_from(found.f_type));
+    matches!(kind, Ok(Ok(OVERLAYFS | FUSE)))
 }
 
-#[cfg(not(target_os = "linux"))]
-pub(super) fn writer_of(_: &Path, _: &Stat) -> Option<u32> {
-    None
+/// Whether [`writer_of`] can see all processes of the user.
+pub(super) fn sees_writers() -> bool {
+    Path::new("/proc/self/fd").exists()
 }
 
 /// Searches `/proc`. Processes of other users cannot be inspected and are skipped.
-#[cfg(target_os = "linux")]
-pub(super) fn writer_of(path: &Path, stat: &Stat) -> Option<u32> {
+pub(super) fn writer_of(path: &Path, stat: &Stat) -> Option<Writer> {
     let processes = std::fs::read_dir("/proc").ok()?;
     processes
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
         .filter(|pid| *pid != std::process::id())
         .find(|pid| writes(*pid, path, stat) && !runs_this_program(*pid))
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn agent_in(_: &[std::path::PathBuf]) -> Option<u32> {
-    None
+        .map(|pid| Writer { pid: Some(pid) })
 }
 
 /// Agents are recognized by the name of their process, or by the script that an interpreter runs.
-#[cfg(target_os = "linux")]
-pub(super) fn agent_in(folders: &[std::path::PathBuf]) -> Option<u32> {
+pub(super) fn agent_in(folders: &[PathBuf]) -> Option<u32> {
     let is_agent = |pid: u32| {
         let is_name = |name: &str| matches!(name.rsplit('/').next(), Some("pi" | "omp"));
         let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -61,10 +60,9 @@ pub(super) fn agent_in(folders: &[std::path::PathBuf]) -> Option<u32> {
 
 /// pisess is not oh-my-pi, and neither is a child of pisess between fork and exec, which has the same files
 /// open.
-#[cfg(target_os = "linux")]
 fn runs_this_program(pid: u32) -> bool {
     let program =
-        |pid: &str| std::fs::metadata(format!("/proc/{pid}/exe")).map(|found| super::stat_of(&found));
+        |pid: &str| std::fs::metadata(format!("/proc/{pid}/exe")).map(|found| super::os::stat_of(&found));
     match (program("self"), program(&pid.to_string())) {
         (Ok(ours), Ok(theirs)) => theirs.is_same_inode(&ours),
         _ => false,
@@ -73,7 +71,6 @@ fn runs_this_program(pid: u32) -> bool {
 
 /// The name is compared before the inode, because `stat` on another process's descriptor may access a
 /// network.
-#[cfg(target_os = "linux")]
 fn writes(pid: u32, path: &Path, stat: &Stat) -> bool {
     let Ok(descriptors) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
         return false;
@@ -81,13 +78,12 @@ fn writes(pid: u32, path: &Path, stat: &Stat) -> bool {
     descriptors.flatten().any(|entry| {
         let link = entry.path();
         std::fs::read_link(&link).is_ok_and(|target| target.file_name() == path.file_name())
-            && std::fs::metadata(&link).is_ok_and(|found| super::stat_of(&found).is_same_inode(stat))
+            && std::fs::metadata(&link).is_ok_and(|found| super::os::stat_of(&found).is_same_inode(stat))
             && entry.file_name().to_str().is_some_and(|fd| is_open_for_writing(pid, fd))
     })
 }
 
 /// The low two bits of the octal `flags:` are the access mode: 0 read, 1 write, 2 both.
-#[cfg(target_os = "linux")]
 fn is_open_for_writing(pid: u32, fd: &str) -> bool {
     let Ok(info) = std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")) else {
         return false;

@@ -1,0 +1,67 @@
+//! Unix: the streams of the process, and programs that replace it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Write, stdout};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Terminals need no preparation.
+pub fn prepare_terminal() {}
+
+/// Standard output without the standard library's buffer, which searches all output for the last newline.
+pub fn stdout_file() -> Option<File> {
+    if closed::stdout_was_closed() {
+        return None;
+    }
+    stdout().as_fd().try_clone_to_owned().ok().map(File::from)
+}
+
+/// Standard output if it is no file.
+pub fn other_stdout() -> Box<dyn Write> {
+    if closed::stdout_was_closed() { Box::new(closed::Closed) } else { Box::new(stdout().lock()) }
+}
+
+/// Runs the program with the streams of this process, and exits with its exit code or signal.
+pub fn run_program(program: &Path, arguments: &[OsString]) -> std::io::Result<u8> {
+    Err(Command::new(program).args(arguments).exec())
+}
+
+/// Whether standard output was closed (`>&-`). Before `main`, the standard library opens /dev/null in its
+/// place, and output would be lost without an error, so this is determined earlier.
+mod closed {
+    use std::io::{self, Write};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    static STDOUT: AtomicBool = AtomicBool::new(false);
+
+    #[cfg(target_os = "linux")]
+    extern "C" fn look() {
+        STDOUT.store(rustix::io::fcntl_getfd(rustix::stdio::stdout()).is_err(), Ordering::Relaxed);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[used]
+    #[expect(unsafe_code, reason = "the only way to run before the standard library does")]
+    #[unsafe(link_section = ".init_array")]
+    static LOOK: extern "C" fn() = look;
+
+    pub fn stdout_was_closed() -> bool {
+        STDOUT.load(Ordering::Relaxed)
+    }
+
+    /// A writer that fails as a write to closed standard output would.
+    pub struct Closed;
+
+    impl Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::Error::other("it is closed"))
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+}

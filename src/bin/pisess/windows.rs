@@ -1,0 +1,31 @@
+//! Windows: the console, and programs that are waited for.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{IsTerminal, Write, stdout};
+use std::os::windows::io::AsHandle;
+use std::path::Path;
+use std::process::Command;
+
+/// Makes the console understand escape sequences. Older ones than that of Windows 10 cannot.
+pub fn prepare_terminal() {
+    let _ = anstyle_query::windows::enable_ansi_colors();
+}
+
+/// Standard output without the standard library's buffer, which searches all output for the last newline; `None`
+/// for a console.
+pub fn stdout_file() -> Option<File> {
+    let handle = stdout().as_handle().try_clone_to_owned();
+    handle.ok().filter(|_| !stdout().is_terminal()).map(File::from)
+}
+
+/// Standard output as the standard library has it, which converts to UTF-16.
+pub fn other_stdout() -> Box<dyn Write> {
+    Box::new(stdout().lock())
+}
+
+/// Runs the program with the streams of this process. Returns its exit code.
+pub fn run_program(program: &Path, arguments: &[OsString]) -> std::io::Result<u8> {
+    let status = Command::new(program).args(arguments).status()?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}

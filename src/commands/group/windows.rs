@@ -1,0 +1,83 @@
+//! Windows: `cmd`, and a job.
+
+#![expect(unsafe_code, reason = "jobs are not in the standard library")]
+
+use std::io;
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use std::os::windows::process::CommandExt;
+use std::process::{Child, Command};
+use std::ptr::null;
+use windows_sys::Win32::System::JobObjects::{
+    AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation, SetInformationJobObject,
+    TerminateJobObject,
+};
+
+/// Returns the shell with its command. `/s` makes it remove the outer quotes and nothing else, `/d` keeps
+/// commands of the registry out.
+pub fn command(text: &str) -> Command {
+    let mut command = Command::new("cmd");
+    command.raw_arg(format!("/d /s /c \"{text}\""));
+    command
+}
+
+/// A command and its descendants, which end if pisess does, however it ends. What a command that has finished
+/// leaves running goes on, as on Unix.
+pub struct Group(Option<OwnedHandle>);
+
+impl Group {
+    /// Returns the group of a child that was just started, and has not started a process itself yet. If there
+    /// can be no job, only the command itself can be ended.
+    pub fn of(child: &Child) -> Group {
+        Group(job_of(child).ok())
+    }
+
+    /// Kills the command and its descendants.
+    pub fn end(&self, child: &mut Child, _: Option<i32>) {
+        if let Some(job) = &self.0 {
+            // SAFETY: the handle is open. If all have exited already, there is nothing to do.
+            unsafe { TerminateJobObject(job.as_raw_handle(), 1) };
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(job) = &self.0 {
+            // If this fails, what the command left running ends.
+            let _ = limit(job, 0);
+        }
+    }
+}
+
+/// Returns a job with this process, which the system ends when the last handle to the job is closed.
+fn job_of(child: &Child) -> io::Result<OwnedHandle> {
+    // SAFETY: the handle is owned by nobody else.
+    let job = unsafe {
+        let handle = CreateJobObjectW(null(), null());
+        if handle.is_null() {
+            return Err(io::Error::last_os_error());
+        }
+        OwnedHandle::from_raw_handle(handle)
+    };
+    limit(&job, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE)?;
+    // SAFETY: both handles are open.
+    done(unsafe { AssignProcessToJobObject(job.as_raw_handle(), child.as_raw_handle()) })?;
+    Ok(job)
+}
+
+fn limit(job: &OwnedHandle, flags: u32) -> io::Result<()> {
+    let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
+    limits.BasicLimitInformation.LimitFlags = flags;
+    let size = size_of_val(&limits) as u32;
+    let class = JobObjectExtendedLimitInformation;
+    // SAFETY: the handle is open, and the structure has the size that the call reads.
+    done(unsafe { SetInformationJobObject(job.as_raw_handle(), class, (&raw const limits).cast(), size) })
+}
+
+/// Returns the result of a call of the system.
+fn done(success: i32) -> io::Result<()> {
+    if success == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

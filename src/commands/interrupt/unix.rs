@@ -1,0 +1,87 @@
+//! Unix: handlers for signals. A handler only records the signal and wakes up the waiting thread.
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::{flag, low_level};
+use std::io::{self, PipeReader};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+struct Signals {
+    /// Whether no command is running, so that the default action is taken.
+    idle: Arc<AtomicBool>,
+    waiting: Mutex<usize>,
+    /// The signal that arrived, 0 before.
+    number: Arc<AtomicUsize>,
+    /// Becomes readable with the signal, and stays readable.
+    woken: PipeReader,
+}
+
+static SIGNALS: OnceLock<Option<Signals>> = OnceLock::new();
+
+/// While this value exists, signals do not end the process at once. If one arrived, dropping the value
+/// ends it.
+pub struct Waiting(Option<&'static Signals>);
+
+impl Waiting {
+    /// Starts waiting; if handlers cannot be set, the default actions apply.
+    pub fn begin() -> Waiting {
+        let signals = SIGNALS.get_or_init(|| Signals::register().ok()).as_ref();
+        if let Some(signals) = signals {
+            let mut waiting = signals.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            *waiting += 1;
+            signals.idle.store(false, Ordering::SeqCst);
+        }
+        Waiting(signals)
+    }
+
+    /// Returns the signal that arrived.
+    pub fn signal(&self) -> Option<i32> {
+        let number = self.0?.number.load(Ordering::SeqCst);
+        i32::try_from(number).ok().filter(|&number| number > 0)
+    }
+
+    /// Returns a descriptor that is readable once a signal has arrived.
+    pub fn woken(&self) -> Option<BorrowedFd<'_>> {
+        self.0.map(|signals| signals.woken.as_fd())
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let Some(signals) = self.0 else { return };
+        let mut waiting = signals.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        *waiting -= 1;
+        signals.idle.store(*waiting == 0, Ordering::SeqCst);
+        if let Some(signal) = self.signal() {
+            // Ended by the signal itself, so that a shell sees the reason; it reports 128 plus the
+            // number.
+            let _ = low_level::emulate_default_handler(signal);
+            std::process::exit(128 + signal);
+        }
+    }
+}
+
+impl Signals {
+    fn register() -> io::Result<Signals> {
+        let (woken, wake) = io::pipe()?;
+        let (idle, number) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
+        let ignored = ignored();
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
+            // nohup, and a shell that starts a background job, ignore some signals on purpose.
+            if ignored >> (signal - 1) & 1 == 0 {
+                flag::register_conditional_default(signal, Arc::clone(&idle))?;
+                flag::register_usize(signal, Arc::clone(&number), signal as usize)?;
+                low_level::pipe::register(signal, wake.try_clone()?)?;
+            }
+        }
+        Ok(Signals { idle, waiting: Mutex::default(), number, woken })
+    }
+}
+
+/// Returns a bit for each ignored signal, signal 1 lowest; none if there is no `/proc`.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
+}

@@ -1,0 +1,167 @@
+//! Paths as sessions record them: of this system, or of another one.
+//!
+//! A session may be read on another system than the one that wrote it, so paths in it are texts, and their
+//! own form shows which system they are from: those of Windows begin with a drive (`C:\`) or with `\\`.
+
+/// Whether a path is an absolute one of Windows.
+pub fn is_windows(path: &[u8]) -> bool {
+    match path {
+        [drive, b':', slash, ..] => drive.is_ascii_alphabetic() && is_either(*slash),
+        [first, second, ..] => *first == b'\\' && *second == b'\\',
+        _ => false,
+    }
+}
+
+/// Whether a path is absolute on any system.
+pub fn is_absolute(path: &[u8]) -> bool {
+    path.starts_with(b"/") || is_windows(path)
+}
+
+fn is_either(byte: u8) -> bool {
+    matches!(byte, b'/' | b'\\')
+}
+
+/// Returns the rest of a path below a directory, without separators at its start; nothing if it is that
+/// directory. On Windows, case and the kind of separator make no difference.
+pub fn below<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
+    let is_windows = is_windows(folder);
+    let is_separator = |byte: u8| if is_windows { is_either(byte) } else { byte == b'/' };
+    let end = folder.iter().rposition(|&byte| !is_separator(byte))? + 1;
+    let (start, rest) = path.split_at_checked(end)?;
+    let is_same = |(&one, &other): (&u8, &u8)| match is_windows {
+        true => one.eq_ignore_ascii_case(&other) || (is_either(one) && is_either(other)),
+        false => one == other,
+    };
+    if !start.iter().zip(folder).all(is_same) || !rest.first().is_none_or(|&byte| is_separator(byte)) {
+        return None;
+    }
+    Some(&rest[rest.iter().position(|&byte| !is_separator(byte)).unwrap_or(rest.len())..])
+}
+
+/// Returns the last part of a path; the whole path if it has none.
+pub fn name(path: &str) -> &str {
+    let is_windows = is_windows(path.as_bytes());
+    let is_separator = |c: char| c == '/' || (is_windows && c == '\\');
+    let name = path.trim_end_matches(is_separator).rsplit(is_separator).next().unwrap_or_default();
+    if name.is_empty() { path } else { name }
+}
+
+/// Returns a path, with `~` for the home directory.
+pub fn below_home(path: &str, home: Option<&str>) -> String {
+    let Some(rest) = home.and_then(|home| below(path.as_bytes(), home.as_bytes())) else {
+        return path.to_owned();
+    };
+    // The rest starts at the end of a separator, so this is a boundary between characters.
+    let rest = &path[path.len() - rest.len()..];
+    match rest {
+        "" => "~".to_owned(),
+        rest if is_windows(path.as_bytes()) => format!("~\\{rest}"),
+        rest => format!("~/{rest}"),
+    }
+}
+
+/// Returns the path of Windows that a shell there writes as `/c/x`, `/mnt/c/x` or `/cygdrive/c/x`.
+pub fn of_windows_shell(path: &str) -> Option<String> {
+    let rest = path.strip_prefix('/').filter(|_| !path.contains('\\'))?;
+    let rest = ["mnt/", "cygdrive/"].iter().find_map(|mount| rest.strip_prefix(mount)).unwrap_or(rest);
+    let (drive, rest) = rest.split_once('/').unwrap_or((rest, ""));
+    match drive.as_bytes() {
+        [letter] if letter.is_ascii_alphabetic() => {
+            Some(format!("{}:\\{}", drive.to_ascii_uppercase(), rest.replace('/', "\\")))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_of_a_path_shows_its_system() {
+        for (path, windows, absolute) in [
+            (r"C:\Users\me", true, true),
+            ("c:/Users/me", true, true),
+            (r"\\server\share\x", true, true),
+            ("/home/me", false, true),
+            ("C:", false, false),
+            ("C:x", false, false),
+            ("1:/x", false, false),
+            (r"\x", false, false),
+            ("src", false, false),
+            ("", false, false),
+        ] {
+            let path = path.as_bytes();
+            assert_eq!((is_windows(path), is_absolute(path)), (windows, absolute), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn shells_on_windows_have_their_own_form() {
+        for (path, wanted) in [
+            ("/c/Users/me", Some(r"C:\Users\me")),
+            ("/mnt/d", Some(r"D:\")),
+            ("/cygdrive/c/x", Some(r"C:\x")),
+            ("/home/me", None),
+            ("//c/x", None),
+            ("/mnt", None),
+            (r"/c\x", None),
+            ("c/x", None),
+        ] {
+            assert_eq!(of_windows_shell(path).as_deref(), wanted, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_below_a_folder() {
+        let rest = |path: &str, folder: &str| {
+            below(path.as_bytes(), folder.as_bytes()).map(|rest| String::from_utf8(rest.to_vec()).unwrap())
+        };
+        for (path, folder, wanted) in [
+            ("/p/x/y", "/p", Some("x/y")),
+            ("/p//x", "/p/", Some("x")),
+            ("/p", "/p", Some("")),
+            ("/p/", "/p", Some("")),
+            ("/pq", "/p", None),
+            ("/P/x", "/p", None),
+            (r"/p\x", "/p", None),
+            ("/p/x", "/", None),
+            (r"C:\p\x\y", r"C:\p", Some(r"x\y")),
+            (r"c:\P/x", r"C:/p\", Some("x")),
+            (r"C:\p", r"c:\p", Some("")),
+            (r"C:\pq", r"C:\p", None),
+            (r"D:\p\x", r"C:\p", None),
+            (r"\\s\share\x", r"\\S\share", Some("x")),
+            ("", "/p", None),
+            ("/p", "", None),
+        ] {
+            assert_eq!(rest(path, folder).as_deref(), wanted, "{path} below {folder}");
+        }
+    }
+
+    #[test]
+    fn names_and_homes_of_both_systems() {
+        for (path, wanted) in [
+            ("/home/me/proj/", "proj"),
+            (r"C:\Users\me\proj", "proj"),
+            (r"C:\Users\me\proj\", "proj"),
+            (r"C:\", "C:"),
+            (r"/home/me/a\b", r"a\b"),
+            ("/", "/"),
+            ("", ""),
+        ] {
+            assert_eq!(name(path), wanted, "{path}");
+        }
+        for (path, home, wanted) in [
+            ("/home/me/proj", "/home/me", "~/proj"),
+            ("/home/me", "/home/me", "~"),
+            ("/home/me2", "/home/me", "/home/me2"),
+            (r"C:\Users\me\proj\a", r"C:\Users\me", r"~\proj\a"),
+            (r"C:\Users\me\proj", "/home/me", r"C:\Users\me\proj"),
+            ("/home/me/proj", r"C:\Users\me", "/home/me/proj"),
+        ] {
+            assert_eq!(below_home(path, Some(home)), wanted, "{path} in {home}");
+        }
+        assert_eq!(below_home("/x", None), "/x");
+    }
+}

@@ -1,0 +1,249 @@
+//! Windows: what the store asks of the system. Its counterpart is `unix.rs`.
+//!
+//! - **Locks** are mandatory here: nobody else could read or append to a locked range. So one byte far behind
+//!   the end of any file is locked, which makes the lock advisory.
+//! - **Replacing a file** that a process has open needs a rename with POSIX semantics, which NTFS has since
+//!   2018. On other file systems (FAT, some network shares, and under Wine), the old file is renamed aside
+//!   first, with all its handles and locks. A crash in between leaves it there, and opening the session
+//!   renames it back.
+//! - **Directories** cannot be synced; NTFS writes their changes in order.
+
+#![expect(unsafe_code, reason = "locks, links and processes are not in the standard library")]
+
+use super::{FileType, Files, Stat};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::windows::ffi::OsStrExt;
+use std::os::windows::fs::{FileExt, OpenOptionsExt};
+pub use std::os::windows::io::AsHandle as AsStream;
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use uuid::Uuid;
+use windows_sys::Win32::Foundation::{
+    ERROR_ACCESS_DENIED, ERROR_LOCK_VIOLATION, ERROR_SHARING_VIOLATION, STILL_ACTIVE,
+};
+use windows_sys::Win32::Storage::FileSystem::{
+    BY_HANDLE_FILE_INFORMATION, FILE_BASIC_INFO, FILE_FLAG_BACKUP_SEMANTICS, FILE_READ_ATTRIBUTES,
+    FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_TYPE_DISK, FileBasicInfo, GetFileInformationByHandle,
+    GetFileInformationByHandleEx, GetFileType, LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY,
+    LockFileEx, MoveFileExW, ReOpenFile, UnlockFileEx,
+};
+use windows_sys::Win32::Storage::FileSystem::{FILE_GENERIC_WRITE, FILE_SHARE_WRITE};
+use windows_sys::Win32::System::IO::OVERLAPPED;
+use windows_sys::Win32::System::Threading::{
+    GetExitCodeProcess, OpenProcess, PROCESS_QUERY_LIMITED_INFORMATION,
+};
+
+const EVERYBODY: u32 = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+
+/// A pipe, a console, a device.
+const STREAM: Stat = Stat {
+    device: 0,
+    inode: 0,
+    size: 0,
+    changed: (0, 0),
+    modified: SystemTime::UNIX_EPOCH,
+    born: None,
+    mode: 0,
+    owner: 0,
+    group: 0,
+    links: 1,
+    kind: FileType::Other,
+};
+
+/// Returns the result of a call of the system.
+fn done(success: i32) -> io::Result<()> {
+    if success == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+pub(super) fn stat(file: &File) -> io::Result<Stat> {
+    let handle = file.as_raw_handle();
+    let metadata = file.metadata();
+    // SAFETY: the handle is open.
+    if unsafe { GetFileType(handle) } != FILE_TYPE_DISK {
+        return Ok(STREAM);
+    }
+    let (metadata, mut info, mut basic) =
+        (metadata?, BY_HANDLE_FILE_INFORMATION::default(), FILE_BASIC_INFO::default());
+    // SAFETY: the handle is open, and each structure has the size that its call writes.
+    unsafe {
+        done(GetFileInformationByHandle(handle, &raw mut info))?;
+        let size = size_of::<FILE_BASIC_INFO>() as u32;
+        done(GetFileInformationByHandleEx(handle, FileBasicInfo, (&raw mut basic).cast(), size))?;
+    }
+    Ok(Stat {
+        device: u64::from(info.dwVolumeSerialNumber),
+        inode: u64::from(info.nFileIndexHigh) << 32 | u64::from(info.nFileIndexLow),
+        size: metadata.len(),
+        changed: (basic.ChangeTime, 0),
+        modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+        born: metadata.created().ok(),
+        links: u64::from(info.nNumberOfLinks),
+        kind: if metadata.is_dir() { FileType::Folder } else { FileType::Regular },
+        ..STREAM
+    })
+}
+
+/// Follows symbolic links.
+pub(super) fn stat_at(path: &Path) -> io::Result<Stat> {
+    let mut options = OpenOptions::new();
+    // Directories are opened only with this flag.
+    options.access_mode(FILE_READ_ATTRIBUTES).share_mode(EVERYBODY).custom_flags(FILE_FLAG_BACKUP_SEMANTICS);
+    stat(&options.open(path)?)
+}
+
+/// Returns the absolute path without symbolic links, in the form that other programs understand (without
+/// `\\?\`).
+pub fn real(path: &Path) -> io::Result<PathBuf> {
+    dunce::canonicalize(path)
+}
+
+/// Opening a file does not block here.
+pub(super) fn without_waiting(options: &mut OpenOptions) -> &OpenOptions {
+    options
+}
+
+/// A new file inherits the access rights of its directory.
+pub(super) fn private(options: &mut OpenOptions) -> &OpenOptions {
+    options
+}
+
+/// Reads at a position, whatever the file's cursor is, so that workers can share the handle.
+pub fn read_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.seek_read(buf, offset)
+}
+
+/// A handle that can only append cannot truncate, so the file is opened a second time.
+pub(super) fn truncate(file: &File, size: u64) -> io::Result<()> {
+    // SAFETY: the handle is open, and the result is owned by nobody else.
+    let writable = unsafe {
+        let handle = ReOpenFile(file.as_raw_handle(), FILE_GENERIC_WRITE, EVERYBODY, 0);
+        if handle.is_null() || handle as isize == -1 {
+            return Err(io::Error::last_os_error());
+        }
+        OwnedHandle::from_raw_handle(handle)
+    };
+    File::from(writable).set_len(size)
+}
+
+pub(super) fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    match std::fs::rename(from, to) {
+        Err(error) if is_open_elsewhere(&error) && to.is_file() => rename_around(from, to),
+        renamed => renamed,
+    }
+}
+
+fn is_open_elsewhere(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(ERROR_ACCESS_DENIED as i32) || is_in_use(error)
+}
+
+fn rename_around(from: &Path, to: &Path) -> io::Result<()> {
+    let aside = (0..MOST_ASIDE).map(|number| aside(to, number)).find(|aside| !aside.exists());
+    let aside = aside.ok_or(io::ErrorKind::AlreadyExists)?;
+    rename_new(to, &aside)?;
+    if let Err(error) = rename_new(from, to) {
+        rename_new(&aside, to)?;
+        return Err(error);
+    }
+    // If it cannot be removed, it is a hidden file that the agents ignore.
+    let _ = std::fs::remove_file(aside);
+    Ok(())
+}
+
+/// The maximum number of files that crashes may leave aside.
+const MOST_ASIDE: u32 = 100;
+
+/// Returns the name of a file while it is replaced.
+fn aside(path: &Path, number: u32) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let mark = Uuid::new_v5(&Uuid::NAMESPACE_URL, name).simple().to_string();
+    path.with_file_name(format!(".pisess-{}.{number}.old", &mark[..8]))
+}
+
+/// Continues a rename that was interrupted: renames the file back. Returns whether it did.
+pub fn restore(path: &Path) -> bool {
+    let Some(aside) = (0..MOST_ASIDE).rev().map(|number| aside(path, number)).find(|aside| aside.exists())
+    else {
+        return false;
+    };
+    // A process that is still replacing it holds the lock.
+    let is_left = File::open(&aside).is_ok_and(|file| try_lock(&file).is_ok());
+    is_left && rename_new(&aside, path).is_ok()
+}
+
+/// Renames such that two creators cannot both succeed.
+pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    let [from, to] = [from, to].map(|path| -> Vec<u16> {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        path.as_os_str().encode_wide().chain([0]).collect()
+    });
+    // SAFETY: both end in 0. Without a flag, an existing file is not replaced.
+    done(unsafe { MoveFileExW(from.as_ptr(), to.as_ptr(), 0) })
+}
+
+pub(super) fn set_owner(_: &File, _: Option<u32>, _: Option<u32>) -> io::Result<()> {
+    Ok(())
+}
+
+pub(super) fn set_mode(_: &File, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
+/// The byte that is locked, behind the end of any file.
+fn locked_byte() -> OVERLAPPED {
+    let mut place = OVERLAPPED::default();
+    place.Anonymous.Anonymous.Offset = u32::MAX - 1;
+    place.Anonymous.Anonymous.OffsetHigh = i32::MAX as u32;
+    place
+}
+
+pub(super) fn try_lock(file: &File) -> Result<(), TryLockError> {
+    let flags = LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY;
+    // SAFETY: the handle is open; the call does not wait, so nothing outlives the place.
+    let locked = unsafe { LockFileEx(file.as_raw_handle(), flags, 0, 1, 0, &mut locked_byte()) };
+    done(locked).map_err(|error| match error.raw_os_error() {
+        Some(code) if code == ERROR_LOCK_VIOLATION as i32 => TryLockError::WouldBlock,
+        _ => TryLockError::Error(error),
+    })
+}
+
+pub fn unlock(file: &File) -> io::Result<()> {
+    // SAFETY: the handle is open; the call does not wait.
+    done(unsafe { UnlockFileEx(file.as_raw_handle(), 0, 1, 0, &mut locked_byte()) })
+}
+
+/// Whether another process has the file open in a way that excludes ours.
+pub fn is_in_use(error: &io::Error) -> bool {
+    let codes = [ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION];
+    codes.iter().any(|code| error.raw_os_error() == Some(*code as i32))
+}
+
+/// A process that may not be inspected is alive.
+pub(super) fn is_alive(pid: u32) -> bool {
+    // SAFETY: the handle is owned by nobody else, and the code is written before it is read.
+    unsafe {
+        let process = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, pid);
+        if process.is_null() {
+            return io::Error::last_os_error().raw_os_error() == Some(ERROR_ACCESS_DENIED as i32);
+        }
+        let process = OwnedHandle::from_raw_handle(process);
+        let mut code = 0;
+        done(GetExitCodeProcess(process.as_raw_handle(), &raw mut code)).is_err()
+            || code == STILL_ACTIVE as u32
+    }
+}
+
+/// Returns a handle to a stream of this process.
+pub fn duplicate(stream: impl AsStream) -> io::Result<File> {
+    stream.as_handle().try_clone_to_owned().map(File::from)
+}
+
+/// No path names a stream of this process.
+pub fn own_stream(_: &dyn Files, _: &Path) -> Option<io::Result<File>> {
+    None
+}
