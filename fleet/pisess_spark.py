@@ -47,7 +47,7 @@ def arguments():
     parser = argparse.ArgumentParser(description="Run pisess on each session of a fleet.")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--list", metavar="FILE", help="a file with the path of a session in each line")
-    source.add_argument("--bytes", metavar="DIR", help="read all *.jsonl below DIR, in any store that Spark reads")
+    source.add_argument("--bytes", metavar="DIR", help="read all *.jsonl below DIR, in any store that Spark reads (not __advisor.jsonl)")
     parser.add_argument("--grep", metavar="PATTERN", help="also search the sessions")
     parser.add_argument("--copies", metavar="DIR", help="also write a redacted copy of each listed session below DIR")
     parser.add_argument("--redact", action="store_true", help="also add a redacted copy to each row")
@@ -97,7 +97,7 @@ class Worker:
         if self.redact:
             copy = one.run("redact", "-o", "-", "--", one.name)
         return Row(path=path, failed=one.failed, notes=one.notes.decode(errors="replace"),
-                   entries=entries.decode(), hits=hits.decode(), copy=copy and bytearray(copy))
+                   entries=entries.decode(), hits=hits.decode(), copy=bytearray(copy) if copy else None)
 
 
 class Session:

@@ -27,6 +27,11 @@ def main():
     by_list = ["--list", str(WORK / "list"), "--per-task", str(max(len(paths) // 40, 1)), "--copies", str(WORK / "copies")]
     by_bytes = ["--bytes", str(SESSIONS), "--redact"]
     for name, source in [("list", by_list), ("bytes", by_bytes)]:
+        if name == "bytes":
+            # Spark's data sources ignore names that begin with "_": docs/fleet.md.
+            for advisor in SESSIONS.rglob("__advisor*.jsonl"):
+                advisor.unlink()
+            expected, paths = Expected(), [path for path in paths if Path(path).exists()]
         run = Run(name, source, len(paths))
         run.start_and_kill()
         expected.compare(run, paths)
