@@ -97,7 +97,7 @@ class Worker:
         if self.redact:
             copy = one.run("redact", "-o", "-", "--", one.name)
         return Row(path=path, failed=one.failed, notes=one.notes.decode(errors="replace"),
-                   entries=entries.decode(), hits=hits.decode(), copy=copy and bytearray(copy))
+                   entries=entries.decode(), hits=hits.decode(), copy=bytearray(copy) if copy else None)
 
 
 class Session:

@@ -7,7 +7,7 @@ use super::entry::EntryIx;
 use super::json::Raw;
 use super::text::Text;
 
-/// UTF-16 units of the first question to keep.
+/// The maximum length of the first question's kept text, in UTF-16 units.
 pub const PREVIEW: usize = 200;
 
 /// What a digest contains.

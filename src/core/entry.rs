@@ -220,7 +220,7 @@ impl Flags {
     /// Treated by the agent as a request of the user: a user message; in oh-my-pi, also a skill or
     /// collaboration prompt attributed to the user.
     pub const USER_REQUEST: Flags = Flags(4);
-    /// The parent link closes a cycle and was cut here, or the entry descends from such a cycle.
+    /// The parents of the entry form a cycle that includes it; the cycle is cut at its first entry in the file.
     pub const IN_CYCLE: Flags = Flags(8);
     /// A later entry has the same id and takes precedence.
     pub const SUPERSEDED: Flags = Flags(16);

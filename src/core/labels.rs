@@ -13,7 +13,7 @@ pub struct Labels<'a> {
     /// In the order of a JavaScript `Map`: a target keeps the position of its first label until it is
     /// cleared.
     order: Vec<Option<&'a LabelChange>>,
-    /// By the id of the target: a label may refer to an entry that is not in the file.
+    /// The index in `order` of each target, by its id: the target may be missing from the file.
     place: HashMap<&'a [u8], usize>,
 }
 

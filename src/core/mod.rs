@@ -1,6 +1,6 @@
 //! The core: no printing, no clock, no randomness, no environment.
 //!
-//! `bytes → log (lines) → entries → tree → operation → plan → bytes`; each module sees only the
+//! `bytes → lines → entries → tree → operation → plan → bytes`; each module sees only the
 //! types to its left.
 
 pub mod paths;

@@ -1,7 +1,7 @@
 //! Sessions by name: `last`, the start or end of an id, or a name that the user gave.
 //!
-//! The stores of both agents are searched, first those of the current project, then all, as pi does. File
-//! names contain the ids, so only files with a matching name are opened. Names given by the user are inside
+//! In the stores of both agents, the sessions of the current project are searched first, then all, as pi does.
+//! File names contain the ids, so only files with a matching name are opened. Names given by the user are inside
 //! the files, and are searched for if no id matches.
 
 use super::load::{LoadError, WrongFile};
@@ -22,9 +22,9 @@ const NEAR: usize = 3;
 /// Why a name does not identify exactly one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameError {
-    /// This directory has fewer sessions than the name requires.
+    /// The current project has fewer sessions than the name requires.
     NoLast {
-        /// The number of sessions before the newest.
+        /// The number of sessions to go back from the newest: 2 for `last~2`.
         back: usize,
         /// The number of sessions.
         sessions: usize,

@@ -13,8 +13,8 @@ use std::io;
 
 /// The number of bytes to search at a time, from the end backwards.
 const STEP: usize = 1 << 20;
-/// The maximum number of bytes of a line before and after the word; a longer line is assumed only to mention
-/// `session_info`.
+/// The maximum number of bytes of a line before and after `session_info`; a longer line is assumed only to
+/// mention it.
 const NAME_LINE: u64 = 64 * 1024;
 const NEEDLE: &[u8] = b"session_info";
 

@@ -256,7 +256,7 @@ fn plain_key<'k>(key: RawString<'k>, room: &'k mut [u8; 16]) -> &'k [u8] {
     &room[..bytes.len()]
 }
 
-/// The name of a draft-tree head other than `main`.
+/// Returns the name of a draft-tree head other than `main`.
 pub fn named_head(entry: Raw<'_>) -> Option<Text<'_>> {
     let is_head = entry.get("type").is_some_and(|kind| kind.is("head"));
     entry.get_text("name").filter(|name| is_head && !name.is_empty() && *name != "main")

@@ -14,8 +14,8 @@
 //!                                                     ~/.omp/agent/sessions
 //! ```
 //!
-//! When oh-my-pi is started in a project, it moves the sessions out of directories that older versions named.
-//! Until then, those directories are searched as well.
+//! Older versions of oh-my-pi gave project directories other names. oh-my-pi moves their sessions when it starts
+//! in the project; until then, those directories are searched as well.
 
 use super::dialect::Dialect;
 use super::json::Raw;
@@ -178,7 +178,7 @@ fn omp_root(surroundings: Surroundings, look: &dyn Look) -> Option<PathBuf> {
         Some(profile.map_or(root.clone(), |profile| root.join("profiles").join(profile)))
     };
     let default = config(profile.as_deref()).map(|root| root.join("agent"));
-    // oh-my-pi passes its profile's directory to child processes in `PI_CODING_AGENT_DIR`: not a user's setting.
+    // oh-my-pi sets `PI_CODING_AGENT_DIR` to its profile's directory for child processes; such a value is ignored.
     let fallback = normalized_profile((surroundings.env)("PI_PROFILE"));
     let derived = fallback.and_then(|profile| Some(config(Some(&profile))?.join("agent")));
     let agent_folder = own.filter(|own| Some(own) != derived.as_ref()).or_else(|| default.clone())?;

@@ -163,7 +163,7 @@ pub struct Place {
     pub depth: u32,
     /// The number of branch points above it: the levels that are drawn.
     pub level: u32,
-    /// Whether a connector is drawn to it: its visible parent branches.
+    /// Whether a connector is drawn to it: whether its visible parent has several visible children.
     pub connector: bool,
     /// Whether it is the last of its siblings.
     pub last: bool,

@@ -108,7 +108,7 @@ impl Session {
     fn kept_id(&self, ix: EntryIx, edit: &mut Edit) {
         let index = edit.get("firstKeptEntryIndex").filter(|index| index.is_number());
         let Some(index) = index.filter(|_| self.entry(ix).kind == Kind::Compaction) else { return };
-        // The agents assign ids in one pass, so an index of a later entry refers to one without an id.
+        // The agents assign ids in one pass, in which a later entry has no id yet.
         let kept = index.number().and_then(|number| self.record_entry(number)).filter(|&kept| kept <= ix);
         edit.remove("firstKeptEntryIndex");
         if let Some(kept) = kept {

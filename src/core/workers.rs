@@ -30,7 +30,7 @@ pub fn in_order<I: Send, T: Send, E>(
             while let Some((at, item)) = queue.next() {
                 queue.finish(at, work(item));
             }
-            // Dropped only by a panic, to stop the other workers.
+            // Not dropped here: only a panic drops it, which stops the other workers.
             std::mem::forget(whole);
         };
         let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, work_off).is_ok();

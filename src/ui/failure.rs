@@ -232,7 +232,7 @@ impl From<StoreError> for Failure {
             () if error.is_busy() => (Exit::Busy, FailureKind::Busy),
             () => (Exit::Cannot, FailureKind::Io),
         };
-        // Only the message is kept: it contains the system's, which a cause in the chain would repeat.
+        // Only the message is kept: it contains that of its cause, which a chain of errors would repeat.
         let failure = Failure::new(exit, kind, &error);
         Failure {
             path: error.path().map(|path| path.to_string_lossy().into_owned()),

@@ -169,7 +169,7 @@ impl<'w> Ui<'w> {
         self.status(&format!("note: {what}"));
     }
 
-    /// Prints the warnings of a commit, which is not undone.
+    /// Prints the warnings of a successful commit.
     pub fn warn_of(&mut self, committed: &Committed) {
         for warning in &committed.troubles {
             self.warn(&warning.to_string());

@@ -123,7 +123,7 @@ impl Glyphs {
 pub struct Rows {
     /// The text drawn so far.
     pub text: String,
-    /// The width of the terminal, if there is one.
+    /// The maximum width of a row; `None` if rows are not cut.
     pub width: Option<usize>,
     /// The columns left in the row being drawn; `None` if rows are not cut.
     pub left: Option<usize>,

@@ -51,7 +51,7 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns JSON in which characters that act on a terminal are escaped, such as `\\u202e`; its value is
+/// Returns JSON in which characters that act on a terminal are escaped, such as `\u202e`; its value is
 /// unchanged.
 pub fn escaped_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());

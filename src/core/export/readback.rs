@@ -155,7 +155,7 @@ struct Searcher {
     exact: Exact,
     /// For each value in `exact`, its index among all values.
     which: Vec<usize>,
-    /// The text not searched yet, preceded by the end of the searched text, as long as the longest value.
+    /// The text not searched yet, preceded by enough searched text for a value that spans both.
     window: Vec<u8>,
     overlap: usize,
 }

@@ -1,7 +1,7 @@
 //! The scanner: one forward walk that accepts exactly what `JSON.parse` accepts.
 //!
 //! A newline ends the walk, except in [`Scanner::document`], so that lines are found and checked in one pass.
-//! Strings are skipped 32 bytes at a time; their escapes are checked, their UTF-8 is not (agents read invalid
+//! Strings are skipped 16 or 64 bytes at a time; their escapes are checked, their UTF-8 is not (agents read invalid
 //! UTF-8 as U+FFFD).
 
 mod blocks;

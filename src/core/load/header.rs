@@ -109,9 +109,10 @@ pub fn is_title_slot(value: Raw) -> bool {
 fn version_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<Version, LoadError> {
     let wrong = |what| Err(LoadError::NotASession { line: Some(line), what });
     let is_kind = |key: &str, name: &str| value.get(key).is_some_and(|kind| kind.is(name));
-    if is_kind("kind", "header") {
-        let v = value.get("v").map(|v| v.bytes().to_vec()).unwrap_or_default();
-        return wrong(WrongFile::Newer(format!("v{}", String::from_utf8_lossy(&v))));
+    if is_kind("kind", "header")
+        && let Some(v) = value.get("v").filter(|v| v.is_number())
+    {
+        return wrong(WrongFile::Newer(format!("v{}", String::from_utf8_lossy(v.bytes()))));
     }
     if !is_kind("type", "session") {
         return wrong(WrongFile::OtherFirst);

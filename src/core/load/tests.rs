@@ -68,6 +68,7 @@ fn what_is_no_session_is_refused_with_its_line() {
     assert_eq!(wrong("x\ny"), (None, WrongFile::NoHeader));
     assert_eq!(wrong("{\"type\":\"message\"}\n"), (Some(1), WrongFile::OtherFirst));
     assert_eq!(wrong("\n{\"kind\":\"header\",\"v\":4}\n"), (Some(2), WrongFile::Newer("v4".to_owned())));
+    assert_eq!(wrong("{\"kind\":\"header\"}\n"), (Some(1), WrongFile::OtherFirst));
     assert_eq!(
         wrong("{\"type\":\"session\",\"id\":\"\",\"version\":99}"),
         (Some(1), WrongFile::Newer("version 99".to_owned()))

@@ -97,8 +97,8 @@ impl Emitter<'_> {
         time.is_finite().then_some(time - 1.0)
     }
 
-    /// Adds the newest request before an experimental rollover, unless it is kept: the summary of a rollover covers no
-    /// turn.
+    /// Adds the newest user request before a compaction that is an experimental rollover, unless the compaction keeps
+    /// that request.
     fn last_request(&mut self, at: usize, reset: Option<usize>, first_kept: Option<usize>) -> io::Result<()> {
         let from = reset.map_or(0, |reset| reset + 1);
         for place in (from..at).rev() {

@@ -1,5 +1,5 @@
-//! What oh-my-pi computes from a path: the context of its model, compactions and summaries, the texts of its
-//! tree.
+//! What oh-my-pi computes from a path: the context of its model, compactions and summaries, and the text for its
+//! editor.
 //!
 //! The reference is the running agent (18.2.3). Modules name the functions they reproduce.
 

@@ -106,7 +106,7 @@ impl Copying<'_> {
     }
 }
 
-/// Returns how many of these values are still in a copy; 0 if it is correct.
+/// Returns how often these values still occur in a copy; 0 if it is correct.
 ///
 /// # Errors
 /// If reading fails.

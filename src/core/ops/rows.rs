@@ -19,11 +19,11 @@ const MANY: usize = 3;
 /// The author of a row, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tone {
-    /// The user's.
+    /// The user.
     User,
-    /// The model's.
+    /// The model.
     Assistant,
-    /// A tool's.
+    /// A tool.
     Tool,
     /// A compaction or a branch summary.
     Summary,

@@ -118,7 +118,7 @@ impl<'a> Drawing<'a> {
         &self.words
     }
 
-    /// Returns where the entry or its label contains a searched word; `None` if only its row matches, because
+    /// Returns where the entry or its label contains a searched word; `None` if only its row matches:
     /// oh-my-pi's search is fuzzy, and pi's also finds words that no field contains.
     pub fn hit(&self, ix: EntryIx) -> Option<Cow<'a, Hit>> {
         if let Some(found) = self.session.found(ix) {
@@ -138,8 +138,8 @@ impl<'a> Drawing<'a> {
         self.is_active[ix.at()]
     }
 
-    /// Returns the entry whose row is marked as the leaf: the leaf, or its nearest ancestor that is shown (as
-    /// selected in the agents).
+    /// Returns the entry whose row is marked as the leaf: the leaf, or its nearest ancestor that is shown.
+    /// The agents select the same entry.
     pub fn marked(&self) -> Position {
         self.session.upwards(self.leaf).find(|ix| self.is_visible[ix.at()])
     }

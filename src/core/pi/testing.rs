@@ -83,7 +83,7 @@ pub fn result(text: &str) -> String {
     )
 }
 
-/// A compaction that keeps from an entry on.
+/// A compaction that keeps the entries from `first_kept` on.
 pub fn compacted(first_kept: &str, more: &str) -> String {
     format!(r#""type":"compaction","summary":"S","firstKeptEntryId":"{first_kept}","tokensBefore":9{more}"#)
 }

@@ -46,7 +46,7 @@ pub(super) struct Hit {
     pub secret: Vec<u8>,
 }
 
-/// The keys of identifiers, in which only the values given by the user are searched for.
+/// The keys of identifiers, types and times, in which only the values given by the user are searched for.
 const NAMES: [&str; 9] = [
     "id",
     "parentId",

@@ -118,7 +118,7 @@ fn every_kind_is_found_in_plain_text_and_escaped() {
     }
 }
 
-/// A keyword lets the search through for each name that the expression takes.
+/// Every assignment that the expression matches contains one of the rule's keywords.
 #[test]
 fn every_name_of_a_secret_has_a_keyword() {
     let rule = RULES.iter().find(|rule| rule.kind == "assigned-secret").unwrap();

@@ -48,7 +48,7 @@ fn gemini_version(id: &Text) -> Option<u32> {
     rest[..digits].parse().ok()
 }
 
-/// Whether calls and results are sent with ids to a model.
+/// Whether calls and results for the model with this id are sent with ids.
 pub fn takes_ids(id: &Text) -> bool {
     let name = id.to_string_lossy();
     name.starts_with("claude-")

@@ -239,7 +239,7 @@ fn image_block(url: &Text) -> Vec<u8> {
     Object::new().str("type", "image_url").json("image_url", &url).finish()
 }
 
-/// Returns the message member for reasoning, if a signature is the name of one.
+/// Returns the signature if it is the name of the message member that contained the reasoning.
 fn reasoning_field(signature: &Text) -> Option<&'static str> {
     ["reasoning", "reasoning_content", "reasoning_text"].into_iter().find(|field| signature == field)
 }

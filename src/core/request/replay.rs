@@ -228,8 +228,8 @@ fn answer(open: &Open, message: Raw, target: &Target, writer: &mut impl Writer) 
     })
 }
 
-/// Returns the first open call without a result that a result with this id answers. An id of the Responses
-/// API has two halves; a result may have only the first.
+/// Returns the first unanswered call that a result with this id answers. An id of the Responses API has two
+/// halves; a result may have only the first.
 fn answered<'o>(open: &'o mut [Open], id: Option<&Text>) -> Option<&'o mut Open> {
     let half = |id: &Text| id.as_bytes().split(|&byte| byte == b'|').next().map(<[u8]>::to_vec);
     let same = |open: &Open| open.own.as_ref() == id;

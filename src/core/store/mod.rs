@@ -14,8 +14,9 @@
 //!    the new one; a temporary file that it may leave is removed by the next rewrite. A rename replaces only a
 //!    regular file or nothing; `/dev/stdout` and FIFOs are written through.
 //! 3. **Lock**: an advisory lock is held from the last comparison to the commit. After it is taken, the path must
-//!    still lead to the inode that was read. Without lock support, refuse without force. Only input named by the
-//!    user may block: lock files, and whatever replaced the session, are opened without blocking and then checked.
+//!    still lead to the inode that was read. Without lock support, nothing is written unless forced. Only input
+//!    named by the user may block: lock files, and whatever replaced the session, are opened without blocking and
+//!    then checked.
 //! 4. **Changed under us**: device, inode, size, ctime, the first 256 bytes and the last 4 KB before the old end
 //!    are compared under the lock. If the file has grown, the rest is read and the change decided again, until the
 //!    time to wait is over. After any other change, nothing is written. On overlayfs, the first open for writing
@@ -30,7 +31,7 @@
 //!
 //! ```text
 //!   SessionFile::open ── Snapshot ──> lock ──> Locked ── append ──> Committed
-//!                                      │  ^     │ Grown   rewrite
+//!                                      │  ^     │ Stale   rewrite
 //!                                      │  └─────┘ reopen, decide again
 //!                                      └──> StoreError (busy, changed, refused): nothing was written
 //! ```

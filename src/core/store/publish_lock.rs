@@ -93,8 +93,8 @@ fn look(files: &dyn Files, path: &Path) -> io::Result<Holder> {
     let Some((content, modified)) = read(files, path)? else {
         return Ok(Holder::Alive(None));
     };
-    // A modification time in the future comes from a clock that was set back since; the lock would never become
-    // stale.
+    // If the clock was set back since, the modification time is in the future. Such a lock is not respected for
+    // longer: only the distance counts.
     let age = distance(files.now(), modified);
     Ok(match owner(&content) {
         None if age > MALFORMED_FOR => Holder::Stale(content),

@@ -64,8 +64,8 @@ impl Snapshot {
         })
     }
 
-    /// Compares for a reader, for whom renaming, replacing or changing the mode of the file does not matter:
-    /// only the mtime counts.
+    /// Compares for a reader, for whom renaming, replacing or changing the mode of the file does not matter: the
+    /// mtime is compared instead of the ctime.
     pub fn compare_for_reading(&self, files: &dyn Files, file: &File) -> io::Result<Compared> {
         let new = self.settled(files, file)?;
         if new.size == self.stat.size && new.modified != self.stat.modified {

@@ -33,7 +33,7 @@ pub(super) const SECTIONS: [(Section, &str, &[&str]); 8] = [
     (Section::Context, "## Critical Context", &["context", "additionalnotes"]),
 ];
 
-/// How the lines before the quotations begin: the running request and where it comes from, the request
+/// How the lines before the quotations begin: the current request and where it comes from, the request
 /// before it with its answer, the todo list, and the assistant's last words.
 pub(super) const REQUEST: &str = "The last request, ";
 pub(super) const FROM_USER: &str = "word for word";
@@ -44,14 +44,14 @@ pub(super) const TODO_LIST: &str = "Todo list, as its tool last reported it:";
 pub(super) const LAST_WORDS: &str = "The assistant's last words";
 const QUOTATIONS: [&str; 5] = [REQUEST, BEFORE, WORDS_BEFORE, TODO_LIST, LAST_WORDS];
 
-/// How points begin: a remark, a reply to the request, its continuation, the last calls, and that requests
-/// are left out.
+/// How points begin: a remark, a reply to the request, its continuation, the last calls, and a notice
+/// that older requests are left out.
 pub(super) const SAID: &str = "Said on the way: ";
 pub(super) const REPLIED: &str = "The request under Goal was ";
 pub(super) const GO_ON: &str = "Go on with the request under Goal";
 pub(super) const CALLS: &str = "Last tool calls";
 pub(super) const LEFT_OUT: &str = "Older requests are left out here.";
-/// How points begin that the next summary does not take over: those it reports anew, and the agents'
+/// The beginnings of points that the next summary does not take over: those it reports anew, and the agents'
 /// preambles of branch summaries.
 const RESTATED: [&str; 7] =
     [SAID, REPLIED, GO_ON, CALLS, LEFT_OUT, "The user explored a different", "User explored another"];

@@ -1,4 +1,4 @@
-//! Turns, each of a request and the replies to it, and notes of what else must not be lost.
+//! Turns (a request and the replies to it), and notes of what else must not be lost.
 
 use super::budget::{NOTES, POINT, WHOLE_REQUEST};
 use super::message::Stop;

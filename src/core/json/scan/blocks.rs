@@ -145,7 +145,7 @@ pub(super) fn has_avx2() -> bool {
     std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("bmi1")
 }
 
-/// A bit for each byte of a block that is one of these.
+/// The bytes of a block by class: a mask has a bit for each byte.
 #[cfg(target_arch = "x86_64")]
 struct Masks {
     /// Quotes and control characters: bytes that end a string unless they are escaped.

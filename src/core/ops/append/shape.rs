@@ -123,7 +123,7 @@ fn owner(kind: &str) -> Option<&'static dyn Agent> {
     Dialect::ALL.map(Dialect::agent).into_iter().find(|agent| find(agent.shapes().entries, kind).is_some())
 }
 
-/// Adds a name to a flaw and, if it has no hint, the required fields as one.
+/// Adds a name to a flaw and, if it has no hint, one that lists the required fields.
 fn told(agent: &dyn Agent, name: &str, fields: &[FieldShape], (what, hint): Flaw) -> Flaw {
     let needed: Vec<_> = fields.iter().filter(|field| field.2).map(|field| field.0).collect();
     let hint = hint.unwrap_or_else(|| format!("{}'s {name} requires {}", agent.name(), needed.join(", ")));

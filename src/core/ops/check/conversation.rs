@@ -10,8 +10,7 @@ use crate::core::tree::Ancestry;
 use std::collections::HashMap;
 use std::io;
 
-/// Checks all entries of a file with repaired lines. Returns those to whose message a repair adds empty
-/// content.
+/// Checks all entries of a file with repaired lines. Returns the messages to which a repair adds empty content.
 pub(super) fn check(
     session: &Session,
     bodies: &FileBodies,

@@ -46,7 +46,7 @@ pub struct Checkup<'a> {
     mending: Mending<'a>,
     session: Session,
     links: Links,
-    /// Entries to whose message a repair adds empty content.
+    /// Messages to which a repair adds empty content.
     contentless: Vec<EntryIx>,
     findings: Vec<Finding>,
 }

@@ -69,7 +69,7 @@ pub struct Signs<'a> {
 impl Sieve {
     /// Returns the sieve of a pattern; `None` if raw bytes cannot rule out a match.
     pub fn new(hir: &Hir) -> Option<Sieve> {
-        // Matches of a literal without a usable part would be missed.
+        // If one literal has no usable part, there is no sieve: it would reject lines with that literal.
         let parts: Option<BTreeSet<Vec<char>>> =
             required(hir)?.iter().map(|literal| longest_part(literal)).collect();
         let needles = parts?;

@@ -60,7 +60,7 @@ pub struct Counted {
     pub took_ms: i64,
     /// Its tokens and cost, if it has any.
     pub usage: Option<Usage>,
-    /// Whether these are the sum that a task result reports for its sub-agents, which have sessions of their own.
+    /// Whether `usage` is the sum that a task result reports for its sub-agents, which have their own sessions.
     pub of_agents: bool,
     /// Its role in the counts.
     pub role: Role,

@@ -58,7 +58,7 @@ struct Harvester<'h> {
     version: Version,
     options: HarvestOptions,
     hasher: &'h RandomState,
-    /// The number of lines before the next.
+    /// The line number of the current line.
     lines: u32,
     /// The latest time in the current turn.
     turn: Option<i64>,
