@@ -101,7 +101,7 @@ fn is_unsupported(error: &io::Error) -> bool {
         || unsupported.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
-/// Continues a rename that was interrupted. Here, none can be.
+/// Undoes a replacement that was interrupted. Here, none can be.
 pub fn restore(_: &Path) -> bool {
     false
 }
