@@ -29,13 +29,13 @@ pub const GUIDE: Guide = Guide {
 
 /// Undo the last user message, leaving a summary of what followed.
 ///
-/// The session continues from before the last user message, or from REF. A summary of the branch you
-/// leave is appended there, so that the model knows what was tried. The user message is printed, to
-/// be edited and sent again. Popping again goes back one more user message.
+/// The session continues from before the last user message, or from REF (if that is a user message, from
+/// before it). A summary of the branch you leave is appended there, so that the model knows what was tried.
+/// The user message is printed, to be edited and sent again. Popping again goes back one more user message.
 ///
 /// Without a summary option, the summary is extracted from the conversation itself, without a model. If the
 /// message has no reply yet, there is nothing to summarize, and a mark is appended instead, as `pisess switch`
-/// does. If you would leave only a branch summary behind, nothing is appended. The id of the new entry is
+/// does. If the branch you leave is only a branch summary, nothing is appended. The id of the new entry is
 /// printed.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]

@@ -40,7 +40,7 @@ pub const GUIDE: Guide = Guide {
 
 /// Count tokens, cost, messages, tools and time.
 ///
-/// Tokens and cost are those recorded in assistant messages, tool results, compactions and branch summaries,
+/// Tokens and cost are those recorded in assistant messages, tool results, summaries and usage entries,
 /// including failed requests. No price is assumed: requests without a cost are counted as unpriced. Reasoning
 /// counts as output.
 ///

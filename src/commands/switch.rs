@@ -40,8 +40,9 @@ pub const GUIDE: Guide = Guide {
 /// printed, to be edited and sent again. If REF is already the leaf, nothing is written.
 ///
 /// With --summarize, or one of the summary options, a summary of the branch you leave is appended instead, as
-/// by `pisess summarize`. If there is nothing to summarize, the mark is still appended. If you would leave
-/// only a branch summary behind, nothing is appended. The id of the new entry is printed.
+/// by `pisess summarize`. If there is nothing to summarize, the mark is still appended. If the branch you leave
+/// is only a branch summary, nothing is appended unless --summary or --summary-file is given. The id of the new
+/// entry is printed.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {

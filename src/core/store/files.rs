@@ -97,9 +97,9 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     fn set_xattr(&self, file: &File, name: &OsStr, value: &[u8]) -> io::Result<()>;
     fn remove_xattr(&self, file: &File, name: &OsStr) -> io::Result<()>;
     fn try_lock(&self, file: &File) -> Result<(), TryLockError>;
-    /// Returns another process that has this inode open for writing, if processes can be inspected.
+    /// Returns another process that has this inode open for writing, if the system reports one.
     fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Writer>;
-    /// Whether [`Files::writer_of`] can give an answer here.
+    /// Whether an old file for which [`Files::writer_of`] returns `None` certainly has no live agent (rule 5).
     fn sees_writers(&self) -> bool;
     fn is_alive(&self, pid: u32) -> bool;
     fn now(&self) -> SystemTime;

@@ -6,10 +6,10 @@
 //!
 //! - **A process has the file open for writing.** oh-my-pi keeps it open from its first append until it exits.
 //!   This is the strong sign, and waiting does not help. A process between its fork and its exec still has the
-//!   files of its parent open, so the file is refused only if a second check finds the same. The check needs
-//!   `/proc`. pisess does not take another pisess for an agent: it opens a session for writing only under the
-//!   lock, and the check skips processes that run pisess (and a child before its exec, which still runs the
-//!   program of its parent).
+//!   files of its parent open, so the file is refused only if a second check finds the same. The check works on
+//!   Linux (in `/proc`) and on Windows. pisess does not take another pisess for an agent: it opens a session for
+//!   writing only under the lock, and on Linux the check skips processes that run pisess (and a child before its
+//!   exec, which still runs the program of its parent).
 //! - **The file changed within the last few seconds, and its last entry has a timestamp from that time.** This is
 //!   for systems on which processes cannot be inspected, and for the moment after oh-my-pi renamed a new file into
 //!   place and before it opens that file. A fresh copy of an old session does not match, because its last entry is

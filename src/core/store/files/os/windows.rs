@@ -53,7 +53,7 @@ const STREAM: Stat = Stat {
     kind: FileType::Other,
 };
 
-/// Returns the result of a call of the system.
+/// Returns the result of a system call.
 fn done(success: i32) -> io::Result<()> {
     if success == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -86,7 +86,7 @@ pub(super) fn stat(file: &File) -> io::Result<Stat> {
     })
 }
 
-/// Follows symbolic links. Continues a replacement that was interrupted.
+/// Follows symbolic links. Undoes a replacement that was interrupted.
 pub(super) fn stat_at(path: &Path) -> io::Result<Stat> {
     match stat_here(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && restore(path) => stat_here(path),
@@ -163,7 +163,7 @@ fn rename_around(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The maximum number of files that crashes may leave aside.
+/// The maximum number of old files of one path that crashes may leave.
 const MOST_ASIDE: u32 = 100;
 
 /// Returns the name of a file while it is replaced.
@@ -173,7 +173,7 @@ fn aside(path: &Path, number: u32) -> PathBuf {
     path.with_file_name(format!(".pisess-{}.{number}.old", &mark[..8]))
 }
 
-/// Renames back a file that was left aside. Returns whether it did.
+/// Undoes a replacement that was interrupted: renames the old file back. Returns whether it did.
 fn restore(path: &Path) -> bool {
     let Some(aside) = (0..MOST_ASIDE).rev().map(|number| aside(path, number)).find(|aside| aside.exists())
     else {
@@ -212,7 +212,7 @@ fn locked_byte() -> OVERLAPPED {
 
 pub(super) fn try_lock(file: &File) -> Result<(), TryLockError> {
     let flags = LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY;
-    // SAFETY: the handle is open; the call does not wait, so nothing outlives the place.
+    // SAFETY: the handle is open; the call does not wait, so the structure is not used after it returns.
     let locked = unsafe { LockFileEx(file.as_raw_handle(), flags, 0, 1, 0, &mut locked_byte()) };
     done(locked).map_err(|error| match error.raw_os_error() {
         Some(code) if code == ERROR_LOCK_VIOLATION as i32 => TryLockError::WouldBlock,
@@ -237,7 +237,7 @@ pub fn is_closed_pipe(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe || is_named
 }
 
-/// A process that may not be inspected is alive.
+/// A process that may not be inspected counts as alive.
 pub(super) fn is_alive(pid: u32) -> bool {
     // SAFETY: the handle is owned by nobody else, and the code is written before it is read.
     unsafe {

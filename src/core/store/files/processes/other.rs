@@ -6,7 +6,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Files are copied by this process here.
+/// Not supported here: the caller copies the bytes itself.
 pub fn send(_: &File, _: &Range<u64>, _: &File) -> io::Result<u64> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -9,7 +9,7 @@ use std::os::windows::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use windows_sys::Win32::Storage::FileSystem::{FILE_SHARE_DELETE, FILE_SHARE_READ};
 
-/// Files are copied by this process here.
+/// Not supported here: the caller copies the bytes itself.
 pub fn send(_: &File, _: &Range<u64>, _: &File) -> io::Result<u64> {
     Err(io::ErrorKind::Unsupported.into())
 }
@@ -25,7 +25,7 @@ pub(super) fn sees_writers() -> bool {
     false
 }
 
-/// If a process has the file open for writing, it cannot be opened such that nobody else may write.
+/// If another process has the file open for writing, opening it without sharing write access fails.
 pub(super) fn writer_of(path: &Path, _: &Stat) -> Option<Writer> {
     let opened = OpenOptions::new().read(true).share_mode(FILE_SHARE_READ | FILE_SHARE_DELETE).open(path);
     opened.is_err_and(|error| os::is_in_use(&error)).then_some(Writer { pid: None })
