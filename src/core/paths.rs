@@ -28,11 +28,10 @@ pub fn below<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
     let is_separator = |byte: u8| if is_windows { is_either(byte) } else { byte == b'/' };
     let end = folder.iter().rposition(|&byte| !is_separator(byte))? + 1;
     let (start, rest) = path.split_at_checked(end)?;
-    let is_same = |(&one, &other): (&u8, &u8)| match is_windows {
-        true => one.eq_ignore_ascii_case(&other) || (is_either(one) && is_either(other)),
-        false => one == other,
-    };
-    if !start.iter().zip(folder).all(is_same) || !rest.first().is_none_or(|&byte| is_separator(byte)) {
+    let is_alike =
+        |(&one, &other): (&u8, &u8)| one.eq_ignore_ascii_case(&other) || (is_either(one) && is_either(other));
+    let is_same = if is_windows { start.iter().zip(folder).all(is_alike) } else { start == &folder[..end] };
+    if !is_same || !rest.first().is_none_or(|&byte| is_separator(byte)) {
         return None;
     }
     Some(&rest[rest.iter().position(|&byte| !is_separator(byte)).unwrap_or(rest.len())..])
