@@ -64,8 +64,8 @@ struct BranchList<'a> {
     sizes: HashMap<EntryIx, f64>,
     /// The tips that are marks of a switch: the text of a mark does not describe the branch.
     marks: Vec<EntryIx>,
-    /// The text that the user typed to invoke a skill, by the entry of its prompt, which contains the text of
-    /// the skill instead.
+    /// For each prompt of a skill, what the user typed to invoke it; the entry itself contains the text of the
+    /// skill.
     typed: HashMap<EntryIx, Text<'static>>,
 }
 

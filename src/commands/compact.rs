@@ -115,7 +115,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     })
 }
 
-/// Whether the leaf is at or below the previous leaf, with no compaction in between.
+/// Whether the leaf is the previous leaf, or is below it and not a compaction.
 fn goes_on(session: &Session, leaf: Option<&Text>) -> bool {
     if session.leaf.map(|leaf| session.id(leaf)).as_ref() == leaf {
         return true;

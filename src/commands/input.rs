@@ -40,8 +40,8 @@ pub struct OpenSession {
 }
 
 impl Input {
-    /// Opens a path, standard input for `-`, or a session by its name. Every command opens its session with
-    /// this function.
+    /// Opens a path, standard input for `-`, or a session by its name. Commands that take a single session open
+    /// it with this function.
     pub fn open(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
         if path == Path::new("-") {
             if ui.stdin_is_terminal() {

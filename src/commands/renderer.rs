@@ -88,7 +88,7 @@ impl RendererArgs {
         Ok(rendered)
     }
 
-    /// Returns the same with each text on one line, for rows.
+    /// Does the same as [`RendererArgs::render`], with each text on one line, for rows.
     ///
     /// # Errors
     /// If a line cannot be read.

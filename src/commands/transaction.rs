@@ -3,7 +3,7 @@
 //! A command supplies the function that decides; everything else is here. The decision is based on the
 //! contents of the file under its lock, and repeated if the file grew before the commit, until `--wait` is
 //! over (rule 4 of the store). Anything slow, and anything that can be read only once (a summarizer, a hook,
-//! standard input), therefore comes before.
+//! standard input), is therefore done before the lock is taken.
 //!
 //! ```text
 //!   OpenSession::change ── lock ──> decide ──> commit ──> report ──> hook

@@ -13,21 +13,21 @@ use windows_sys::Win32::System::JobObjects::{
     TerminateJobObject,
 };
 
-/// Returns the shell with its command. `/s` makes it remove the outer quotes and nothing else, `/d` keeps
-/// commands of the registry out.
+/// Returns the shell with its command. `/s` makes it remove the outer quotes and nothing else, `/d` disables
+/// the AutoRun commands in the registry.
 pub fn command(text: &str) -> Command {
     let mut command = Command::new("cmd");
     command.raw_arg(format!("/d /s /c \"{text}\""));
     command
 }
 
-/// A command and its descendants, which end if pisess does, however it ends. What a command that has finished
-/// leaves running goes on, as on Unix.
+/// A command and its descendants, which end if pisess does, however it ends. Once the command has finished, what
+/// it left running continues, as on Unix.
 pub struct Group(Option<OwnedHandle>);
 
 impl Group {
-    /// Returns the group of a child that was just started, and has not started a process itself yet. If there
-    /// can be no job, only the command itself can be ended.
+    /// Returns the group of a child that was just started, and has not started a process itself yet. If no
+    /// job can be created, only the command itself can be ended.
     pub fn of(child: &Child) -> Group {
         Group(job_of(child).ok())
     }
@@ -52,7 +52,7 @@ impl Drop for Group {
     }
 }
 
-/// Returns a job with this process, which the system ends when the last handle to the job is closed.
+/// Returns a job with the child, which the system ends when the last handle to the job is closed.
 fn job_of(child: &Child) -> io::Result<OwnedHandle> {
     // SAFETY: the handle is owned by nobody else.
     let job = unsafe {

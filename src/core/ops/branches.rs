@@ -99,8 +99,8 @@ pub fn branches<'a>(session: &'a Session, tree: &Tree) -> Vec<Branch<'a>> {
     branches
 }
 
-/// Returns for each entry whether it is part of a branch: there is conversation at or below it, or it is a
-/// note that leads to the leaf beside a continuing conversation.
+/// Returns for each entry whether it is part of a branch: there is conversation at or below it, or it is one
+/// of the notes that lead to the leaf while the conversation continues beside them.
 fn parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
     let mut is_part: Vec<bool> = session.entries.iter().map(|entry| !entry.kind.is_note()).collect();
     for &ix in order.iter().rev() {

@@ -1,9 +1,9 @@
 //! Decides from the raw bytes which lines may contain something to remove; a line that is skipped never does.
 //!
 //! Nearly every byte of a session is skipped, so the first test must be cheap. Each needle, a literal to
-//! search for, has two windows of four bytes: one for even and one for odd offsets. A window is two pairs of
-//! bytes, and belongs to a group. A table lists, for each pair, the groups with a window that begins with it,
-//! and those with a window that ends with it. So it is enough to look up the pairs at even offsets.
+//! search for, has two windows of four bytes: one for even and one for odd offsets, so that it is enough to
+//! look up the pairs of bytes at even offsets. A window is two pairs, and belongs to a group. A table lists,
+//! for each pair, the groups with a window that begins with it, and those with a window that ends with it.
 //!
 //! ```text
 //! bytes     a  u  t  h  _  t  o  k  e  n  =
@@ -99,8 +99,8 @@ const BATCH: usize = 64;
 /// The number of slots: enough that most are empty.
 const SLOTS: usize = 1 << 12;
 
-/// Literals that are always searched for: of escapes that may hide letters, of placeholders, and of content
-/// that cannot be read.
+/// Literals that are always searched for, because they show escapes that may hide letters, placeholders, or
+/// content that cannot be read.
 const ALWAYS: [(&[u8], Calls); 6] = [
     (b"\\u00", Calls::ESCAPES),
     (b"[REDACTED:", Calls::PLACEHOLDERS),
@@ -257,7 +257,8 @@ fn slot([a, b, c]: [u8; 3]) -> usize {
     (u32::from_le_bytes([a, b, c, 0]).wrapping_mul(0x9e37_79b1) >> 20) as usize
 }
 
-/// Returns the offset of the needle's rarest part, of the length that two windows one byte apart cover.
+/// Returns the offset of the needle's rarest part: the five bytes of two windows one byte apart, or all of a
+/// shorter needle.
 fn rarest_part(needle: &[u8]) -> usize {
     let width = needle.len().min(WINDOW + 1);
     let frequency = |part: &[u8]| part.iter().map(|&byte| frequency(byte)).product::<u64>();

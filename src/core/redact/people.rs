@@ -23,7 +23,7 @@ const COMMON: [&str; 12] =
 
 impl People {
     /// Returns the rules for the users of these home directories. Home directories of others (`/home/NAME`,
-    /// `/Users/NAME`, `C:\Users\NAME`) are replaced as well, but the names of these users are not recognized
+    /// `/Users/NAME`, `C:\Users\NAME`) are replaced as well, but the names of those others are not recognized
     /// elsewhere.
     pub fn new<'a>(homes: impl IntoIterator<Item = &'a str>) -> People {
         let homes: BTreeSet<&str> =

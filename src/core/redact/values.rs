@@ -194,14 +194,14 @@ fn base64(bytes: &[u8], last: &[u8; 2]) -> Vec<u8> {
 }
 
 /// Returns literals, at least one of which is in the raw bytes wherever the spelling is in the text: its
-/// longest run of characters that JSON writes in only one way. Letters written as `\u00…` are handled
-/// elsewhere.
+/// longest run of characters that JSON writes in only one way, if that is long enough. Letters written as
+/// `\u00…` are handled elsewhere.
 pub(super) fn raw_needles(spelling: &[u8]) -> Vec<Vec<u8>> {
     let plain = |byte: &u8| (0x20..0x7f).contains(byte) && !matches!(byte, b'"' | b'\\' | b'/');
     let runs = spelling.chunk_by(|a, b| plain(a) && plain(b)).filter(|run| run.iter().all(plain));
     match runs.max_by_key(|run| run.len()).filter(|run| run.len() >= 3) {
         Some(run) => vec![run.to_vec()],
-        // If most characters have several forms: its first bytes, and any escape.
+        // Without such a run: any escape, and the first bytes of the spelling.
         None => {
             let escapes = br#"u\"/nrtbf"#.iter().map(|&letter| vec![b'\\', letter]);
             escapes.chain([spelling[..spelling.len().min(3)].to_vec()]).collect()

@@ -93,8 +93,8 @@ fn look(files: &dyn Files, path: &Path) -> io::Result<Holder> {
     let Some((content, modified)) = read(files, path)? else {
         return Ok(Holder::Alive(None));
     };
-    // If the clock was set back since, the modification time is in the future. Such a lock is not respected for
-    // longer: only the distance counts.
+    // If the clock was set back since, the modification time is in the future. Such a lock is respected no
+    // longer than any other: only the distance counts.
     let age = distance(files.now(), modified);
     Ok(match owner(&content) {
         None if age > MALFORMED_FOR => Holder::Stale(content),

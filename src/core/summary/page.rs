@@ -17,7 +17,7 @@ pub(super) fn page(extract: &Extract) -> String {
     let page = Page { extract, last, failures };
     let mut sections = SECTIONS.map(|(section, ..)| page.section(section));
     let room = REST.saturating_sub(sections.iter().map(|items| size(items)).sum());
-    // Commands get space first: they are the evidence. The caller lists the files.
+    // Commands get space first: they are the evidence of what was done. The caller lists the files.
     let passed = list(PASSED, &extract.work.passed(), room.min(SECTION.max(room / 2)));
     let room = room.saturating_sub(size(passed.as_slice()));
     let said = page.said(room / 2);

@@ -81,7 +81,7 @@ pub(super) fn ends(text: &str, max: usize) -> String {
     if units(text) <= max {
         return text.to_owned();
     }
-    // Leaves room for this line, so that a text is not cut twice.
+    // Leaves room for the line in the middle, so that the result is not cut again.
     let room = max.saturating_sub(50);
     let is_long = text.lines().any(|line| units(line) > room / 3);
     let pieces: Vec<&str> =

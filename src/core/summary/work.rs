@@ -89,7 +89,7 @@ impl Work {
             .any(|deed| steps.last().is_some_and(|step| deed.settles(step)) || deed.settles(failed))
     }
 
-    /// Returns the failures that nothing has resolved, the oldest first. A call that only looks counts only
+    /// Returns the unresolved failures of the last turns, the oldest first. A call that only looks counts only
     /// if it is the last one and the turn is not `answered`.
     pub fn failures(&self, answered: bool) -> Vec<String> {
         let mut failures = Vec::new();

@@ -98,7 +98,7 @@ fn a_turn_lasts_until_its_last_answer_whatever_the_clock_does() {
         .message(10, r#""role":"user","content":"b""#)
         .message(6, answer);
     assert_eq!(made.totals().took_ms, 10_000);
-    // The second answer is dated before its request; then, the second request has no valid time.
+    // In one case, the second answer is dated before its request; in the other, that request has no valid time.
     for (time, other) in [("00:08:57", "00:08:40"), ("2026-11-01T00:08:51.000Z", "x")] {
         assert!(made.lines.contains(time));
         let made = Made { lines: made.lines.replace(time, other), seconds: 0 };

@@ -1,5 +1,5 @@
-//! Linux: which processes have a file open for writing (rule 5), which file systems copy files up, and sending
-//! of files. Its counterparts are `windows.rs` and `other.rs`.
+//! Linux: which processes have a file open for writing (rule 5), which file systems copy files up, and copying
+//! within the kernel. Its counterparts are `windows.rs` and `other.rs`.
 
 use super::{Stat, Writer};
 use std::fs::File;
