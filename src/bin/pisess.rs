@@ -33,8 +33,8 @@ fn main() -> ExitCode {
         stdin: &mut stdin().lock(),
         stdout: &mut out,
         stdout_file: stdout_file.as_ref(),
-        // Each line is written at once, so that lines of several processes are not mixed. Standard error is
-        // not locked, because the progress bar is drawn from other threads.
+        // Each line is one write, so that lines of several processes are not mixed. Standard error is not
+        // locked, because the progress bar is drawn from other threads.
         stderr: &mut LineWriter::new(stderr()),
         terminals,
         env: &|name| std::env::var(name).ok(),

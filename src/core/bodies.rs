@@ -36,7 +36,7 @@ pub trait Bodies {
 
 /// Bodies from the file a session was loaded from.
 ///
-/// Neighbouring lines are read at once. The length of each read depends on how much of the previous one was
+/// Neighbouring lines are read together. The length of each read depends on how much of the previous one was
 /// requested, so the amount read stays in proportion to the amount requested, in any order.
 pub struct FileBodies<'a> {
     session: &'a Session,

@@ -22,7 +22,7 @@ pub enum Digesting {
 /// Tokens and cost, as providers counted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UsageSums {
-    /// Tokens read that came from no cache.
+    /// Input tokens neither read from a cache nor written to one.
     pub input: f64,
     /// Tokens written, including reasoning.
     pub output: f64,

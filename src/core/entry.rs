@@ -214,8 +214,8 @@ pub struct Flags(u16);
 impl Flags {
     /// `message.content` is missing or `null`.
     pub const NO_CONTENT: Flags = Flags(1);
-    /// An assistant message without text that ended neither with an error nor early: the agents' trees show
-    /// it only if it is the leaf.
+    /// An assistant message that has no text, and ended neither in an error nor early: the agents' trees
+    /// show it only if it is the leaf.
     pub const SILENT: Flags = Flags(2);
     /// Treated by the agent as a request of the user: a user message; in oh-my-pi, also a skill or
     /// collaboration prompt attributed to the user.

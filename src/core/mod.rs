@@ -1,7 +1,7 @@
 //! The core: no printing, no clock, no randomness, no environment.
 //!
-//! `bytes → lines → entries → tree → operation → plan → bytes`; each module sees only the
-//! types to its left.
+//! Data flows `bytes → lines → entries → tree → operation → plan → bytes`. Each module uses only modules
+//! declared above it in this file.
 
 pub mod paths;
 pub mod text;

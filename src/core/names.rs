@@ -1,8 +1,8 @@
 //! Sessions by name: `last`, the start or end of an id, or a name that the user gave.
 //!
 //! In the stores of both agents, the sessions of the current project are searched first, then all, as pi does.
-//! File names contain the ids, so only files with a matching name are opened. Names given by the user are inside
-//! the files, and are searched for if no id matches.
+//! The agents' file names contain the ids, so files of other projects are skipped if their name contains another
+//! id. Names given by the user are inside the files, and are searched for if no id matches.
 
 use super::load::{LoadError, WrongFile};
 use super::peek::{self, Head};

@@ -1,9 +1,9 @@
 //! Paths as sessions record them: of this system, or of another one.
 //!
-//! A session may be read on another system than the one that wrote it, so paths in it are texts, and their
-//! own form shows which system they are from: those of Windows begin with a drive (`C:\`) or with `\\`.
+//! A session may be read on another system than the one that wrote it, so its paths are handled as strings.
+//! Their form shows which system they are from: Windows paths begin with a drive (`C:\`) or with `\\`.
 
-/// Whether a path is an absolute one of Windows.
+/// Whether a path is an absolute Windows path.
 pub fn is_windows(path: &[u8]) -> bool {
     match path {
         [drive, b':', slash, ..] => drive.is_ascii_alphabetic() && is_either(*slash),
@@ -59,7 +59,7 @@ pub fn below_home(path: &str, home: Option<&str>) -> String {
     }
 }
 
-/// Returns the path of Windows that a shell there writes as `/c/x`, `/mnt/c/x` or `/cygdrive/c/x`.
+/// Returns the Windows path that a shell on Windows writes as `/c/x`, `/mnt/c/x` or `/cygdrive/c/x`.
 pub fn of_windows_shell(path: &str) -> Option<String> {
     let rest = path.strip_prefix('/').filter(|_| !path.contains('\\'))?;
     let rest = ["mnt/", "cygdrive/"].iter().find_map(|mount| rest.strip_prefix(mount)).unwrap_or(rest);

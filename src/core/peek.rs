@@ -68,7 +68,7 @@ pub fn name(head: &Head, source: &dyn ReadAt) -> io::Result<Option<Text<'static>
     name_near_end(head, source, u64::MAX)
 }
 
-/// Does the same, searching at most `bytes` bytes at the end.
+/// Like [`name`], but searches at most `bytes` bytes at the end of the source.
 ///
 /// # Errors
 /// If the source cannot be read.

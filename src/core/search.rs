@@ -10,8 +10,9 @@ use super::json::Raw;
 use super::text::utf16_len;
 use std::ops::{ControlFlow, Range};
 
-/// The number of UTF-16 units of a snippet before the match, and from the start of the match on.
+/// The number of UTF-16 units of a snippet before the match.
 const BEFORE: usize = 32;
+/// The number of UTF-16 units of a snippet from the start of the match on.
 const AFTER: usize = 128;
 
 /// The words to search for.

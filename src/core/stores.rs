@@ -8,11 +8,13 @@
 //! pi       $PI_CODING_AGENT_SESSION_DIR               $PI_CODING_AGENT_DIR/sessions
 //!          sessionDir in .pi/settings.json            ~/.pi/agent/sessions
 //!          sessionDir in <agent dir>/settings.json
-//! omp      $PI_CODING_AGENT_SESSION_DIR               ~/.omp/profiles/$OMP_PROFILE/agent/sessions
-//!                                                     $PI_CODING_AGENT_DIR/sessions
-//!                                                     $XDG_DATA_HOME/omp/sessions, where it exists
+//! omp      $PI_CODING_AGENT_SESSION_DIR               $PI_CODING_AGENT_DIR/sessions
+//!                                                     $XDG_DATA_HOME/omp/sessions, if its parent exists
 //!                                                     ~/.omp/agent/sessions
 //! ```
+//!
+//! With a profile P (`$OMP_PROFILE`, else `$PI_PROFILE`), oh-my-pi ignores `$PI_CODING_AGENT_DIR`, and uses
+//! `$XDG_DATA_HOME/omp/profiles/P/sessions` or `~/.omp/profiles/P/agent/sessions`.
 //!
 //! Older versions of oh-my-pi gave project directories other names. oh-my-pi moves their sessions when it starts
 //! in the project; until then, those directories are searched as well.

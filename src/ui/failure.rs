@@ -113,7 +113,7 @@ impl Failure {
         Failure::new(Exit::Found, FailureKind::Negative, message)
     }
 
-    /// Returns a failure because another process locks or changed the session (exit 3).
+    /// Returns a failure because another process has locked or changed the session (exit 3).
     pub fn busy(message: impl Display) -> Self {
         Failure::new(Exit::Busy, FailureKind::Busy, message)
     }

@@ -81,7 +81,7 @@ pub struct Glyphs {
     pub bullet: &'static str,
     /// Marks the leaf, after its text.
     pub leaf: &'static str,
-    /// Marks the row above the leaf if the leaf is not shown, after its text.
+    /// Marks, after its text, the nearest row above a leaf that is not shown.
     pub hidden_leaf: &'static str,
     /// Precedes a row that represents several.
     pub fold: &'static str,

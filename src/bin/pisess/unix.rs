@@ -19,7 +19,7 @@ pub fn stdout_file() -> Option<File> {
     stdout().as_fd().try_clone_to_owned().ok().map(File::from)
 }
 
-/// Standard output if it is no file.
+/// Standard output if [`stdout_file`] returns `None`.
 pub fn other_stdout() -> Box<dyn Write> {
     if closed::stdout_was_closed() { Box::new(closed::Closed) } else { Box::new(stdout().lock()) }
 }

@@ -7,7 +7,7 @@ use std::os::windows::io::AsHandle;
 use std::path::Path;
 use std::process::Command;
 
-/// Makes the console understand escape sequences. Older ones than that of Windows 10 cannot.
+/// Enables escape sequences in the console. Consoles before Windows 10 do not support them.
 pub fn prepare_terminal() {
     let _ = anstyle_query::windows::enable_ansi_colors();
 }
@@ -19,7 +19,7 @@ pub fn stdout_file() -> Option<File> {
     handle.ok().filter(|_| !stdout().is_terminal()).map(File::from)
 }
 
-/// Standard output as the standard library has it, which converts to UTF-16.
+/// The standard library's standard output, which converts to UTF-16 on a console.
 pub fn other_stdout() -> Box<dyn Write> {
     Box::new(stdout().lock())
 }

@@ -7,7 +7,7 @@ pub struct Manners {
     pub foreign_thinking: ForeignThinking,
     /// The replacement for a lone surrogate.
     pub half_pair: &'static str,
-    /// Whether failed assistant messages are left out here; oh-my-pi's context omits them already.
+    /// Whether failed assistant messages are left out of requests; oh-my-pi's context omits them already.
     pub drops_failed: bool,
     /// Whether a turn that failed or was cut short is left out if it contains only thinking.
     pub drops_cut_thoughts: bool,

@@ -1,8 +1,8 @@
 //! The agents: a trait, and a type for each agent.
 //!
 //! What an agent computes from a session is reached through [`Dialect::agent`]; other code matches on the
-//! dialect only to detect, locate, lock, move or convert files. Callers of the trait contain what both agents
-//! compute alike; the rest is in [`crate::core::pi`] and [`crate::core::omp`].
+//! dialect only to detect, locate, lock, move or convert files. What both agents compute alike is in the callers
+//! of the trait; the rest is in [`crate::core::pi`] and [`crate::core::omp`].
 
 mod manners;
 mod omp;
@@ -61,7 +61,7 @@ pub trait Agent: Sync {
     /// Returns the row of the result of a tool call.
     fn call_row(&self, name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static>;
 
-    /// Whether the agent's tree hides such an assistant message unless it is the leaf.
+    /// Whether the agent's tree hides this assistant message unless it is the leaf.
     fn is_silent(&self, message: &MessageFacts, blocks: &[Block]) -> bool;
 
     /// Whether the entry is a request of the user.

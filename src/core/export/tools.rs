@@ -79,7 +79,7 @@ fn answered(article: &mut Article, source: &Source, name: &str, arguments: Raw, 
                 &mut article.markup,
             );
         }
-        // The diff shows the same as the output of an edit.
+        // The diff shows the change, so the first line of the output suffices.
         "edit" | "write" if !failed && is_work => {
             let first = text.trim().lines().next().unwrap_or_default();
             article.markup.words(Tag::Note, &cut(first, 300));

@@ -141,7 +141,7 @@ const SHORT: usize = 64;
 
 fn repaired(bytes: &[u8]) -> Cow<'_, [u8]> {
     // For valid bytes, the normal case, checking first is faster than the lossy conversion; for short
-    // strings, the ASCII check is faster than the other.
+    // strings, the ASCII check is faster than the UTF-8 check.
     match bytes.len() < SHORT && bytes.is_ascii() || is_utf8(bytes) {
         true => Cow::Borrowed(bytes),
         false => Cow::Owned(String::from_utf8_lossy(bytes).into_owned().into_bytes()),

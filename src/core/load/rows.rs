@@ -13,7 +13,7 @@ use crate::core::store::ReadAt;
 use std::io;
 
 /// Adds the rows of entries, which must be in file order. The row of a tool result depends on the tool calls
-/// of other entries: if one is among them, or the strings no longer fit, adds nothing and returns `false`.
+/// of other entries: if a result is given, or the strings no longer fit, adds nothing and returns `false`.
 ///
 /// # Errors
 /// If reading fails.

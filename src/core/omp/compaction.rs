@@ -81,7 +81,7 @@ pub fn prepare(
     }))
 }
 
-/// Whether the path ends in a compaction. One that a provider replays does not count: it may not cover all
+/// Whether the path ends in a compaction. One that a provider replays does not count: it need not cover all
 /// messages before it.
 fn ends_compacted(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<bool> {
     let Some(&last) = path.last().filter(|&&ix| session.entry(ix).kind == Kind::Compaction) else {

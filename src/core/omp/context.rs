@@ -60,8 +60,8 @@ impl Emitter<'_> {
         let first_kept = self.place(line.get_text("firstKeptEntryId"));
         let remote = remote_payload(preserved);
         let anthropic = anthropic_payload(preserved);
-        // The time of a natively replayed summary precedes what it keeps, so that the signatures there stay
-        // valid.
+        // A summary that Anthropic replays gets a time before that of the messages after it, so that their
+        // signatures stay valid.
         let predated = anthropic.is_some().then(|| self.before_retained(first_kept, at)).flatten();
         let kept_is_replayed = remote.is_some();
         let extras = message::SummaryExtras {
@@ -90,7 +90,8 @@ impl Emitter<'_> {
         self.path.iter().position(|&ix| self.session.id(ix) == id)
     }
 
-    /// Returns one millisecond before the first entry that the compaction at `at` keeps.
+    /// Returns a time one millisecond before the first entry that the compaction at `at` keeps or, if it keeps
+    /// none, before the next entry.
     fn before_retained(&self, first_kept: Option<usize>, at: usize) -> Option<f64> {
         let retained = first_kept.filter(|&kept| kept < at).unwrap_or(at + 1);
         let time = self.session.entry(*self.path.get(retained)?).js_time();

@@ -5,8 +5,8 @@ use crate::core::json::Raw;
 use crate::core::json::write::Object;
 use crate::core::text::Text;
 
-/// The length of the title line in bytes, including its newline. If it had another length, the agent would
-/// overwrite the header when it next changes the title.
+/// The length of the title line in bytes, including its newline. The agent overwrites this many bytes to change
+/// the title, and with them part of the header if the line is shorter.
 const TITLE_LINE: usize = 256;
 
 /// Returns a title line without its newline, padded to its width; a title that does not fit is truncated.
@@ -31,7 +31,7 @@ pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) ->
     line(&title, (TITLE_LINE - 1).saturating_sub(line(&title, 0).len()))
 }
 
-/// Returns a changed title line with its former width.
+/// Returns a title line padded to its width again, after a change.
 pub fn repadded(line: &[u8]) -> Vec<u8> {
     let slot = Raw::checked(line.trim_ascii());
     let updated_at = slot.get_text("updatedAt").unwrap_or_default();

@@ -98,7 +98,7 @@ impl Base<'_> {
         self.projection.entries.len()
     }
 
-    /// Whether an entry other than a compaction has a message in a role for which `wanted` returns true.
+    /// Whether the entry at an index is not a compaction, and has a message in a role that `wanted` accepts.
     fn speaks_as(&self, at: usize, wanted: fn(Role) -> bool) -> bool {
         let messages = self.projection.messages_of(at);
         self.kind(at) != Kind::Compaction

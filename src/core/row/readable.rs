@@ -146,7 +146,7 @@ fn with_path(mut text: Text<'static>, path: &Text, behind: &str) -> Call {
     let end = text.as_bytes().len();
     text.push_str(behind);
     let text = text.head(ROW_UNITS);
-    // A path that was truncated itself is not marked.
+    // If the path itself was truncated, its range is not recorded.
     let path = if text.as_bytes().len() < end { 0..0 } else { start..end };
     Call { text, path }
 }

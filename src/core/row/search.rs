@@ -1,8 +1,8 @@
 //! oh-my-pi's search in the tree: fuzzy, but within words (`fuzzyMatch`, without its scores).
 //!
-//! A word of the query matches if a word of the text starts with it, contains it, has its letters in order, or
-//! is the same but for one or two letters missing at the end; or if it consists of the initials of words that
-//! are close together. All words must match.
+//! A word of the query matches if a word of the text contains it, has its letters in order and close together,
+//! or equals it without its last one or two letters; if it starts at a word of the text and continues into the
+//! next ones; or if it consists of the initials of words that are close together. All words must match.
 
 use super::word::is_word;
 
