@@ -103,7 +103,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let leaf = open.session.leaf.map(|leaf| open.session.id(leaf));
     open.change(&args.write, ui, |now, fresh| {
         if !goes_on(&now.session, leaf.as_ref()) {
-            return Err(now.went_elsewhere());
+            return Err(now.input.busy("another process compacted it or moved to another branch meanwhile"));
         }
         let change = compaction(&now.session, &ready.compaction, &ready.summary, fresh);
         let notification = hook.clone().map(|hook| {
@@ -115,13 +115,18 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     })
 }
 
-/// Whether the leaf is the previous leaf, or is below it and not a compaction.
+/// Whether the leaf is the previous leaf, or below it with no compaction in between.
 fn goes_on(session: &Session, leaf: Option<&Text>) -> bool {
-    if session.leaf.map(|leaf| session.id(leaf)).as_ref() == leaf {
-        return true;
-    }
     let old = leaf.and_then(|leaf| session.find(leaf));
-    old.is_some_and(|old| session.path(session.leaf).contains(&old)) && !ends_in_compaction(session)
+    for ix in session.upwards(session.leaf) {
+        if Some(ix) == old {
+            return true;
+        }
+        if session.entry(ix).kind == Kind::Compaction {
+            return false;
+        }
+    }
+    false
 }
 
 fn ends_in_compaction(session: &Session) -> bool {

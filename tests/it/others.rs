@@ -129,6 +129,21 @@ fn a_session_that_is_cut_or_edited_meanwhile_is_left_alone() {
 }
 
 /// The line of the other process comes first, and the new entry is its child.
+/// A summary made before another compaction does not belong below it, whatever follows that one.
+#[test]
+fn a_session_that_is_compacted_meanwhile_is_left_alone() {
+    let compaction = r#"{"type":"compaction","id":"aaaa0001","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:00.000Z","summary":"s","firstKeptEntryId":"1a2b3c07","tokensBefore":9}"#;
+    let more = r#"{"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"on"}}"#;
+    for lines in [compaction.to_owned(), format!("{compaction}\n{more}")] {
+        let s = meanwhile("cat more >> two-branches.jsonl");
+        s.put("more", lines + "\n");
+        let with_theirs = s.text("two-branches.jsonl") + &s.text("more");
+        let said = summarised(&s).fails(3);
+        assert!(said.contains("another process compacted it or moved to another branch meanwhile"), "{said}");
+        assert_eq!(s.text("two-branches.jsonl"), with_theirs);
+    }
+}
+
 #[test]
 fn what_another_appended_meanwhile_is_read_and_built_upon() {
     let line = crate::tree::user("eeee0001", Some("1a2b3c07"), "one more thing");
