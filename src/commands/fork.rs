@@ -52,9 +52,10 @@ pub const GUIDE: Guide = Guide {
 
 /// Copy the path to an entry, or the whole tree, into a new session.
 ///
-/// The new session is written to a file beside the original, named as the agent names its files. It has a new
-/// id, and records which session it was copied from. Labels of the copied entries are copied as well. The
-/// original is not changed. The path of the new file is printed.
+/// The new session is written to a file beside the original or, with --cwd or --for, where the agent keeps the
+/// sessions of that directory. The file is named as the agent names its files, and its path is printed. The new
+/// session has a new id, and records which session it was copied from. Labels of the copied entries are copied
+/// as well. The original is not changed.
 ///
 /// With --for, the new session is converted to that agent's format. An entry that has no counterpart there is
 /// kept in a custom entry with a note. The model's context stays the same, as far as the two agents allow.

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub const GUIDE: Guide = Guide {
     verb: "prune",
     examples: &[
-        Example::new("Show what would shrink", "pisess prune -n --over 1k session.jsonl"),
+        Example::new("List what would be moved", "pisess prune -n --over 1k session.jsonl"),
         Example::new(
             "Prune images over 1 MB, and nothing else",
             "pisess prune --images --over 1M session.jsonl",
@@ -55,13 +55,13 @@ pub struct Args {
     /// Prune payloads larger than SIZE bytes, such as 500000, 64k or 1.5M
     #[arg(long, value_name = "SIZE", default_value = "64k", value_parser = bytes)]
     pub over: usize,
-    /// Prune images
+    /// Prune only images; may be combined with --results and --details
     #[arg(long)]
     pub images: bool,
-    /// Prune results of tools and commands
+    /// Prune only results of tools and commands
     #[arg(long)]
     pub results: bool,
-    /// Prune details of extensions and tools, which a model never sees
+    /// Prune only details of extensions and tools, which a model never sees
     #[arg(long)]
     pub details: bool,
     /// Put the payloads back

@@ -25,7 +25,7 @@ pub const GUIDE: Guide = Guide {
         ),
         Example::new("Print the calls and failures of each tool", "pisess stats --by tool session.jsonl"),
         Example::new(
-            "Print the cost of all sessions this month, by model",
+            "Print the cost of all sessions since May, by model",
             "pisess stats --all --since 2026-05 --by model",
         ),
         Example::new(
