@@ -392,7 +392,7 @@ export const KINDS = {
   },
 };
 
-const REFUSALS = /tool call|labels an entry|keeps from|edits an entry/;
+const REFUSALS = /tool call|labels an entry|keeps entries from|edits an entry/;
 
 const NOTES = ["custom", "label", "leaf", "session_info", "title_change", "usage", "model_usage", "credential_pin", "head"];
 
