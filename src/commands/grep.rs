@@ -48,8 +48,8 @@ pub const GUIDE: Guide = Guide {
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line breaks
 /// within a text. On a terminal, a heading precedes the matches of each session: its path, start time and
-/// project. If no PATH is given, the heading has the end of the session's id instead, which can be given as
-/// SESSION. In a pipe each row is `PATH:ID:ROLE: TEXT`, without the path if one session is named. If an entry
+/// project. If no PATH is given, it has the end of the session's id, which can be given as SESSION, in place
+/// of the path. In a pipe each row is `PATH:ID:ROLE: TEXT`, without the path if one session is named. If an entry
 /// has no id, `:LINE` is printed instead. Both are references that `pisess show` and `pisess switch` accept.
 ///
 /// Without PATH the sessions of the current directory are searched. Directories are searched recursively,

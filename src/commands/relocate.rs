@@ -52,7 +52,7 @@ pub const GUIDE: Guide = Guide {
 #[command(override_usage = "pisess relocate [OPTIONS] [SESSION]... <DIR>")]
 #[command(after_long_help = GUIDE.help())]
 pub struct Args {
-    /// The sessions, given by path or name, followed by their new project directory
+    /// The sessions (SESSION), given by path or name, and last their new project directory (DIR)
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
     /// Move all sessions of this directory and of those below it
@@ -61,7 +61,7 @@ pub struct Args {
     /// Print what would be moved, and write nothing
     #[arg(short = 'n', long, help_heading = "Writing")]
     pub dry_run: bool,
-    /// Override refusals, such as of a session that an agent may have open
+    /// Override refusals, such as to move a session that an agent may have open
     #[arg(long, help_heading = "Writing")]
     pub force: bool,
     /// Seconds to wait for the session's lock
