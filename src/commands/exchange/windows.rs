@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-/// Writes `input` to a command and reads its output, up to a limit, until it closes it. A command need not
+/// Writes `input` to a command and reads its output, up to a limit, until the command closes it. The command need not
 /// read all its input.
 pub fn exchange(
     child: &mut Child,

@@ -103,8 +103,7 @@ fn is_reference(secret: &[u8]) -> bool {
     starts.iter().any(|start| secret.starts_with(start)) || memchr::memmem::find(secret, b"${").is_some()
 }
 
-/// Whether it stands for a secret in an example: filler such as `xxx`, or nothing but words such as
-/// `your-api-key`.
+/// Whether it is the placeholder of an example: filler such as `xxx`, or only words such as `your-api-key`.
 fn is_placeholder(secret: &[u8]) -> bool {
     const WORDS: [&str; 25] = [
         "password",
