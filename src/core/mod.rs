@@ -18,6 +18,7 @@ pub mod store;
 
 pub mod entry;
 pub mod fields;
+pub mod file_calls;
 pub mod search;
 
 pub mod index;
