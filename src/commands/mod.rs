@@ -191,8 +191,18 @@ const DEFINITIONS: [(&str, Define); 26] = [
 
 /// Returns the command line as clap knows it, for man pages and completions.
 pub fn command() -> clap::Command {
-    let command = Cli::command().after_help(guide::short_help()).after_long_help(guide::help());
-    Verb::augment_subcommands(command)
+    // The later description, that of `Cli`, replaces that of `Verb`.
+    let command = Cli::augment_args(Verb::augment_subcommands(clap::Command::new("pisess")));
+    let command = command.after_help(guide::short_help()).after_long_help(guide::help());
+    command.mut_subcommands(with_guide)
+}
+
+/// Adds its guide to the help of a command.
+fn with_guide(verb: clap::Command) -> clap::Command {
+    match GUIDES.iter().find(|guide| guide.verb == verb.get_name()) {
+        Some(guide) => verb.after_long_help(guide.help()),
+        None => verb,
+    }
 }
 
 /// Returns the completion script of each shell, by the name of the file in which a package installs it.
@@ -205,7 +215,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     let args: Vec<_> = args.into_iter().collect();
     let mut ui = Ui::new(world, wants_json(&args));
     let done = match parse(&args) {
-        Ok((cli, verb)) => dispatch(&cli, verb, &mut ui).map_err(|failure| hints::with_session_first(failure, &args)),
+        Ok((cli, verb)) => {
+            dispatch(&cli, verb, &mut ui).map_err(|failure| hints::with_session_first(failure, &args))
+        }
         Err(error) => usage(&error, &args, &mut ui),
     };
     done.unwrap_or_else(|failure| ui.report(&failure).code())
@@ -217,8 +229,8 @@ fn wants_json(args: &[OsString]) -> bool {
     args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json")
 }
 
-/// Parses the command line. All commands take longer to define than a small session to draw, so only the one that
-/// is named is defined, unless this fails: messages and help need all of them.
+/// Parses the command line. To define all commands takes longer than to draw a small session, so only the one that
+/// is named is defined, without its guide; if this fails, all are, because messages and help need them.
 fn parse(args: &[OsString]) -> Result<(Cli, Option<Verb>), clap::Error> {
     match named(args).map(|command| parse_with(command, args)) {
         Some(Ok(parsed)) => Ok(parsed),
@@ -314,17 +326,17 @@ fn usage(error: &clap::Error, args: &[OsString], ui: &mut Ui) -> Result<u8, Fail
 mod tests {
     use super::*;
 
-    /// What [`named`] defines is what [`command`] defines.
+    /// What [`named`] defines is what [`command`] defines, except for the guides.
     #[test]
     fn each_command_is_defined_alone() {
         let all = command();
         let verbs: Vec<_> = all.get_subcommands().map(clap::Command::get_name).collect();
         assert_eq!(DEFINITIONS.map(|(verb, _)| verb), *verbs);
-        let help = |verb: &clap::Command| verb.clone().render_long_help().to_string();
         for verb in all.get_subcommands() {
             let alone = named(&["pisess".into(), verb.get_name().into()]).unwrap();
-            let alone: Vec<_> = alone.get_subcommands().map(help).collect();
-            assert_eq!(alone, [help(verb)]);
+            let alone = alone.get_subcommands().next().unwrap().clone();
+            let help = with_guide(alone).render_long_help().to_string();
+            assert_eq!(help, verb.clone().render_long_help().to_string());
         }
     }
 
