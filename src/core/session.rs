@@ -227,7 +227,7 @@ impl Session {
 
     /// Returns the indexes of all entries, in file order.
     pub fn all(&self) -> impl DoubleEndedIterator<Item = EntryIx> + ExactSizeIterator + use<> {
-        (0..self.entries.len() as u32).map(EntryIx)
+        (0..self.entries.len()).map(EntryIx::new)
     }
 
     /// Returns the id of the parent as version 3 stores it, even if no entry has it; `None` for a root.
@@ -282,7 +282,7 @@ impl Session {
     /// Returns the entry that is record `number` of the file (the header is 0), if there is one.
     pub fn record_entry(&self, number: f64) -> Option<EntryIx> {
         let at = self.entries.binary_search_by(|entry| f64::from(entry.record).total_cmp(&number)).ok()?;
-        Some(EntryIx(at as u32))
+        Some(EntryIx::new(at))
     }
 
     /// Returns the type of an entry, as its line names it; empty if it has none.

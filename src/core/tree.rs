@@ -29,10 +29,10 @@ impl Tree {
             first[at] += first[at - 1];
         }
         let mut roots = Vec::new();
-        let mut children = vec![EntryIx(0); first.last().map_or(0, |&last| last as usize)];
+        let mut children = vec![EntryIx::new(0); first.last().map_or(0, |&last| last as usize)];
         let mut next = first.clone();
         for (at, parent) in parents().enumerate() {
-            let ix = EntryIx(at as u32);
+            let ix = EntryIx::new(at);
             match parent {
                 None => roots.push(ix),
                 Some(parent) => {

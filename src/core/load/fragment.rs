@@ -156,7 +156,7 @@ impl Fragment {
             self.problems.push(Problem { line, kind: ProblemKind::SecondHeader });
             return;
         }
-        let ix = EntryIx(self.entries.len() as u32);
+        let ix = EntryIx::new(self.entries.len());
         let role = role_of(kind, record, reading.version);
         if self.dialect.is_none() {
             self.dialect = evidence(kind, role, record);

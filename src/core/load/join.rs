@@ -46,7 +46,7 @@ struct Base {
 
 impl Base {
     fn number(self, entry: &mut EntryIx) {
-        entry.0 += self.entries;
+        *entry = entry.moved(self.entries);
     }
 
     fn slices<'s>(self, slices: impl IntoIterator<Item = &'s mut Slice>) {

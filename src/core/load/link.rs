@@ -132,7 +132,7 @@ fn index_ids(session: &mut Session) {
             problems.push(Problem { line: entries[at].line, kind: ProblemKind::NoId });
             continue;
         }
-        if let Some(earlier) = ids.insert(EntryIx(at as u32), |ix| &arena[entries[ix.at()].id.range()]) {
+        if let Some(earlier) = ids.insert(EntryIx::new(at), |ix| &arena[entries[ix.at()].id.range()]) {
             problems.push(Problem { line: entries[at].line, kind: ProblemKind::DuplicateId });
             entries[earlier.at()].flags.insert(Flags::SUPERSEDED);
         }
@@ -141,7 +141,7 @@ fn index_ids(session: &mut Session) {
 
 fn chain(session: &mut Session) {
     for at in 1..session.entries.len() {
-        session.entries[at].parent = Some(EntryIx(at as u32 - 1));
+        session.entries[at].parent = Some(EntryIx::new(at - 1));
     }
 }
 
@@ -155,7 +155,7 @@ fn link_by_id(session: &mut Session) {
         let parent = match before {
             // The same slice as the id of the previous entry: no lookup is needed.
             Some(before) if before.id == parent_id && !before.flags.has(Flags::SUPERSEDED) => {
-                Some(EntryIx(at as u32 - 1))
+                Some(EntryIx::new(at - 1))
             }
             _ => session.find(&session.text(parent_id)),
         };
@@ -254,7 +254,7 @@ fn cut_cycles(session: &mut Session) {
     let mut seen = vec![0_u32; entries.len()];
     for start in 0..entries.len() {
         let walk = start as u32 + 1;
-        let mut at = EntryIx(start as u32);
+        let mut at = EntryIx::new(start);
         while seen[at.at()] == 0 {
             seen[at.at()] = walk;
             match entries[at.at()].parent {

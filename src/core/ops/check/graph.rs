@@ -137,7 +137,7 @@ impl<'s> Graph<'s, '_> {
                 let parent = by_odd_id.get(&parent[..]).copied();
                 self.odd_parent(ix, parent);
             } else if entry.id.is_empty() && entry.flags.has(Flags::NO_PARENT_KEY) {
-                self.attach(ix, before(ix));
+                self.attach(ix, ix.before());
             }
         }
         self.several_roots();
@@ -153,7 +153,7 @@ impl<'s> Graph<'s, '_> {
             false => Draft::new(entry.line, K::ParentCycle, "the entry is its own ancestor"),
         };
         let fix = if is_cut {
-            let parent = before(ix).filter(|&parent| self.attach(ix, Some(parent)));
+            let parent = ix.before().filter(|&parent| self.attach(ix, Some(parent)));
             if parent.is_none() {
                 self.links.parents.insert(ix, None);
             }
@@ -248,11 +248,6 @@ impl<'s> Graph<'s, '_> {
     }
 }
 
-/// Returns the previous entry of the file.
-fn before(ix: EntryIx) -> Option<EntryIx> {
-    ix.0.checked_sub(1).map(EntryIx)
-}
-
 /// Returns the new parents for children of missing entries, by the missing ids.
 fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<EntryIx>> {
     let mut replaced: HashMap<Vec<u8>, Option<EntryIx>> = HashMap::new();
@@ -260,7 +255,7 @@ fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<Ent
         mending.gone.iter().filter_map(|gone| gone.id.as_ref()).map(Text::as_bytes).collect();
     for gone in &mending.gone {
         let behind = session.entries.partition_point(|entry| entry.line.0 <= gone.after);
-        let nearest = behind.checked_sub(1).map(|at| EntryIx(at as u32));
+        let nearest = behind.checked_sub(1).map(|at| EntryIx::new(at));
         let id = match &gone.id {
             Some(id) => Some(id.as_bytes().to_vec()),
             // The first entry after an unreadable line is taken for its child, if its parent is not in the
@@ -289,42 +284,39 @@ fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<Ent
 
 /// The tree that each entry is in while trees are joined: union-find over the parents.
 struct Trees {
-    above: Vec<u32>,
+    above: Vec<EntryIx>,
     /// The root of each entry before anything was joined.
-    started: Vec<u32>,
+    started: Vec<EntryIx>,
 }
 
 impl Trees {
     fn new(session: &Session) -> Trees {
-        let parent = |(at, entry): (usize, &crate::core::entry::Entry)| {
-            entry.parent.map_or(at as u32, |parent| parent.0)
-        };
-        let above = session.entries.iter().enumerate().map(parent).collect();
+        let above = session.all().map(|ix| session.entry(ix).parent.unwrap_or(ix)).collect();
         let mut trees = Trees { above, started: Vec::new() };
-        trees.started = (0..session.entries.len() as u32).map(|at| trees.root(at)).collect();
+        trees.started = session.all().map(|ix| trees.root(ix)).collect();
         trees
     }
 
-    fn root(&mut self, mut at: u32) -> u32 {
+    fn root(&mut self, mut at: EntryIx) -> EntryIx {
         loop {
-            let above = self.above[at as usize];
+            let above = self.above[at.at()];
             if above == at {
                 return at;
             }
-            let next = self.above[above as usize];
-            self.above[at as usize] = next;
+            let next = self.above[above.at()];
+            self.above[at.at()] = next;
             at = next;
         }
     }
 
-    fn started(&self, ix: EntryIx) -> u32 {
+    fn started(&self, ix: EntryIx) -> EntryIx {
         self.started[ix.at()]
     }
 
     /// Joins the tree of a root under `parent`; returns false if `parent` is in that tree.
     fn join(&mut self, root: EntryIx, parent: EntryIx) -> bool {
-        let parent = self.root(parent.0);
-        if parent == root.0 {
+        let parent = self.root(parent);
+        if parent == root {
             return false;
         }
         self.above[root.at()] = parent;
