@@ -279,10 +279,6 @@ pub struct Entry {
     pub time_ms: i64,
     /// Its id; empty if the line has no string `id`.
     pub id: Slice,
-    /// Its `parentId` as stored; empty if it is `null` or missing.
-    pub parent_id: Slice,
-    /// The text of its row in the tree (for a tool result, the id of its call), if rows were requested.
-    pub row: Slice,
     /// Its parent in the tree, after cutting cycles; `None` for a root.
     pub parent: Option<EntryIx>,
     /// The line number.
@@ -313,7 +309,7 @@ mod tests {
 
     #[test]
     fn an_entry_stays_small() {
-        assert!(size_of::<Entry>() <= 72, "{}", size_of::<Entry>());
+        assert!(size_of::<Entry>() <= 48, "{}", size_of::<Entry>());
     }
 
     #[test]

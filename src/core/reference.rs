@@ -138,9 +138,7 @@ fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Positi
     }
     if let Some(line) = name.strip_prefix(':').and_then(|line| line.parse().ok()).map(LineNo) {
         let at = session.entries.binary_search_by_key(&line, |entry| entry.line);
-        return at
-            .map(|at| Some(Some(EntryIx::new(at))))
-            .map_err(|_| ReferenceError::NoEntryOnLine { line });
+        return at.map(|at| Some(Some(EntryIx::new(at)))).map_err(|_| ReferenceError::NoEntryOnLine { line });
     }
     if let Some(id) = name.strip_prefix("id:")
         && let Some(ix) = session.find(&Text::from(id))

@@ -87,7 +87,8 @@ fn cycles_are_cut_at_their_first_entry() {
         message("d", "\"d\"")
     );
     let session = session(&text);
-    let parents: Vec<_> = session.entries.iter().map(|entry| entry.parent.map(|parent| parent.at())).collect();
+    let parents: Vec<_> =
+        session.entries.iter().map(|entry| entry.parent.map(|parent| parent.at())).collect();
     assert_eq!(parents, [None, Some(0), Some(1), None]);
     let marked: Vec<_> = session.entries.iter().map(|entry| entry.flags.has(Flags::IN_CYCLE)).collect();
     assert_eq!(marked, [true, true, false, true]);
@@ -127,7 +128,8 @@ fn the_draft_tree_links_by_record_number() {
     );
     let session = session(text);
     assert_eq!(session.format, Format::Draft);
-    let parents: Vec<_> = session.entries.iter().map(|entry| entry.parent.map(|parent| parent.at())).collect();
+    let parents: Vec<_> =
+        session.entries.iter().map(|entry| entry.parent.map(|parent| parent.at())).collect();
     assert_eq!(parents, [None, Some(0), Some(0), Some(1), Some(2), Some(1)]);
     assert_eq!(session.leaf, Some(EntryIx::new(4)));
     assert_eq!(session.labels.len(), 1);

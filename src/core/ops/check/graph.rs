@@ -62,8 +62,7 @@ pub(super) fn check(
 
 /// Returns parent ids that no entry in the file has: no new id may equal one of these.
 fn wanted(session: &Session) -> HashSet<&[u8]> {
-    let missing = |&ix: &EntryIx| session.entry(ix).parent.is_none();
-    session.all().filter(missing).map(|ix| session.bytes(session.entry(ix).parent_id)).collect()
+    session.dangling.iter().map(|parent| session.bytes(parent.id)).collect()
 }
 
 struct Graph<'s, 'f> {
@@ -122,17 +121,15 @@ impl<'s> Graph<'s, '_> {
         let by_odd_id = self.odd_ids();
         for ix in session.all() {
             let entry = session.entry(ix);
-            let resolved =
-                session.find(&session.text(entry.parent_id)).filter(|_| !entry.parent_id.is_empty());
             if entry.flags.has(Flags::IN_CYCLE) {
-                self.cycle(ix, resolved);
+                self.cycle(ix);
             } else if let Some(parent) = entry.parent {
                 if parent > ix {
                     let message = format!("its parent is after it, on line {}", session.entry(parent).line.0);
                     self.note(ix, K::ForwardParent, message);
                 }
-            } else if !entry.parent_id.is_empty() {
-                self.missing(ix, replaced.get(session.bytes(entry.parent_id)).copied());
+            } else if let Some(parent) = session.dangling_id(ix) {
+                self.missing(ix, &parent, replaced.get(parent.as_bytes()).copied());
             } else if let Some(parent) = self.odd(ix).and_then(|odd| odd.parent.clone()) {
                 let parent = by_odd_id.get(&parent[..]).copied();
                 self.odd_parent(ix, parent);
@@ -143,12 +140,12 @@ impl<'s> Graph<'s, '_> {
         self.several_roots();
     }
 
-    fn cycle(&mut self, ix: EntryIx, resolved: Option<EntryIx>) {
+    fn cycle(&mut self, ix: EntryIx) {
         let session = self.session;
         let entry = session.entry(ix);
         let is_cut = entry.parent.is_none();
         let is_grave = session.leaf.is_some_and(|leaf| self.trees.started(leaf) == self.trees.started(ix));
-        let draft = match resolved == Some(ix) {
+        let draft = match session.dangling_id(ix).and_then(|parent| session.find(&parent)) == Some(ix) {
             true => Draft::new(entry.line, K::SelfParent, "the entry is its own parent"),
             false => Draft::new(entry.line, K::ParentCycle, "the entry is its own ancestor"),
         };
@@ -164,10 +161,10 @@ impl<'s> Graph<'s, '_> {
         self.findings.push(draft.entry(session.id(ix)).grave(is_grave).fix(fix));
     }
 
-    fn missing(&mut self, ix: EntryIx, replaced: Option<Option<EntryIx>>) {
+    fn missing(&mut self, ix: EntryIx, parent: &Text, replaced: Option<Option<EntryIx>>) {
         let session = self.session;
         let entry = session.entry(ix);
-        let parent = session.text(entry.parent_id).to_string();
+        let parent = parent.to_string();
         let message = match replaced {
             None => format!("its parent {parent:?} is not in the file"),
             Some(_) => format!("its parent {parent:?} is on a line that is not an entry"),
@@ -224,7 +221,7 @@ impl<'s> Graph<'s, '_> {
         let session = self.session;
         let is_root = |&ix: &EntryIx| {
             let entry = session.entry(ix);
-            entry.parent_id.is_empty() && entry.parent.is_none() && !entry.id.is_empty()
+            entry.parent.is_none() && session.dangling_id(ix).is_none() && !entry.id.is_empty()
         };
         let roots: Vec<_> = session.all().filter(is_root).filter(|&ix| self.odd(ix).is_none()).collect();
         let [_, second, ..] = roots[..] else { return };
@@ -261,10 +258,8 @@ fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<Ent
             // The first entry after an unreadable line is taken for its child, if its parent is not in the
             // file.
             None => session
-                .entries
-                .get(behind)
-                .filter(|entry| entry.parent.is_none() && !entry.parent_id.is_empty())
-                .map(|entry| session.bytes(entry.parent_id).to_vec())
+                .dangling_id(EntryIx::new(behind))
+                .map(Text::into_bytes)
                 .filter(|id| !known.contains(&id[..])),
         };
         let parent = match &gone.parent {
