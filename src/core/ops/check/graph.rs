@@ -252,7 +252,7 @@ fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<Ent
         mending.gone.iter().filter_map(|gone| gone.id.as_ref()).map(Text::as_bytes).collect();
     for gone in &mending.gone {
         let behind = session.entries.partition_point(|entry| entry.line.0 <= gone.after);
-        let nearest = behind.checked_sub(1).map(|at| EntryIx::new(at));
+        let nearest = behind.checked_sub(1).map(EntryIx::new);
         let id = match &gone.id {
             Some(id) => Some(id.as_bytes().to_vec()),
             // The first entry after an unreadable line is taken for its child, if its parent is not in the
