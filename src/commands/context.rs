@@ -219,7 +219,7 @@ fn unknown(hook: &Hook, refused: Invalid) -> Failure {
 
 /// Returns the messages of a hook, in place of the agent's.
 fn answered(before: &[Message], messages: Raw) -> Vec<Message> {
-    let entry = |at: usize| before.get(at).or(before.last()).map_or(EntryIx(0), |message| message.entry);
+    let entry = |at: usize| before.get(at).or(before.last()).map_or(EntryIx::new(0), |message| message.entry);
     let message =
         |(at, json): (usize, Raw)| Message { entry: entry(at), body: Body::Built(json.bytes().to_vec()) };
     messages.items().enumerate().map(message).collect()
