@@ -16,6 +16,7 @@ pub mod stores;
 
 pub mod store;
 
+pub(crate) mod column;
 pub mod entry;
 pub mod fields;
 pub mod file_calls;

@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(answer.first_kept.as_deref(), Some("e5"));
         assert_eq!(answer.summarized, ["e1", "e4"]);
         assert_eq!(answer.preparation.previous_summary, Some("S".into()));
-        assert_eq!(answer.preparation.previous_compactions, [EntryIx(2)]);
+        assert_eq!(answer.preparation.previous_compactions, [EntryIx::new(2)]);
         assert_eq!(answer.preparation.file_ops.edited.as_slice(), [Text::from("new")]);
         // Before an entry that an earlier compaction summarized, there is nothing left to summarize.
         assert!(prepared(&entries, 0, Some("e0")).is_none());
