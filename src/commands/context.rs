@@ -59,7 +59,6 @@ pub const GUIDE: Guide = Guide {
 /// tools, model and maximum reply length. Where the agent would send what the API refuses, such as a tool result
 /// without a call, the body differs from the agent's, so that the API accepts it.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
@@ -220,7 +219,7 @@ fn unknown(hook: &Hook, refused: Invalid) -> Failure {
 
 /// Returns the messages of a hook, in place of the agent's.
 fn answered(before: &[Message], messages: Raw) -> Vec<Message> {
-    let entry = |at: usize| before.get(at).or(before.last()).map_or(EntryIx(0), |message| message.entry);
+    let entry = |at: usize| before.get(at).or(before.last()).map_or(EntryIx::new(0), |message| message.entry);
     let message =
         |(at, json): (usize, Raw)| Message { entry: entry(at), body: Body::Built(json.bytes().to_vec()) };
     messages.items().enumerate().map(message).collect()

@@ -125,7 +125,7 @@ pub fn print_rows(drawing: &Drawing, edits: &Edits, entries: &[EntryIx], ui: &mu
         }
     };
     let pen = Rows::new(ui.width(), Glyphs::UNICODE.ellipsis, Some(Clock::new(ui)));
-    let mut pens = pens(pen, entries.len(), ui.processors());
+    let mut pens = pens(pen, entries.len(), || ui.processors());
     draw_stretches(&mut pens, entries.len(), &draw, ui.stdout()).map_err(Failure::output)
 }
 

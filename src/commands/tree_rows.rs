@@ -155,7 +155,7 @@ impl<'a> Painter<'a> {
         };
         let clock = self.times.then(|| Clock::new(ui));
         let pen = Rows::new(self.width, self.look.glyphs.ellipsis, clock);
-        let mut pens = pens(pen, self.folds.len(), ui.processors());
+        let mut pens = pens(pen, self.folds.len(), || ui.processors());
         draw_stretches(&mut pens, self.folds.len(), &draw, ui.stdout()).map_err(Failure::output)
     }
 

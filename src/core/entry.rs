@@ -4,16 +4,33 @@
 //! are needed often are stored in one arena and referred to by [`Slice`]s, so that memory grows with the
 //! number of entries and not with their bytes.
 
+use std::num::NonZeroU32;
 use std::ops::Range;
 
-/// The index of an entry in its session, in file order, from 0.
+/// The index of an entry in its session, in file order, from 0. One more is stored, so that an `Option` of it is
+/// not larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EntryIx(pub u32);
+pub struct EntryIx(NonZeroU32);
 
 impl EntryIx {
+    /// Returns the index `at`, which is less than `u32::MAX`: sessions with more entries are not loaded.
+    pub fn new(at: usize) -> Self {
+        EntryIx(NonZeroU32::MIN.saturating_add(at as u32))
+    }
+
     /// Returns the index as a `usize`.
     pub fn at(self) -> usize {
-        self.0 as usize
+        self.0.get() as usize - 1
+    }
+
+    /// Returns the index that is greater by `count`.
+    pub fn moved(self, count: u32) -> Self {
+        EntryIx(self.0.saturating_add(count))
+    }
+
+    /// Returns the index of the previous entry of the file; `None` for the first.
+    pub fn before(self) -> Option<EntryIx> {
+        NonZeroU32::new(self.0.get() - 1).map(EntryIx)
     }
 }
 
@@ -262,10 +279,6 @@ pub struct Entry {
     pub time_ms: i64,
     /// Its id; empty if the line has no string `id`.
     pub id: Slice,
-    /// Its `parentId` as stored; empty if it is `null` or missing.
-    pub parent_id: Slice,
-    /// The text of its row in the tree (for a tool result, the id of its call), if rows were requested.
-    pub row: Slice,
     /// Its parent in the tree, after cutting cycles; `None` for a root.
     pub parent: Option<EntryIx>,
     /// The line number.
@@ -296,7 +309,7 @@ mod tests {
 
     #[test]
     fn an_entry_stays_small() {
-        assert!(size_of::<Entry>() <= 72, "{}", size_of::<Entry>());
+        assert!(size_of::<Entry>() <= 48, "{}", size_of::<Entry>());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::hash::BuildHasher;
 /// so that no file can be constructed to collide; no output depends on it.
 #[derive(Debug, Default)]
 pub struct IdIndex {
-    table: HashTable<u32>,
+    table: HashTable<EntryIx>,
     hasher: RandomState,
 }
 
@@ -24,16 +24,16 @@ impl IdIndex {
     pub fn insert<'a>(&mut self, ix: EntryIx, id_of: impl Fn(EntryIx) -> &'a [u8]) -> Option<EntryIx> {
         let id = id_of(ix);
         let hash = self.hasher.hash_one(id);
-        if let Some(found) = self.table.find_mut(hash, |&other| id_of(EntryIx(other)) == id) {
-            return Some(EntryIx(std::mem::replace(found, ix.0)));
+        if let Some(found) = self.table.find_mut(hash, |&other| id_of(other) == id) {
+            return Some(std::mem::replace(found, ix));
         }
-        self.table.insert_unique(hash, ix.0, |&other| self.hasher.hash_one(id_of(EntryIx(other))));
+        self.table.insert_unique(hash, ix, |&other| self.hasher.hash_one(id_of(other)));
         None
     }
 
     /// Returns the entry with this id.
     pub fn get<'a>(&self, id: &[u8], id_of: impl Fn(EntryIx) -> &'a [u8]) -> Option<EntryIx> {
         let hash = self.hasher.hash_one(id);
-        self.table.find(hash, |&other| id_of(EntryIx(other)) == id).map(|&ix| EntryIx(ix))
+        self.table.find(hash, |&other| id_of(other) == id).copied()
     }
 }

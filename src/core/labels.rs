@@ -97,8 +97,8 @@ mod tests {
         let session = load(&text.into_bytes(), &Options::default()).unwrap();
         let labels = Labels::new(&session);
         let listed: Vec<_> =
-            labels.iter().map(|(ix, change)| (ix.0, session.text(change.name).to_string())).collect();
+            labels.iter().map(|(ix, change)| (ix.at(), session.text(change.name).to_string())).collect();
         assert_eq!(listed, [(0, "x2".to_owned()), (1, "y2".to_owned())]);
-        assert_eq!(labels.named(&Text::from("y2")), [EntryIx(1)]);
+        assert_eq!(labels.named(&Text::from("y2")), [EntryIx::new(1)]);
     }
 }

@@ -138,9 +138,7 @@ fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Positi
     }
     if let Some(line) = name.strip_prefix(':').and_then(|line| line.parse().ok()).map(LineNo) {
         let at = session.entries.binary_search_by_key(&line, |entry| entry.line);
-        return at
-            .map(|at| Some(Some(EntryIx(at as u32))))
-            .map_err(|_| ReferenceError::NoEntryOnLine { line });
+        return at.map(|at| Some(Some(EntryIx::new(at)))).map_err(|_| ReferenceError::NoEntryOnLine { line });
     }
     if let Some(id) = name.strip_prefix("id:")
         && let Some(ix) = session.find(&Text::from(id))
@@ -265,8 +263,8 @@ mod tests {
         load(&text.as_bytes().to_vec(), &Options::default()).unwrap()
     }
 
-    fn named(reference: &str) -> Result<Option<u32>, ReferenceError> {
-        resolve(&session(), reference).map(|place| place.map(|ix| ix.0))
+    fn named(reference: &str) -> Result<Option<usize>, ReferenceError> {
+        resolve(&session(), reference).map(|place| place.map(EntryIx::at))
     }
 
     #[test]

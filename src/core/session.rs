@@ -4,9 +4,11 @@
 //! [`Session::problems`], and each command decides which of them stop it. Older formats are presented as if
 //! migrated: every entry has an id and a parent.
 
+use super::column::Column;
 use super::dialect::Dialect;
 use super::digest::Digest;
 use super::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
+use super::file_calls::FileCall;
 use super::index::IdIndex;
 use super::search::Matches;
 use super::text::Text;
@@ -103,6 +105,15 @@ pub struct InLine {
     pub len: u32,
 }
 
+/// The `parentId` of an entry, as stored.
+#[derive(Clone, Copy, Debug)]
+pub struct ParentId {
+    /// The entry.
+    pub entry: EntryIx,
+    /// The id of its parent.
+    pub id: Slice,
+}
+
 /// The names of an entry whose type or role is not a known one.
 #[derive(Clone, Copy, Debug)]
 pub struct OtherName {
@@ -173,6 +184,8 @@ pub struct Session {
     pub tool_calls: Vec<ToolCall>,
     /// Tool results in file order, if rows were requested.
     pub tool_results: Vec<ToolResult>,
+    /// The calls that name a file, in file order, if requested.
+    pub file_calls: Option<Vec<FileCall>>,
     /// The total usage of the model's turns, if requested.
     pub usage: TotalUsage,
     /// Unknown names, in file order.
@@ -196,6 +209,11 @@ pub struct Session {
     /// The number of records that parse, including the header.
     pub records: u32,
     pub(super) arena: Vec<u8>,
+    /// The row of each entry, if requested.
+    pub(super) rows: Column,
+    /// The `parentId` of entries that are roots because no entry has this id, or because the link was cut, in file
+    /// order.
+    pub(super) dangling: Vec<ParentId>,
     pub(super) ids: IdIndex,
 }
 
@@ -227,22 +245,27 @@ impl Session {
 
     /// Returns the indexes of all entries, in file order.
     pub fn all(&self) -> impl DoubleEndedIterator<Item = EntryIx> + ExactSizeIterator + use<> {
-        (0..self.entries.len() as u32).map(EntryIx)
+        (0..self.entries.len()).map(EntryIx::new)
     }
 
     /// Returns the id of the parent as version 3 stores it, even if no entry has it; `None` for a root.
     pub fn parent_id(&self, ix: EntryIx) -> Option<Text<'_>> {
-        let entry = self.entry(ix);
-        match self.format {
-            Format::V1 | Format::Draft => entry.parent.map(|parent| self.id(parent)),
-            Format::V2 | Format::V3 => (!entry.parent_id.is_empty()).then(|| self.text(entry.parent_id)),
+        match self.entry(ix).parent {
+            Some(parent) => Some(self.id(parent)),
+            None => self.dangling_id(ix),
         }
+    }
+
+    /// Returns the id of the parent of a root, if its line names one.
+    pub fn dangling_id(&self, ix: EntryIx) -> Option<Text<'_>> {
+        let at = self.dangling.binary_search_by_key(&ix, |parent| parent.entry).ok()?;
+        Some(self.text(self.dangling[at].id))
     }
 
     /// Returns the text of an entry's row, if rows were requested; for a tool result, without the text of its
     /// call.
     pub fn row(&self, ix: EntryIx) -> Text<'_> {
-        self.text(self.entry(ix).row)
+        Text::from_wtf8(self.rows.get(ix.at()))
     }
 
     /// Returns the `timestamp` of an entry as stored, if it has one and timestamps were kept.
@@ -254,6 +277,14 @@ impl Session {
     pub fn found(&self, ix: EntryIx) -> Option<&Matches> {
         let at = self.found.binary_search_by_key(&ix, |&(entry, _)| entry).ok()?;
         Some(&self.found[at].1)
+    }
+
+    /// Returns the calls of an entry that name a file, if they were requested.
+    pub fn file_calls(&self, ix: EntryIx) -> Option<&[FileCall]> {
+        let calls = self.file_calls.as_ref()?;
+        let calls = &calls[calls.partition_point(|call| call.entry < ix)..];
+        let len = calls.iter().take_while(|call| call.entry == ix).count();
+        Some(&calls[..len])
     }
 
     /// Returns the location of an entry's `message` in the file, if it has one and locations were requested.
@@ -282,7 +313,7 @@ impl Session {
     /// Returns the entry that is record `number` of the file (the header is 0), if there is one.
     pub fn record_entry(&self, number: f64) -> Option<EntryIx> {
         let at = self.entries.binary_search_by(|entry| f64::from(entry.record).total_cmp(&number)).ok()?;
-        Some(EntryIx(at as u32))
+        Some(EntryIx::new(at))
     }
 
     /// Returns the type of an entry, as its line names it; empty if it has none.

@@ -20,27 +20,30 @@ impl Tree {
     /// Returns the tree; it contains every entry exactly once.
     pub fn new(session: &Session) -> Tree {
         let entries = &session.entries;
-        let mut first = vec![0_u32; entries.len() + 1];
         let parents = || entries.iter().map(|entry| entry.parent);
+        // Counted two places ahead, so that after summing, `first[n + 1]` is where the first child of `n` goes. It
+        // moves on with each child, and ends where the children of `n + 1` start.
+        let mut first = vec![0_u32; entries.len() + 2];
         for parent in parents().flatten() {
-            first[parent.at() + 1] += 1;
+            first[parent.at() + 2] += 1;
         }
         for at in 1..first.len() {
             first[at] += first[at - 1];
         }
         let mut roots = Vec::new();
-        let mut children = vec![EntryIx(0); first.last().map_or(0, |&last| last as usize)];
-        let mut next = first.clone();
+        let mut children = vec![EntryIx::new(0); first.last().map_or(0, |&last| last as usize)];
         for (at, parent) in parents().enumerate() {
-            let ix = EntryIx(at as u32);
+            let ix = EntryIx::new(at);
             match parent {
                 None => roots.push(ix),
                 Some(parent) => {
-                    children[next[parent.at()] as usize] = ix;
-                    next[parent.at()] += 1;
+                    let next = &mut first[parent.at() + 1];
+                    children[*next as usize] = ix;
+                    *next += 1;
                 }
             }
         }
+        first.pop();
         for range in first.windows(2).filter(|range| range[1] - range[0] > 1) {
             sort_by_time(&mut children[range[0] as usize..range[1] as usize], entries);
         }
@@ -129,6 +132,9 @@ pub struct Walk<'a> {
 
 impl Walk<'_> {
     fn push(&mut self, siblings: &[EntryIx]) {
+        if let [only] = siblings {
+            return self.stack.push(*only);
+        }
         let active = |ix: &&EntryIx| self.is_active[ix.at()];
         self.stack.extend(siblings.iter().rev().filter(|ix| !active(ix)));
         self.stack.extend(siblings.iter().rev().filter(active));
@@ -171,68 +177,42 @@ pub struct Place {
 
 /// Lays out the visible entries: each becomes a child of its nearest visible ancestor. Returns positions in
 /// drawing order.
-pub fn layout(session: &Session, tree: &Tree, is_active: &[bool], is_visible: &[bool]) -> Vec<Place> {
-    let order: Vec<EntryIx> = tree.walk(is_active).filter(|ix| is_visible[ix.at()]).collect();
-    let ancestor = visible_ancestors(session, tree, is_active, is_visible);
-    let mut children = vec![0_u32; session.entries.len()];
-    let mut roots = 0_u32;
-    for &ix in &order {
-        match ancestor[ix.at()] {
-            Some(parent) => children[parent.at()] += 1,
-            None => roots += 1,
-        }
-    }
-    let many_roots = roots > 1;
-    let branches: Vec<bool> = children.iter().map(|&count| count > 1).collect();
-    let mut indent = vec![0_u32; session.entries.len()];
-    let mut just_branched = vec![false; session.entries.len()];
-    let mut levels = vec![0_u32; session.entries.len()];
-    order
-        .into_iter()
-        .map(|ix| {
-            let place = &mut indent[ix.at()];
-            let Some(parent) = ancestor[ix.at()] else {
-                roots -= 1;
-                *place = u32::from(many_roots);
-                just_branched[ix.at()] = many_roots;
-                return Place { entry: ix, depth: 0, level: 0, connector: false, last: roots == 0 };
-            };
-            // An entry below a branch point is indented by one level, and its descendants by one more, to group
-            // them.
-            let connector = branches[parent.at()];
-            let above = indent[parent.at()];
-            let deeper = connector || (just_branched[parent.at()] && above > 0);
-            indent[ix.at()] = above + u32::from(deeper);
-            just_branched[ix.at()] = connector;
-            children[parent.at()] -= 1;
-            // Entries below one of several roots are indented, so that the next root stands out.
-            let below_root = many_roots && ancestor[parent.at()].is_none();
-            levels[ix.at()] = levels[parent.at()] + u32::from(connector || below_root);
-            Place {
-                entry: ix,
-                level: levels[ix.at()],
-                depth: indent[ix.at()].saturating_sub(u32::from(many_roots)),
-                connector,
-                last: children[parent.at()] == 0,
-            }
-        })
-        .collect()
-}
-
-fn visible_ancestors(
-    session: &Session,
-    tree: &Tree,
-    is_active: &[bool],
-    is_visible: &[bool],
-) -> Vec<Option<EntryIx>> {
-    let mut ancestor = vec![None; session.entries.len()];
+pub fn layout(session: &Session, tree: Tree, is_active: &[bool], is_visible: &[bool]) -> Vec<Place> {
+    // The row, counted from 1, of each entry or its nearest visible ancestor; 0 if there is none.
+    let mut rows = vec![0_u32; session.entries.len()];
+    let mut places = Vec::with_capacity(is_visible.iter().filter(|&&visible| visible).count());
     for ix in tree.walk(is_active) {
-        ancestor[ix.at()] = session
-            .entry(ix)
-            .parent
-            .and_then(|parent| if is_visible[parent.at()] { Some(parent) } else { ancestor[parent.at()] });
+        rows[ix.at()] = match is_visible[ix.at()] {
+            true => {
+                places.push(Place { entry: ix, depth: 0, level: 0, connector: false, last: false });
+                places.len() as u32
+            }
+            false => session.entry(ix).parent.map_or(0, |parent| rows[parent.at()]),
+        };
     }
-    ancestor
+    drop(tree);
+    let above =
+        |place: &Place| session.entry(place.entry).parent.map_or(0, |parent| rows[parent.at()]) as usize;
+    // The number of children of each row that are rows, at most 2; of row 0, the roots.
+    let mut children = vec![0_u8; places.len() + 1];
+    for place in places.iter_mut().rev() {
+        let siblings = &mut children[above(place)];
+        place.last = *siblings == 0;
+        *siblings = 2.min(*siblings + 1);
+    }
+    let many_roots = children[0] > 1;
+    for at in 0..places.len() {
+        let row = above(&places[at]);
+        let Some(parent) = row.checked_sub(1).map(|parent| places[parent]) else { continue };
+        // An entry below a branch point is indented by one level, and its descendants by one more, to group them.
+        // Entries below one of several roots are indented, so that the next root stands out.
+        let below_root = many_roots && above(&parent) == 0;
+        let place = &mut places[at];
+        place.connector = children[row] > 1;
+        place.depth = parent.depth + u32::from(place.connector || parent.connector || below_root);
+        place.level = parent.level + u32::from(place.connector || below_root);
+    }
+    places
 }
 
 #[cfg(test)]
@@ -259,7 +239,7 @@ mod tests {
         let active = active(&session, session.leaf);
         let visible: Vec<bool> =
             session.all().map(|ix| !hidden.contains(&*session.id(ix).to_string_lossy())).collect();
-        layout(&session, &tree, &active, &visible)
+        layout(&session, tree, &active, &visible)
             .into_iter()
             .map(|place| {
                 let connector =

@@ -86,7 +86,7 @@ impl Session {
     /// head, because in version 3 the last entry is the leaf.
     pub fn upgrade_tail(&self) -> Option<Vec<u8>> {
         let leaf = self.leaf.filter(|_| self.format == Format::Draft)?;
-        let last = EntryIx(self.entries.len() as u32 - 1);
+        let last = EntryIx::new(self.entries.len() - 1);
         (leaf != last).then(|| {
             Object::new()
                 .str("type", "custom")
@@ -200,8 +200,8 @@ impl Session {
     /// Returns the id of the leaf before a summary of the draft tree: that of the previous entry in the file, or
     /// `root`.
     fn left_by(&self, ix: EntryIx) -> Vec<u8> {
-        match ix.0.checked_sub(1) {
-            Some(before) => encoded(&self.id(EntryIx(before))),
+        match ix.before() {
+            Some(before) => encoded(&self.id(before)),
             None => b"\"root\"".to_vec(),
         }
     }

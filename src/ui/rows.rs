@@ -249,8 +249,8 @@ pub fn draw_stretches(
 }
 
 /// Returns a pen for each processor, or one pen if there is little to draw.
-pub fn pens(pen: Rows, count: usize, processors: usize) -> Vec<Rows> {
-    vec![pen; if count > STRETCH { processors.max(1) } else { 1 }]
+pub fn pens(pen: Rows, count: usize, processors: impl FnOnce() -> usize) -> Vec<Rows> {
+    vec![pen; if count > STRETCH { processors().max(1) } else { 1 }]
 }
 
 /// Appends spaces.

@@ -71,7 +71,7 @@ impl Digest {
         self.activity = [self.activity, next.activity].into_iter().flatten().reduce(f64::max);
         if self.question.is_none() {
             self.question = next.question.take();
-            self.question.iter_mut().for_each(|question| question.entry.0 += first);
+            self.question.iter_mut().for_each(|question| question.entry = question.entry.moved(first));
         }
         self.name = next.name.take().or(self.name.take());
         for model in next.models {

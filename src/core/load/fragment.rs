@@ -4,9 +4,11 @@ use super::Options;
 use super::header::Version;
 use super::signs::{evidence, flags, role_of};
 use crate::core::agent::Agent;
+use crate::core::column::Column;
 use crate::core::dialect::Dialect;
 use crate::core::digest::{Digest, Digesting};
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
+use crate::core::file_calls::FileCall;
 use crate::core::json::scan::RawString;
 use crate::core::json::string::is_utf8;
 use crate::core::json::{Raw, Scanner};
@@ -15,7 +17,7 @@ use crate::core::row::readable::{self, Folders};
 use crate::core::row::{Form, RowOptions};
 use crate::core::search::Matches;
 use crate::core::session::{
-    InLine, LabelChange, OtherName, Problem, ProblemKind, ToolCall, ToolResult, TotalUsage,
+    InLine, LabelChange, OtherName, ParentId, Problem, ProblemKind, ToolCall, ToolResult, TotalUsage,
 };
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
@@ -26,9 +28,15 @@ use memchr::memchr;
 pub struct Fragment {
     pub entries: Vec<Entry>,
     pub arena: Vec<u8>,
+    /// The `parentId` of the entries whose parent is not the previous entry.
+    pub parent_ids: Vec<ParentId>,
+    /// The row of each entry, if requested.
+    pub rows: Column,
     pub labels: Vec<LabelChange>,
     pub tool_calls: Vec<ToolCall>,
     pub tool_results: Vec<ToolResult>,
+    /// `None` if they are not requested, or there is no entry.
+    pub file_calls: Option<Vec<FileCall>>,
     pub other_names: Vec<OtherName>,
     pub timestamps: Vec<Slice>,
     pub searchable: Vec<Slice>,
@@ -156,19 +164,17 @@ impl Fragment {
             self.problems.push(Problem { line, kind: ProblemKind::SecondHeader });
             return;
         }
-        let ix = EntryIx(self.entries.len() as u32);
+        let ix = EntryIx::new(self.entries.len());
         let role = role_of(kind, record, reading.version);
         if self.dialect.is_none() {
             self.dialect = evidence(kind, role, record);
         }
         let typed = Typed { kind: self.draft_kind(kind, ix, record), role, record, blocks };
         let id = record.id.map_or(Slice::default(), |id| self.keep(&id.text()));
-        let parent_id = self.parent_id(record.parent_id);
-        let row = reading
-            .options
-            .rows
-            .as_ref()
-            .map_or(Slice::default(), |rows| self.row(ix, &typed, rows, reading));
+        let parent = self.parent(ix, record.parent_id);
+        if let Some(rows) = &reading.options.rows {
+            self.row(ix, &typed, rows, reading);
+        }
         let timestamp = record.timestamp.map(|time| time.text()).unwrap_or_default();
         let time = parse_js_date(timestamp.as_bytes());
         self.side_tables(ix, &typed, &timestamp);
@@ -181,9 +187,7 @@ impl Fragment {
             span,
             time_ms: time.unwrap_or(Entry::NO_TIME),
             id,
-            parent_id,
-            row,
-            parent: None,
+            parent,
             line,
             record: number,
             kind: typed.kind,
@@ -211,21 +215,19 @@ impl Fragment {
         }
     }
 
-    fn parent_id(&mut self, value: Option<Raw>) -> Slice {
-        let Some(text) = value.and_then(Raw::text).filter(|text| !text.is_empty()) else {
-            return Slice::default();
-        };
-        // The parent is usually the previous entry, whose id is in the arena already.
-        if let Some(before) = self.entries.last().map(|entry| entry.id)
-            && self.arena[before.range()] == *text.as_bytes()
-        {
-            return before;
+    /// Returns the parent if it is the previous entry, as usual. Any other is found by its id, which is stored.
+    fn parent(&mut self, entry: EntryIx, id: Option<Raw>) -> Option<EntryIx> {
+        let id = id.and_then(Raw::text).filter(|id| !id.is_empty())?;
+        if self.entries.last().is_some_and(|before| self.arena[before.id.range()] == *id.as_bytes()) {
+            return entry.before();
         }
-        self.keep(&text)
+        let id = self.keep(&id);
+        self.parent_ids.push(ParentId { entry, id });
+        None
     }
 
-    /// Stores what the row of an entry requires, including its tool calls. Returns the row.
-    pub fn row(&mut self, entry: EntryIx, typed: &Typed, rows: &RowOptions, reading: &Reading) -> Slice {
+    /// Stores the row of an entry and what it requires, such as tool calls.
+    pub fn row(&mut self, entry: EntryIx, typed: &Typed, rows: &RowOptions, reading: &Reading) {
         let agent = reading.agent;
         let text = match rows.form {
             Form::Readable => readable::text(typed),
@@ -248,7 +250,7 @@ impl Fragment {
             let call = self.keep(&call);
             self.tool_results.push(ToolResult { entry, call });
         }
-        self.keep(&text)
+        self.rows.push(entry.at(), text.as_bytes());
     }
 
     fn tool_call(&mut self, entry: EntryIx, block: &Block, rows: &RowOptions, reading: &Reading) -> ToolCall {
@@ -284,6 +286,9 @@ impl Fragment {
             record.message.as_ref().and_then(|message| message.usage).filter(|_| options.usage)
         {
             self.usage += usage_of(usage);
+        }
+        if options.file_calls {
+            self.keep_file_calls(entry, typed);
         }
         if !options.search.is_empty() {
             let found = options.search.look(Raw::checked(record.bytes), typed.kind, typed.role);
@@ -333,7 +338,7 @@ impl Fragment {
         }
     }
 
-    fn keep(&mut self, text: &Text) -> Slice {
+    pub fn keep(&mut self, text: &Text) -> Slice {
         let start = self.arena.len() as u32;
         self.arena.extend_from_slice(text.as_bytes());
         Slice { start, len: text.as_bytes().len() as u32 }

@@ -46,7 +46,7 @@ struct Base {
 
 impl Base {
     fn number(self, entry: &mut EntryIx) {
-        entry.0 += self.entries;
+        *entry = entry.moved(self.entries);
     }
 
     fn slices<'s>(self, slices: impl IntoIterator<Item = &'s mut Slice>) {
@@ -60,10 +60,13 @@ impl Fragment {
     /// Joins the next fragment of the file, and leaves it empty for reuse.
     ///
     /// # Errors
-    /// If the strings of all entries no longer fit the arena (4 GiB).
+    /// If the strings of all entries, or their rows, no longer fit (4 GiB).
     fn append(&mut self, next: &mut Fragment) -> Result<(), LoadError> {
         let fits = |ours: usize, theirs: usize| ours + theirs <= u32::MAX as usize;
-        if !fits(self.arena.len(), next.arena.len()) || !fits(self.entries.len(), next.entries.len()) {
+        if !fits(self.arena.len(), next.arena.len())
+            || !fits(self.rows.len(), next.rows.len())
+            || !fits(self.entries.len(), next.entries.len())
+        {
             return Err(LoadError::TooLarge);
         }
         let base = Base {
@@ -76,9 +79,14 @@ impl Fragment {
         self.digest.append(std::mem::take(&mut next.digest), base.entries);
         self.entries.append(&mut next.entries);
         self.arena.append(&mut next.arena);
+        self.parent_ids.append(&mut next.parent_ids);
+        self.rows.append(&mut next.rows, base.entries as usize);
         self.labels.append(&mut next.labels);
         self.tool_calls.append(&mut next.tool_calls);
         self.tool_results.append(&mut next.tool_results);
+        if let Some(next) = &mut next.file_calls {
+            self.file_calls.get_or_insert_default().append(next);
+        }
         self.other_names.append(&mut next.other_names);
         self.timestamps.append(&mut next.timestamps);
         self.searchable.append(&mut next.searchable);
@@ -99,9 +107,14 @@ impl Fragment {
     /// Renumbers its entries, strings, lines and records to start from `base`.
     fn renumber(&mut self, base: Base) {
         for entry in &mut self.entries {
-            base.slices([&mut entry.id, &mut entry.parent_id, &mut entry.row]);
+            base.slices([&mut entry.id]);
+            entry.parent.iter_mut().for_each(|parent| base.number(parent));
             entry.line.0 += base.lines;
             entry.record += base.records;
+        }
+        for parent in &mut self.parent_ids {
+            base.number(&mut parent.entry);
+            base.slices([&mut parent.id]);
         }
         for label in &mut self.labels {
             base.number(&mut label.entry);
@@ -114,6 +127,10 @@ impl Fragment {
         for result in &mut self.tool_results {
             base.number(&mut result.entry);
             base.slices([&mut result.call]);
+        }
+        for call in self.file_calls.iter_mut().flatten() {
+            base.number(&mut call.entry);
+            base.slices([&mut call.path]);
         }
         for name in &mut self.other_names {
             base.number(&mut name.entry);

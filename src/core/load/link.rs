@@ -6,7 +6,7 @@ use super::header::{Preamble, Version};
 use crate::core::dialect::Dialect;
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, Slice};
 use crate::core::index::IdIndex;
-use crate::core::session::{Format, Problem, ProblemKind, Session};
+use crate::core::session::{Format, ParentId, Problem, ProblemKind, Session};
 use crate::core::store::ReadAt;
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
@@ -38,6 +38,7 @@ pub fn link(
         labels: fragment.labels,
         tool_calls: fragment.tool_calls,
         tool_results: fragment.tool_results,
+        file_calls: fragment.file_calls,
         other_names: fragment.other_names,
         timestamps: fragment.timestamps,
         searchable: fragment.searchable,
@@ -50,6 +51,8 @@ pub fn link(
         ids: IdIndex::with_capacity(fragment.entries.len()),
         entries: fragment.entries,
         arena: fragment.arena,
+        rows: fragment.rows,
+        dangling: Vec::new(),
         records: fragment.records,
     };
     if matches!(format, Format::V1 | Format::Draft) {
@@ -59,7 +62,7 @@ pub fn link(
     match format {
         Format::V1 => chain(&mut session),
         Format::Draft => link_draft(&mut session, &fragment.draft_links),
-        Format::V2 | Format::V3 => link_by_id(&mut session),
+        Format::V2 | Format::V3 => link_by_id(&mut session, fragment.parent_ids),
     }
     cut_cycles(&mut session);
     if format == Format::Draft {
@@ -91,7 +94,6 @@ fn give_ids(session: &mut Session) -> Result<(), LoadError> {
         let start = u32::try_from(session.arena.len()).map_err(|_| LoadError::TooLarge)?;
         session.arena.extend_from_slice(format!("{id:08x}").as_bytes());
         entry.id = Slice { start, len: 8 };
-        entry.parent_id = Slice::default();
     }
     Ok(())
 }
@@ -132,7 +134,7 @@ fn index_ids(session: &mut Session) {
             problems.push(Problem { line: entries[at].line, kind: ProblemKind::NoId });
             continue;
         }
-        if let Some(earlier) = ids.insert(EntryIx(at as u32), |ix| &arena[entries[ix.at()].id.range()]) {
+        if let Some(earlier) = ids.insert(EntryIx::new(at), |ix| &arena[entries[ix.at()].id.range()]) {
             problems.push(Problem { line: entries[at].line, kind: ProblemKind::DuplicateId });
             entries[earlier.at()].flags.insert(Flags::SUPERSEDED);
         }
@@ -141,28 +143,34 @@ fn index_ids(session: &mut Session) {
 
 fn chain(session: &mut Session) {
     for at in 1..session.entries.len() {
-        session.entries[at].parent = Some(EntryIx(at as u32 - 1));
+        session.entries[at].parent = Some(EntryIx::new(at - 1));
     }
 }
 
-fn link_by_id(session: &mut Session) {
+/// Finds the parents with these ids. All other parents are previous entries, and known already.
+fn link_by_id(session: &mut Session, mut parent_ids: Vec<ParentId>) {
+    if session.problems.iter().any(|problem| problem.kind == ProblemKind::DuplicateId) {
+        link_to_latest(session);
+    }
+    parent_ids.retain(|&ParentId { entry, id }| {
+        let parent = session.find(&session.text(id));
+        session.entries[entry.at()].parent = parent;
+        parent.is_none()
+    });
+    let missing = |parent: &ParentId| session.entry(parent.entry).line;
+    let missing =
+        parent_ids.iter().map(|parent| Problem { line: missing(parent), kind: ProblemKind::MissingParent });
+    session.problems.extend(missing.collect::<Vec<_>>());
+    session.dangling = parent_ids;
+}
+
+/// Makes the latest of several entries with the same id the parent, as in the agents.
+fn link_to_latest(session: &mut Session) {
     for at in 0..session.entries.len() {
-        let Entry { parent_id, line, .. } = session.entries[at];
-        if parent_id.is_empty() {
-            continue;
+        let Some(parent) = session.entries[at].parent else { continue };
+        if session.entry(parent).flags.has(Flags::SUPERSEDED) {
+            session.entries[at].parent = session.find(&session.id(parent));
         }
-        let before = at.checked_sub(1).map(|before| &session.entries[before]);
-        let parent = match before {
-            // The same slice as the id of the previous entry: no lookup is needed.
-            Some(before) if before.id == parent_id && !before.flags.has(Flags::SUPERSEDED) => {
-                Some(EntryIx(at as u32 - 1))
-            }
-            _ => session.find(&session.text(parent_id)),
-        };
-        if parent.is_none() {
-            session.problems.push(Problem { line, kind: ProblemKind::MissingParent });
-        }
-        session.entries[at].parent = parent;
     }
 }
 
@@ -254,7 +262,7 @@ fn cut_cycles(session: &mut Session) {
     let mut seen = vec![0_u32; entries.len()];
     for start in 0..entries.len() {
         let walk = start as u32 + 1;
-        let mut at = EntryIx(start as u32);
+        let mut at = EntryIx::new(start);
         while seen[at.at()] == 0 {
             seen[at.at()] = walk;
             match entries[at.at()].parent {
@@ -266,12 +274,16 @@ fn cut_cycles(session: &mut Session) {
             && seen[at.at()] == walk
             && !entries[at.at()].flags.has(Flags::IN_CYCLE)
         {
-            cut_cycle(entries, at, &mut session.problems);
+            let cut = cut_cycle(entries, at, &mut session.problems);
+            // The links of the draft tree are not ids.
+            session.dangling.extend(cut.filter(|_| session.format != Format::Draft));
         }
     }
+    session.dangling.sort_by_key(|parent| parent.entry);
 }
 
-fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>) {
+/// Returns the link that was cut.
+fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>) -> Option<ParentId> {
     let mut first = member;
     let mut at = member;
     loop {
@@ -284,7 +296,8 @@ fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>
             _ => break,
         }
     }
-    entries[first.at()].parent = None;
+    let parent = entries[first.at()].parent.take()?;
+    Some(ParentId { entry: first, id: entries[parent.at()].id })
 }
 
 /// Returns the leaf: in a draft tree with heads, the last head; else the last entry with an id or, if that is

@@ -34,7 +34,6 @@ pub fn add_rows(
         cwd: session.header.cwd.as_ref(),
     };
     let bodies = FileBodies::new(session, source);
-    let mut texts = Vec::new();
     for &ix in entries {
         let (kind, role, span) = (session.entry(ix).kind, session.entry(ix).role, session.entry(ix).span);
         bodies.with_stored(span, |line| {
@@ -42,7 +41,7 @@ pub fn add_rows(
             // The line parsed when it was loaded; if the file has changed meanwhile, its row is empty.
             let record = scan(&mut Scanner::new(line), &mut blocks).unwrap_or_default();
             let typed = Typed { kind, role, record: &record, blocks: &blocks };
-            texts.push(fragment.row(ix, &typed, rows, &reading));
+            fragment.row(ix, &typed, rows, &reading);
         })?;
     }
     let start = session.arena.len();
@@ -51,9 +50,7 @@ pub fn add_rows(
     }
     session.arena.append(&mut fragment.arena);
     let moved = |slice: Slice| Slice { start: slice.start + start as u32, ..slice };
-    for (&ix, text) in entries.iter().zip(texts) {
-        session.entries[ix.at()].row = moved(text);
-    }
+    session.rows = fragment.rows;
     session.tool_calls.extend(fragment.tool_calls.into_iter().map(|mut call| {
         (call.id, call.name, call.row) = (moved(call.id), moved(call.name), moved(call.row));
         call

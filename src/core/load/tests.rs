@@ -26,8 +26,8 @@ fn entries_have_their_lines_and_parents() {
     assert_eq!(session.entries.len(), 2);
     assert_eq!((session.entries[0].line.0, session.entries[1].line.0), (3, 4));
     assert_eq!((session.entries[0].record, session.entries[1].record), (1, 2));
-    assert_eq!(session.entries[1].parent, Some(EntryIx(0)));
-    assert_eq!(session.leaf, Some(EntryIx(1)));
+    assert_eq!(session.entries[1].parent, Some(EntryIx::new(0)));
+    assert_eq!(session.leaf, Some(EntryIx::new(1)));
     assert!(!session.ends_with_newline);
     let span = session.entries[1].span;
     assert_eq!(&text[span.start as usize..span.end() as usize], message("b", "\"a\""));
@@ -87,7 +87,8 @@ fn cycles_are_cut_at_their_first_entry() {
         message("d", "\"d\"")
     );
     let session = session(&text);
-    let parents: Vec<_> = session.entries.iter().map(|entry| entry.parent.map(|parent| parent.0)).collect();
+    let parents: Vec<_> =
+        session.entries.iter().map(|entry| entry.parent.map(|parent| parent.at())).collect();
     assert_eq!(parents, [None, Some(0), Some(1), None]);
     let marked: Vec<_> = session.entries.iter().map(|entry| entry.flags.has(Flags::IN_CYCLE)).collect();
     assert_eq!(marked, [true, true, false, true]);
@@ -98,7 +99,7 @@ fn of_duplicate_ids_the_last_is_found() {
     let text =
         format!("{HEADER}\n{}\n{}\n{}\n", message("a", "null"), message("a", "null"), message("b", "\"a\""));
     let session = session(&text);
-    assert_eq!(session.entries[2].parent, Some(EntryIx(1)));
+    assert_eq!(session.entries[2].parent, Some(EntryIx::new(1)));
     assert!(session.entries[0].flags.has(Flags::SUPERSEDED));
     assert_eq!(kinds(&session), [(3, ProblemKind::DuplicateId)]);
 }
@@ -108,10 +109,10 @@ fn version_one_is_understood_as_if_migrated() {
     let text = "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"id\":\"x\",\"message\":{\"role\":\"hookMessage\"}}\n{\"type\":\"message\"}\n";
     let session = session(text);
     assert_eq!(session.format, Format::V1);
-    assert_eq!(session.id(EntryIx(0)).as_bytes().len(), 8);
-    assert_ne!(session.id(EntryIx(0)), "x");
-    assert_eq!(session.entries[1].parent, Some(EntryIx(0)));
-    assert_eq!(session.role_name(EntryIx(0)).unwrap(), "custom");
+    assert_eq!(session.id(EntryIx::new(0)).as_bytes().len(), 8);
+    assert_ne!(session.id(EntryIx::new(0)), "x");
+    assert_eq!(session.entries[1].parent, Some(EntryIx::new(0)));
+    assert_eq!(session.role_name(EntryIx::new(0)).unwrap(), "custom");
 }
 
 #[test]
@@ -127,11 +128,12 @@ fn the_draft_tree_links_by_record_number() {
     );
     let session = session(text);
     assert_eq!(session.format, Format::Draft);
-    let parents: Vec<_> = session.entries.iter().map(|entry| entry.parent.map(|parent| parent.0)).collect();
+    let parents: Vec<_> =
+        session.entries.iter().map(|entry| entry.parent.map(|parent| parent.at())).collect();
     assert_eq!(parents, [None, Some(0), Some(0), Some(1), Some(2), Some(1)]);
-    assert_eq!(session.leaf, Some(EntryIx(4)));
+    assert_eq!(session.leaf, Some(EntryIx::new(4)));
     assert_eq!(session.labels.len(), 1);
-    assert_eq!(session.text(session.labels[0].target), session.id(EntryIx(1)));
+    assert_eq!(session.text(session.labels[0].target), session.id(EntryIx::new(1)));
 }
 
 #[test]
@@ -142,20 +144,29 @@ fn chunks_and_workers_change_nothing() {
         let id = format!("e{at}");
         let pad = "x".repeat(at * 7 % 2000);
         text += &format!(
-            "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":{parent},\"message\":{{\"content\":\"{pad}\"}}}}\n"
+            "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":{parent},\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"toolCall\",\"name\":\"read\",\"arguments\":{{\"path\":\"{id}\",\"{pad}\":0}}}}]}}}}\n"
         );
         if at % 500 == 250 {
             text += &format!("broken {}\n", "y".repeat(CHUNK as usize));
         }
         parent = format!("\"{id}\"");
     }
-    let one = session(&text);
-    let three = load(&text.as_bytes().to_vec(), &Options { workers: 3, ..Options::default() }).unwrap();
+    let loaded = |workers| {
+        load(&text.as_bytes().to_vec(), &Options { workers, file_calls: true, ..Options::default() }).unwrap()
+    };
+    let (one, three) = (loaded(1), loaded(3));
     assert_eq!(one.entries.len(), 3000);
     assert_eq!(format!("{:?}", one.entries), format!("{:?}", three.entries));
     assert_eq!(kinds(&one), kinds(&three));
     assert_eq!(kinds(&one).len(), 6);
     assert_eq!(one.path(one.leaf).len(), 3000);
+    for session in [&one, &three] {
+        for ix in session.all() {
+            let calls: Vec<_> =
+                session.file_calls(ix).unwrap().iter().map(|call| session.text(call.path)).collect();
+            assert_eq!(calls, [session.id(ix)]);
+        }
+    }
     for entry in &one.entries {
         assert!(text[entry.span.start as usize..].starts_with("{\"type\""));
         assert_eq!(text.as_bytes()[entry.span.end() as usize], b'\n');

@@ -58,7 +58,7 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &st
         .all()
         .map(|ix| passes(session, &labels, leaf, filter, ix) && search.finds(session, &labels, ix))
         .collect();
-    let places = layout(session, &tree, &is_active, &is_visible);
+    let places = layout(session, tree, &is_active, &is_visible);
     let calls = calls(session, &is_active);
     let rendered = HashMap::new();
     Drawing { session, labels, places, is_active, is_visible, leaf, calls, words, rendered }

@@ -342,7 +342,7 @@ mod tests {
         let file = format!("{title}\n{header}\n{{\"id\":\"a\",\"parentId\":null,{members}}}\n").into_bytes();
         let rows = RowOptions { searchable: true, ..RowOptions::default() };
         let session = load(&file, &Options { rows: Some(rows), ..Options::default() }).unwrap();
-        let entry = crate::core::entry::EntryIx(0);
+        let entry = crate::core::entry::EntryIx::new(0);
         let silent = session.entry(entry).flags.has(Flags::SILENT);
         (session.row(entry).to_string(), silent, session.text(session.searchable[0]).to_string())
     }

@@ -62,8 +62,7 @@ pub(super) fn check(
 
 /// Returns parent ids that no entry in the file has: no new id may equal one of these.
 fn wanted(session: &Session) -> HashSet<&[u8]> {
-    let missing = |&ix: &EntryIx| session.entry(ix).parent.is_none();
-    session.all().filter(missing).map(|ix| session.bytes(session.entry(ix).parent_id)).collect()
+    session.dangling.iter().map(|parent| session.bytes(parent.id)).collect()
 }
 
 struct Graph<'s, 'f> {
@@ -122,38 +121,36 @@ impl<'s> Graph<'s, '_> {
         let by_odd_id = self.odd_ids();
         for ix in session.all() {
             let entry = session.entry(ix);
-            let resolved =
-                session.find(&session.text(entry.parent_id)).filter(|_| !entry.parent_id.is_empty());
             if entry.flags.has(Flags::IN_CYCLE) {
-                self.cycle(ix, resolved);
+                self.cycle(ix);
             } else if let Some(parent) = entry.parent {
                 if parent > ix {
                     let message = format!("its parent is after it, on line {}", session.entry(parent).line.0);
                     self.note(ix, K::ForwardParent, message);
                 }
-            } else if !entry.parent_id.is_empty() {
-                self.missing(ix, replaced.get(session.bytes(entry.parent_id)).copied());
+            } else if let Some(parent) = session.dangling_id(ix) {
+                self.missing(ix, &parent, replaced.get(parent.as_bytes()).copied());
             } else if let Some(parent) = self.odd(ix).and_then(|odd| odd.parent.clone()) {
                 let parent = by_odd_id.get(&parent[..]).copied();
                 self.odd_parent(ix, parent);
             } else if entry.id.is_empty() && entry.flags.has(Flags::NO_PARENT_KEY) {
-                self.attach(ix, before(ix));
+                self.attach(ix, ix.before());
             }
         }
         self.several_roots();
     }
 
-    fn cycle(&mut self, ix: EntryIx, resolved: Option<EntryIx>) {
+    fn cycle(&mut self, ix: EntryIx) {
         let session = self.session;
         let entry = session.entry(ix);
         let is_cut = entry.parent.is_none();
         let is_grave = session.leaf.is_some_and(|leaf| self.trees.started(leaf) == self.trees.started(ix));
-        let draft = match resolved == Some(ix) {
+        let draft = match session.dangling_id(ix).and_then(|parent| session.find(&parent)) == Some(ix) {
             true => Draft::new(entry.line, K::SelfParent, "the entry is its own parent"),
             false => Draft::new(entry.line, K::ParentCycle, "the entry is its own ancestor"),
         };
         let fix = if is_cut {
-            let parent = before(ix).filter(|&parent| self.attach(ix, Some(parent)));
+            let parent = ix.before().filter(|&parent| self.attach(ix, Some(parent)));
             if parent.is_none() {
                 self.links.parents.insert(ix, None);
             }
@@ -164,10 +161,10 @@ impl<'s> Graph<'s, '_> {
         self.findings.push(draft.entry(session.id(ix)).grave(is_grave).fix(fix));
     }
 
-    fn missing(&mut self, ix: EntryIx, replaced: Option<Option<EntryIx>>) {
+    fn missing(&mut self, ix: EntryIx, parent: &Text, replaced: Option<Option<EntryIx>>) {
         let session = self.session;
         let entry = session.entry(ix);
-        let parent = session.text(entry.parent_id).to_string();
+        let parent = parent.to_string();
         let message = match replaced {
             None => format!("its parent {parent:?} is not in the file"),
             Some(_) => format!("its parent {parent:?} is on a line that is not an entry"),
@@ -224,7 +221,7 @@ impl<'s> Graph<'s, '_> {
         let session = self.session;
         let is_root = |&ix: &EntryIx| {
             let entry = session.entry(ix);
-            entry.parent_id.is_empty() && entry.parent.is_none() && !entry.id.is_empty()
+            entry.parent.is_none() && session.dangling_id(ix).is_none() && !entry.id.is_empty()
         };
         let roots: Vec<_> = session.all().filter(is_root).filter(|&ix| self.odd(ix).is_none()).collect();
         let [_, second, ..] = roots[..] else { return };
@@ -248,11 +245,6 @@ impl<'s> Graph<'s, '_> {
     }
 }
 
-/// Returns the previous entry of the file.
-fn before(ix: EntryIx) -> Option<EntryIx> {
-    ix.0.checked_sub(1).map(EntryIx)
-}
-
 /// Returns the new parents for children of missing entries, by the missing ids.
 fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<EntryIx>> {
     let mut replaced: HashMap<Vec<u8>, Option<EntryIx>> = HashMap::new();
@@ -260,16 +252,14 @@ fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<Ent
         mending.gone.iter().filter_map(|gone| gone.id.as_ref()).map(Text::as_bytes).collect();
     for gone in &mending.gone {
         let behind = session.entries.partition_point(|entry| entry.line.0 <= gone.after);
-        let nearest = behind.checked_sub(1).map(|at| EntryIx(at as u32));
+        let nearest = behind.checked_sub(1).map(EntryIx::new);
         let id = match &gone.id {
             Some(id) => Some(id.as_bytes().to_vec()),
             // The first entry after an unreadable line is taken for its child, if its parent is not in the
             // file.
             None => session
-                .entries
-                .get(behind)
-                .filter(|entry| entry.parent.is_none() && !entry.parent_id.is_empty())
-                .map(|entry| session.bytes(entry.parent_id).to_vec())
+                .dangling_id(EntryIx::new(behind))
+                .map(Text::into_bytes)
                 .filter(|id| !known.contains(&id[..])),
         };
         let parent = match &gone.parent {
@@ -289,42 +279,39 @@ fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<Ent
 
 /// The tree that each entry is in while trees are joined: union-find over the parents.
 struct Trees {
-    above: Vec<u32>,
+    above: Vec<EntryIx>,
     /// The root of each entry before anything was joined.
-    started: Vec<u32>,
+    started: Vec<EntryIx>,
 }
 
 impl Trees {
     fn new(session: &Session) -> Trees {
-        let parent = |(at, entry): (usize, &crate::core::entry::Entry)| {
-            entry.parent.map_or(at as u32, |parent| parent.0)
-        };
-        let above = session.entries.iter().enumerate().map(parent).collect();
+        let above = session.all().map(|ix| session.entry(ix).parent.unwrap_or(ix)).collect();
         let mut trees = Trees { above, started: Vec::new() };
-        trees.started = (0..session.entries.len() as u32).map(|at| trees.root(at)).collect();
+        trees.started = session.all().map(|ix| trees.root(ix)).collect();
         trees
     }
 
-    fn root(&mut self, mut at: u32) -> u32 {
+    fn root(&mut self, mut at: EntryIx) -> EntryIx {
         loop {
-            let above = self.above[at as usize];
+            let above = self.above[at.at()];
             if above == at {
                 return at;
             }
-            let next = self.above[above as usize];
-            self.above[at as usize] = next;
+            let next = self.above[above.at()];
+            self.above[at.at()] = next;
             at = next;
         }
     }
 
-    fn started(&self, ix: EntryIx) -> u32 {
+    fn started(&self, ix: EntryIx) -> EntryIx {
         self.started[ix.at()]
     }
 
     /// Joins the tree of a root under `parent`; returns false if `parent` is in that tree.
     fn join(&mut self, root: EntryIx, parent: EntryIx) -> bool {
-        let parent = self.root(parent.0);
-        if parent == root.0 {
+        let parent = self.root(parent);
+        if parent == root {
             return false;
         }
         self.above[root.at()] = parent;

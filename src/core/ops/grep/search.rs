@@ -330,7 +330,7 @@ impl Tree {
 
     fn entry_on(&self, line: LineNo) -> Option<EntryIx> {
         let at = self.session.entries.binary_search_by_key(&line.0, |entry| entry.line.0).ok()?;
-        Some(EntryIx(at as u32))
+        Some(EntryIx::new(at))
     }
 }
 

@@ -286,6 +286,6 @@ fn entries_of_version_1_have_the_ids_of_a_migration() {
     let source = lines.as_bytes().to_vec();
     let session = crate::core::load::load(&source, &crate::core::load::Options::default()).unwrap();
     let hits = hits(lines, &query);
-    assert_eq!(hits[0].id, session.id(crate::core::entry::EntryIx(0)));
+    assert_eq!(hits[0].id, session.id(crate::core::entry::EntryIx::new(0)));
     assert_eq!(hits[0].role, "custom");
 }

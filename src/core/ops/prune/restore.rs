@@ -144,7 +144,7 @@ impl<'a> Record<'a> {
     fn entries(&self, session: &Session) -> impl Iterator<Item = EntryIx> {
         let on_line = session.entries.binary_search_by_key(&self.line, |entry| entry.line.0);
         let with_id = session.find(&crate::core::text::Text::from(&*self.id)).filter(|_| !self.id.is_empty());
-        on_line.ok().map(|at| EntryIx(at as u32)).into_iter().chain(with_id)
+        on_line.ok().map(EntryIx::new).into_iter().chain(with_id)
     }
 
     /// Whether a value is the note, even if an agent has rewritten the file with another formatting.

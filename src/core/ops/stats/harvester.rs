@@ -247,7 +247,7 @@ impl Harvester<'_> {
             let Ok(at) = session.entries.binary_search_by_key(&entry.line.0, |entry| entry.line.0) else {
                 continue;
             };
-            let ix = EntryIx(at as u32);
+            let ix = EntryIx::new(at);
             entry.id = keep(&mut self.harvest.arena, &session.id(ix));
             entry.parent_id = keep(&mut self.harvest.arena, &session.parent_id(ix).unwrap_or_default());
         }
