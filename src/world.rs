@@ -34,8 +34,8 @@ pub struct World<'a> {
     pub stdout_is: &'a (dyn Fn(&SessionFile) -> bool + Sync),
     /// The directory that relative paths start from.
     pub folder: PathBuf,
-    /// The number of processors to use.
-    pub processors: usize,
+    /// Returns the number of processors to use.
+    pub processors: &'a dyn Fn() -> usize,
 }
 
 /// Which streams are terminals.

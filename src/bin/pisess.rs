@@ -5,6 +5,7 @@
 mod os;
 
 use pisess::world::{Terminals, World};
+use std::cell::LazyCell;
 use std::io::{BufWriter, IsTerminal, LineWriter, Write, stderr, stdin, stdout};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -29,6 +30,8 @@ fn main() -> ExitCode {
         None => os::other_stdout(),
     };
     let mut out = BufWriter::with_capacity(64 * 1024, unbuffered);
+    // This opens several files, and a small session needs no second thread.
+    let processors = LazyCell::new(|| std::thread::available_parallelism().map_or(1, usize::from));
     let world = World {
         stdin: &mut stdin().lock(),
         stdout: &mut out,
@@ -43,7 +46,7 @@ fn main() -> ExitCode {
         run_program: &os::run_program,
         stdout_is: &|file| pisess::core::store::same_file(file, stdout()),
         folder: std::env::current_dir().unwrap_or_default(),
-        processors: std::thread::available_parallelism().map_or(1, usize::from),
+        processors: &|| *processors,
     };
     let code = pisess::run(std::env::args_os(), world);
     // A failure to flush was reported, or the reader is gone.

@@ -59,7 +59,6 @@ pub const GUIDE: Guide = Guide {
 /// If several options are given, each appends an entry, settings before messages. If the text of a message is
 /// `-`, it is read from standard input.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

@@ -47,7 +47,6 @@ pub const GUIDE: Guide = Guide {
 /// names and other entries that do not change what a model sees. If the leaf is in the middle of a
 /// conversation, it also counts as the end of a branch.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

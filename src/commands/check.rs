@@ -44,7 +44,6 @@ pub const GUIDE: Guide = Guide {
 /// that are removed are kept beside the file, in FILE.rejected. The exit code is then the one that a check of
 /// the repaired file would give.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// Session files, directories of them, or - for standard input
     #[arg(required = true, value_name = "SESSION")]

@@ -59,7 +59,6 @@ pub const GUIDE: Guide = Guide {
 /// what was requested, what was done in which files, what failed and what remains to be done. The id
 /// of the new entry is printed.
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

@@ -37,7 +37,6 @@ pub const GUIDE: Guide = Guide {
 /// newest first), and labels and entry ids, each with the text of its entry. Only the start and the last MiB of
 /// a session are read.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The shell: bash, zsh, fish, powershell or elvish
     #[arg(hide_possible_values = true)]

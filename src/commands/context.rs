@@ -59,7 +59,6 @@ pub const GUIDE: Guide = Guide {
 /// tools, model and maximum reply length. Where the agent would send what the API refuses, such as a tool result
 /// without a call, the body differs from the agent's, so that the API accepts it.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

@@ -53,7 +53,6 @@ pub const GUIDE: Guide = Guide {
 /// With --context, prints a unified diff of what the model would see at the two ends. Exits with 1 if
 /// there is a difference.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, a name (see `pisess --help`), or - for standard input
     pub session: PathBuf,

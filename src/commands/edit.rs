@@ -41,7 +41,6 @@ pub const GUIDE: Guide = Guide {
 ///
 /// oh-my-pi has no such entries. Branch instead: append the changed message with `append --at REF^`.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 #[command(group = clap::ArgGroup::new("wanted").required(true))]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

@@ -125,7 +125,7 @@ pub fn print_rows(drawing: &Drawing, edits: &Edits, entries: &[EntryIx], ui: &mu
         }
     };
     let pen = Rows::new(ui.width(), Glyphs::UNICODE.ellipsis, Some(Clock::new(ui)));
-    draw_stretches(&pen, entries.len(), ui.processors(), draw, ui.stdout()).map_err(Failure::output)
+    draw_stretches(&pen, entries.len(), draw, ui).map_err(Failure::output)
 }
 
 /// The entries that are edited or omitted.

@@ -52,7 +52,6 @@ pub const GUIDE: Guide = Guide {
 /// decompressed, and searched for every secret that was found. If one is left, the export is deleted, and the
 /// command fails.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

@@ -64,7 +64,6 @@ pub const GUIDE: Guide = Guide {
 /// With --subtree the descendants of REF are copied, too. The leaf of the new session is the original leaf if
 /// that was copied, and otherwise the last entry copied.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

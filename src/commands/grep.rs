@@ -55,7 +55,6 @@ pub const GUIDE: Guide = Guide {
 /// Without PATH the sessions of the current directory are searched. Directories are searched recursively,
 /// including hidden ones; sessions are searched in the order of their paths.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// What to search for
     #[arg(required_unless_present = "regexp", allow_hyphen_values = true)]

@@ -3,7 +3,7 @@
 use super::places::{Named, named};
 use crate::core::bodies::FileBodies;
 use crate::core::entry::EntryIx;
-use crate::core::load::{LoadError, Options, WrongFile, add_rows, has_header, load, read_header};
+use crate::core::load::{LoadError, Options, WrongFile, add_rows, has_header, is_small, load, read_header};
 use crate::core::ops::rows::{Edited, edited};
 use crate::core::reference::{Position, resolve};
 use crate::core::session::{Header, ProblemKind, Session};
@@ -162,7 +162,8 @@ impl OpenSession {
 
     /// Loads a session from an open input; warns about its problems.
     pub fn of(input: Input, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
-        let options = Options { workers: ui.processors(), ..options };
+        let workers = if is_small(input.source().len()) { 1 } else { ui.processors() };
+        let options = Options { workers, ..options };
         let open = OpenSession::load(input, options)?;
         if let Some(problems) = open.problems() {
             ui.warn(&problems);

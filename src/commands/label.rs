@@ -39,7 +39,6 @@ pub const GUIDE: Guide = Guide {
 /// As in both agents, a label is stored as a new entry under the leaf and becomes the leaf. An entry has at
 /// most one label: the last one set for it in the file, on whichever branch.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

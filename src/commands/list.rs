@@ -56,7 +56,6 @@ pub const GUIDE: Guide = Guide {
 /// Rows are sorted by the last message. `*` marks the session that `last` refers to: the one whose file changed
 /// last, as for `pi -c`. Any change counts, even a label.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// Sessions by path or name, or directories to search at any depth
     #[arg(value_name = "PATH")]

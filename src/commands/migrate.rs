@@ -51,7 +51,6 @@ pub const GUIDE: Guide = Guide {
 /// parallel, and a table of the results is printed at the end. Other commands read old files without
 /// migrating them; a command that changes an old file migrates it in the same write.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// Session files, directories of them, or - for standard input
     #[arg(required = true, value_name = "SESSION")]

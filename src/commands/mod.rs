@@ -71,7 +71,7 @@ use crate::options::GlobalArgs;
 use crate::ui::{Exit, Failure, Ui};
 use crate::world::World;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 
 /// The version with the target and, in release builds, the commit; see `build.rs`.
@@ -82,7 +82,6 @@ const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PISESS
 #[command(name = "pisess", version, long_version = LONG_VERSION, about)]
 #[command(arg_required_else_help = true, infer_long_args = true)]
 #[command(override_usage = "pisess [OPTIONS] <COMMAND>")]
-#[command(after_help = guide::short_help(), after_long_help = guide::help())]
 struct Cli {
     /// Options of every command.
     #[command(flatten)]
@@ -90,9 +89,6 @@ struct Cli {
     /// List all commands, including programs on your PATH
     #[arg(long)]
     list: bool,
-    /// The command.
-    #[command(subcommand)]
-    verb: Option<Verb>,
 }
 
 /// The commands. Each is documented at its `Args`.
@@ -160,9 +156,53 @@ pub const GUIDES: [Guide; 26] = [
     completions::GUIDE,
 ];
 
+/// Adds its arguments to the definition of a command.
+type Define = fn(clap::Command) -> clap::Command;
+
+/// The definitions of all commands, for [`parse`].
+const DEFINITIONS: [(&str, Define); 26] = [
+    ("tree", tree::Args::augment_args),
+    ("path", path::Args::augment_args),
+    ("show", show::Args::augment_args),
+    ("branches", branches::Args::augment_args),
+    ("context", context::Args::augment_args),
+    ("diff", diff::Args::augment_args),
+    ("list", list::Args::augment_args),
+    ("grep", grep::Args::augment_args),
+    ("stats", stats::Args::augment_args),
+    ("switch", switch::Args::augment_args),
+    ("pop", pop::Args::augment_args),
+    ("summarize", summarize::Args::augment_args),
+    ("merge", merge::Args::augment_args),
+    ("fork", fork::Args::augment_args),
+    ("pick", pick::Args::augment_args),
+    ("label", label::Args::augment_args),
+    ("append", append::Args::augment_args),
+    ("edit", edit::Args::augment_args),
+    ("compact", compact::Args::augment_args),
+    ("prune", prune::Args::augment_args),
+    ("export", export::Args::augment_args),
+    ("redact", redact::Args::augment_args),
+    ("relocate", relocate::Args::augment_args),
+    ("migrate", migrate::Args::augment_args),
+    ("check", check::Args::augment_args),
+    ("completions", completions::Args::augment_args),
+];
+
 /// Returns the command line as clap knows it, for man pages and completions.
 pub fn command() -> clap::Command {
-    <Cli as clap::CommandFactory>::command()
+    // The later description, that of `Cli`, replaces that of `Verb`.
+    let command = Cli::augment_args(Verb::augment_subcommands(clap::Command::new("pisess")));
+    let command = command.after_help(guide::short_help()).after_long_help(guide::help());
+    command.mut_subcommands(with_guide)
+}
+
+/// Adds its guide to the help of a command.
+fn with_guide(verb: clap::Command) -> clap::Command {
+    match GUIDES.iter().find(|guide| guide.verb == verb.get_name()) {
+        Some(guide) => verb.after_long_help(guide.help()),
+        None => verb,
+    }
 }
 
 /// Returns the completion script of each shell, by the name of the file in which a package installs it.
@@ -174,8 +214,10 @@ pub fn completion_scripts() -> impl Iterator<Item = (&'static str, &'static str)
 pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     let args: Vec<_> = args.into_iter().collect();
     let mut ui = Ui::new(world, wants_json(&args));
-    let done = match Cli::try_parse_from(&args) {
-        Ok(cli) => dispatch(cli, &mut ui).map_err(|failure| hints::with_session_first(failure, &args)),
+    let done = match parse(&args) {
+        Ok((cli, verb)) => {
+            dispatch(&cli, verb, &mut ui).map_err(|failure| hints::with_session_first(failure, &args))
+        }
         Err(error) => usage(&error, &args, &mut ui),
     };
     done.unwrap_or_else(|failure| ui.report(&failure).code())
@@ -187,9 +229,32 @@ fn wants_json(args: &[OsString]) -> bool {
     args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json")
 }
 
-fn dispatch(cli: Cli, ui: &mut Ui) -> Result<u8, Failure> {
+/// Parses the command line. To define all commands takes longer than to draw a small session, so only the one that
+/// is named is defined, without its guide; if this fails, all are, because messages and help need them.
+fn parse(args: &[OsString]) -> Result<(Cli, Option<Verb>), clap::Error> {
+    match named(args).map(|command| parse_with(command, args)) {
+        Some(Ok(parsed)) => Ok(parsed),
+        Some(Err(_)) | None => parse_with(command(), args),
+    }
+}
+
+/// Returns the command line with only the command that is named in the arguments.
+fn named(args: &[OsString]) -> Option<clap::Command> {
+    let definition = |arg: &OsString| DEFINITIONS.iter().find(|(verb, _)| arg == verb);
+    let (verb, define) = args.iter().skip(1).find_map(definition)?;
+    Some(Cli::command().subcommand(define(clap::Command::new(*verb))))
+}
+
+fn parse_with(mut command: clap::Command, args: &[OsString]) -> Result<(Cli, Option<Verb>), clap::Error> {
+    let matches = command.try_get_matches_from_mut(args)?;
+    let verb = matches.subcommand_name().map(|_| Verb::from_arg_matches(&matches)).transpose();
+    let parsed = verb.and_then(|verb| Ok((Cli::from_arg_matches(&matches)?, verb)));
+    parsed.map_err(|error| error.format(&mut command))
+}
+
+fn dispatch(cli: &Cli, verb: Option<Verb>, ui: &mut Ui) -> Result<u8, Failure> {
     ui.configure(&cli.global);
-    let verb = match (cli.list, cli.verb) {
+    let verb = match (cli.list, verb) {
         (true, None) => {
             let exit = external::list(command(), ui)?;
             return ui.flush().map(|()| exit.code());
@@ -254,5 +319,42 @@ fn usage(error: &clap::Error, args: &[OsString], ui: &mut Ui) -> Result<u8, Fail
             Ok(Exit::Cannot.code())
         }
         _ => Err(hints::usage(error, args, &command())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What [`named`] defines is what [`command`] defines, except for the guides.
+    #[test]
+    fn each_command_is_defined_alone() {
+        let all = command();
+        let verbs: Vec<_> = all.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(DEFINITIONS.map(|(verb, _)| verb), *verbs);
+        for verb in all.get_subcommands() {
+            let alone = named(&["pisess".into(), verb.get_name().into()]).unwrap();
+            let alone = alone.get_subcommands().next().unwrap().clone();
+            let help = with_guide(alone).render_long_help().to_string();
+            assert_eq!(help, verb.clone().render_long_help().to_string());
+        }
+    }
+
+    /// Names of commands are found wherever they are, but only the first argument is the command.
+    #[test]
+    fn an_argument_may_be_the_name_of_a_command() {
+        for (line, verb) in [
+            ("pisess label tree @ path", "Label"),
+            ("pisess -q --color never grep show tree", "Grep"),
+            ("pisess summarise tree path", "Summarize"),
+            ("pisess other tree", "External"),
+        ] {
+            let args: Vec<_> = line.split(' ').map(OsString::from).collect();
+            let (_, parsed) = parse(&args).unwrap();
+            let parsed = format!("{:?}", parsed.unwrap());
+            assert!(parsed.starts_with(verb), "{line}: {parsed}");
+        }
+        let args = ["pisess", "--color", "tree", "list"].map(OsString::from);
+        assert_eq!(parse(&args).unwrap_err().kind(), ErrorKind::InvalidValue);
     }
 }

@@ -30,7 +30,6 @@ pub const GUIDE: Guide = Guide {
 /// Every entry on the path is listed, including settings and bookkeeping, with its line number, id,
 /// time, label and text.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

@@ -35,7 +35,6 @@ pub const GUIDE: Guide = Guide {
 /// path is refused. Entries are copied as stored: an edit of an entry is copied only if the edit
 /// itself is picked as well.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

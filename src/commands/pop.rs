@@ -38,7 +38,6 @@ pub const GUIDE: Guide = Guide {
 /// does. If the branch you leave is only a branch summary, nothing is appended. The id of the new entry is
 /// printed.
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

@@ -48,7 +48,6 @@ pub const GUIDE: Guide = Guide {
 /// SESSION.pruned is written and synced before the session changes. If the command is killed, the session
 /// is either as it was or pruned, and can be restored in both cases. The path of SESSION.pruned is printed.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path or a name (see `pisess --help`)
     pub session: PathBuf,

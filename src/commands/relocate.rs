@@ -50,7 +50,6 @@ pub const GUIDE: Guide = Guide {
 /// directory, or if the session was written a moment ago. The agent would keep writing to the old path.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "pisess relocate [OPTIONS] [SESSION]... <DIR>")]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The sessions (SESSION), given by path or name, and last their new project directory (DIR)
     #[arg(value_name = "PATH", required = true)]

@@ -43,7 +43,6 @@ pub const GUIDE: Guide = Guide {
 ///
 /// With --children, prints one row for each child of REF.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

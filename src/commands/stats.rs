@@ -55,7 +55,6 @@ pub const GUIDE: Guide = Guide {
 /// Without PATH, the sessions of the current directory are read. Directories are searched at any depth,
 /// including hidden ones.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The sessions to read.
     #[command(flatten)]

@@ -44,7 +44,6 @@ pub const GUIDE: Guide = Guide {
 /// is only a branch summary, nothing is appended unless --summary or --summary-file is given. The id of the new
 /// entry is printed.
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

@@ -58,7 +58,6 @@ pub const GUIDE: Guide = Guide {
 /// The filters, and the text of each row, are those of the file's agent. With --json, no rows are folded, and
 /// texts are exactly as in the agent.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = GUIDE.help())]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

@@ -155,7 +155,7 @@ impl<'a> Painter<'a> {
         };
         let clock = self.times.then(|| Clock::new(ui));
         let pen = Rows::new(self.width, self.look.glyphs.ellipsis, clock);
-        draw_stretches(&pen, self.folds.len(), ui.processors(), draw, ui.stdout()).map_err(Failure::output)
+        draw_stretches(&pen, self.folds.len(), draw, ui).map_err(Failure::output)
     }
 
     fn time(&self, fold: Fold) -> i64 {

@@ -89,7 +89,7 @@ impl<'w> Ui<'w> {
 
     /// Returns the number of processors to use.
     pub fn processors(&self) -> usize {
-        self.world.processors
+        (self.world.processors)()
     }
 
     /// Returns a function that checks whether a file is standard output.

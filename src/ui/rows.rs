@@ -1,11 +1,12 @@
 //! The appearance of human-readable rows: colours, width, glyphs.
 
+use super::Ui;
 use super::clock::Clock;
 use super::visible::is_plain;
 use crate::core::workers::in_order;
 use crate::options::ColorChoice;
 use owo_colors::{OwoColorize, Style};
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -211,18 +212,20 @@ impl Rows {
 
 /// The number of rows that a thread draws at a time: few, because those of several stretches wait to be written.
 pub const STRETCH: usize = 512;
+/// The number of rows that one thread draws as fast as several.
+const FEW: usize = 2048;
 
-/// Draws `count` rows with copies of a pen, in stretches on several threads, and writes them in order.
+/// Draws `count` rows with copies of a pen, in stretches on several threads, and prints them in order.
 ///
 /// # Errors
-/// If writing fails.
+/// If printing fails.
 pub fn draw_stretches(
     pen: &Rows,
     count: usize,
-    processors: usize,
     draw: impl Fn(&mut Rows, Range<usize>) + Sync,
-    out: &mut dyn Write,
+    ui: &mut Ui,
 ) -> io::Result<()> {
+    let workers = if count > FEW { ui.processors() } else { 1 };
     let stretch = |start: usize| start..count.min(start + STRETCH);
     let stretches = (0..count).step_by(STRETCH).map(stretch).collect();
     let drawn = |stretch| {
@@ -230,7 +233,7 @@ pub fn draw_stretches(
         draw(&mut pen, stretch);
         pen.text
     };
-    in_order(stretches, processors, drawn, |text| out.write_all(text.as_bytes()))
+    in_order(stretches, workers, drawn, |text| ui.stdout().write_all(text.as_bytes()))
 }
 
 /// Appends spaces.

@@ -250,7 +250,7 @@ impl Call<'_> {
             stdout_file: None,
             stdout_is: &|_| false,
             folder: self.sandbox.folder.path().to_owned(),
-            processors: 2,
+            processors: &|| 2,
         };
         let code = pisess::run(args.map(Into::into), world);
         let stderr = self.sandbox.relative(&String::from_utf8(stderr).expect("stderr is UTF-8"));

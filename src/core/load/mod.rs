@@ -32,6 +32,9 @@ use std::thread;
 /// The number of bytes a worker reads at a time: small enough for the cache, large enough for few reads.
 const CHUNK: u64 = 512 * 1024;
 
+/// The number of chunks for which a further worker is started.
+const CHUNKS_PER_WORKER: u64 = 2;
+
 /// What to keep besides the envelopes.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -148,6 +151,11 @@ pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError
     link::link(preamble, fragment, dialect, source)
 }
 
+/// Whether a source of this length is read by one worker, however many there may be.
+pub fn is_small(length: u64) -> bool {
+    length <= CHUNK * CHUNKS_PER_WORKER
+}
+
 /// Whether the first bytes of a file contain a session header.
 pub fn has_header(start: &[u8]) -> bool {
     header::read(&start.to_vec()).is_ok()
@@ -164,7 +172,19 @@ fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) ->
     }
     // Both agents write the current model first, in different formats. Without rows, little depends on the
     // dialect, and reading bytes twice is slow for many small files.
-    let mut bytes = vec![0; if options.rows.is_some() { 64 * 1024 } else { 4 * 1024 }];
+    let lengths: &[usize] = if options.rows.is_some() { &[4 * 1024, 64 * 1024] } else { &[4 * 1024] };
+    for &length in lengths {
+        if let Some(dialect) = evidence_within(source, preamble, length)? {
+            return Ok(dialect);
+        }
+    }
+    Ok(Dialect::Pi)
+}
+
+/// Returns the dialect of the first evidence in this many bytes after the header.
+fn evidence_within(source: &dyn ReadAt, preamble: &Preamble, length: usize) -> io::Result<Option<Dialect>> {
+    let rest = usize::try_from(source.len() - preamble.end).unwrap_or(length);
+    let mut bytes = vec![0; length.min(rest)];
     let read = source.read_at(&mut bytes, preamble.end)?;
     let mut fragment = Fragment::default();
     let window = Window {
@@ -180,7 +200,7 @@ fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) ->
         cwd: None,
     };
     fragment.read_lines(&window, 0, &reading);
-    Ok(fragment.dialect.unwrap_or(Dialect::Pi))
+    Ok(fragment.dialect)
 }
 
 /// Reads the lines after the header in one pass.
@@ -211,7 +231,7 @@ impl Pass<'_> {
         };
         // If one worker cannot read, the others stop.
         let work = || read().inspect_err(|_| next.store(chunks, Ordering::Relaxed));
-        let most = usize::try_from(chunks / 2).unwrap_or(usize::MAX).max(1);
+        let most = usize::try_from(chunks / CHUNKS_PER_WORKER).unwrap_or(usize::MAX).max(1);
         match self.options.workers.clamp(1, most) {
             1 => work()?,
             workers => thread::scope(|scope| -> Result<(), LoadError> {

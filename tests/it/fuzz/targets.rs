@@ -133,7 +133,7 @@ fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
         stdout_file: None,
         stdout_is: &|_| false,
         folder: std::path::PathBuf::new(),
-        processors: 1,
+        processors: &|| 1,
     };
     (pisess::run(args, world), stdout)
 }
