@@ -2,7 +2,7 @@
 
 use super::hook::{Context, Hook, Notification, entries};
 use super::input::OpenSession;
-use super::summary::{Source, SummaryArgs};
+use super::summary::{Source, SummaryArgs, extract};
 use super::transaction::Decision;
 use crate::core::agent;
 use crate::core::bodies::{Bodies, FileBodies, Message};
@@ -13,7 +13,7 @@ use crate::core::ops::summary::{Compaction, Summary, compaction, details};
 use crate::core::plan::Change;
 use crate::core::prepare::{FirstKept, Preparation};
 use crate::core::session::Session;
-use crate::core::summary;
+use crate::core::summary::Material;
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::options::{self, WriteArgs};
@@ -81,7 +81,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let options = Options { messages: true, ..Options::default() };
+    let options = Options { messages: true, file_calls: true, ..Options::default() };
     let open = OpenSession::open(&args.session, options, ui)?;
     let mut step = Compact { args: args.clone(), open: &open, bodies: open.bodies() };
     if args.summary.prepare {
@@ -283,13 +283,13 @@ impl Compact<'_> {
         }
         let previous = session.agent().previous_summary(preparation, &self.bodies).map_err(unreadable)?;
         let previous = previous.as_ref().filter(|previous| !previous.is_empty()).map(Text::to_string_lossy);
-        let material = summary::Material {
+        let material = Material {
             messages: &preparation.messages_to_summarize,
             turn_prefix: &preparation.turn_prefix_messages,
             previous_summary: previous.as_deref(),
             instructions: options.instructions.as_deref(),
         };
-        summary::extract(&material, session, &self.bodies).map(Text::from).map_err(unreadable)
+        extract(self.open, &material)
     }
 
     fn print_preparation(&self, ui: &mut Ui) -> Result<Exit, Failure> {

@@ -201,6 +201,11 @@ impl OpenSession {
         FileBodies::new(&self.session, self.input.source())
     }
 
+    /// Returns the number of threads to read with.
+    pub fn workers(&self) -> usize {
+        self.options.workers
+    }
+
     /// Returns the position that a reference names.
     pub fn resolve(&self, reference: &str) -> Result<Position, Failure> {
         resolve(&self.session, reference).map_err(|error| Failure::reference(&self.input.name, &error))

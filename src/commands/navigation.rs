@@ -7,7 +7,7 @@
 use super::hook::{Context, Hook, Notification, entries};
 use super::input::OpenSession;
 use super::label_name::{label_is_free, label_name};
-use super::summary::{Source, SummaryArgs};
+use super::summary::{Source, SummaryArgs, extract};
 use super::transaction::Decision;
 use crate::core::agent;
 use crate::core::entry::{EntryIx, Kind};
@@ -18,7 +18,7 @@ use crate::core::ops::switch::{Switch, behind_notes, switch};
 use crate::core::plan::Change;
 use crate::core::reference::Position;
 use crate::core::session::Session;
-use crate::core::summary;
+use crate::core::summary::Material;
 use crate::core::text::Text;
 use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui};
@@ -222,14 +222,13 @@ impl Move<'_> {
             (Some(source), _) => source,
             (None, Some(shell)) => Source::Made(self.summary.ask(&shell, self.prompt()?, ui)?),
             (None, None) => {
-                let material = summary::Material {
+                let material = Material {
                     messages: &messages,
                     turn_prefix: &[],
                     previous_summary: None,
                     instructions: self.summary.instructions.as_deref(),
                 };
-                let text = summary::extract(&material, session, &bodies);
-                Source::Made(Text::from(text.map_err(unreadable)?))
+                Source::Made(extract(self.open, &material)?)
             }
         };
         Ok(source.stored(details(&files), |text| session.agent().branch_text(&text, &file_ops)))

@@ -2,10 +2,11 @@
 
 use super::given::read_text;
 use super::hook::{Answer, HookArgs, HookSummary};
-use super::input::Input;
+use super::input::{Input, OpenSession};
 use super::shell::{Shell, UNTOUCHED};
 use crate::core::ops::summary::Summary;
 use crate::core::prompt::Instructions;
+use crate::core::summary::{self, Material};
 use crate::core::text::Text;
 use crate::ui::{Failure, Ui};
 use clap::Args;
@@ -48,6 +49,12 @@ pub enum Source {
     Hooked(HookSummary),
     /// From a command or the extract: stored with the agent's preamble and files.
     Made(Text<'static>),
+}
+
+/// Returns the built-in summary of these messages.
+pub fn extract(open: &OpenSession, material: &Material) -> Result<Text<'static>, Failure> {
+    let text = summary::extract(material, &open.session, open.workers(), || open.bodies());
+    text.map(Text::from).map_err(|error| open.input.unreadable(error))
 }
 
 impl Source {

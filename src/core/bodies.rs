@@ -1,6 +1,7 @@
 //! Bodies on demand: the line of an entry, read back by its span.
 
 use super::entry::{EntryIx, Kind, Span};
+use super::file_calls::FileCall;
 use super::json::Raw;
 use super::session::Session;
 use super::store::{PageBuffer, ReadAt};
@@ -177,6 +178,14 @@ pub enum Body {
 }
 
 impl Message {
+    /// Returns the calls in a stored message that name a file, if they were requested.
+    pub fn file_calls<'s>(&self, session: &'s Session) -> Option<&'s [FileCall]> {
+        match self.body {
+            Body::Stored => session.file_calls(self.entry),
+            Body::Built(_) => None,
+        }
+    }
+
     /// Calls `see` with the JSON object of the message; for a stored message, reads the entry's line.
     ///
     /// # Errors

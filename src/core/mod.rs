@@ -19,6 +19,7 @@ pub mod store;
 pub(crate) mod column;
 pub mod entry;
 pub mod fields;
+pub mod file_calls;
 pub mod search;
 
 pub mod index;

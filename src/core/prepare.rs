@@ -5,6 +5,7 @@
 
 use super::bodies::Message;
 use super::entry::EntryIx;
+use super::file_calls::FileTool;
 use super::text::Text;
 use std::collections::HashSet;
 
@@ -84,6 +85,15 @@ pub struct FileOps {
 }
 
 impl FileOps {
+    /// Adds the path of a call.
+    pub fn add(&mut self, tool: FileTool, path: Text) {
+        match tool {
+            FileTool::Read => self.read.insert(path),
+            FileTool::Write => self.written.insert(path),
+            FileTool::Edit => self.edited.insert(path),
+        }
+    }
+
     /// Returns the `details` of a compaction or branch summary (`computeFileLists`, the same in both agents):
     /// a file that was also changed is not listed as read.
     pub fn lists(&self) -> FileLists {

@@ -58,6 +58,8 @@ pub struct MessageFacts<'a> {
     /// oh-my-pi: why the turn ended, and whether it was retried.
     pub error_id: Option<Raw<'a>>,
     pub retry_recovery: Option<Raw<'a>>,
+    /// The calls that a tool made itself.
+    pub nested_calls: Option<Raw<'a>>,
     /// How the tool or command ended.
     pub is_error: Option<Raw<'a>>,
     pub exit_code: Option<Raw<'a>>,
@@ -128,6 +130,15 @@ pub fn scan_into<'a>(
     Ok(())
 }
 
+/// Walks over a message that was checked before. Collects its content blocks in `blocks`.
+pub fn message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> MessageFacts<'a> {
+    let mut facts = None;
+    match message(&mut Scanner::document(whole.bytes()), &mut facts, blocks) {
+        Ok(()) => facts.unwrap_or_default(),
+        Err(Malformed { .. }) => MessageFacts::default(),
+    }
+}
+
 fn member<'a>(
     scanner: &mut Scanner<'a>,
     key: RawString<'a>,
@@ -185,6 +196,7 @@ fn message<'a>(
             b"toolName" => facts.tool_name = Some(value(scanner)?),
             b"errorId" => facts.error_id = Some(value(scanner)?),
             b"retryRecovery" => facts.retry_recovery = Some(value(scanner)?),
+            b"nestedCalls" => facts.nested_calls = Some(value(scanner)?),
             b"isError" => facts.is_error = Some(value(scanner)?),
             b"exitCode" => facts.exit_code = Some(value(scanner)?),
             b"cancelled" => facts.cancelled = Some(value(scanner)?),

@@ -8,6 +8,7 @@ use super::column::Column;
 use super::dialect::Dialect;
 use super::digest::Digest;
 use super::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
+use super::file_calls::FileCall;
 use super::index::IdIndex;
 use super::search::Matches;
 use super::text::Text;
@@ -184,6 +185,8 @@ pub struct Session {
     pub tool_calls: Vec<ToolCall>,
     /// Tool results in file order, if rows were requested.
     pub tool_results: Vec<ToolResult>,
+    /// The calls that name a file, in file order, if requested.
+    pub file_calls: Option<Vec<FileCall>>,
     /// The total usage of the model's turns, if requested.
     pub usage: TotalUsage,
     /// Unknown names, in file order.
@@ -284,6 +287,14 @@ impl Session {
     pub fn found(&self, ix: EntryIx) -> Option<&Matches> {
         let at = self.found.binary_search_by_key(&ix, |&(entry, _)| entry).ok()?;
         Some(&self.found[at].1)
+    }
+
+    /// Returns the calls of an entry that name a file, if they were requested.
+    pub fn file_calls(&self, ix: EntryIx) -> Option<&[FileCall]> {
+        let calls = self.file_calls.as_ref()?;
+        let calls = &calls[calls.partition_point(|call| call.entry < ix)..];
+        let len = calls.iter().take_while(|call| call.entry == ix).count();
+        Some(&calls[..len])
     }
 
     /// Returns the location of an entry's `message` in the file, if it has one and locations were requested.

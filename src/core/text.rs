@@ -122,8 +122,20 @@ impl<'a> Text<'a> {
         }
     }
 
+    /// Returns the text as [`Text::to_string_lossy`] does.
+    pub fn into_string_lossy(self) -> String {
+        String::from_utf8(self.into_bytes())
+            .unwrap_or_else(|error| Text::from_wtf8(error.into_bytes()).to_string_lossy().into_owned())
+    }
+
     /// Compares as JavaScript does by default, by UTF-16 unit: astral characters sort before U+E000.
     pub fn cmp_utf16(&self, other: &Text) -> Ordering {
+        // Below the characters whose first byte this is, the order is that of the bytes.
+        const E000: u8 = 0xee;
+        let differ = self.0.iter().zip(&*other.0).find(|(a, b)| a != b);
+        if differ.is_none_or(|(a, b)| a.max(b) < &E000) {
+            return self.0.cmp(&other.0);
+        }
         let order = |c: u32| if c >= 0x1_0000 { (high_surrogate(c), c) } else { (c, 0) };
         self.code_points().map(order).cmp(other.code_points().map(order))
     }
@@ -175,7 +187,9 @@ impl Iterator for CodePoints<'_> {
 
 /// Returns the length of WTF-8 bytes in UTF-16 units.
 pub fn utf16_len(bytes: &[u8]) -> usize {
-    bytes.iter().map(|&b| usize::from(b & 0xc0 != 0x80) + usize::from(b >= 0xf0)).sum()
+    let units = |&b: &u8| u8::from(b & 0xc0 != 0x80) + u8::from(b >= 0xf0);
+    // The units of so few bytes fit a byte, so the compiler can count many at a time.
+    bytes.chunks(127).map(|part| usize::from(part.iter().map(units).sum::<u8>())).sum()
 }
 
 /// Appends a code point, surrogates included.
@@ -342,5 +356,12 @@ mod tests {
     fn order_is_by_utf16_unit() {
         assert_eq!(Text::from("😀").cmp_utf16(&Text::from("\u{ff5e}")), Ordering::Less);
         assert_eq!(Text::from("a").cmp_utf16(&Text::from("ab")), Ordering::Less);
+        let mut sorted = ["b", "a", "é", "\u{e000}", "\u{d7ff}", "😀", "字", "字\u{ff5e}", "字😀", "😁", ""];
+        sorted.sort_by(|a, b| Text::from(*a).cmp_utf16(&Text::from(*b)));
+        let by_units = |text: &&str| text.encode_utf16().collect::<Vec<_>>();
+        assert!(sorted.is_sorted_by_key(by_units), "{sorted:?}");
+        let high = Text::from_wtf8(b"\xed\xa0\xbd".as_slice());
+        assert_eq!(high.cmp_utf16(&Text::from("😀")), Ordering::Less);
+        assert_eq!(high.cmp_utf16(&Text::from("\u{ff5e}")), Ordering::Less);
     }
 }

@@ -12,9 +12,27 @@ pub fn decode(raw: &[u8]) -> Text<'_> {
     if memchr(b'\\', raw).is_none() {
         return plain(raw);
     }
+    let raw = &*repaired(raw);
     let mut out = Vec::with_capacity(raw.len());
-    decode_head(raw, usize::MAX, &mut out);
+    let mut rest = raw;
+    while let Some(plain) = memchr(b'\\', rest) {
+        out.extend_from_slice(&rest[..plain]);
+        let (code_point, width) = escape(&rest[plain..]);
+        push_escaped(code_point, &mut out);
+        rest = &rest[plain + width..];
+    }
+    out.extend_from_slice(rest);
     Text::from_wtf8(out)
+}
+
+/// Appends a code point, joining a high surrogate at the end with a low one.
+fn push_escaped(code_point: u32, out: &mut Vec<u8>) {
+    if code_point < 0x80 {
+        return out.push(code_point as u8);
+    }
+    let mut unit = Vec::with_capacity(4);
+    push_code_point(&mut unit, code_point);
+    push_wtf8(out, &unit);
 }
 
 /// Decodes bytes that contain no escape.

@@ -8,6 +8,7 @@ use crate::core::column::Column;
 use crate::core::dialect::Dialect;
 use crate::core::digest::{Digest, Digesting};
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
+use crate::core::file_calls::FileCall;
 use crate::core::json::scan::RawString;
 use crate::core::json::string::is_utf8;
 use crate::core::json::{Raw, Scanner};
@@ -34,6 +35,8 @@ pub struct Fragment {
     pub labels: Vec<LabelChange>,
     pub tool_calls: Vec<ToolCall>,
     pub tool_results: Vec<ToolResult>,
+    /// `None` if they are not requested, or there is no entry.
+    pub file_calls: Option<Vec<FileCall>>,
     pub other_names: Vec<OtherName>,
     pub timestamps: Vec<Slice>,
     pub searchable: Vec<Slice>,
@@ -284,6 +287,9 @@ impl Fragment {
         {
             self.usage += usage_of(usage);
         }
+        if options.file_calls {
+            self.keep_file_calls(entry, typed);
+        }
         if !options.search.is_empty() {
             let found = options.search.look(Raw::checked(record.bytes), typed.kind, typed.role);
             self.found.extend(found.map(|found| (entry, found)));
@@ -332,7 +338,7 @@ impl Fragment {
         }
     }
 
-    fn keep(&mut self, text: &Text) -> Slice {
+    pub fn keep(&mut self, text: &Text) -> Slice {
         let start = self.arena.len() as u32;
         self.arena.extend_from_slice(text.as_bytes());
         Slice { start, len: text.as_bytes().len() as u32 }

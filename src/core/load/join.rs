@@ -89,6 +89,9 @@ impl Fragment {
         self.labels.append(&mut next.labels);
         self.tool_calls.append(&mut next.tool_calls);
         self.tool_results.append(&mut next.tool_results);
+        if let Some(next) = &mut next.file_calls {
+            self.file_calls.get_or_insert_default().append(next);
+        }
         self.other_names.append(&mut next.other_names);
         self.timestamps.append(&mut next.timestamps);
         self.searchable.append(&mut next.searchable);
@@ -136,6 +139,10 @@ impl Fragment {
         for result in &mut self.tool_results {
             base.number(&mut result.entry);
             base.slices([&mut result.call]);
+        }
+        for call in self.file_calls.iter_mut().flatten() {
+            base.number(&mut call.entry);
+            base.slices([&mut call.path]);
         }
         for name in &mut self.other_names {
             base.number(&mut name.entry);

@@ -39,6 +39,7 @@ pub fn link(
         labels: fragment.labels,
         tool_calls: fragment.tool_calls,
         tool_results: fragment.tool_results,
+        file_calls: fragment.file_calls,
         other_names: fragment.other_names,
         timestamps: fragment.timestamps,
         searchable: fragment.searchable,

@@ -5,6 +5,7 @@
 //! request are kept, so memory grows with the number of entries, plus the longest line per worker.
 
 pub(crate) mod digest;
+mod files;
 mod fragment;
 pub(crate) mod header;
 mod join;
@@ -50,6 +51,8 @@ pub struct Options {
     pub usage: bool,
     /// Keep the location of each entry's message, for callers that will read all of them.
     pub messages: bool,
+    /// Keep the files that tool calls name.
+    pub file_calls: bool,
     /// Collect what a list of sessions shows.
     pub digest: Option<Digesting>,
 }
@@ -63,6 +66,7 @@ impl Default for Options {
             timestamps: false,
             usage: false,
             messages: false,
+            file_calls: false,
             digest: None,
         }
     }

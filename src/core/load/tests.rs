@@ -144,20 +144,29 @@ fn chunks_and_workers_change_nothing() {
         let id = format!("e{at}");
         let pad = "x".repeat(at * 7 % 2000);
         text += &format!(
-            "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":{parent},\"message\":{{\"content\":\"{pad}\"}}}}\n"
+            "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":{parent},\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"toolCall\",\"name\":\"read\",\"arguments\":{{\"path\":\"{id}\",\"{pad}\":0}}}}]}}}}\n"
         );
         if at % 500 == 250 {
             text += &format!("broken {}\n", "y".repeat(CHUNK as usize));
         }
         parent = format!("\"{id}\"");
     }
-    let one = session(&text);
-    let three = load(&text.as_bytes().to_vec(), &Options { workers: 3, ..Options::default() }).unwrap();
+    let loaded = |workers| {
+        load(&text.as_bytes().to_vec(), &Options { workers, file_calls: true, ..Options::default() }).unwrap()
+    };
+    let (one, three) = (loaded(1), loaded(3));
     assert_eq!(one.entries.len(), 3000);
     assert_eq!(format!("{:?}", one.entries), format!("{:?}", three.entries));
     assert_eq!(kinds(&one), kinds(&three));
     assert_eq!(kinds(&one).len(), 6);
     assert_eq!(one.path(one.leaf).len(), 3000);
+    for session in [&one, &three] {
+        for ix in session.all() {
+            let calls: Vec<_> =
+                session.file_calls(ix).unwrap().iter().map(|call| session.text(call.path)).collect();
+            assert_eq!(calls, [session.id(ix)]);
+        }
+    }
     for entry in &one.entries {
         assert!(text[entry.span.start as usize..].starts_with("{\"type\""));
         assert_eq!(text.as_bytes()[entry.span.end() as usize], b'\n');

@@ -5,6 +5,7 @@ use super::template;
 use crate::core::bodies::{Bodies, Body, Message};
 use crate::core::content;
 use crate::core::entry::Role;
+use crate::core::file_calls::{FileTool, file_of};
 use crate::core::json::Raw;
 use crate::core::prepare::{FileLists, FileOps, Paths};
 use crate::core::session::Session;
@@ -31,6 +32,10 @@ pub fn add_message(
     if stored && session.entry(message.entry).role != Role::Assistant {
         return Ok(());
     }
+    if let Some(calls) = message.file_calls(session) {
+        calls.iter().for_each(|call| add(call.tool, session.text(call.path), ops));
+        return Ok(());
+    }
     message.with(bodies, |raw| {
         let [role, content] = content::members(raw, ["role", "content"]);
         if role.is_some_and(|role| role.is("assistant")) {
@@ -40,16 +45,20 @@ pub fn add_message(
 }
 
 fn add_call(block: Raw, ops: &mut FileOps) {
-    let [name, arguments] = content::members(block, ["name", "arguments"]);
-    let path = arguments.and_then(|arguments| arguments.get_text("path")).filter(|path| !path.is_empty());
-    let Some(path) = path.filter(|path| content::is_block(block, "toolCall") && !is_url(path)) else {
-        return;
-    };
-    match name.and_then(Raw::text).unwrap_or_default().as_bytes() {
-        b"read" => ops.read.insert(without_selector(&path)),
-        b"write" => ops.written.insert(path),
-        b"edit" => ops.edited.insert(path),
-        _ => {}
+    let [kind, name, arguments] = content::members(block, ["type", "name", "arguments"]);
+    if let Some((tool, path)) =
+        file_of(name, arguments).filter(|_| kind.is_some_and(|kind| kind.is("toolCall")))
+    {
+        add(tool, path, ops);
+    }
+}
+
+/// Adds a file, unless its path is a URL.
+fn add(tool: FileTool, path: Text, ops: &mut FileOps) {
+    match tool {
+        _ if is_url(&path) => {}
+        FileTool::Read => ops.add(tool, without_selector(&path)),
+        FileTool::Write | FileTool::Edit => ops.add(tool, path),
     }
 }
 

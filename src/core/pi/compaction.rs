@@ -169,13 +169,10 @@ impl Base<'_> {
     /// Returns pi's choice: back from the end until `keep` tokens are reached, then forward to the next entry at
     /// which a cut may be, and back over entries without messages.
     fn choose(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
-        let candidates: Vec<_> = (start..self.end()).filter(|&at| self.speaks_as(at, may_be_cut)).collect();
-        let (Some(&first), Some(&last)) = (candidates.first(), candidates.last()) else { return Ok(None) };
+        let may_be_cut = |&at: &usize| self.speaks_as(at, may_be_cut);
+        let Some(last) = (start..self.end()).rfind(may_be_cut) else { return Ok(None) };
         let overflow = self.overflow(start, keep)?;
-        let mut at = match overflow {
-            Some(at) => candidates.iter().copied().find(|&candidate| candidate >= at).unwrap_or(last),
-            None => first,
-        };
+        let mut at = (overflow.unwrap_or(start)..self.end()).find(may_be_cut).unwrap_or(last);
         if overflow.is_some() && self.ends_in_failed_attempt(at + 1)? {
             at += 1;
         }

@@ -135,21 +135,23 @@ pub(super) fn speak(
     out: &mut Vec<Message>,
 ) -> io::Result<bool> {
     let messages = match session.entry(ix).kind {
-        Kind::Message => message(session, ix, bodies)?.into_iter().collect(),
-        Kind::CustomMessage => vec![Body::Built(with_line(bodies, ix, |line| custom(line, Some(b"[]")))?)],
+        Kind::Message => [None, message(session, ix, bodies)?],
+        Kind::CustomMessage => {
+            [None, Some(Body::Built(with_line(bodies, ix, |line| custom(line, Some(b"[]")))?))]
+        }
         Kind::BranchSummary => with_line(bodies, ix, |line| {
             let told = content::truthy(line, "summary");
-            told.then(|| Body::Built(branch_summary(line))).into_iter().collect()
+            [None, told.then(|| Body::Built(branch_summary(line)))]
         })?,
         Kind::Compaction => with_line(bodies, ix, |line| {
             let checkpoint = line.get("systemMessage").filter(|system| system.is_truthy());
             let checkpoint = checkpoint.map(|system| Body::Built(system.bytes().to_vec()));
-            checkpoint.into_iter().chain([Body::Built(compaction_summary(line))]).collect()
+            [checkpoint, Some(Body::Built(compaction_summary(line)))]
         })?,
-        _ => Vec::new(),
+        _ => [None, None],
     };
-    let visible = !messages.is_empty();
-    for body in messages {
+    let visible = messages.iter().any(Option::is_some);
+    for body in messages.into_iter().flatten() {
         out.extend(edited(Message { entry: ix, body }, edit, bodies)?);
     }
     Ok(visible)

@@ -4,12 +4,12 @@ use super::context;
 use crate::core::bodies::{Bodies, Message};
 use crate::core::content;
 use crate::core::entry::Role;
+use crate::core::file_calls::file_of;
 use crate::core::json::Raw;
 use crate::core::json::js;
 use crate::core::prepare::FileOps;
 use crate::core::session::Session;
 use crate::core::text::Text;
-use memchr::memmem;
 use std::io;
 
 /// Adds the files named by a message's calls: those of an assistant message, and those that a tool result
@@ -23,23 +23,24 @@ pub fn add_message(
     bodies: &dyn Bodies,
     ops: &mut FileOps,
 ) -> io::Result<()> {
-    match context::role(session, message) {
-        Role::Assistant => message.with(bodies, |json| {
+    let role = context::role(session, message);
+    if !matches!(role, Role::Assistant | Role::ToolResult) {
+        return Ok(());
+    }
+    if let Some(calls) = message.file_calls(session) {
+        calls.iter().for_each(|call| ops.add(call.tool, session.text(call.path)));
+        return Ok(());
+    }
+    message.with(bodies, |json| match role {
+        Role::Assistant => {
             let blocks = json.get("content").into_iter().flat_map(Raw::items);
             blocks.filter(|block| content::is_block(*block, "toolCall")).for_each(|call| add_call(call, ops));
-        }),
-        // Few results have nested calls, so searching their bytes skips most. The key may be spelled with an
-        // escape.
-        Role::ToolResult => message.with(bodies, |json| {
-            let has = |name: &str| memmem::find(json.bytes(), name.as_bytes()).is_some();
-            if !has("nestedCalls") && !has("\\u00") {
-                return;
-            }
+        }
+        _ => {
             let calls = json.get("nestedCalls").and_then(|nested| nested.get("calls"));
             calls.into_iter().flat_map(Raw::items).for_each(|call| add_call(call, ops));
-        }),
-        _ => Ok(()),
-    }
+        }
+    })
 }
 
 /// Adds the files in the `details` of a compaction or branch summary entry that pi itself wrote.
@@ -57,14 +58,48 @@ fn texts(list: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_>> {
 
 fn add_call(call: Raw, ops: &mut FileOps) {
     let [name, arguments] = content::members(call, ["name", "arguments"]);
-    let Some(path) = arguments.and_then(|arguments| arguments.get_text("path")) else { return };
-    if path.is_empty() {
-        return;
+    if let Some((tool, path)) = file_of(name, arguments) {
+        ops.add(tool, path);
     }
-    match name.and_then(Raw::text) {
-        Some(name) if name == "read" => ops.read.insert(path),
-        Some(name) if name == "write" => ops.written.insert(path),
-        Some(name) if name == "edit" => ops.edited.insert(path),
-        _ => {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::bodies::Body;
+    use crate::core::load::Options;
+    use crate::core::pi::testing::*;
+
+    fn files(sample: &Sample) -> [Vec<String>; 3] {
+        let mut ops = FileOps::default();
+        for entry in sample.path() {
+            let message = Message { entry, body: Body::Stored };
+            add_message(&sample.session, &message, &sample.bodies(), &mut ops).unwrap();
+        }
+        [ops.read, ops.written, ops.edited].map(|paths| paths.iter().map(Text::to_string).collect())
+    }
+
+    #[test]
+    fn files_found_while_loading_are_those_in_the_messages() {
+        let call = |name: &str, path: &str| {
+            format!(r#"{{"type":"toolCall","name":"{name}","arguments":{{"path":"old","path":"{path}"}}}}"#)
+        };
+        let assistant = [call("read", "a"), call("edit", ""), call("\\u0065dit", "b\\n"), call("ls", "c")];
+        let other = r#"{"type":"text","name":"read","arguments":{"path":"d"}},null,7"#;
+        let nested = [call("write", "e"), call("read", "a")].join(",");
+        let entries = [
+            says("user", &format!(r#""content":[{}]"#, call("read", "f"))),
+            says("assistant", &format!(r#""content":"","content":[{},{other}]"#, assistant.join(","))),
+            says("toolResult", &format!(r#""content":[],"nested\u0043alls":{{"calls":[{nested}]}}"#)),
+            says("assistant", &format!(r#""content":[{}],"content":"text""#, call("read", "g"))),
+            says("assistant", ""),
+        ];
+        let sample = chain(&entries);
+        assert!(sample.session.file_calls(sample.path()[1]).is_none());
+        let expected = [vec!["a"], vec!["e"], vec!["b\n"]];
+        assert_eq!(files(&sample), expected);
+        let sample = sample.loaded(&Options { file_calls: true, ..Options::default() });
+        assert_eq!(sample.session.file_calls(sample.path()[2]).unwrap().len(), 2);
+        assert_eq!(files(&sample), expected);
     }
 }

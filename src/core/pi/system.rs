@@ -4,7 +4,7 @@
 use super::context::{self, projection};
 use crate::core::bodies::{Bodies, Message};
 use crate::core::content;
-use crate::core::entry::{EntryIx, Role};
+use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::{Raw, js, string, write};
 use crate::core::session::Session;
 use crate::core::text::Text;
@@ -22,6 +22,11 @@ pub fn checkpoint(
     bodies: &dyn Bodies,
     now_ms: i64,
 ) -> io::Result<Option<Vec<u8>>> {
+    let has_state =
+        |&ix: &EntryIx| session.entry(ix).kind == Kind::Compaction || session.is_message(ix, Role::System);
+    if !path.iter().any(has_state) {
+        return Ok(None);
+    }
     let messages = projection(session, path, bodies)?.messages;
     Ok(current(session, &messages, bodies)?.map(|system| system.message(now_ms.to_string().as_bytes())))
 }

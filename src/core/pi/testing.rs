@@ -29,6 +29,11 @@ pub fn chain(entries: &[String]) -> Sample {
 }
 
 impl Sample {
+    /// Loads it again, with these options.
+    pub fn loaded(self, options: &Options) -> Sample {
+        Sample { session: load::load(&self.file, options).unwrap(), ..self }
+    }
+
     pub fn bodies(&self) -> impl Bodies + '_ {
         FileBodies::new(&self.session, &self.file)
     }

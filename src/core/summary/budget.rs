@@ -38,6 +38,8 @@ pub(super) const STALE_TURNS: usize = 2;
 /// The number of newest messages that are read in full, and of tool calls that are held. Older tool calls and
 /// results are only counted.
 pub(super) const RECENT: usize = 1_000;
+/// The bytes of the messages that one thread reads at a time.
+pub(super) const PART: u64 = 256 * 1024;
 /// Limits of what is held in memory: turns; units of the request and of the answer of an old turn; remarks of
 /// a turn, and notes of a kind; points of a previous summary.
 pub(super) const TURNS: usize = 64;

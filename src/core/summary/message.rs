@@ -1,13 +1,15 @@
 //! What the summary takes from one message.
 
 use super::budget::{ARGUMENT, POINT, RESULT};
-use super::quote::{asks, breaks_off, quoted};
-use crate::core::content::{is_block, joined_text, members};
+use super::quote::{asks, breaks_off, last_prose, quoted};
+use crate::core::content::{joined_text, members};
 use crate::core::json::js::truthy;
 use crate::core::json::{Raw, string};
 use crate::core::omp::message::{skill_draft, starts_user_turn};
+use crate::core::record::{Block, Content, MessageFacts, message_facts};
 use crate::core::text::Text;
 use regex::Regex;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// How the agents' shell tools report that a command failed, and that the user stopped it.
@@ -66,56 +68,61 @@ pub(super) enum End {
 
 /// Reads a message, in one walk over its members.
 pub(super) fn read(message: Raw) -> Message {
-    let names =
-        ["role", "content", "details", "stopReason", "errorMessage", "toolCallId", "toolName", "isError"];
-    let [role, content, details, stop, error, id, tool, is_error] = members(message, names);
+    let mut blocks = Vec::new();
+    let facts = message_facts(message, &mut blocks);
+    let text = || text(facts.content, &blocks);
     let get = |key| message.get_some(key);
-    match &*role.and_then(Raw::text).unwrap_or_default().to_string_lossy() {
-        "user" if !truthy(get("synthetic")) => Message::User(without_bodies(text(content))),
-        "developer" if truthy(get("userInitiated")) => Message::User(without_bodies(text(content))),
+    match &*facts.role.map(|role| role.text()).unwrap_or_default().to_string_lossy() {
+        "user" if !truthy(get("synthetic")) => Message::User(without_bodies(text())),
+        "developer" if truthy(get("userInitiated")) => Message::User(without_bodies(text())),
         "custom" if starts_user_turn(message) => {
-            let typed = skill_draft(message).map(|typed| typed.to_string_lossy().into_owned());
-            Message::User(typed.unwrap_or_else(|| without_bodies(text(content))))
+            let typed = skill_draft(message).map(Text::into_string_lossy);
+            Message::User(typed.unwrap_or_else(|| without_bodies(text())))
         }
-        "custom" | "hookMessage" => Message::Extension(head(get("customType"), ARGUMENT), text(content)),
-        "assistant" => assistant(content, stop, error),
+        "custom" | "hookMessage" => Message::Extension(head(get("customType"), ARGUMENT), text()),
+        "assistant" => assistant(text(), &facts, &blocks),
         "toolResult" => {
-            let [code, timed_out] = members(details.unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
-            let call = Call { tool: head(tool, ARGUMENT), ..Call::default() };
-            let text = tail(content);
-            let end = end(&text, truthy(is_error) || truthy(timed_out), code);
-            Message::Result(head(id, ARGUMENT), call, end, text)
+            let [code, timed_out] = members(get("details").unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
+            let call = Call { tool: head(facts.tool_name, ARGUMENT), ..Call::default() };
+            let text = tail(text());
+            let end = end(&text, truthy(facts.is_error) || truthy(timed_out), code);
+            Message::Result(head(facts.tool_call_id, ARGUMENT), call, end, text)
         }
         "bashExecution" | "pythonExecution" if !truthy(get("excludeFromContext")) => {
-            let text = tail(get("output"));
-            let end = match truthy(get("cancelled")) {
+            let text = tail(joined_text(get("output"), "\n").into_string_lossy());
+            let end = match truthy(facts.cancelled) {
                 true => End::Stopped,
-                false => end(&text, false, get("exitCode")),
+                false => end(&text, false, facts.exit_code),
             };
             let command = Some(head(get("command").or(get("code")), ARGUMENT));
             Message::Result(String::new(), Call { command, ..Call::default() }, end, text)
         }
-        "compactionSummary" => Message::CompactionSummary(text(get("summary"))),
-        "branchSummary" => Message::BranchSummary(text(get("summary"))),
+        "compactionSummary" => {
+            Message::CompactionSummary(joined_text(get("summary"), "\n").into_string_lossy())
+        }
+        "branchSummary" => Message::BranchSummary(joined_text(get("summary"), "\n").into_string_lossy()),
         _ => Message::Other,
     }
 }
 
-fn assistant(content: Option<Raw>, stop: Option<Raw>, error: Option<Raw>) -> Message {
-    let blocks = content.unwrap_or(Raw::NULL).items();
-    let calls: Vec<_> = blocks.filter(|block| is_block(*block, "toolCall")).map(call).collect();
-    let text = text(content);
-    let stop = match &*head(stop, ARGUMENT) {
+fn assistant(text: String, facts: &MessageFacts, blocks: &[Block]) -> Message {
+    let calls: Vec<_> = blocks.iter().filter(|block| is(block, "toolCall")).map(call).collect();
+    let stop = match &*head(facts.stop_reason, ARGUMENT) {
         "error" => {
-            Stop::Early(format!("the model's reply failed: {}", quoted(&head(error, ARGUMENT), POINT)))
+            let error = head(facts.error_message, ARGUMENT);
+            Stop::Early(format!("the model's reply failed: {}", quoted(&error, POINT)))
         }
         "aborted" => Stop::Early("interrupted by the user".to_owned()),
         "length" => Stop::Early("the model's reply reached its token limit".to_owned()),
         "toolUse" => Stop::ToolUse,
         _ if !calls.is_empty() => Stop::ToolUse,
-        _ if asks(&text) => Stop::Asks,
-        _ if breaks_off(&text) => Stop::Early("the reply breaks off in the middle of a sentence".to_owned()),
-        _ => Stop::Done,
+        _ => match last_prose(&text) {
+            last if asks(last) => Stop::Asks,
+            last if breaks_off(last) => {
+                Stop::Early("the reply breaks off in the middle of a sentence".to_owned())
+            }
+            _ => Stop::Done,
+        },
     };
     Message::Assistant(text, calls, stop)
 }
@@ -136,9 +143,8 @@ fn end(text: &str, is_error: bool, code: Option<Raw>) -> End {
 }
 
 /// Returns a call and its id.
-fn call(block: Raw) -> (String, Call) {
-    let [id, name, arguments] = members(block, ["id", "name", "arguments"]);
-    let arguments = arguments.unwrap_or(Raw::NULL);
+fn call(block: &Block) -> (String, Call) {
+    let arguments = block.arguments.unwrap_or(Raw::NULL);
     let argument = |keys: &[&str]| {
         keys.iter().map(|key| head(arguments.get(key), ARGUMENT)).find(|text| !text.is_empty())
     };
@@ -147,30 +153,46 @@ fn call(block: Raw) -> (String, Call) {
     let patched = || argument(&["input", "patch"])?.lines().find_map(file);
     let first = || Some(head(arguments.get("questions")?.items().next()?.get("question"), ARGUMENT));
     let call = Call {
-        tool: head(name, ARGUMENT),
+        tool: head(block.name, ARGUMENT),
         path: argument(&["path", "file_path", "filePath", "file", "notebook_path"]).or_else(patched),
         command: argument(&["command", "cmd"]),
         question: argument(&["question"]).or_else(first),
     };
-    (head(id, ARGUMENT), call)
+    (head(block.id, ARGUMENT), call)
 }
 
 /// Returns a request without the bodies of the files and skills that pi put into it.
 fn without_bodies(text: String) -> String {
     static ATTACHMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(BODIES).expect("a constant"));
-    ATTACHMENT.replace_all(&text, "$1[…]$2").into_owned()
+    match ATTACHMENT.replace_all(&text, "$1[…]$2") {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(short) => short,
+    }
 }
 
 /// Returns the text of a message's content; `[image]` if it has an image and no text.
-fn text(content: Option<Raw>) -> String {
-    let text = joined_text(content, "\n").to_string_lossy().into_owned();
-    let has_image = || content.is_some_and(|content| content.items().any(|block| is_block(block, "image")));
-    if text.is_empty() && has_image() { "[image]".to_owned() } else { text }
+fn text(content: Content, blocks: &[Block]) -> String {
+    if let Content::Text(text) = content {
+        return text.text().into_string_lossy();
+    }
+    let mut text = Text::default();
+    let texts = blocks.iter().filter(|block| is(block, "text")).filter_map(|block| block.text?.text());
+    for (at, part) in texts.enumerate() {
+        text.push_str(if at > 0 { "\n" } else { "" });
+        text.push(&part);
+    }
+    if text.is_empty() && blocks.iter().any(|block| is(block, "image")) {
+        return "[image]".to_owned();
+    }
+    text.into_string_lossy()
 }
 
-/// Returns the end of a content's text.
-fn tail(content: Option<Raw>) -> String {
-    let text = text(content);
+fn is(block: &Block, kind: &str) -> bool {
+    block.kind.is_some_and(|own| own.is(kind))
+}
+
+/// Returns the end of a text.
+fn tail(text: String) -> String {
     let from = text.char_indices().rev().nth(RESULT).map_or(0, |(at, _)| at);
     text[from..].to_owned()
 }
@@ -179,7 +201,7 @@ fn tail(content: Option<Raw>) -> String {
 fn head(value: Option<Raw>, units: usize) -> String {
     let mut out = Vec::new();
     string::decode_head(value.and_then(Raw::raw_string).unwrap_or_default(), units, &mut out);
-    Text::from_wtf8(out).to_string_lossy().into_owned()
+    Text::from_wtf8(out).into_string_lossy()
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ mod budget;
 mod quote;
 
 mod message;
+mod reading;
 mod shell;
 
 mod sections;
@@ -34,14 +35,15 @@ mod page;
 mod tests;
 
 use super::bodies::{self, Bodies};
-use super::entry::Role;
-use super::json::Raw;
 use super::session::Session;
-use budget::{NOD, OLD_TURN, RECENT, TURNS};
+use super::workers::in_order;
+use budget::{NOD, OLD_TURN, TURNS};
 use message::{Message, Stop};
 use quote::{columns, ends, line};
+use reading::{Reading, Use};
 use sections::*;
 use std::io;
+use std::ops::Range;
 use turns::{Notes, Turn};
 use work::Work;
 
@@ -59,24 +61,36 @@ pub struct Material<'a> {
 }
 
 /// Returns the built-in summary. The newest messages are read in full; of older ones, tool calls and their
-/// results are only counted.
+/// results are only counted. The messages are read on `workers` threads, which call `bodies`.
 ///
 /// # Errors
 /// If a line cannot be read.
-pub fn extract(material: &Material, session: &Session, bodies: &dyn Bodies) -> io::Result<String> {
+pub fn extract<B: Bodies>(
+    material: &Material,
+    session: &Session,
+    workers: usize,
+    bodies: impl Fn() -> B + Sync,
+) -> io::Result<String> {
     let mut extract = Extract::new(material.previous_summary, material.instructions);
-    let all: Vec<_> = material.messages.iter().chain(material.turn_prefix).collect();
-    let is = |at: usize, role| all.get(at).is_some_and(|message| session.is_message(message.entry, role));
-    for (at, message) in all.iter().enumerate() {
-        let is_result = is(at, Role::ToolResult);
-        let calls = is(at, Role::Assistant) && is(at + 1, Role::ToolResult);
-        if at + RECENT < all.len() && (is_result || calls) {
-            extract.pass_over(is_result);
-            continue;
+    let messages = material.messages.iter().chain(material.turn_prefix).collect();
+    let reading = Reading { session, messages };
+    let read = |part: Range<usize>| (part.clone(), reading.read(part, &bodies()));
+    in_order(reading.parts(), workers, read, |(part, read)| {
+        let mut read = read?.into_iter();
+        for at in part {
+            match reading.of(at) {
+                Use::Read => {
+                    let entry = session.id(reading.messages[at].entry);
+                    read.next()
+                        .into_iter()
+                        .for_each(|message| extract.add(&entry.to_string_lossy(), message));
+                }
+                Use::Result => extract.pass_over(true),
+                Use::Calls => extract.pass_over(false),
+            }
         }
-        let entry = session.id(message.entry);
-        message.with(bodies, |json| extract.add(&entry.to_string_lossy(), json))?;
-    }
+        Ok::<(), io::Error>(())
+    })?;
     extract.is_split = !material.turn_prefix.is_empty();
     Ok(extract.finish())
 }
@@ -100,9 +114,9 @@ impl Extract {
         extract
     }
 
-    /// Adds the next message, as an agent's JSON, with the id of its entry.
-    fn add(&mut self, entry: &str, message: Raw) {
-        match message::read(message) {
+    /// Adds the next message, with the id of its entry.
+    fn add(&mut self, entry: &str, message: Message) {
+        match message {
             Message::User(text) => self.user(entry, text.trim()),
             Message::Assistant(text, calls, stop) => {
                 self.work.called(calls);
@@ -164,10 +178,9 @@ impl Extract {
             return;
         }
         self.note_unheard();
-        let is_nod = columns(text) < NOD;
         let goes_on = |turn: &&mut Turn| {
             let works = turn.stop == Some(Stop::ToolUse) || turn.stop.is_none() && turn.calls > 0;
-            works || is_nod && !turn.is_answered()
+            works || !turn.is_answered() && columns(text) < NOD
         };
         if let Some(turn) = self.turns.last_mut().filter(goes_on) {
             turn.more(text);

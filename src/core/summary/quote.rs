@@ -5,6 +5,7 @@
 //! list item or a tag of the summary.
 
 use crate::core::text::utf16_len;
+use memchr::memmem;
 use regex::Regex;
 use std::sync::LazyLock;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
@@ -78,12 +79,13 @@ pub(super) fn unquoted<'a>(lines: impl Iterator<Item = &'a str>) -> String {
 /// Returns the lines at the start and at the end of a text of more than `max` units, around a line that
 /// reports how much is missing. Long lines are cut between words.
 pub(super) fn ends(text: &str, max: usize) -> String {
-    if units(text) <= max {
+    // A unit takes at least one byte, so few texts need to be counted.
+    if text.len() <= max || units(text) <= max {
         return text.to_owned();
     }
     // Leaves room for the line in the middle, so that the result is not cut again.
     let room = max.saturating_sub(50);
-    let is_long = text.lines().any(|line| units(line) > room / 3);
+    let is_long = text.lines().any(|line| line.len() > room / 3 && units(line) > room / 3);
     let pieces: Vec<&str> =
         if is_long { text.split_word_bounds().collect() } else { text.split_inclusive('\n').collect() };
     let head = fitting(pieces.iter().copied(), room * 2 / 3);
@@ -121,20 +123,28 @@ fn fitting<'a>(pieces: impl Iterator<Item = &'a str> + Clone, room: usize) -> us
 /// Returns the text without escape sequences, control characters, changes of writing direction and invisible
 /// characters, and with the agents' tags disarmed. Line breaks are kept.
 pub(super) fn clean(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+    let is_plain = |c: char| matches!(c, '\n' | ' '..='~') && c != '<';
     let plain = anstream::adapter::strip_str(text).to_string();
-    for (at, c) in plain.char_indices() {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = &*plain;
+    while let Some(at) = rest.find(|c| !is_plain(c)) {
+        out.push_str(&rest[..at]);
+        let mut after = rest[at..].chars();
+        let c = after.next();
+        rest = after.as_str();
         match c {
-            '\n' | '\u{2028}' | '\u{2029}' | '\u{85}' => out.push('\n'),
-            '\t' => out.push_str("    "),
-            '\r' if !plain[at + 1..].starts_with('\n') => out.push('\n'),
-            '<' if is_tag(&plain[at + 1..]) => out.push('‹'),
+            Some('\u{2028}' | '\u{2029}' | '\u{85}') => out.push('\n'),
+            Some('\t') => out.push_str("    "),
+            Some('\r') if !rest.starts_with('\n') => out.push('\n'),
+            Some('<') if is_tag(rest) => out.push('‹'),
             // Joiners and marks of direction belong to words and emoji.
-            '\u{200c}'..='\u{200f}' => out.push(c),
-            c if c.is_control() || !c.is_ascii() && c.general_category() == GeneralCategory::Format => {}
-            c => out.push(c),
+            Some(c @ '\u{200c}'..='\u{200f}') => out.push(c),
+            Some(c) if c.is_control() || !c.is_ascii() && c.general_category() == GeneralCategory::Format => {
+            }
+            c => out.extend(c),
         }
     }
+    out.push_str(rest);
     out
 }
 
@@ -147,24 +157,30 @@ fn is_tag(rest: &str) -> bool {
 }
 
 /// Returns the last line, unless it is code, a quotation or a table.
-fn last_prose(text: &str) -> &str {
+pub(super) fn last_prose(text: &str) -> &str {
     let is_fence = |line: &&str| line.trim_start().starts_with("```");
-    let last = text.trim_end().lines().last().unwrap_or_default();
-    let is_code = is_fence(&last) || text.lines().filter(is_fence).count() % 2 == 1;
+    let last = text.trim_end().lines().next_back().unwrap_or_default();
+    let is_open =
+        || memmem::find(text.as_bytes(), b"```").is_some() && text.lines().filter(is_fence).count() % 2 == 1;
+    let is_code = is_fence(&last) || is_open();
     let is_code = is_code || last.starts_with("    ") || last.starts_with(['\t', '>', '|', '$']);
     if is_code { "" } else { last.trim_end_matches(['*', '_', ' ']) }
 }
 
-/// Whether a text ends in a question in prose, and not in an example of use.
-pub(super) fn asks(text: &str) -> bool {
-    last_prose(text).ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])
+/// Whether the last line of prose is a question, and not an example of use.
+pub(super) fn asks(last: &str) -> bool {
+    last.ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])
 }
 
-/// Whether a text breaks off: its last line contains a complete sentence, but ends in an incomplete one.
-pub(super) fn breaks_off(text: &str) -> bool {
-    let sentences: Vec<&str> = last_prose(text).unicode_sentences().collect();
+/// Whether the last line of prose contains a complete sentence, but ends in an incomplete one.
+pub(super) fn breaks_off(last: &str) -> bool {
+    const STOPS: [char; 8] = ['.', '!', '?', '。', '！', '？', '؟', '।'];
+    if !last.contains(STOPS) {
+        return false;
+    }
+    let sentences: Vec<&str> = last.unicode_sentences().collect();
     let Some((open, before)) = sentences.split_last() else { return false };
-    let ends = |part: &&str| part.trim_end().ends_with(['.', '!', '?', '。', '！', '？', '؟', '।']);
+    let ends = |part: &&str| part.trim_end().ends_with(STOPS);
     open.ends_with(|c: char| c.is_alphanumeric() || ",，、-".contains(c)) && before.iter().any(ends)
 }
 
@@ -225,7 +241,7 @@ mod tests {
     #[test]
     fn only_a_last_line_of_prose_asks() {
         for text in ["Fixed.\n\nShall I commit it?", "要我提交吗？", "*Ready?*\n", "هل أكمل؟"] {
-            assert!(asks(text), "{text}");
+            assert!(asks(last_prose(text)), "{text}");
         }
         for text in [
             "Usage:\n\n```sh\nwhat is this?\n```",
@@ -236,7 +252,7 @@ mod tests {
             "Really? Yes.",
             "",
         ] {
-            assert!(!asks(text), "{text}");
+            assert!(!asks(last_prose(text)), "{text}");
         }
     }
 
@@ -253,7 +269,7 @@ mod tests {
             "第一句。第二句还没有",
             "A.\n\nI look. Then the file,",
         ] {
-            assert!(breaks_off(text), "{text}");
+            assert!(breaks_off(last_prose(text)), "{text}");
         }
         for text in [
             "Done",
@@ -263,7 +279,7 @@ mod tests {
             "Is it? `make`",
             "",
         ] {
-            assert!(!breaks_off(text), "{text}");
+            assert!(!breaks_off(last_prose(text)), "{text}");
         }
     }
 

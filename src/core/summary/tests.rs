@@ -2,7 +2,7 @@
 
 use super::quote::units;
 use super::*;
-use crate::core::json::string;
+use crate::core::json::{Raw, string};
 use crate::core::text::Text;
 use insta::assert_snapshot;
 
@@ -57,7 +57,7 @@ fn extract(previous: Option<&str>) -> Extract {
 
 fn feed(extract: &mut Extract, messages: impl IntoIterator<Item = impl AsRef<str>>) {
     for message in messages {
-        extract.add("e1", Raw::parse(message.as_ref().as_bytes()).unwrap());
+        extract.add("e1", message::read(Raw::parse(message.as_ref().as_bytes()).unwrap()));
     }
 }
 

@@ -62,6 +62,9 @@ pub(super) struct Notes {
 impl Notes {
     /// Adds the sentences of a finished request that remain binding: those with an exclamation mark.
     pub fn heed(&mut self, request: &str) {
+        if !request.contains('!') && !request.contains('！') {
+            return;
+        }
         // Omits code, quotations and tables.
         let prose = request.lines().filter(|line| !line.starts_with(['$', '>', '|', ' ', '\t']));
         let sentences = prose.flat_map(|line| line.unicode_sentences()).map(|part| bare(part.trim()));
