@@ -13,8 +13,8 @@ pub use clock::Clock;
 pub use failure::{Exit, Failure};
 pub use progress::Progress;
 pub use rows::{
-    Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, pens, push_number,
-    push_spaces, styled,
+    Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, push_number, push_spaces,
+    styled,
 };
 pub use visible::{is_plain, push_visible, visible, visible_lines};
 
