@@ -50,7 +50,7 @@ fn unknown_option(error: &clap::Error) -> Option<&str> {
 /// Returns a hint for an unknown option that is a path beginning with `-`, as pi's directories do, or the value
 /// of an option of the command.
 fn meant(option: &str, verb: Option<&clap::Command>) -> Option<String> {
-    if option.contains('/') || option.ends_with(".jsonl") {
+    if option.contains('/') || option.ends_with(".jsonl") || option.ends_with("--") {
         return Some(format!("put ./ before a path that begins with -, as in ./{option}"));
     }
     let value = option.strip_prefix("--")?;

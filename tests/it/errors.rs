@@ -348,6 +348,8 @@ fn common_mistakes_have_a_hint() {
         ("tree ./two-branches.jsonl --filtr all", "a similar argument exists: '--filter'"),
         ("tree ./two-branches.jsonl --depth 3", "(hint: see `pisess tree --help`)"),
         ("tree --home-u-code--/s.jsonl", "put ./ before a path that begins with -"),
+        ("list --home-u-code--", "put ./ before a path that begins with -, as in ./--home-u-code--"),
+        ("migrate -r --home-u-code--", "put ./ before a path that begins with -"),
         ("tre ./two-branches.jsonl", "did you mean `pisess tree`?"),
         ("path ./two-branches.jsonl 1a", "give at least 4 characters of the id"),
         ("path ./two-branches.jsonl 1a2b3c99", "did you mean"),
