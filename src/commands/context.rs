@@ -12,6 +12,7 @@ use crate::core::load::Options;
 use crate::core::ops::append::{Invalid, check_messages};
 use crate::core::request::{self, Api, Model, Request};
 use crate::core::session::Session;
+use crate::core::store::{Piece, Pieces};
 use crate::core::text::Text;
 use crate::guide::{Example, Guide};
 use crate::ui::{Exit, Failure, Ui};
@@ -143,16 +144,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if let Some(request) = request {
         return body(session, &context, &request, &bodies, ui, unreadable);
     }
-    let mut out = ui.verbatim();
     match args.form {
-        ContextFormat::Messages => messages(&context, &bodies, session.is_utf8(), &mut out),
-        ContextFormat::Llm => for_model(session, &context, &bodies, &mut out),
-        _ => session
-            .agent()
-            .transcript(session, &context.messages, &bodies, &mut out)
-            .and_then(|()| out.write_all(b"\n")),
+        ContextFormat::Messages => messages(&context, &open, ui),
+        ContextFormat::Llm => for_model(session, &context, &bodies, &mut ui.verbatim()),
+        _ => transcript(session, &context, &bodies, &mut ui.verbatim()),
     }
-    .and_then(|()| out.flush())
     .map_err(unreadable)?;
     Ok(Exit::Done)
 }
@@ -225,18 +221,47 @@ fn answered(before: &[Message], messages: Raw) -> Vec<Message> {
     messages.items().enumerate().map(message).collect()
 }
 
-fn messages(context: &Context, bodies: &dyn Bodies, is_utf8: bool, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(b"{\"messages\":[")?;
-    for (at, message) in context.messages.iter().enumerate() {
-        out.write_all(if at == 0 { b"" } else { b"," })?;
-        message.with(bodies, |json| write_valid(out, json.bytes(), is_utf8))??;
+fn messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()> {
+    ui.verbatim().write_all(b"{\"messages\":[")?;
+    if !sent(&context.messages, open, ui)? {
+        let (bodies, is_utf8, mut out) = (open.bodies(), open.session.is_utf8(), ui.verbatim());
+        for (at, message) in context.messages.iter().enumerate() {
+            out.write_all(if at == 0 { b"" } else { b"," })?;
+            message.with(&bodies, |json| write_valid(&mut out, json.bytes(), is_utf8))??;
+        }
     }
+    let mut out = ui.verbatim();
     out.write_all(b"]")?;
     for (name, value) in &context.settings {
         write!(out, ",\"{name}\":")?;
         out.write_all(value)?;
     }
-    out.write_all(b"}\n")
+    out.write_all(b"}\n")?;
+    out.flush()
+}
+
+/// Prints messages with commas between them, on all processors. Returns whether this is possible: the stored messages
+/// are printed as they are in the file, to another file or a pipe.
+fn sent(messages: &[Message], open: &OpenSession, ui: &mut Ui) -> io::Result<bool> {
+    let session = &open.session;
+    if !session.is_utf8() || messages.iter().any(|message| piece(session, message).is_none()) {
+        return Ok(false);
+    }
+    ui.send_pieces(&Pieces {
+        source: open.input.source(),
+        count: messages.len(),
+        piece: &|at| piece(session, &messages[at]).unwrap_or(Piece::Built(b"")),
+        separator: b",",
+    })
+}
+
+/// Returns the bytes of a message; `None` if they are not stored as such.
+fn piece<'m>(session: &Session, message: &'m Message) -> Option<Piece<'m>> {
+    match &message.body {
+        Body::Built(json) => Some(Piece::Built(json)),
+        Body::Stored if session.is_upgraded(message.entry) => None,
+        Body::Stored => session.message_span(message.entry).map(|span| Piece::Stored(span.start..span.end())),
+    }
 }
 
 fn for_model(
@@ -252,5 +277,17 @@ fn for_model(
         first = false;
         write_valid(out, json, session.is_utf8())
     })?;
-    out.write_all(b"]\n")
+    out.write_all(b"]\n")?;
+    out.flush()
+}
+
+fn transcript(
+    session: &Session,
+    context: &Context,
+    bodies: &dyn Bodies,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    session.agent().transcript(session, &context.messages, bodies, out)?;
+    out.write_all(b"\n")?;
+    out.flush()
 }

@@ -13,7 +13,7 @@ use crate::core::search::Hit;
 use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::ui::{
-    Clock, Failure, Glyphs, Rows, Styles, Ui, columns, draw_stretches, fitted, fitted_path, is_plain, pens,
+    Clock, Failure, Glyphs, Rows, Styles, Ui, columns, draw_stretches, fitted, fitted_path, is_plain,
     push_number, push_spaces, push_visible, visible, visible_lines,
 };
 use memchr::memmem::Finder;
@@ -125,8 +125,7 @@ pub fn print_rows(drawing: &Drawing, edits: &Edits, entries: &[EntryIx], ui: &mu
         }
     };
     let pen = Rows::new(ui.width(), Glyphs::UNICODE.ellipsis, Some(Clock::new(ui)));
-    let mut pens = pens(pen, entries.len(), || ui.processors());
-    draw_stretches(&mut pens, entries.len(), &draw, ui.stdout()).map_err(Failure::output)
+    draw_stretches(&pen, entries.len(), draw, ui).map_err(Failure::output)
 }
 
 /// The entries that are edited or omitted.

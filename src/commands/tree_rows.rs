@@ -12,8 +12,8 @@ use crate::core::paths::below_home;
 use crate::core::reference::Position;
 use crate::core::tree::Place;
 use crate::ui::{
-    Clock, Failure, Glyphs, Rows, STRETCH, Ui, columns, draw_stretches, fitted, pens, push_spaces,
-    push_visible, styled, visible,
+    Clock, Failure, Glyphs, Rows, STRETCH, Ui, columns, draw_stretches, fitted, push_spaces, push_visible,
+    styled, visible,
 };
 use owo_colors::Style;
 use std::ops::Range;
@@ -115,7 +115,7 @@ impl<'a> Painter<'a> {
         Ok(Painter {
             folds: match drawn.folds {
                 true => folds(drawing, edits),
-                false => (0..drawing.places.len()).map(|place| Fold { place, rows: 1 }).collect(),
+                false => (0..drawing.places.len()).map(Fold::new).collect(),
             },
             is_summarized,
             extents: if branches { extents(session) } else { Vec::new() },
@@ -140,14 +140,14 @@ impl<'a> Painter<'a> {
             if at % STRETCH == 0 {
                 starts.push(bars);
             }
-            bars.enter(&places[fold.place]);
-            bars.leave(&places[fold.place]);
+            bars.enter(&places[fold.last()]);
+            bars.leave(&places[fold.last()]);
         }
         let draw = |rows: &mut Rows, stretch: Range<usize>| {
             let mut bars = starts[stretch.start / STRETCH];
             rows.follow(stretch.start.checked_sub(1).map(|before| self.time(self.folds[before])));
             for &fold in &self.folds[stretch] {
-                let place = &places[fold.place];
+                let place = &places[fold.last()];
                 bars.enter(place);
                 self.row(fold, place, bars, rows);
                 bars.leave(place);
@@ -155,13 +155,12 @@ impl<'a> Painter<'a> {
         };
         let clock = self.times.then(|| Clock::new(ui));
         let pen = Rows::new(self.width, self.look.glyphs.ellipsis, clock);
-        let mut pens = pens(pen, self.folds.len(), || ui.processors());
-        draw_stretches(&mut pens, self.folds.len(), &draw, ui.stdout()).map_err(Failure::output)
+        draw_stretches(&pen, self.folds.len(), draw, ui).map_err(Failure::output)
     }
 
     fn time(&self, fold: Fold) -> i64 {
         let drawing = self.look.drawing;
-        drawing.session.entry(drawing.places[fold.place].entry).time_ms
+        drawing.session.entry(drawing.places[fold.last()].entry).time_ms
     }
 
     fn row(&self, fold: Fold, place: &Place, bars: Bars, rows: &mut Rows) {
@@ -189,7 +188,7 @@ impl<'a> Painter<'a> {
         // The leaf's mark stays visible if the text does not fit.
         let fits = rows.left.is_none_or(|left| left > reserved);
         rows.left = rows.left.map(|left| if fits { left - reserved } else { left });
-        match fold.rows {
+        match fold.rows() {
             1 => self.look.put(rows, ix, is_dim),
             _ => self.fold(fold, rows, is_dim),
         }
@@ -232,7 +231,7 @@ impl<'a> Painter<'a> {
         let Look { drawing, styles, glyphs, .. } = &self.look;
         let folded = folded(drawing, fold);
         rows.put(
-            &format!("{}{} tools: ", glyphs.fold, fold.rows),
+            &format!("{}{} tools: ", glyphs.fold, fold.rows()),
             if is_dim { styles.dim } else { styles.tool },
         );
         let tool = |(name, count): &(_, usize)| format!("{count} {}", visible(&format!("{name}")));

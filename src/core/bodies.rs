@@ -50,8 +50,10 @@ pub struct FileBodies<'a> {
 struct Window {
     start: u64,
     buffer: PageBuffer,
-    /// The number of these bytes that were requested.
+    /// The number of these bytes that were requested, and between neighbours that were.
     used: u64,
+    /// The end of the request before.
+    last: u64,
 }
 
 impl Window {
@@ -104,6 +106,10 @@ impl<'a> FileBodies<'a> {
 
     /// Fills the window if it does not hold the bytes.
     fn fill(&self, window: &mut Window, span: Span) -> io::Result<()> {
+        // Messages are requested without the rest of their lines, which is read with them.
+        let gap = span.start.saturating_sub(window.last);
+        window.used += if gap <= window.used * AHEAD { gap } else { 0 };
+        window.last = span.end();
         let is_held = span.start >= window.start && span.end() <= window.start + window.bytes().len() as u64;
         if is_held {
             window.used += span.len;

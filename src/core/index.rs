@@ -5,6 +5,15 @@ use foldhash::quality::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
+/// Whether two of these ids may be the same: `false` is certain. This takes half as long as an index, and no
+/// memory afterwards.
+pub fn may_repeat<'a>(ids: impl Iterator<Item = &'a [u8]>) -> bool {
+    let hasher = RandomState::default();
+    let mut hashes: Vec<u64> = ids.map(|id| hasher.hash_one(id)).collect();
+    hashes.sort_unstable();
+    hashes.windows(2).any(|pair| pair[0] == pair[1])
+}
+
 /// A table from id to entry index; the ids themselves are in the session's arena. The hash has a random key,
 /// so that no file can be constructed to collide; no output depends on it.
 #[derive(Debug, Default)]
@@ -19,10 +28,13 @@ impl IdIndex {
         IdIndex { table: HashTable::with_capacity(entries), hasher: RandomState::default() }
     }
 
-    /// Maps `id` to `ix`. Returns the entry that had the id before, if any. `id_of` returns the id of an
-    /// entry in the table.
+    /// Maps the id of `ix` to `ix`, unless it is empty. Returns the entry that had the id before, if any. `id_of`
+    /// returns the id of an entry.
     pub fn insert<'a>(&mut self, ix: EntryIx, id_of: impl Fn(EntryIx) -> &'a [u8]) -> Option<EntryIx> {
         let id = id_of(ix);
+        if id.is_empty() {
+            return None;
+        }
         let hash = self.hasher.hash_one(id);
         if let Some(found) = self.table.find_mut(hash, |&other| id_of(other) == id) {
             return Some(std::mem::replace(found, ix));

@@ -12,6 +12,7 @@ use super::file_calls::FileCall;
 use super::index::IdIndex;
 use super::search::Matches;
 use super::text::Text;
+use std::sync::OnceLock;
 
 /// How a file stores its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,7 +215,8 @@ pub struct Session {
     /// The `parentId` of entries that are roots because no entry has this id, or because the link was cut, in file
     /// order.
     pub(super) dangling: Vec<ParentId>,
-    pub(super) ids: IdIndex,
+    /// Built when it is needed first.
+    pub(super) ids: OnceLock<IdIndex>,
 }
 
 impl Session {
@@ -240,7 +242,15 @@ impl Session {
 
     /// Returns the entry with this id; if there are several, the last, as in both agents.
     pub fn find(&self, id: &Text) -> Option<EntryIx> {
-        self.ids.get(id.as_bytes(), |ix| &self.arena[self.entry(ix).id.range()])
+        let id_of = |ix| self.bytes(self.entry(ix).id);
+        let index = || {
+            let mut ids = IdIndex::with_capacity(self.entries.len());
+            for ix in self.all() {
+                ids.insert(ix, id_of);
+            }
+            ids
+        };
+        self.ids.get_or_init(index).get(id.as_bytes(), id_of)
     }
 
     /// Returns the indexes of all entries, in file order.

@@ -3,23 +3,24 @@
 use super::Ui;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use std::cell::OnceCell;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// The local time zone, looked up when the first time is shown.
+/// The local time zone, looked up when the first time is shown, once for all clones.
 #[derive(Clone, Debug)]
 pub struct Clock {
-    zone: OnceCell<TimeZone>,
+    zone: Arc<OnceLock<TimeZone>>,
 }
 
 impl Clock {
     /// Returns a clock in UTC if `TZ` is `UTC` or names a file without an end, otherwise in the system's zone.
     pub fn new(ui: &Ui) -> Clock {
         let utc = ui.env("TZ").is_some_and(|zone| zone == "UTC" || has_no_end(&zone, ui));
-        Clock { zone: if utc { OnceCell::from(TimeZone::UTC) } else { OnceCell::new() } }
+        let zone = if utc { OnceLock::from(TimeZone::UTC) } else { OnceLock::new() };
+        Clock { zone: Arc::new(zone) }
     }
 
     /// Appends a time as `2026-01-31 12:00`, or a `?` of the same width if it is not a valid time.
@@ -75,7 +76,7 @@ mod tests {
     #[test]
     fn times_are_those_of_the_zone() {
         let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
-        let clock = Clock { zone: zone.into() };
+        let clock = Clock { zone: Arc::new(zone.into()) };
         assert_eq!(clock.text(1_774_745_999_999), "2026-03-29 01:59");
         assert_eq!(clock.text(1_774_746_000_000), "2026-03-29 03:00");
         assert_eq!(clock.text(i64::MIN), format!("{:16}", "?"));
@@ -85,7 +86,7 @@ mod tests {
     fn a_day_begins_at_its_first_moment() {
         // The last zone skips midnight in spring and repeats the hour before it in autumn.
         for zone in ["UTC0", "CET-1CEST,M3.5.0,M10.5.0/3", "<+0545>-5:45", "EET-2EEST,M4.5.5/0,M10.5.4/24"] {
-            let clock = Clock { zone: TimeZone::posix(zone).unwrap().into() };
+            let clock = Clock { zone: Arc::new(TimeZone::posix(zone).unwrap().into()) };
             for day in 20_000..21_000 {
                 let start = clock.day_start(day);
                 assert_eq!(

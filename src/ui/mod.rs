@@ -13,12 +13,15 @@ pub use clock::Clock;
 pub use failure::{Exit, Failure};
 pub use progress::Progress;
 pub use rows::{
-    Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, pens, push_number,
-    push_spaces, styled,
+    Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, push_number, push_spaces,
+    styled,
 };
 pub use visible::{is_plain, push_visible, visible, visible_lines};
 
-use crate::core::store::{Committed, OnDisk, ReadAt, SessionFile, copy_range, send_range};
+use crate::core::load::is_small;
+use crate::core::store::{
+    Committed, OnDisk, Pieces, ReadAt, SessionFile, copy_range, send_pieces, send_range,
+};
 use crate::core::stores::Look;
 use crate::options::GlobalArgs;
 use crate::world::World;
@@ -138,6 +141,19 @@ impl<'w> Ui<'w> {
         let Some(file) = self.world.stdout_file else { return copy_range(source, range, self.world.stdout) };
         self.world.stdout.flush()?;
         send_range(source, range, file)
+    }
+
+    /// Prints pieces of a source. Returns whether standard output is a file or a pipe; otherwise, prints nothing.
+    ///
+    /// # Errors
+    /// If they cannot be read or written.
+    pub fn send_pieces(&mut self, pieces: &Pieces) -> io::Result<bool> {
+        let Some(file) = self.world.stdout_file.filter(|_| !self.world.terminals.stdout) else {
+            return Ok(false);
+        };
+        self.world.stdout.flush()?;
+        let workers = if is_small(pieces.source.len()) { 1 } else { self.processors() };
+        send_pieces(pieces, workers, file).map(|()| true)
     }
 
     /// Returns standard output for verbatim data: raw in a pipe, escaped on a terminal.

@@ -1,13 +1,13 @@
 //! The appearance of human-readable rows: colours, width, glyphs.
 
+use super::Ui;
 use super::clock::Clock;
 use super::visible::is_plain;
+use crate::core::workers::in_order;
 use crate::options::ColorChoice;
 use owo_colors::{OwoColorize, Style};
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -210,47 +210,30 @@ impl Rows {
     }
 }
 
-/// The number of rows that a thread draws at a time.
-pub const STRETCH: usize = 8192;
+/// The number of rows that a thread draws at a time: few, because those of several stretches wait to be written.
+pub const STRETCH: usize = 512;
+/// The number of rows that one thread draws as fast as several.
+const FEW: usize = 2048;
 
-/// Draws `count` rows in stretches, on as many threads as there are `pens`, and writes them in order.
+/// Draws `count` rows with copies of a pen, in stretches on several threads, and prints them in order.
 ///
 /// # Errors
-/// If writing fails.
+/// If printing fails.
 pub fn draw_stretches(
-    pens: &mut [Rows],
+    pen: &Rows,
     count: usize,
-    draw: &(dyn Fn(&mut Rows, Range<usize>) + Sync),
-    out: &mut dyn Write,
+    draw: impl Fn(&mut Rows, Range<usize>) + Sync,
+    ui: &mut Ui,
 ) -> io::Result<()> {
-    let round = STRETCH * pens.len();
-    for start in (0..count).step_by(round) {
-        let stretch = |at: usize| start + at * STRETCH..count.min(start + (at + 1) * STRETCH);
-        let threads = pens.len();
-        let jobs = Mutex::new(pens.iter_mut().enumerate().filter(|(at, _)| !stretch(*at).is_empty()));
-        let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let work = || {
-            while let Some((at, pen)) = next() {
-                draw(pen, stretch(at));
-            }
-        };
-        thread::scope(|scope| {
-            // This thread draws, too: everything, if no other thread can be started.
-            let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, work).is_ok();
-            (1..threads).take_while(start).for_each(drop);
-            work();
-        });
-        for pen in &mut *pens {
-            out.write_all(pen.text.as_bytes())?;
-            pen.text.clear();
-        }
-    }
-    Ok(())
-}
-
-/// Returns a pen for each processor, or one pen if there is little to draw.
-pub fn pens(pen: Rows, count: usize, processors: impl FnOnce() -> usize) -> Vec<Rows> {
-    vec![pen; if count > STRETCH { processors().max(1) } else { 1 }]
+    let workers = if count > FEW { ui.processors() } else { 1 };
+    let stretch = |start: usize| start..count.min(start + STRETCH);
+    let stretches = (0..count).step_by(STRETCH).map(stretch).collect();
+    let drawn = |stretch| {
+        let mut pen = pen.clone();
+        draw(&mut pen, stretch);
+        pen.text
+    };
+    in_order(stretches, workers, drawn, |text| ui.stdout().write_all(text.as_bytes()))
 }
 
 /// Appends spaces.

@@ -7,7 +7,7 @@
 mod blocks;
 
 #[cfg(target_arch = "x86_64")]
-use self::blocks::has_avx2;
+use self::blocks::x86_64::Vectors;
 use crate::core::text::Text;
 
 /// Bytes that are not JSON.
@@ -55,7 +55,7 @@ pub struct Scanner<'a> {
     open: Vec<bool>,
     non_ascii: bool,
     #[cfg(target_arch = "x86_64")]
-    has_avx2: bool,
+    vectors: Vectors,
 }
 
 impl<'a> Scanner<'a> {
@@ -68,7 +68,7 @@ impl<'a> Scanner<'a> {
             open: Vec::new(),
             non_ascii: false,
             #[cfg(target_arch = "x86_64")]
-            has_avx2: has_avx2(),
+            vectors: Vectors::detect(),
         }
     }
 
@@ -453,7 +453,11 @@ mod tests {
             }
             let mut scanners = vec![Scanner::new(&text)];
             #[cfg(target_arch = "x86_64")]
-            scanners.push(Scanner { has_avx2: false, ..Scanner::new(&text) });
+            for vectors in
+                [Vectors::Sse2, Vectors::Avx2].into_iter().filter(|older| *older < Vectors::detect())
+            {
+                scanners.push(Scanner { vectors, ..Scanner::new(&text) });
+            }
             for mut scanner in scanners {
                 let mut from = 0;
                 while from <= text.len() {

@@ -75,7 +75,12 @@ impl Fragment {
             lines: self.lines,
             records: self.records,
         };
+        let is_followed = self.is_followed_by_child(next);
         next.renumber(base);
+        if is_followed {
+            next.parent_ids.remove(0);
+            next.entries[0].parent = EntryIx::new(self.entries.len()).before();
+        }
         self.digest.append(std::mem::take(&mut next.digest), base.entries);
         self.entries.append(&mut next.entries);
         self.arena.append(&mut next.arena);
@@ -102,6 +107,13 @@ impl Fragment {
         self.lines += std::mem::take(&mut next.lines);
         self.records += std::mem::take(&mut next.records);
         Ok(())
+    }
+
+    /// Whether the parent of the first entry of the next fragment is the last entry here, as usual.
+    fn is_followed_by_child(&self, next: &Fragment) -> bool {
+        let id = self.entries.last().map_or(&[][..], |last| &self.arena[last.id.range()]);
+        let first = next.parent_ids.first().filter(|parent| parent.entry == EntryIx::new(0));
+        first.is_some_and(|parent| next.arena[parent.id.range()] == *id)
     }
 
     /// Renumbers its entries, strings, lines and records to start from `base`.

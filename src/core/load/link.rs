@@ -5,12 +5,13 @@ use super::fragment::{DraftLink, Fragment};
 use super::header::{Preamble, Version};
 use crate::core::dialect::Dialect;
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, Slice};
-use crate::core::index::IdIndex;
+use crate::core::index::{IdIndex, may_repeat};
 use crate::core::session::{Format, ParentId, Problem, ProblemKind, Session};
 use crate::core::store::ReadAt;
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
 use std::collections::HashSet;
+use std::sync::OnceLock;
 use uuid::Uuid;
 
 /// Returns the session made of all fragments.
@@ -48,7 +49,7 @@ pub fn link(
         digest: fragment.digest,
         len: source.len(),
         ends_with_newline: ends_with_newline(source)?,
-        ids: IdIndex::with_capacity(fragment.entries.len()),
+        ids: OnceLock::new(),
         entries: fragment.entries,
         arena: fragment.arena,
         rows: fragment.rows,
@@ -58,7 +59,13 @@ pub fn link(
     if matches!(format, Format::V1 | Format::Draft) {
         give_ids(&mut session)?;
     }
-    index_ids(&mut session);
+    note_missing_ids(&mut session);
+    // The ids of most sessions are all different, and most parents are the previous entry: no index is needed.
+    if !fragment.parent_ids.is_empty()
+        || may_repeat(session.all().map(|ix| session.bytes(session.entry(ix).id)))
+    {
+        index_ids(&mut session);
+    }
     match format {
         Format::V1 => chain(&mut session),
         Format::Draft => link_draft(&mut session, &fragment.draft_links),
@@ -126,19 +133,22 @@ impl Session {
     }
 }
 
+fn note_missing_ids(session: &mut Session) {
+    let missing = session.entries.iter().filter(|entry| entry.id.is_empty());
+    session.problems.extend(missing.map(|entry| Problem { line: entry.line, kind: ProblemKind::NoId }));
+}
+
+/// Builds the index, and marks entries with the id of a later entry.
 fn index_ids(session: &mut Session) {
-    let Session { entries, arena, ids, problems, .. } = session;
+    let mut ids = IdIndex::with_capacity(session.entries.len());
+    let Session { entries, arena, problems, .. } = session;
     for at in 0..entries.len() {
-        let id = entries[at].id;
-        if id.is_empty() {
-            problems.push(Problem { line: entries[at].line, kind: ProblemKind::NoId });
-            continue;
-        }
         if let Some(earlier) = ids.insert(EntryIx::new(at), |ix| &arena[entries[ix.at()].id.range()]) {
             problems.push(Problem { line: entries[at].line, kind: ProblemKind::DuplicateId });
             entries[earlier.at()].flags.insert(Flags::SUPERSEDED);
         }
     }
+    session.ids = ids.into();
 }
 
 fn chain(session: &mut Session) {

@@ -176,8 +176,8 @@ fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) ->
     }
     // Both agents write the current model first, in different formats. Without rows, little depends on the
     // dialect, and reading bytes twice is slow for many small files.
-    let lengths: &[usize] = if options.rows.is_some() { &[4 * 1024, 64 * 1024] } else { &[4 * 1024] };
-    for &length in lengths {
+    let lengths = [1024, if options.rows.is_some() { 64 * 1024 } else { 4 * 1024 }];
+    for length in lengths {
         if let Some(dialect) = evidence_within(source, preamble, length)? {
             return Ok(dialect);
         }

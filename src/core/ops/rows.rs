@@ -142,13 +142,33 @@ fn parted(row: Text<'_>) -> (Text<'_>, Text<'_>) {
     }
 }
 
-/// Rows that are drawn as one: the position of the last, and how many are folded into it.
+/// Consecutive rows that are drawn as one, by their positions in the drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fold {
-    /// The position of the last row, whose id represents them all.
-    pub place: usize,
-    /// The number of rows; 1 if nothing is folded.
-    pub rows: usize,
+    last: u32,
+    rows: u32,
+}
+
+impl Fold {
+    /// Returns one row, which is drawn as it is.
+    pub fn new(place: usize) -> Fold {
+        Fold::of(place, 1)
+    }
+
+    /// Returns as many rows as `rows`. There are fewer rows than entries, whose number fits.
+    fn of(last: usize, rows: usize) -> Fold {
+        Fold { last: last as u32, rows: rows as u32 }
+    }
+
+    /// Returns the position of the last row, whose id represents them all.
+    pub fn last(self) -> usize {
+        self.last as usize
+    }
+
+    /// Returns the number of rows; 1 if nothing is folded.
+    pub fn rows(self) -> usize {
+        self.rows as usize
+    }
 }
 
 /// The tools in a fold, for the row that represents it.
@@ -184,14 +204,14 @@ pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edited>) -> Vec<Fold> {
             (true, false) => 1,
             (false, _) => 0,
         };
-        folds.push(Fold { place: at, rows: 1 });
+        folds.push(Fold::new(at));
         if run == MANY {
             folds.truncate(folds.len() - MANY);
-            folds.push(Fold { place: at, rows: MANY });
+            folds.push(Fold::of(at, MANY));
         } else if run > MANY {
             folds.pop();
             if let Some(fold) = folds.last_mut() {
-                *fold = Fold { place: at, rows: run };
+                *fold = Fold::of(at, run);
             }
         }
     }
@@ -201,7 +221,7 @@ pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edited>) -> Vec<Fold> {
 /// Returns the tools of the rows of a fold.
 pub fn folded<'a>(drawing: &'a Drawing, fold: Fold) -> Folded<'a> {
     let mut folded = Folded::default();
-    for place in &drawing.places[fold.place + 1 - fold.rows..=fold.place] {
+    for place in &drawing.places[fold.last() + 1 - fold.rows()..=fold.last()] {
         let row = drawing.row(place.entry);
         folded.failed += usize::from(row.ending.is_some());
         match folded.tools.iter_mut().find(|(name, _)| *name == row.role) {

@@ -23,7 +23,7 @@ use std::io;
 /// If a line cannot be read.
 pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context> {
     let settings = settings(session, path, bodies)?;
-    Ok(Context { messages: projection(session, path, bodies)?.messages, settings })
+    Ok(Context { messages: project(session, path, bodies, |_| {})?, settings })
 }
 
 /// The entries of a context, each with its messages.
@@ -61,21 +61,32 @@ impl Projection {
 /// # Errors
 /// If a line cannot be read.
 pub fn projection(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Projection> {
+    let mut entries = Vec::new();
+    let messages = project(session, path, bodies, |entry| entries.push(entry))?;
+    Ok(Projection { messages, entries })
+}
+
+/// Returns the messages in effect at the end of `path`, and passes each entry to `each`.
+fn project(
+    session: &Session,
+    path: &[EntryIx],
+    bodies: &dyn Bodies,
+    mut each: impl FnMut(Projected),
+) -> io::Result<Vec<Message>> {
     let places = in_force(session, path, bodies)?;
     let edits = Edits::among(session, places.iter().map(|&place| path[place as usize]), bodies)?;
-    let mut projection = Projection { messages: Vec::new(), entries: Vec::with_capacity(places.len()) };
+    let mut messages = Vec::new();
     for (index, place) in places.into_iter().enumerate() {
         let entry = path[place as usize];
         let superseded = index > 0 && session.entry(entry).kind == Kind::Compaction;
         let visible = if superseded {
             true
         } else {
-            speak(session, entry, edits.of(session, entry), bodies, &mut projection.messages)?
+            speak(session, entry, edits.of(session, entry), bodies, &mut messages)?
         };
-        let end = projection.messages.len() as u32;
-        projection.entries.push(Projected { entry, place, visible, end });
+        each(Projected { entry, place, visible, end: messages.len() as u32 });
     }
-    Ok(projection)
+    Ok(messages)
 }
 
 /// Returns the role of a message of a projection, without reading it.

@@ -63,6 +63,7 @@
 //! the last line. There is no mmap: the agents truncate in place, which would cause a SIGBUS here.
 
 mod read;
+mod send;
 mod session_file;
 mod snapshot;
 
@@ -93,8 +94,9 @@ pub use find::{FoundFile, FoundFiles, Trouble, find, modified, with_suffix};
 pub use glance::{Glance, in_folder};
 pub use lock::{Freshness, Locked, WriteOptions, lock};
 pub use look::OnDisk;
-pub(crate) use read::{PageBuffer, copy_range, resize, send_range};
+pub(crate) use read::{PageBuffer, resize};
 pub use read::{ReadAt, SpoolOptions, Spooled, spool, spool_written};
+pub(crate) use send::{Piece, Pieces, copy_range, send_pieces, send_range};
 pub use session_file::{Opened, SessionFile, open};
 pub use walk::{Listing, list_sessions};
 

@@ -118,39 +118,6 @@ impl PageBuffer {
     }
 }
 
-/// Writes a range of bytes to an open file. If the source is a file, too, the kernel copies as much as it can.
-pub(crate) fn send_range(source: &dyn ReadAt, range: Range<u64>, mut out: &File) -> io::Result<()> {
-    let mut rest = range;
-    if let Some(file) = source.file().filter(|_| rest.end <= source.len()) {
-        while !rest.is_empty() {
-            match files::send(file, &rest, out) {
-                Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")),
-                Ok(sent) => rest.start += sent,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // The rest is copied below; if that fails, too, its error is reported.
-                Err(_) => break,
-            }
-        }
-    }
-    copy_range(source, rest, &mut out)
-}
-
-/// The number of bytes to copy at a time.
-const COPY: u64 = 256 * 1024;
-
-/// Copies a range of bytes.
-pub(crate) fn copy_range(source: &dyn ReadAt, range: Range<u64>, out: &mut dyn Write) -> io::Result<()> {
-    let mut buffer = vec![0; (range.end - range.start).min(COPY) as usize];
-    let mut at = range.start;
-    while at < range.end {
-        let take = (range.end - at).min(COPY) as usize;
-        source.read_exact_at(&mut buffer[..take], at)?;
-        out.write_all(&buffer[..take])?;
-        at += take as u64;
-    }
-    Ok(())
-}
-
 /// A stream that was read to its end. See [`spool`].
 #[derive(Debug)]
 pub struct Spooled(Spool);

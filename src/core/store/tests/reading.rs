@@ -1,6 +1,8 @@
 //! Opening, spooling, walking.
 
-use super::super::{Opened, ReadAt, SpoolOptions, list_sessions, open, send_range, spool};
+use super::super::{
+    Opened, Piece, Pieces, ReadAt, SpoolOptions, list_sessions, open, send_pieces, send_range, spool,
+};
 use super::*;
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -49,6 +51,55 @@ fn a_range_is_sent_whatever_the_output_is() {
     fs::write(&bench.path, "short").unwrap();
     let error = send_range(&file, range, &open(false)).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof);
+}
+
+/// Pieces of all lengths, near and far, in any order, come out in their order, whoever reads them.
+#[test]
+fn pieces_are_sent_in_order() {
+    let bytes: Vec<u8> = (0..3_000_000_u32).map(|at| (at % 251) as u8).collect();
+    let stored = |at: usize| {
+        let start = (at * 7_919 * (at % 5)) % 2_900_000;
+        start..start + [0, 10, 3_000, 90_000][at % 4]
+    };
+    let piece = |at: usize| match at % 7 {
+        0 => Piece::Built(b"built"),
+        _ => Piece::Stored(stored(at).start as u64..stored(at).end as u64),
+    };
+    let wanted: Vec<&[u8]> =
+        (0..2_500).map(|at| if at % 7 == 0 { b"built" } else { &bytes[stored(at)] }).collect();
+    let bench = Bench::new("");
+    fs::write(&bench.path, &bytes).unwrap();
+    let file = bench.open();
+    for count in [0, 1, 3, 2_500] {
+        let pieces = Pieces { source: &file, count, piece: &piece, separator: b", " };
+        for workers in [1, 2, 5] {
+            let out = bench.at("out");
+            send_pieces(&pieces, workers, &fs::File::create(&out).unwrap()).unwrap();
+            assert!(fs::read(&out).unwrap() == wanted[..count].join(&b", "[..]), "{count} {workers}");
+        }
+    }
+}
+
+/// Whichever worker fails, the others end, and the failure is returned.
+#[test]
+fn pieces_that_cannot_be_sent_are_an_error() {
+    let bench = Bench::new("");
+    fs::write(&bench.path, vec![b'x'; 8_000_000]).unwrap();
+    let file = bench.open();
+    let piece = |at: usize| Piece::Stored(at as u64 * 4_000..at as u64 * 4_000 + 3_900);
+    let pieces = Pieces { source: &file, count: 2_000, piece: &piece, separator: b"," };
+    let read_only = fs::File::open(&bench.path).unwrap();
+    fs::write(bench.at("out"), "").unwrap();
+    for workers in [1, 2, 3] {
+        assert!(send_pieces(&pieces, workers, &read_only).is_err());
+        for length in [0, 100_000, 7_900_000] {
+            fs::File::options().write(true).open(&bench.path).unwrap().set_len(length).unwrap();
+            let out = fs::File::create(bench.at("out")).unwrap();
+            let error = send_pieces(&pieces, workers, &out).unwrap_err();
+            assert_eq!(error.to_string(), "the file became shorter", "{length} {workers}");
+        }
+        fs::write(&bench.path, vec![b'x'; 8_000_000]).unwrap();
+    }
 }
 
 #[test]

@@ -1,0 +1,189 @@
+//! The walk over a string in blocks of 64 bytes, with vector instructions that only newer processors have.
+
+use super::super::{Malformed, Result, Scanner};
+use std::arch::x86_64::{
+    __m128i, __m256i, _mm_set_epi8, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256,
+    _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_shuffle_epi8,
+    _mm512_broadcast_i32x4, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_loadu_si512,
+    _mm512_movepi8_mask, _mm512_set1_epi8, _mm512_shuffle_epi8,
+};
+
+/// The number of bytes of a string that are examined together.
+const BLOCK: usize = 64;
+
+/// The vector instructions of a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Vectors {
+    /// Those that every x86-64 processor has.
+    Sse2,
+    /// AVX2, and BMI, which all processors with AVX2 have.
+    Avx2,
+    /// AVX-512 for bytes: comparisons return masks.
+    Avx512,
+}
+
+impl Vectors {
+    /// Returns what this processor has; the standard library caches it.
+    pub fn detect() -> Self {
+        if !is_x86_feature_detected!("avx2") || !is_x86_feature_detected!("bmi1") {
+            Vectors::Sse2
+        } else if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("bmi2") {
+            Vectors::Avx512
+        } else {
+            Vectors::Avx2
+        }
+    }
+}
+
+impl Scanner<'_> {
+    /// Walks to the end of a string as [`Scanner::string_end`] does; `None` if the processor has no instructions for
+    /// blocks.
+    #[inline]
+    #[allow(unsafe_code)]
+    pub(super) fn string_end_in_blocks(&mut self) -> Option<Result<bool>> {
+        // SAFETY: the only precondition is that the processor has the instructions, which `detect` checked.
+        match self.vectors {
+            Vectors::Sse2 => None,
+            Vectors::Avx2 => Some(unsafe { self.string_end_avx2() }),
+            Vectors::Avx512 => Some(unsafe { self.string_end_avx512() }),
+        }
+    }
+}
+
+/// Defines a function that walks to the end of a string in blocks, with the instructions of one generation of processors.
+/// A generic function would not be compiled for them.
+///
+/// Does not branch on the positions of quotes and backslashes, which are unpredictable: only the end of the string, a
+/// `\u` escape and malformed bytes leave the main path.
+macro_rules! string_end_in_blocks {
+    ($name:ident, $instructions:literal, $masks:ident) => {
+        #[target_feature(enable = $instructions)]
+        fn $name(&mut self) -> Result<bool> {
+            let (mut any_backslash, mut any_high) = (0, 0);
+            // Whether the block's first byte follows a backslash that is not itself escaped.
+            let mut carry = false;
+            while let Some(block) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
+                let masks = $masks(block);
+                let (escaped, carries) = escaped(masks.backslash, carry);
+                let stop = (masks.end & !escaped) | (escaped & !masks.letter);
+                any_high |= masks.high;
+                if stop == 0 {
+                    any_backslash |= masks.backslash;
+                    carry = carries;
+                    self.pos += BLOCK;
+                    continue;
+                }
+                let at = stop.trailing_zeros();
+                any_backslash |= masks.backslash & !(u64::MAX << at);
+                let place = self.pos + at as usize;
+                if escaped >> at & 1 == 1 {
+                    any_backslash |= 1;
+                    carry = false;
+                    self.pos = self.escape_end(place - 1)?;
+                } else if block[at as usize] == b'"' {
+                    self.pos = place + 1;
+                    self.non_ascii |= any_high != 0;
+                    return Ok(any_backslash != 0);
+                } else {
+                    return Err(Malformed { at: place });
+                }
+            }
+            self.non_ascii |= any_high != 0;
+            self.pos -= usize::from(carry);
+            self.string_tail(any_backslash != 0)
+        }
+    };
+}
+
+impl Scanner<'_> {
+    string_end_in_blocks!(string_end_avx2, "avx2,bmi1", masks_avx2);
+    string_end_in_blocks!(string_end_avx512, "avx512f,avx512bw,bmi1,bmi2", masks_avx512);
+}
+
+/// The bytes of a block by class: a mask has a bit for each byte.
+struct Masks {
+    /// Quotes and control characters: bytes that end a string unless they are escaped.
+    end: u64,
+    backslash: u64,
+    /// Letters that form a two-byte escape with a backslash before them.
+    letter: u64,
+    /// Not 0 if any byte is above 0x7f.
+    high: u64,
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn masks_avx512(block: &[u8; BLOCK]) -> Masks {
+    // SAFETY: 64 bytes are read from where 64 bytes are borrowed; they need no alignment.
+    #[allow(unsafe_code)]
+    let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+    let quote = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'"' as i8));
+    let b = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'b' as i8));
+    let letter = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(letters()), bytes);
+    Masks {
+        end: quote | _mm512_cmplt_epu8_mask(bytes, _mm512_set1_epi8(0x20)),
+        backslash: _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'\\' as i8)),
+        letter: _mm512_cmpeq_epi8_mask(letter, bytes) | quote | b,
+        high: _mm512_movepi8_mask(bytes),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn masks_avx2(block: &[u8; BLOCK]) -> Masks {
+    let (halves, _) = block.as_chunks::<{ BLOCK / 2 }>();
+    // SAFETY: 32 bytes are read from where 32 bytes are borrowed, twice; they need no alignment.
+    #[allow(unsafe_code)]
+    let (first, second) = unsafe {
+        (_mm256_loadu_si256(halves[0].as_ptr().cast()), _mm256_loadu_si256(halves[1].as_ptr().cast()))
+    };
+    // No closure: the library function that would call it is not compiled for AVX2 and would not be inlined.
+    let (low, high) = (half_masks(first), half_masks(second));
+    Masks {
+        end: u64::from(low[0]) | u64::from(high[0]) << 32,
+        backslash: u64::from(low[1]) | u64::from(high[1]) << 32,
+        letter: u64::from(low[2]) | u64::from(high[2]) << 32,
+        high: u64::from(_mm256_movemask_epi8(_mm256_or_si256(first, second)) as u32),
+    }
+}
+
+/// The masks of half a block: ends, backslashes, letters.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn half_masks(bytes: __m256i) -> [u32; 3] {
+    let quote = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'"' as i8));
+    let backslash = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\\' as i8));
+    let control = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
+    let letter = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(letters()), bytes);
+    let letter = _mm256_cmpeq_epi8(letter, bytes);
+    let of_two = _mm256_or_si256(quote, _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'b' as i8)));
+    [
+        _mm256_movemask_epi8(_mm256_or_si256(quote, control)) as u32,
+        _mm256_movemask_epi8(backslash) as u32,
+        _mm256_movemask_epi8(_mm256_or_si256(letter, of_two)) as u32,
+    ]
+}
+
+/// Returns a table of the letters that form an escape: 22 2f 5c 62 66 6e 72 74. It maps each low digit to a letter that
+/// ends in it, or to a byte that does not. Of the three that end in 2 it has 72; the other two are compared separately.
+#[inline]
+#[target_feature(enable = "sse2")]
+fn letters() -> __m128i {
+    let (none, slash) = (0x10, b'/' as i8);
+    _mm_set_epi8(
+        slash, 0x6e, none, 0x5c, none, none, none, none, none, 0x66, none, 0x74, none, 0x72, none, 0x01,
+    )
+}
+
+/// Returns which bytes follow a backslash that is not itself escaped, and whether the byte after the block
+/// does. Adding to a run of backslashes that starts at an odd position carries to its end, which
+/// distinguishes runs of odd length (as in simdjson).
+#[inline]
+fn escaped(backslash: u64, carry: bool) -> (u64, bool) {
+    const EVEN: u64 = 0x5555_5555_5555_5555;
+    let backslash = backslash & !u64::from(carry);
+    let behind = backslash << 1 | u64::from(carry);
+    let odd_starts = backslash & !EVEN & !behind;
+    let (even_runs, carries) = odd_starts.overflowing_add(backslash);
+    ((EVEN ^ (even_runs << 1)) & behind, carries)
+}

@@ -1,0 +1,232 @@
+//! Output that is copied from a file.
+
+use super::files;
+use super::read::{PageBuffer, ReadAt};
+use std::fs::File;
+use std::io::{self, IoSlice, Write};
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+
+/// Writes a range of bytes to an open file. If the source is a file, too, the kernel copies as much as it can.
+pub(crate) fn send_range(source: &dyn ReadAt, range: Range<u64>, mut out: &File) -> io::Result<()> {
+    let mut rest = range;
+    if let Some(file) = source.file().filter(|_| rest.end <= source.len()) {
+        while !rest.is_empty() {
+            match files::send(file, &rest, out) {
+                Ok(0) => return Err(shorter()),
+                Ok(sent) => rest.start += sent,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // The rest is copied below; if that fails, too, its error is reported.
+                Err(_) => break,
+            }
+        }
+    }
+    copy_range(source, rest, &mut out)
+}
+
+fn shorter() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")
+}
+
+/// The number of bytes to copy at a time.
+const COPY: u64 = 256 * 1024;
+
+/// Copies a range of bytes.
+pub(crate) fn copy_range(source: &dyn ReadAt, range: Range<u64>, out: &mut dyn Write) -> io::Result<()> {
+    let mut buffer = vec![0; (range.end - range.start).min(COPY) as usize];
+    let mut at = range.start;
+    while at < range.end {
+        let take = (range.end - at).min(COPY) as usize;
+        source.read_exact_at(&mut buffer[..take], at)?;
+        out.write_all(&buffer[..take])?;
+        at += take as u64;
+    }
+    Ok(())
+}
+
+/// An output in pieces, with the same bytes between any two of them.
+pub(crate) struct Pieces<'a> {
+    /// What stored pieces are read from.
+    pub source: &'a dyn ReadAt,
+    /// The number of pieces.
+    pub count: usize,
+    /// Returns a piece by its number.
+    pub piece: &'a (dyn Fn(usize) -> Piece<'a> + Sync),
+    /// Written between two pieces.
+    pub separator: &'a [u8],
+}
+
+/// Bytes to write.
+pub(crate) enum Piece<'a> {
+    /// A range of the source.
+    Stored(Range<u64>),
+    /// Bytes in memory.
+    Built(&'a [u8]),
+}
+
+/// The maximum number of bytes to read at a time, unless one piece is longer.
+const WINDOW: u64 = 512 * 1024;
+/// The maximum number of pieces to write at a time.
+const BATCH: usize = 1024;
+/// The longest gap to read between two pieces, as a multiple of the bytes requested before it.
+const GAP: u64 = 4;
+/// Pieces that are shorter on average, in bytes, are joined and written at once.
+const SHORT: usize = 512;
+
+/// Writes pieces to an open file, in order. Several threads read, and each writes what it has read when its turn comes.
+///
+/// # Errors
+/// If reading or writing fails. The pieces before the failure may have been written.
+pub(crate) fn send_pieces(pieces: &Pieces, workers: usize, out: &File) -> io::Result<()> {
+    let next = Mutex::new((0, 0));
+    let turns = Turns::default();
+    let work = || -> io::Result<()> {
+        let end = End(&turns);
+        let mut buffer = PageBuffer::default();
+        loop {
+            let (turn, batch) = {
+                let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
+                let batch = pieces.batch(next.1);
+                *next = (next.0 + 1, batch.pieces.end);
+                (next.0 - 1, batch)
+            };
+            if batch.pieces.is_empty() {
+                std::mem::forget(end);
+                return Ok(());
+            }
+            let stored = &batch.stored;
+            let space = buffer.start(stored.start, (stored.end - stored.start) as usize)?;
+            pieces.source.read_exact_at(space, stored.start).map_err(|error| match error.kind() {
+                io::ErrorKind::UnexpectedEof => shorter(),
+                _ => error,
+            })?;
+            if !turns.wait(turn) {
+                return Ok(());
+            }
+            pieces.write(&batch, buffer.bytes(), out)?;
+            turns.set(turn + 1);
+        }
+    };
+    thread::scope(|scope| {
+        // If no further thread can be started, the existing ones do the work.
+        let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..workers).map_while(start).collect();
+        let mine = work();
+        let join = |other: thread::ScopedJoinHandle<'_, _>| {
+            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        others.into_iter().map(join).fold(mine, io::Result::and)
+    })
+}
+
+/// Pieces that are read together, and the range of the source to read.
+struct Batch {
+    pieces: Range<usize>,
+    stored: Range<u64>,
+}
+
+impl Pieces<'_> {
+    /// Returns the next pieces to read together, from the piece `first` on.
+    fn batch(&self, first: usize) -> Batch {
+        let mut batch = Batch { pieces: first..first, stored: 0..0 };
+        let (mut requested, mut is_first) = (0, true);
+        for at in first..self.count.min(first + BATCH) {
+            if let Piece::Stored(range) = (self.piece)(at) {
+                if is_first {
+                    batch.stored = range.start..range.start;
+                }
+                let is_near = range.start >= batch.stored.end
+                    && range.start - batch.stored.end <= GAP * requested
+                    && range.end - batch.stored.start <= WINDOW;
+                if !is_first && !is_near {
+                    break;
+                }
+                is_first = false;
+                requested += range.end - range.start;
+                batch.stored.end = range.end;
+            }
+            batch.pieces.end = at + 1;
+        }
+        batch
+    }
+
+    /// Writes a batch whose stored range has been read.
+    fn write(&self, batch: &Batch, read: &[u8], mut out: &File) -> io::Result<()> {
+        let mut slices = Vec::with_capacity(2 * batch.pieces.len());
+        for at in batch.pieces.clone() {
+            slices.push(IoSlice::new(if at == 0 { b"" } else { self.separator }));
+            slices.push(IoSlice::new(match (self.piece)(at) {
+                Piece::Stored(range) => {
+                    let place = |offset: u64| (offset - batch.stored.start) as usize;
+                    &read[place(range.start)..place(range.end)]
+                }
+                Piece::Built(bytes) => bytes,
+            }));
+        }
+        let len: usize = slices.iter().map(|slice| slice.len()).sum();
+        if len < SHORT * batch.pieces.len() {
+            let mut joined = Vec::with_capacity(len);
+            slices.iter().for_each(|slice| joined.extend_from_slice(slice));
+            return out.write_all(&joined);
+        }
+        let mut rest = slices.as_mut_slice();
+        IoSlice::advance_slices(&mut rest, 0);
+        while !rest.is_empty() {
+            match out.write_vectored(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => IoSlice::advance_slices(&mut rest, written),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whose turn it is to write.
+#[derive(Default)]
+struct Turns {
+    current: AtomicUsize,
+    lock: Mutex<()>,
+    changed: Condvar,
+}
+
+impl Turns {
+    /// The turn after a failure.
+    const OVER: usize = usize::MAX;
+    /// How often to look before waiting: the others are usually as fast, and waking a thread takes longer than reading.
+    const SPINS: usize = 20_000;
+
+    /// Waits for a turn. Returns whether it came.
+    fn wait(&self, turn: usize) -> bool {
+        for _ in 0..Self::SPINS {
+            if self.current.load(Ordering::Acquire) >= turn {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.current.load(Ordering::Acquire) < turn {
+            guard = self.changed.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.current.load(Ordering::Acquire) == turn
+    }
+
+    fn set(&self, turn: usize) {
+        let _guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        // Not lower than before: it may be over.
+        self.current.fetch_max(turn, Ordering::Release);
+        self.changed.notify_all();
+    }
+}
+
+/// Ends all turns when dropped: a worker has failed.
+struct End<'a>(&'a Turns);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.set(Turns::OVER);
+    }
+}
