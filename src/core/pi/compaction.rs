@@ -117,9 +117,12 @@ impl Base<'_> {
 
     /// Returns the messages of these entries, without system messages: their state is in the checkpoint.
     fn messages(&self, places: Range<usize>) -> Vec<Message> {
-        let all = places.filter(|&at| self.kind(at) != Kind::Compaction);
-        let all = all.flat_map(|at| self.projection.messages_of(at));
-        all.filter(|message| role(self.session, message) != Role::System).cloned().collect()
+        let mut messages = Vec::with_capacity(places.len());
+        for at in places.filter(|&at| self.kind(at) != Kind::Compaction) {
+            let all = self.projection.messages_of(at).iter();
+            messages.extend(all.filter(|message| role(self.session, message) != Role::System).cloned());
+        }
+        messages
     }
 
     /// Returns the compaction in effect, unless it was edited away.

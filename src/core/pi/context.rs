@@ -134,25 +134,29 @@ pub(super) fn speak(
     bodies: &dyn Bodies,
     out: &mut Vec<Message>,
 ) -> io::Result<bool> {
-    let messages = match session.entry(ix).kind {
-        Kind::Message => [None, message(session, ix, bodies)?],
-        Kind::CustomMessage => {
-            [None, Some(Body::Built(with_line(bodies, ix, |line| custom(line, Some(b"[]")))?))]
-        }
-        Kind::BranchSummary => with_line(bodies, ix, |line| {
-            let told = content::truthy(line, "summary");
-            [None, told.then(|| Body::Built(branch_summary(line)))]
-        })?,
-        Kind::Compaction => with_line(bodies, ix, |line| {
-            let checkpoint = line.get("systemMessage").filter(|system| system.is_truthy());
-            let checkpoint = checkpoint.map(|system| Body::Built(system.bytes().to_vec()));
-            [checkpoint, Some(Body::Built(compaction_summary(line)))]
-        })?,
-        _ => [None, None],
-    };
-    let visible = messages.iter().any(Option::is_some);
-    for body in messages.into_iter().flatten() {
+    let mut visible = false;
+    let mut add = |body| -> io::Result<()> {
+        visible = true;
         out.extend(edited(Message { entry: ix, body }, edit, bodies)?);
+        Ok(())
+    };
+    match session.entry(ix).kind {
+        Kind::Message => message(session, ix, bodies)?.map_or(Ok(()), add)?,
+        Kind::CustomMessage => add(Body::Built(with_line(bodies, ix, |line| custom(line, Some(b"[]")))?))?,
+        Kind::BranchSummary => {
+            let told = with_line(bodies, ix, |line| {
+                content::truthy(line, "summary").then(|| Body::Built(branch_summary(line)))
+            })?;
+            told.map_or(Ok(()), add)?;
+        }
+        Kind::Compaction => {
+            let (checkpoint, summary) = with_line(bodies, ix, |line| {
+                let checkpoint = line.get("systemMessage").filter(|system| system.is_truthy());
+                (checkpoint.map(|system| system.bytes().to_vec()), compaction_summary(line))
+            })?;
+            checkpoint.into_iter().chain([summary]).try_for_each(|json| add(Body::Built(json)))?;
+        }
+        _ => {}
     }
     Ok(visible)
 }

@@ -40,9 +40,10 @@ pub(super) const STALE_TURNS: usize = 2;
 pub(super) const RECENT: usize = 1_000;
 /// The bytes of the messages that one thread reads at a time.
 pub(super) const PART: u64 = 256 * 1024;
-/// Limits of what is held in memory: turns; units of the request and of the answer of an old turn; remarks of
-/// a turn, and notes of a kind; points of a previous summary.
+/// Limits of what is held in memory: turns; bytes of an old turn; units of its request, and of its answer, when
+/// it is cut; remarks of a turn, and notes of a kind; points of a previous summary.
 pub(super) const TURNS: usize = 64;
+pub(super) const HELD: usize = 16 * 1024;
 pub(super) const OLD_TURN: usize = 1_400;
 pub(super) const NOTES: usize = 64;
 pub(super) const POINTS: usize = 300;

@@ -37,11 +37,12 @@ mod tests;
 use super::bodies::{self, Bodies};
 use super::session::Session;
 use super::workers::in_order;
-use budget::{NOD, OLD_TURN, TURNS};
+use budget::{NOD, TURNS};
 use message::{Message, Stop};
-use quote::{columns, ends, line};
+use quote::{columns, line};
 use reading::{Reading, Use};
 use sections::*;
+use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use turns::{Notes, Turn};
@@ -99,7 +100,7 @@ pub fn extract<B: Bodies>(
 #[derive(Debug, Default)]
 struct Extract {
     previous: Option<Previous>,
-    turns: Vec<Turn>,
+    turns: VecDeque<Turn>,
     work: Work,
     notes: Notes,
     /// Whether the last turn continues after the summary.
@@ -120,12 +121,12 @@ impl Extract {
             Message::User(text) => self.user(entry, text.trim()),
             Message::Assistant(text, calls, stop) => {
                 self.work.called(calls);
-                let mut turn = self.turns.pop().unwrap_or_default();
+                let mut turn = self.turns.pop_back().unwrap_or_default();
                 turn.hear(text, stop);
-                self.turns.push(turn);
+                self.turns.push_back(turn);
             }
             Message::Result(id, call, end, text) => {
-                self.turns.last_mut().into_iter().for_each(|turn| turn.calls += usize::from(!id.is_empty()));
+                self.turns.back_mut().into_iter().for_each(|turn| turn.calls += usize::from(!id.is_empty()));
                 if let Some(question) = self.work.returned(&id, call, end, &text) {
                     self.notes.decided(&question, &text);
                 }
@@ -145,7 +146,7 @@ impl Extract {
 
     /// Counts a message that is not read: the result of a call, or a reply with calls.
     fn pass_over(&mut self, is_result: bool) {
-        if let Some(turn) = self.turns.last_mut() {
+        if let Some(turn) = self.turns.back_mut() {
             turn.calls += usize::from(is_result);
             turn.stop = Some(Stop::ToolUse);
         }
@@ -153,6 +154,7 @@ impl Extract {
 
     fn finish(mut self) -> String {
         self.note_unheard();
+        self.turns.iter_mut().for_each(Turn::cut);
         page::page(&self)
     }
 
@@ -161,13 +163,13 @@ impl Extract {
         let previous = Previous::read(summary);
         let words = |lead| previous.quoted(lead).map(|(_, text)| text).next().unwrap_or_default();
         if let Some((_, request)) = previous.quoted(BEFORE).next() {
-            self.turns.push(Turn { request, said: vec![words(WORDS_BEFORE)], ..Turn::default() });
+            self.turns.push_back(Turn { request, said: vec![words(WORDS_BEFORE)], ..Turn::default() });
         }
         if let Some((origin, request)) = previous.quoted(REQUEST).next() {
             let said = previous.after(SAID).map(|said| said.trim_matches('"').to_owned());
             let said = said.chain([words(LAST_WORDS)]).collect();
             let stop = previous.after(REPLIED).next().map(|_| Stop::Done);
-            self.turns.push(Turn { origin, request, said, stop, ..Turn::default() });
+            self.turns.push_back(Turn { origin, request, said, stop, ..Turn::default() });
         }
         self.previous = Some(previous);
     }
@@ -182,32 +184,28 @@ impl Extract {
             let works = turn.stop == Some(Stop::ToolUse) || turn.stop.is_none() && turn.calls > 0;
             works || !turn.is_answered() && columns(text) < NOD
         };
-        if let Some(turn) = self.turns.last_mut().filter(goes_on) {
+        if let Some(turn) = self.turns.back_mut().filter(goes_on) {
             turn.more(text);
             return;
         }
-        self.turns.last().into_iter().for_each(|turn| self.notes.heed(&turn.request));
+        self.turns.back().into_iter().for_each(|turn| self.notes.heed(&turn.request));
         self.begin(entry, FROM_USER, text);
     }
 
     fn begin(&mut self, entry: &str, origin: &str, request: &str) {
         self.work.turn += 1;
-        // No more than this of a finished turn is ever shown.
-        if let Some(last) = self.turns.last_mut() {
-            last.request = ends(&last.request, OLD_TURN);
-            last.said = vec![ends(last.words(), OLD_TURN)];
-        }
+        self.turns.back_mut().into_iter().for_each(Turn::end);
         if self.turns.len() == TURNS {
             self.turns.remove(1);
         }
         let origin = format!("{origin} (entry {})", line(entry, 60));
-        self.turns.push(Turn { origin, request: request.to_owned(), ..Turn::default() });
+        self.turns.push_back(Turn { origin, request: request.to_owned(), ..Turn::default() });
     }
 
     /// If no turn is running, begins one with an extension's message, as the agents do if it asks for a
     /// reply. During a turn, the message becomes a note.
     fn extension(&mut self, entry: &str, kind: &str, text: &str) {
-        if self.turns.last().is_some_and(|turn| !turn.is_answered()) {
+        if self.turns.back().is_some_and(|turn| !turn.is_answered()) {
             self.notes.note(&format!("Message of {kind}"), text);
         } else {
             self.begin(entry, &format!("{SENT}{}", line(kind, 60)), text);
@@ -217,8 +215,11 @@ impl Extract {
     /// Replaces the last turn with a note, if it is an extension's message without a reply.
     fn note_unheard(&mut self) {
         let is_unheard =
-            |turn: &mut Turn| turn.origin.starts_with(SENT) && turn.stop.is_none() && turn.words().is_empty();
-        if let Some(turn) = self.turns.pop_if(is_unheard) {
+            |turn: &&Turn| turn.origin.starts_with(SENT) && turn.stop.is_none() && turn.words().is_empty();
+        if self.turns.back().filter(is_unheard).is_some()
+            && let Some(turn) = self.turns.pop_back()
+        {
+            self.turns.back_mut().into_iter().for_each(Turn::cut);
             let sender = turn.origin.trim_start_matches(SENT);
             self.notes.note(&format!("Message of {sender}"), &turn.request);
         }

@@ -12,7 +12,7 @@ const PASSED: &str = "Commands whose last run ended without error, newest first:
 
 /// Returns the summary.
 pub(super) fn page(extract: &Extract) -> String {
-    let last = extract.turns.last();
+    let last = extract.turns.back();
     let failures = extract.work.failures(last.is_some_and(Turn::is_answered));
     let page = Page { extract, last, failures };
     let mut sections = SECTIONS.map(|(section, ..)| page.section(section));

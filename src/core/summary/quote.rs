@@ -42,6 +42,10 @@ pub(super) fn folded(text: &str) -> String {
 
 /// Returns the text on one line of at most `max` units, without list marks at its start.
 pub(super) fn line(text: &str, max: usize) -> String {
+    let is_word = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if is_word && text.len() <= max {
+        return text.to_owned(); // As ids and names of tools are.
+    }
     // Only the start can matter; most texts are far longer.
     let text = clean(&text.chars().take(16 * max).collect::<String>());
     let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));

@@ -1,6 +1,6 @@
 //! Turns (a request and the replies to it), and notes of what else must not be lost.
 
-use super::budget::{NOTES, POINT, WHOLE_REQUEST};
+use super::budget::{HELD, NOTES, OLD_TURN, POINT, WHOLE_REQUEST};
 use super::message::Stop;
 use super::quote::{bare, columns, ends, folded, line, quoted};
 use unicode_segmentation::UnicodeSegmentation;
@@ -17,6 +17,8 @@ pub(super) struct Turn {
     pub calls: usize,
     /// The number of calls before the last words.
     pub calls_before_words: usize,
+    /// Whether a later turn has begun, and the texts are not cut yet.
+    pub is_uncut: bool,
 }
 
 impl Turn {
@@ -36,6 +38,23 @@ impl Turn {
             if self.said.len() > NOTES {
                 self.said.remove(1);
             }
+        }
+    }
+
+    /// Ends the turn when the next one begins. Most turns are forgotten later, so only long texts are cut now.
+    pub fn end(&mut self) {
+        self.said.drain(..self.said.len().saturating_sub(1));
+        self.is_uncut = true;
+        if self.request.len() + self.words().len() > HELD {
+            self.cut();
+        }
+    }
+
+    /// Cuts the texts of an ended turn: no more of them is ever shown.
+    pub fn cut(&mut self) {
+        if std::mem::take(&mut self.is_uncut) {
+            self.request = ends(&self.request, OLD_TURN);
+            self.said = vec![ends(self.words(), OLD_TURN)];
         }
     }
 
