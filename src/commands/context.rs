@@ -240,8 +240,8 @@ fn messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()
     out.flush()
 }
 
-/// Prints messages with commas between them, on all processors. Returns whether this is possible: the stored messages
-/// are printed as they are in the file, to another file or a pipe.
+/// Prints messages separated by commas, on all processors. Returns `false`, and prints nothing, if a stored message
+/// cannot be printed as it is in the file, or if standard output is neither a file nor a pipe.
 fn sent(messages: &[Message], open: &OpenSession, ui: &mut Ui) -> io::Result<bool> {
     let session = &open.session;
     if !session.is_utf8() || messages.iter().any(|message| piece(session, message).is_none()) {

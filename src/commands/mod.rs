@@ -156,7 +156,7 @@ pub const GUIDES: [Guide; 26] = [
     completions::GUIDE,
 ];
 
-/// Adds its arguments to the definition of a command.
+/// Adds the arguments of a command to its definition.
 type Define = fn(clap::Command) -> clap::Command;
 
 /// The definitions of all commands, for [`parse`].
@@ -229,8 +229,8 @@ fn wants_json(args: &[OsString]) -> bool {
     args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json")
 }
 
-/// Parses the command line. To define all commands takes longer than to draw a small session, so only the one that
-/// is named is defined, without its guide; if this fails, all are, because messages and help need them.
+/// Parses the command line. Defining all commands takes longer than drawing a small session, so only the command that
+/// is named is defined, without its guide. If parsing fails, all are defined, for messages and help.
 fn parse(args: &[OsString]) -> Result<(Cli, Option<Verb>), clap::Error> {
     match named(args).map(|command| parse_with(command, args)) {
         Some(Ok(parsed)) => Ok(parsed),
@@ -238,7 +238,7 @@ fn parse(args: &[OsString]) -> Result<(Cli, Option<Verb>), clap::Error> {
     }
 }
 
-/// Returns the command line with only the command that is named in the arguments.
+/// Returns the definition of the command line with one command: the first argument that is the name of one.
 fn named(args: &[OsString]) -> Option<clap::Command> {
     let definition = |arg: &OsString| DEFINITIONS.iter().find(|(verb, _)| arg == verb);
     let (verb, define) = args.iter().skip(1).find_map(definition)?;

@@ -4,7 +4,7 @@ use super::entry::{EntryIx, Kind, Span};
 use super::file_calls::FileCall;
 use super::json::Raw;
 use super::session::Session;
-use super::store::{PageBuffer, ReadAt};
+use super::store::{PageBuffer, ReadAt, shorter};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io;
@@ -50,9 +50,9 @@ pub struct FileBodies<'a> {
 struct Window {
     start: u64,
     buffer: PageBuffer,
-    /// The number of these bytes that were requested, and between neighbours that were.
+    /// The number of these bytes that were requested, including short gaps between requests.
     used: u64,
-    /// The end of the request before.
+    /// The end of the previous request.
     last: u64,
 }
 
@@ -106,9 +106,9 @@ impl<'a> FileBodies<'a> {
 
     /// Fills the window if it does not hold the bytes.
     fn fill(&self, window: &mut Window, span: Span) -> io::Result<()> {
-        // Messages are requested without the rest of their lines, which is read with them.
+        // Messages are requested without the rest of their lines, which counts as requested if it is short.
         let gap = span.start.saturating_sub(window.last);
-        window.used += if gap <= window.used * AHEAD { gap } else { 0 };
+        window.used += gap.min(span.len * AHEAD);
         window.last = span.end();
         let is_held = span.start >= window.start && span.end() <= window.start + window.bytes().len() as u64;
         if is_held {
@@ -116,7 +116,7 @@ impl<'a> FileBodies<'a> {
             return Ok(());
         }
         if span.end() > self.source.len() {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter"));
+            return Err(shorter());
         }
         let room = (window.used * AHEAD).min(WINDOW).max(span.len);
         // When walking backwards, the lines before this one are needed next, not those after it.

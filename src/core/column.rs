@@ -1,4 +1,4 @@
-//! A text for each entry, without a slice for each.
+//! A text for each entry, all in one buffer, with four bytes per entry for its end.
 
 /// Texts of entries in file order, one after the other in one buffer.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ impl Column {
         &self.text[start as usize..end as usize]
     }
 
-    /// The number of bytes of all texts.
+    /// Returns the number of bytes of all texts.
     pub fn len(&self) -> usize {
         self.text.len()
     }

@@ -5,8 +5,8 @@ use foldhash::quality::RandomState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
-/// Whether two of these ids may be the same: `false` is certain. This takes half as long as an index, and no
-/// memory afterwards.
+/// Whether two of these ids may be the same; if it returns `false`, none are. This takes half as long as building an
+/// index, and frees its memory.
 pub fn may_repeat<'a>(ids: impl Iterator<Item = &'a [u8]>) -> bool {
     let hasher = RandomState::default();
     let mut hashes: Vec<u64> = ids.map(|id| hasher.hash_one(id)).collect();

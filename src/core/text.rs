@@ -130,7 +130,7 @@ impl<'a> Text<'a> {
 
     /// Compares as JavaScript does by default, by UTF-16 unit: astral characters sort before U+E000.
     pub fn cmp_utf16(&self, other: &Text) -> Ordering {
-        // Below the characters whose first byte this is, the order is that of the bytes.
+        // U+E000 and all later characters start with this byte or a greater one; before them, both orders are the same.
         const E000: u8 = 0xee;
         let differ = self.0.iter().zip(&*other.0).find(|(a, b)| a != b);
         if differ.is_none_or(|(a, b)| a.max(b) < &E000) {
@@ -188,7 +188,7 @@ impl Iterator for CodePoints<'_> {
 /// Returns the length of WTF-8 bytes in UTF-16 units.
 pub fn utf16_len(bytes: &[u8]) -> usize {
     let units = |&b: &u8| u8::from(b & 0xc0 != 0x80) + u8::from(b >= 0xf0);
-    // The units of so few bytes fit a byte, so the compiler can count many at a time.
+    // The sum over 127 bytes fits in a `u8`, so the compiler can count many bytes at a time.
     bytes.chunks(127).map(|part| usize::from(part.iter().map(units).sum::<u8>())).sum()
 }
 

@@ -1,4 +1,4 @@
-//! Parallel work on many files, with results in order.
+//! Parallel work on many items, with results in order.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -210,9 +210,10 @@ impl Rows {
     }
 }
 
-/// The number of rows that a thread draws at a time: few, because those of several stretches wait to be written.
+/// The number of rows that a thread draws at a time: few, because several stretches are held until they can be written
+/// in order.
 pub const STRETCH: usize = 512;
-/// The number of rows that one thread draws as fast as several.
+/// Up to this number of rows, one thread is as fast as several.
 const FEW: usize = 2048;
 
 /// Draws `count` rows with copies of a pen, in stretches on several threads, and prints them in order.

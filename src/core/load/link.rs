@@ -62,7 +62,7 @@ pub fn link(
     note_missing_ids(&mut session);
     // The ids of most sessions are all different, and most parents are the previous entry: no index is needed.
     if !fragment.parent_ids.is_empty()
-        || may_repeat(session.all().map(|ix| session.bytes(session.entry(ix).id)))
+        || may_repeat(session.all().map(|ix| session.bytes(session.entry(ix).id)).filter(|id| !id.is_empty()))
     {
         index_ids(&mut session);
     }

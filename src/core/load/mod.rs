@@ -20,7 +20,7 @@ use super::entry::LineNo;
 use super::row::RowOptions;
 use super::search::Words;
 use super::session::{Header, Session};
-use super::store::{PageBuffer, ReadAt};
+use super::store::{PageBuffer, ReadAt, fill};
 use fragment::{Fragment, Progress, Reading, Window};
 use header::Preamble;
 use join::Joiner;
@@ -155,7 +155,7 @@ pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError
     link::link(preamble, fragment, dialect, source)
 }
 
-/// Whether a source of this length is read by one worker, however many there may be.
+/// Whether a source of this length is certainly read by one worker.
 pub fn is_small(length: u64) -> bool {
     length <= CHUNK * CHUNKS_PER_WORKER
 }
@@ -304,14 +304,6 @@ fn extend_to_newline(source: &dyn ReadAt, buffer: &mut PageBuffer, start: u64) -
         }
         step = step.saturating_mul(2).min(16 << 20);
     }
-}
-
-/// Fills `bytes` from the offset `at` of the file on.
-fn fill(source: &dyn ReadAt, bytes: &mut [u8], at: u64) -> io::Result<()> {
-    source.read_exact_at(bytes, at).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => io::Error::new(error.kind(), "the file became shorter"),
-        _ => error,
-    })
 }
 
 #[cfg(test)]

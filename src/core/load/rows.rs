@@ -45,7 +45,7 @@ pub fn add_rows(
         })?;
     }
     let start = session.arena.len();
-    if start + fragment.arena.len() > u32::MAX as usize {
+    if [start + fragment.arena.len(), fragment.rows.len()].iter().any(|&len| len > u32::MAX as usize) {
         return Ok(false); // Loading with rows then fails, and reports it.
     }
     session.arena.append(&mut fragment.arena);

@@ -150,12 +150,12 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// Returns one row, which is drawn as it is.
+    /// Returns a fold of one row, which is drawn as it is.
     pub fn new(place: usize) -> Fold {
         Fold::of(place, 1)
     }
 
-    /// Returns as many rows as `rows`. There are fewer rows than entries, whose number fits.
+    /// Returns a fold of `rows` rows. Both numbers fit: there are at most as many rows as entries.
     fn of(last: usize, rows: usize) -> Fold {
         Fold { last: last as u32, rows: rows as u32 }
     }

@@ -94,7 +94,7 @@ pub use find::{FoundFile, FoundFiles, Trouble, find, modified, with_suffix};
 pub use glance::{Glance, in_folder};
 pub use lock::{Freshness, Locked, WriteOptions, lock};
 pub use look::OnDisk;
-pub(crate) use read::{PageBuffer, resize};
+pub(crate) use read::{PageBuffer, fill, resize, shorter};
 pub use read::{ReadAt, SpoolOptions, Spooled, spool, spool_written};
 pub(crate) use send::{Piece, Pieces, copy_range, send_pieces, send_range};
 pub use session_file::{Opened, SessionFile, open};

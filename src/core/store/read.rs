@@ -74,6 +74,19 @@ pub(crate) fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
     Ok(())
 }
 
+/// Fills `bytes` from the offset `at` of a source on.
+pub(crate) fn fill(source: &dyn ReadAt, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    source.read_exact_at(bytes, at).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => shorter(),
+        _ => error,
+    })
+}
+
+/// Returns the error for a file that ends before what was read of it.
+pub(crate) fn shorter() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")
+}
+
 /// The size of a page of memory, on most machines.
 const PAGE: usize = 4096;
 

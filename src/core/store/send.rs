@@ -1,7 +1,7 @@
 //! Output that is copied from a file.
 
 use super::files;
-use super::read::{PageBuffer, ReadAt};
+use super::read::{PageBuffer, ReadAt, fill, shorter};
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::ops::Range;
@@ -24,10 +24,6 @@ pub(crate) fn send_range(source: &dyn ReadAt, range: Range<u64>, mut out: &File)
         }
     }
     copy_range(source, rest, &mut out)
-}
-
-fn shorter() -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")
 }
 
 /// The number of bytes to copy at a time.
@@ -68,6 +64,8 @@ pub(crate) enum Piece<'a> {
 
 /// The maximum number of bytes to read at a time, unless one piece is longer.
 const WINDOW: u64 = 512 * 1024;
+/// The maximum number of threads: only one writes at a time.
+const THREADS: usize = 4;
 /// The maximum number of pieces to write at a time.
 const BATCH: usize = 1024;
 /// The longest gap to read between two pieces, as a multiple of the bytes requested before it.
@@ -98,10 +96,7 @@ pub(crate) fn send_pieces(pieces: &Pieces, workers: usize, out: &File) -> io::Re
             }
             let stored = &batch.stored;
             let space = buffer.start(stored.start, (stored.end - stored.start) as usize)?;
-            pieces.source.read_exact_at(space, stored.start).map_err(|error| match error.kind() {
-                io::ErrorKind::UnexpectedEof => shorter(),
-                _ => error,
-            })?;
+            fill(pieces.source, space, stored.start)?;
             if !turns.wait(turn) {
                 return Ok(());
             }
@@ -112,7 +107,7 @@ pub(crate) fn send_pieces(pieces: &Pieces, workers: usize, out: &File) -> io::Re
     thread::scope(|scope| {
         // If no further thread can be started, the existing ones do the work.
         let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
-        let others: Vec<_> = (1..workers).map_while(start).collect();
+        let others: Vec<_> = (1..workers.min(pieces.count).min(THREADS)).map_while(start).collect();
         let mine = work();
         let join = |other: thread::ScopedJoinHandle<'_, _>| {
             other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -194,9 +189,9 @@ struct Turns {
 }
 
 impl Turns {
-    /// The turn after a failure.
+    /// The value of `current` after a failure.
     const OVER: usize = usize::MAX;
-    /// How often to look before waiting: the others are usually as fast, and waking a thread takes longer than reading.
+    /// How often to check before sleeping: the turn usually comes soon, and waking a thread takes long.
     const SPINS: usize = 20_000;
 
     /// Waits for a turn. Returns whether it came.
@@ -216,7 +211,7 @@ impl Turns {
 
     fn set(&self, turn: usize) {
         let _guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        // Not lower than before: it may be over.
+        // The maximum, because after a failure it must stay `OVER`.
         self.current.fetch_max(turn, Ordering::Release);
         self.changed.notify_all();
     }

@@ -38,12 +38,15 @@ pub(super) const STALE_TURNS: usize = 2;
 /// The number of newest messages that are read in full, and of tool calls that are held. Older tool calls and
 /// results are only counted.
 pub(super) const RECENT: usize = 1_000;
-/// The bytes of the messages that one thread reads at a time.
-pub(super) const PART: u64 = 256 * 1024;
-/// Limits of what is held in memory: turns; bytes of an old turn; units of its request, and of its answer, when
-/// it is cut; remarks of a turn, and notes of a kind; points of a previous summary.
-pub(super) const TURNS: usize = 64;
+/// The maximum number of threads that read, because what they read waits for the one that takes it.
+pub(super) const THREADS: usize = 4;
+/// A thread reads messages of at least this many bytes at a time.
+pub(super) const PART: u64 = 128 * 1024;
+/// The bytes of an ended turn that are held without cutting it.
 pub(super) const HELD: usize = 16 * 1024;
+/// Limits of what is held in memory: turns; units of the request, and of the answer, of a turn that was cut; remarks
+/// of a turn, and notes of a kind; points of a previous summary.
+pub(super) const TURNS: usize = 64;
 pub(super) const OLD_TURN: usize = 1_400;
 pub(super) const NOTES: usize = 64;
 pub(super) const POINTS: usize = 300;

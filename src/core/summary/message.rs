@@ -66,7 +66,7 @@ pub(super) enum End {
     Stopped,
 }
 
-/// Reads a message, in one walk over its members.
+/// Reads a message.
 pub(super) fn read(message: Raw) -> Message {
     let mut blocks = Vec::new();
     let facts = message_facts(message, &mut blocks);

@@ -1,7 +1,7 @@
 //! The built-in summary: the state of a session, in quotations from it.
 //!
-//! No model is called. [`extract`] reads the messages one by one and keeps a bounded part of them, so memory
-//! does not grow with the session; then it writes the sections of pi's summaries. The reader must be able to
+//! No model is called. [`extract`] reads the messages in parts, on several threads, and takes them in order. It
+//! keeps a bounded part of them, so memory does not grow with the session; then it writes the sections of pi's summaries. The reader must be able to
 //! continue the work, so the current request is quoted word for word.
 //!
 //! Only form counts, not the meaning of words: roles, tool names, flags, exit codes, the agents' own fixed
@@ -37,7 +37,7 @@ mod tests;
 use super::bodies::{self, Bodies};
 use super::session::Session;
 use super::workers::in_order;
-use budget::{NOD, TURNS};
+use budget::{NOD, THREADS, TURNS};
 use message::{Message, Stop};
 use quote::{columns, line};
 use reading::{Reading, Use};
@@ -76,7 +76,7 @@ pub fn extract<B: Bodies>(
     let messages = material.messages.iter().chain(material.turn_prefix).collect();
     let reading = Reading { session, messages };
     let read = |part: Range<usize>| (part.clone(), reading.read(part, &bodies()));
-    in_order(reading.parts(), workers, read, |(part, read)| {
+    in_order(reading.parts(), workers.min(THREADS), read, |(part, read)| {
         let mut read = read?.into_iter();
         for at in part {
             match reading.of(at) {

@@ -1,4 +1,4 @@
-//! Reads the messages of a summary, on several threads.
+//! Which messages of a summary are read, and in which parts.
 
 use super::budget::{PART, RECENT};
 use super::message::{self, Message};
@@ -16,16 +16,16 @@ pub(super) struct Reading<'a> {
 
 /// How a message is used.
 pub(super) enum Use {
-    /// It is read.
+    /// Read in full.
     Read,
-    /// It is only counted: an old result of a call.
+    /// Only counted: an old result of a call.
     Result,
-    /// It is only counted: an old reply with calls.
+    /// Only counted: an old reply with calls.
     Calls,
 }
 
 impl Reading<'_> {
-    /// Returns how a message is used. Only its role and the next one's count.
+    /// Returns how a message is used. This depends on its position, its role, and the role of the next message.
     pub fn of(&self, at: usize) -> Use {
         let is = |at: usize, role| {
             self.messages.get(at).is_some_and(|message| self.session.is_message(message.entry, role))
@@ -41,7 +41,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Returns the numbers of the messages, in parts that are read at once.
+    /// Returns ranges of message numbers, each read by one thread at once.
     pub fn parts(&self) -> Vec<Range<usize>> {
         let (mut parts, mut start, mut bytes) = (Vec::new(), 0, 0);
         for (at, message) in self.messages.iter().enumerate() {

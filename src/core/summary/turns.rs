@@ -50,7 +50,7 @@ impl Turn {
         }
     }
 
-    /// Cuts the texts of an ended turn: no more of them is ever shown.
+    /// Cuts the texts of an ended turn to the length that can be shown.
     pub fn cut(&mut self) {
         if std::mem::take(&mut self.is_uncut) {
             self.request = ends(&self.request, OLD_TURN);

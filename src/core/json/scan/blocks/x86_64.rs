@@ -27,7 +27,10 @@ impl Vectors {
     pub fn detect() -> Self {
         if !is_x86_feature_detected!("avx2") || !is_x86_feature_detected!("bmi1") {
             Vectors::Sse2
-        } else if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("bmi2") {
+        } else if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("bmi2")
+        {
             Vectors::Avx512
         } else {
             Vectors::Avx2
@@ -51,7 +54,7 @@ impl Scanner<'_> {
 }
 
 /// Defines a function that walks to the end of a string in blocks, with the instructions of one generation of processors.
-/// A generic function would not be compiled for them.
+/// The instructions a function is compiled for cannot depend on a parameter.
 ///
 /// Does not branch on the positions of quotes and backslashes, which are unpredictable: only the end of the string, a
 /// `\u` escape and malformed bytes leave the main path.
