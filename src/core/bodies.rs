@@ -108,7 +108,7 @@ impl<'a> FileBodies<'a> {
     fn fill(&self, window: &mut Window, span: Span) -> io::Result<()> {
         // Messages are requested without the rest of their lines, which counts as requested if it is short.
         let gap = span.start.saturating_sub(window.last);
-        window.used += gap.min(span.len * AHEAD);
+        window.used += if gap <= window.used * AHEAD { gap } else { 0 };
         window.last = span.end();
         let is_held = span.start >= window.start && span.end() <= window.start + window.bytes().len() as u64;
         if is_held {
