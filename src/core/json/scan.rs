@@ -413,6 +413,16 @@ mod tests {
         }
     }
 
+    /// Returns scanners with the instructions of this processor, and of older ones.
+    fn scanners(text: &[u8]) -> Vec<Scanner<'_>> {
+        let mut scanners = vec![Scanner::new(text)];
+        #[cfg(target_arch = "x86_64")]
+        for vectors in [Vectors::Sse2, Vectors::Avx2].into_iter().filter(|older| *older < Vectors::detect()) {
+            scanners.push(Scanner { vectors, ..Scanner::new(text) });
+        }
+        scanners
+    }
+
     /// Every code path for a string gives the same result as a walk byte by byte.
     #[test]
     fn all_ways_through_a_string_agree() {
@@ -451,14 +461,7 @@ mod tests {
                 };
                 text.extend_from_slice(piece);
             }
-            let mut scanners = vec![Scanner::new(&text)];
-            #[cfg(target_arch = "x86_64")]
-            for vectors in
-                [Vectors::Sse2, Vectors::Avx2].into_iter().filter(|older| *older < Vectors::detect())
-            {
-                scanners.push(Scanner { vectors, ..Scanner::new(&text) });
-            }
-            for mut scanner in scanners {
+            for mut scanner in scanners(&text) {
                 let mut from = 0;
                 while from <= text.len() {
                     scanner.seek(from);

@@ -35,7 +35,7 @@ pub struct Fragment {
     pub labels: Vec<LabelChange>,
     pub tool_calls: Vec<ToolCall>,
     pub tool_results: Vec<ToolResult>,
-    /// `None` if they are not requested, or there is no entry.
+    /// Calls that name a file. `None` without entries, or if not requested.
     pub file_calls: Option<Vec<FileCall>>,
     pub other_names: Vec<OtherName>,
     pub timestamps: Vec<Slice>,

@@ -21,12 +21,7 @@ pub fn link(
     dialect: Dialect,
     source: &dyn ReadAt,
 ) -> Result<Session, LoadError> {
-    let format = match preamble.version {
-        Version::One if fragment.draft => Format::Draft,
-        Version::One => Format::V1,
-        Version::Two => Format::V2,
-        Version::Three => Format::V3,
-    };
+    let format = format(preamble.version, fragment.draft);
     let mut problems = preamble.problems;
     problems.extend(fragment.problems);
     let mut session = Session {
@@ -78,6 +73,15 @@ pub fn link(
     session.leaf = leaf(&session, fragment.leaf_record, &fragment.draft_links);
     session.problems.sort_by_key(|problem| problem.line);
     Ok(session)
+}
+
+fn format(version: Version, is_draft: bool) -> Format {
+    match version {
+        Version::One if is_draft => Format::Draft,
+        Version::One => Format::V1,
+        Version::Two => Format::V2,
+        Version::Three => Format::V3,
+    }
 }
 
 fn ends_with_newline(source: &dyn ReadAt) -> Result<bool, LoadError> {
