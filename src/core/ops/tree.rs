@@ -1,11 +1,12 @@
 //! The rows of the tree: the filters and search of the file's own agent, and the text of each row.
 
 use crate::core::entry::{EntryIx, Flags, Kind, Role};
+use crate::core::index::may_repeat;
 use crate::core::labels::Labels;
 use crate::core::reference::Position;
 use crate::core::row::search::Query;
 use crate::core::search::{Hit, Words};
-use crate::core::session::{Session, ToolCall};
+use crate::core::session::{Session, ToolCall, ToolResult};
 use crate::core::text::Text;
 use crate::core::tree::{Place, Tree, active, layout};
 use std::borrow::Cow;
@@ -38,13 +39,11 @@ pub struct Drawing<'a> {
     is_active: Vec<bool>,
     is_visible: Vec<bool>,
     leaf: Position,
-    calls: Calls<'a>,
+    /// The number of the call that each tool result answers, by entry, counted from 1; 0 if there is none.
+    calls: Vec<u32>,
     words: Words,
     rendered: HashMap<EntryIx, Text<'static>>,
 }
-
-/// Calls by their ids, for the rows of their results.
-type Calls<'a> = HashMap<&'a [u8], &'a ToolCall, foldhash::quality::RandomState>;
 
 /// Filters and lays out the tree as if `leaf` were the leaf. The session must have been loaded with rows and,
 /// if `typed` contains words to search for, with searchable texts and matches.
@@ -100,12 +99,8 @@ impl<'a> Drawing<'a> {
 
     /// Returns the call that a tool result answers.
     pub fn call(&self, ix: EntryIx) -> Option<&'a ToolCall> {
-        if self.session.entry(ix).role != Role::ToolResult {
-            return None;
-        }
-        let results = &self.session.tool_results;
-        let at = results.binary_search_by_key(&ix, |result| result.entry).ok()?;
-        self.calls.get(self.session.bytes(results[at].call)).copied()
+        let number = self.calls.get(ix.at()).copied().unwrap_or(0) as usize;
+        Some(&self.session.tool_calls[number.checked_sub(1)?])
     }
 
     /// Returns the entry's label.
@@ -224,21 +219,93 @@ impl Search<'_> {
     }
 }
 
-/// Returns calls by id; of calls with the same id, the last one drawn, as in the agents.
-fn calls<'a>(session: &'a Session, is_active: &[bool]) -> Calls<'a> {
-    let mut calls = Calls::with_capacity_and_hasher(session.tool_calls.len(), Default::default());
-    let mut repeated = false;
-    for call in &session.tool_calls {
-        repeated |= calls.insert(session.bytes(call.id), call).is_some();
-    }
-    if repeated {
-        let mut rank = vec![0_u32; session.entries.len()];
-        for (at, ix) in Tree::new(session).walk(is_active).enumerate() {
-            rank[ix.at()] = at as u32;
-        }
-        let mut in_order: Vec<_> = session.tool_calls.iter().collect();
-        in_order.sort_by_key(|call| rank[call.entry.at()]);
-        calls.extend(in_order.iter().map(|call| (session.bytes(call.id), *call)));
+/// Returns the number of the call that each tool result answers, by entry, counted from 1; 0 if there is none.
+fn calls(session: &Session, is_active: &[bool]) -> Vec<u32> {
+    let answered = near_calls(session).unwrap_or_else(|| calls_by_id(session, is_active));
+    let mut calls = Vec::new();
+    for (result, number) in session.tool_results.iter().zip(answered) {
+        calls.resize(result.entry.at(), 0);
+        calls.push(number);
     }
     calls
+}
+
+/// The number of calls before a result among which its call usually is: one message seldom has more.
+const NEAR: usize = 64;
+
+/// Returns the number of the call that each result answers, if all of them are near and no id repeats, as usual.
+fn near_calls(session: &Session) -> Option<Vec<u32>> {
+    let calls = &session.tool_calls;
+    let id = |call: &ToolCall| session.bytes(call.id);
+    let mut before = 0;
+    let near = session.tool_results.iter().map(|result| {
+        while calls.get(before).is_some_and(|call| call.entry < result.entry) {
+            before += 1;
+        }
+        let first = before.saturating_sub(NEAR);
+        let at = calls[first..before].iter().rposition(|call| id(call) == session.bytes(result.call))?;
+        Some((first + at + 1) as u32)
+    });
+    near.collect::<Option<Vec<_>>>().filter(|_| !may_repeat(calls.iter().map(id)))
+}
+
+/// Returns the same for any session: of calls with the same id, the last one drawn counts, as in the agents.
+fn calls_by_id(session: &Session, is_active: &[bool]) -> Vec<u32> {
+    let mut rank = vec![0_u32; session.entries.len()];
+    for (at, ix) in Tree::new(session).walk(is_active).enumerate() {
+        rank[ix.at()] = at as u32;
+    }
+    let mut in_order: Vec<_> = (1_u32..).zip(&session.tool_calls).collect();
+    in_order.sort_by_key(|(_, call)| rank[call.entry.at()]);
+    let numbers: HashMap<_, _, foldhash::quality::RandomState> =
+        in_order.iter().map(|(number, call)| (session.bytes(call.id), *number)).collect();
+    let number = |result: &ToolResult| numbers.get(session.bytes(result.call)).copied().unwrap_or(0);
+    session.tool_results.iter().map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::load::{Options, load};
+    use crate::core::row::RowOptions;
+
+    /// Returns a session with one entry for each word: `a:x,y` calls `x` and `y`, and `x` is the result of a call.
+    fn session(words: &str) -> Session {
+        let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+        for (at, word) in words.split_whitespace().enumerate() {
+            let call = |id: &str| format!(r#"{{"type":"toolCall","id":"{id}","name":"t","arguments":{{}}}}"#);
+            let message = match word.strip_prefix("a:") {
+                Some(ids) => {
+                    let calls: Vec<_> = ids.split(',').map(call).collect();
+                    format!(r#"{{"role":"assistant","content":[{}]}}"#, calls.join(","))
+                }
+                None => format!(r#"{{"role":"toolResult","toolCallId":"{word}","content":[]}}"#),
+            };
+            let parent = at.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"e{parent}\""));
+            text += &format!(
+                "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":{parent},\"message\":{message}}}\n"
+            );
+        }
+        let options = Options { rows: Some(RowOptions::default()), ..Options::default() };
+        load(&text.into_bytes(), &options).unwrap()
+    }
+
+    #[test]
+    fn near_calls_are_those_with_the_id() {
+        let near = |words: &str| {
+            let session = session(words);
+            let by_id = calls_by_id(&session, &vec![false; session.entries.len()]);
+            let near = near_calls(&session);
+            assert!(near.is_none() || near.as_ref() == Some(&by_id), "{words}");
+            (by_id, near.is_some())
+        };
+        assert_eq!(near(""), (vec![], true));
+        assert_eq!(near("a:x x a:y,z z y"), (vec![1, 3, 2], true));
+        assert_eq!(near("a:x x x"), (vec![1, 1], true));
+        assert_eq!(near("a:x orphan"), (vec![0], false));
+        assert_eq!(near("x a:x"), (vec![1], false));
+        assert_eq!(near("a:x x a:x x"), (vec![2, 2], false));
+        let many: Vec<_> = (0..=NEAR).map(|at| format!("n{at}")).collect();
+        assert_eq!(near(&format!("a:{} n1 n0", many.join(","))), (vec![2, 1], false));
+    }
 }
