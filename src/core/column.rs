@@ -9,10 +9,11 @@ pub struct Column {
 }
 
 impl Column {
-    /// Sets the text of entry `at`, which is after those set before. Entries in between have an empty text.
-    pub fn push(&mut self, at: usize, text: &[u8]) {
+    /// Sets the text of entry `at`, which is after those set before, to what `append` appends. Entries in between have
+    /// an empty text.
+    pub fn push(&mut self, at: usize, append: impl FnOnce(&mut Vec<u8>)) {
         self.ends.resize(at, self.text.len() as u32);
-        self.text.extend_from_slice(text);
+        append(&mut self.text);
         self.ends.push(self.text.len() as u32);
     }
 
@@ -51,17 +52,17 @@ mod tests {
     #[test]
     fn entries_without_a_text_have_an_empty_one() {
         let mut column = Column::default();
-        column.push(1, b"b");
-        column.push(2, b"");
-        column.push(4, b"e");
+        column.push(1, |text| text.extend_from_slice(b"b"));
+        column.push(2, |text| text.extend_from_slice(b""));
+        column.push(4, |text| text.extend_from_slice(b"e"));
         assert_eq!(texts(&column), [&b""[..], b"b", b"", b"", b"e", b""]);
     }
 
     #[test]
     fn parts_are_joined_in_order() {
         let (mut column, mut next) = (Column::default(), Column::default());
-        column.push(0, b"a");
-        next.push(1, b"d");
+        column.push(0, |text| text.extend_from_slice(b"a"));
+        next.push(1, |text| text.extend_from_slice(b"d"));
         column.append(&mut Column::default(), 1);
         column.append(&mut next, 2);
         assert_eq!(texts(&column), [&b"a"[..], b"", b"", b"d", b"", b""]);

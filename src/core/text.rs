@@ -60,21 +60,17 @@ impl<'a> Text<'a> {
     /// leaves the high surrogate, as in JavaScript.
     pub fn head(&self, units: usize) -> Text<'a> {
         let (end, halved) = utf16_offset(&self.0, units);
-        match halved {
-            None if end == self.0.len() => self.clone(),
-            None => Text(Cow::Owned(self.0[..end].to_vec())),
-            Some(code_point) => {
-                let mut bytes = self.0[..end].to_vec();
-                push_code_point(&mut bytes, high_surrogate(code_point));
-                Text(Cow::Owned(bytes))
-            }
+        let mut head = self.part(0..end);
+        if let Some(code_point) = halved {
+            push_code_point(head.0.to_mut(), high_surrogate(code_point));
         }
+        head
     }
 
     /// Returns the first `units` UTF-16 units, or one fewer if that would split a pair (`sliceHead` of pi).
     pub fn head_whole(&self, units: usize) -> Text<'a> {
         let (end, _) = utf16_offset(&self.0, units);
-        Text(Cow::Owned(self.0[..end].to_vec()))
+        self.part(0..end)
     }
 
     /// Appends a text, joining a high surrogate at the end with a low one that follows, as concatenation in
@@ -91,15 +87,7 @@ impl<'a> Text<'a> {
 
     /// Returns the text without the white space that JavaScript's `trim` removes at both ends.
     pub fn trim(&self) -> Text<'_> {
-        let start = leading_space(&self.0);
-        let mut end = self.0.len();
-        while let Some((at, code_point)) = last_code_point(&self.0[start..end]) {
-            if !is_js_space(code_point) {
-                break;
-            }
-            end = start + at;
-        }
-        Text(Cow::Borrowed(&self.0[start..end]))
+        Text(Cow::Borrowed(trim_end(&self.0[leading_space(&self.0)..])))
     }
 
     /// Whether nothing remains after `trim`.
@@ -226,13 +214,11 @@ pub fn join_surrogates(high: u32, low: u32) -> u32 {
 
 /// Returns the text without the white space that JavaScript's `trimEnd` removes.
 pub fn trim_end(text: &[u8]) -> &[u8] {
-    let whole = Text::from_wtf8(text);
-    let trimmed = whole.trim();
-    if trimmed.is_empty() {
-        return &text[..0];
+    let mut rest = text;
+    while let Some((at, _)) = last_code_point(rest).filter(|&(_, last)| is_js_space(last)) {
+        rest = &rest[..at];
     }
-    let start = trimmed.as_bytes().as_ptr() as usize - whole.as_bytes().as_ptr() as usize;
-    &text[..start + trimmed.as_bytes().len()]
+    rest
 }
 
 /// Whether JavaScript's `trim` and `\s` treat the character as white space.
@@ -264,6 +250,9 @@ pub fn leading_space(bytes: &[u8]) -> usize {
 
 /// Returns the offset after the first `units` UTF-16 units, and the code point that a cut there would split.
 fn utf16_offset(bytes: &[u8], units: usize) -> (usize, Option<u32>) {
+    if bytes.len() <= units {
+        return (bytes.len(), None); // A unit takes at least one byte.
+    }
     // In ASCII, each byte is a unit.
     let first = &bytes[..bytes.len().min(units)];
     if first.is_ascii() {

@@ -52,8 +52,8 @@ pub trait Agent: Sync {
     /// Returns the agent's display name.
     fn name(&self) -> &'static str;
 
-    /// Returns the text of an entry's row in the tree; for a tool result, without its call.
-    fn row(&self, typed: &Typed) -> Text<'static>;
+    /// Appends the text of an entry's row in the tree; for a tool result, without its call.
+    fn push_row(&self, typed: &Typed, row: &mut Vec<u8>);
 
     /// Returns the text of an entry that the agent's search covers, without the label.
     fn searchable(&self, typed: &Typed) -> Text<'static>;

@@ -31,8 +31,8 @@ impl Agent for OhMyPi {
         "oh-my-pi"
     }
 
-    fn row(&self, typed: &Typed) -> Text<'static> {
-        row::text(typed)
+    fn push_row(&self, typed: &Typed, row: &mut Vec<u8>) {
+        row::push_row(typed, row);
     }
 
     fn searchable(&self, typed: &Typed) -> Text<'static> {

@@ -6,6 +6,8 @@
 
 mod blocks;
 
+pub(super) use blocks::plain_len;
+
 #[cfg(target_arch = "x86_64")]
 use self::blocks::x86_64::Vectors;
 use crate::core::text::Text;

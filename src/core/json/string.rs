@@ -3,6 +3,7 @@
 //! Decoding expects bytes that [`super::scan`] has accepted. Invalid UTF-8 becomes U+FFFD as in both agents'
 //! decoders (one for each maximal part of a sequence).
 
+use super::scan::plain_len;
 use crate::core::text::{Text, join_surrogates, push_code_point, push_wtf8};
 use memchr::memchr;
 use std::borrow::Cow;
@@ -43,43 +44,40 @@ pub fn plain(raw: &[u8]) -> Text<'_> {
 /// Appends the first `units` UTF-16 units of the decoded string to `out`, and returns the number of units
 /// left. Reads no more of a long string than needed. A cut inside a surrogate pair keeps the high surrogate.
 pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
+    out.reserve(raw.len().min(units));
     let mut left = units;
     let mut rest = raw;
-    while !rest.is_empty() && left > 0 {
-        // A UTF-16 unit takes at most three bytes. With four more, only characters that are not needed can be
-        // cut off at the end.
-        let window = &rest[..rest.len().min(left.saturating_mul(3).saturating_add(4))];
-        let plain = memchr(b'\\', window).unwrap_or(window.len());
-        if plain > 0 {
-            // In ASCII, each byte is a unit, and there are no surrogates to join.
-            let ascii = &rest[..plain.min(left)];
-            if ascii.is_ascii() {
-                out.extend_from_slice(ascii);
-                left -= ascii.len();
-                rest = &rest[ascii.len()..];
+    loop {
+        // In ASCII, each byte is a unit, and there are no surrogates to join.
+        let plain = plain_len(&rest[..rest.len().min(left)]);
+        out.extend_from_slice(&rest[..plain]);
+        left -= plain;
+        rest = &rest[plain..];
+        let Some(&first) = rest.first().filter(|_| left > 0) else { return left };
+        let (piece, width) = if first == b'\\' {
+            let (code_point, width) = escape(rest);
+            if code_point < 0x80 {
+                out.push(code_point as u8);
+                left -= 1;
+                rest = &rest[width..];
                 continue;
             }
-            let text = Text::from_wtf8(repaired(&rest[..plain])).head(left);
-            left -= text.utf16_len();
-            push_wtf8(out, text.as_bytes());
-            rest = &rest[plain..];
-            continue;
-        }
-        let (code_point, width) = escape(rest);
-        if code_point < 0x80 {
-            out.push(code_point as u8);
-            left -= 1;
-            rest = &rest[width..];
-            continue;
-        }
-        let mut unit = Vec::with_capacity(4);
-        push_code_point(&mut unit, code_point);
-        let unit = Text::from_wtf8(unit).head(left).into_bytes();
-        left -= crate::core::text::utf16_len(&unit);
-        push_wtf8(out, &unit);
+            let mut unit = Vec::with_capacity(4);
+            push_code_point(&mut unit, code_point);
+            (Cow::Owned(unit), width)
+        } else {
+            // A UTF-16 unit takes at most three bytes. With four more, only characters that are not needed can be
+            // cut off at the end.
+            let window = &rest[..rest.len().min(left.saturating_mul(3).saturating_add(4))];
+            // At least one byte, so that this ends even if the bytes were not accepted.
+            let width = window.iter().position(u8::is_ascii).unwrap_or(window.len()).max(1);
+            (repaired(&rest[..width]), width)
+        };
+        let text = Text::from_wtf8(piece).head(left);
+        left -= text.utf16_len();
+        push_wtf8(out, text.as_bytes());
         rest = &rest[width..];
     }
-    left
 }
 
 /// Whether the bytes are UTF-8.

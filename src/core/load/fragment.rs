@@ -229,11 +229,14 @@ impl Fragment {
     /// Stores the row of an entry and what it requires, such as tool calls.
     pub fn row(&mut self, entry: EntryIx, typed: &Typed, rows: &RowOptions, reading: &Reading) {
         let agent = reading.agent;
-        let text = match rows.form {
+        let readable = match rows.form {
             Form::Readable => readable::text(typed),
             Form::Agent => None,
         };
-        let text = text.unwrap_or_else(|| agent.row(typed));
+        self.rows.push(entry.at(), |row| match readable {
+            Some(text) => row.extend_from_slice(text.as_bytes()),
+            None => agent.push_row(typed, row),
+        });
         if rows.searchable {
             let text = self.keep(&agent.searchable(typed));
             self.searchable.push(text);
@@ -250,7 +253,6 @@ impl Fragment {
             let call = self.keep(&call);
             self.tool_results.push(ToolResult { entry, call });
         }
-        self.rows.push(entry.at(), text.as_bytes());
     }
 
     fn tool_call(&mut self, entry: EntryIx, block: &Block, rows: &RowOptions, reading: &Reading) -> ToolCall {

@@ -14,7 +14,10 @@ pub mod readable;
 pub mod search;
 mod word;
 
-use super::text::Text;
+use super::json::Raw;
+use super::json::string::decode_head;
+use super::record::{Block, Content, MessageFacts};
+use super::text::{Text, leading_space, trim_end};
 
 /// The maximum number of UTF-16 units of content in a row, as in both agents.
 pub const ROW_UNITS: usize = 200;
@@ -41,12 +44,62 @@ pub enum Form {
 }
 
 /// Does what the agents' `normalize` does: newlines and tabs become spaces, and both ends are trimmed.
-pub fn normalize(text: &Text) -> Text<'static> {
-    let mut bytes = text.trim().into_bytes();
-    for byte in &mut bytes {
+pub fn normalize(text: Text) -> Text<'static> {
+    let mut bytes = text.into_bytes();
+    normalize_from(&mut bytes, 0);
+    Text::from_wtf8(bytes)
+}
+
+/// Does the same with the end of a row, from the byte `start` on.
+fn normalize_from(row: &mut Vec<u8>, start: usize) {
+    row.truncate(start + trim_end(&row[start..]).len());
+    row.drain(start..start + leading_space(&row[start..]));
+    for byte in &mut row[start..] {
         // An unconditional write, so that the compiler can vectorize the loop.
         *byte = if matches!(byte, b'\n' | b'\t') { b' ' } else { *byte };
     }
     // Trimming after the replacement would give the same result.
-    Text::from_wtf8(bytes)
+}
+
+/// Appends a role and the first [`ROW_UNITS`] of a message's text, normalized. Returns whether there is any text.
+fn push_said(role: &str, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> bool {
+    row.extend_from_slice(role.as_bytes());
+    let start = row.len();
+    push_head(message, blocks, row);
+    normalize_from(row, start);
+    row.len() > start
+}
+
+/// Returns the first [`ROW_UNITS`] of a message's text.
+fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
+    let mut head = Vec::new();
+    push_head(message, blocks, &mut head);
+    Text::from_wtf8(head)
+}
+
+/// Appends the first [`ROW_UNITS`] of a message's text: its text blocks joined.
+fn push_head(message: &MessageFacts, blocks: &[Block], out: &mut Vec<u8>) {
+    match message.content {
+        Content::Text(text) => {
+            decode_head(text.bytes, ROW_UNITS, out);
+        }
+        Content::Blocks => push_texts(blocks.iter().filter_map(text_of), out),
+        Content::None | Content::Odd => {}
+    }
+}
+
+/// Appends the first [`ROW_UNITS`] of several texts; values that are not strings are left out.
+fn push_texts<'a>(texts: impl Iterator<Item = Raw<'a>>, out: &mut Vec<u8>) {
+    let mut left = ROW_UNITS;
+    for raw in texts.filter_map(Raw::raw_string) {
+        if left == 0 {
+            return;
+        }
+        left = decode_head(raw, left, out);
+    }
+}
+
+/// Returns the text of a text block.
+fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
+    block.text.filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
 }

@@ -1,11 +1,11 @@
 //! oh-my-pi's rows (its `tree-selector`: `#getEntryDisplayText`, `#getSearchableText`, `#applyFilter`).
 
-use super::{ROW_UNITS, normalize, omp_note};
+use super::{ROW_UNITS, message_head, normalize, omp_note, push_said, text_of};
 use crate::core::content;
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::{decode, decode_head};
 use crate::core::json::{Raw, js};
-use crate::core::record::{Block, Content, MessageFacts, Typed};
+use crate::core::record::{Block, Content, MessageFacts, Record, Typed};
 use crate::core::text::Text;
 
 const SILENT_ABORT: u32 = 0x0200_0000;
@@ -14,15 +14,21 @@ const ABORT: u32 = 0x0800_0000;
 /// The width of the note on a turn that was retried, in terminal columns.
 const NOTE_COLUMNS: usize = 80;
 
-/// Returns the row of an entry; for a tool result, its row if its call is not found.
-pub fn text(typed: &Typed) -> Text<'static> {
+/// Appends the row of an entry; for a tool result, its row if its call is not found.
+pub fn push_row(typed: &Typed, row: &mut Vec<u8>) {
     let Typed { kind, role, record, blocks } = *typed;
+    match (kind, &record.message) {
+        (Kind::Message, Some(message)) => push_message(role, message, blocks, row),
+        (Kind::Message, None) => {}
+        _ => row.extend_from_slice(text(kind, record).as_bytes()),
+    }
+}
+
+/// Returns the row of an entry that is not a message.
+fn text(kind: Kind, record: &Record) -> Text<'static> {
     let entry = Raw::checked(record.bytes);
     let member = |key: &str| display(entry.get(key));
     match kind {
-        Kind::Message => {
-            record.message.map_or_else(Text::default, |message| message_text(role, &message, blocks))
-        }
         Kind::CustomMessage => custom_message(entry),
         Kind::Compaction => {
             let tokens = js::operand(entry.get("tokensBefore"));
@@ -33,7 +39,7 @@ pub fn text(typed: &Typed) -> Text<'static> {
         }
         Kind::BranchSummary => {
             let summary = entry.get_text("summary").unwrap_or_default();
-            joined(&["[branch summary]: "], &normalize(&summary).head(ROW_UNITS))
+            joined(&["[branch summary]: "], &normalize(summary).head(ROW_UNITS))
         }
         Kind::ModelChange => bracketed("model: ", &member("model")),
         Kind::ModelUsage => model_usage(entry),
@@ -47,7 +53,7 @@ pub fn text(typed: &Typed) -> Text<'static> {
             bracketed("label: ", &label.map_or(Text::from("(cleared)"), |label| display(Some(label))))
         }
         Kind::ServiceTierChange => bracketed("service tier: ", &service_tier(entry)),
-        Kind::TitleChange => bracketed("title: ", &normalize(&member("title"))),
+        Kind::TitleChange => bracketed("title: ", &normalize(member("title"))),
         Kind::ModeChange => bracketed("mode: ", &member("mode")),
         Kind::CredentialPin => bracketed("credential pin: ", &member("provider")),
         Kind::Missing => Text::from("[no type]"),
@@ -59,11 +65,17 @@ pub fn text(typed: &Typed) -> Text<'static> {
     }
 }
 
-fn message_text(role: Role, message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
-    match role {
-        Role::User => joined(&["user: "], &normalize(&message_head(message, blocks))),
-        Role::Developer => joined(&["developer: "], &normalize(&message_head(message, blocks))),
-        Role::Assistant => joined(&["assistant: "], &assistant_text(message, blocks)),
+fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) {
+    let text = match role {
+        Role::User => {
+            push_said("user: ", message, blocks, row);
+            return;
+        }
+        Role::Developer => {
+            push_said("developer: ", message, blocks, row);
+            return;
+        }
+        Role::Assistant => return push_assistant(message, blocks, row),
         Role::ToolResult => {
             let name = message.tool_name.filter(|name| !name.is_null());
             bracketed("", &name.map_or(Text::from("tool"), |name| display(Some(name))))
@@ -71,10 +83,11 @@ fn message_text(role: Role, message: &MessageFacts, blocks: &[Block]) -> Text<'s
         Role::BashExecution => {
             let command = message.command.filter(|command| command.is_string());
             let command = command.map(|command| display(Some(command))).unwrap_or_default();
-            joined(&["[bash]: "], &normalize(&command).head(ROW_UNITS))
+            joined(&["[bash]: "], &normalize(command).head(ROW_UNITS))
         }
         _ => bracketed("", &role_name(role, message)),
-    }
+    };
+    row.extend_from_slice(text.as_bytes());
 }
 
 /// Returns the role that the agent uses after migrating older files.
@@ -83,21 +96,22 @@ fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
     role.name().map_or_else(written, Text::from)
 }
 
-fn assistant_text(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
+fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) {
+    const ROLE: &str = "assistant: ";
     let recovery = message.retry_recovery.unwrap_or(Raw::NULL);
     let is = |status: &str| recovery.get("status").is_some_and(|given| given.is(status));
-    if is("recovered") {
-        return omp_note::retried(&recovery.get_text("note").unwrap_or_default(), NOTE_COLUMNS);
-    }
-    let text = normalize(&message_head(message, blocks));
-    if !text.is_empty() {
-        return text;
-    }
-    if let Some(ending) = ending(message).filter(|_| !is("superseded")) {
-        return normalize(&ending).head(80);
-    }
-    let aborted = message.stop_reason.is_some_and(|reason| reason.is("aborted"));
-    Text::from(if aborted { "(aborted)" } else { "(no content)" })
+    let text = if is("recovered") {
+        row.extend_from_slice(ROLE.as_bytes());
+        omp_note::retried(&recovery.get_text("note").unwrap_or_default(), NOTE_COLUMNS)
+    } else if push_said(ROLE, message, blocks, row) {
+        return;
+    } else if let Some(ending) = ending(message).filter(|_| !is("superseded")) {
+        normalize(ending).head(80)
+    } else {
+        let aborted = message.stop_reason.is_some_and(|reason| reason.is("aborted"));
+        Text::from(if aborted { "(aborted)" } else { "(no content)" })
+    };
+    row.extend_from_slice(text.as_bytes());
 }
 
 /// Returns the text for a turn that failed or was aborted (`resolveAssistantErrorPresentation`).
@@ -127,14 +141,14 @@ fn custom_message(entry: Raw) -> Text<'static> {
             row.push_str(")");
         }
         row.push_str(": ");
-        row.push(&normalize(&advice.text).head(ROW_UNITS));
+        row.push(&normalize(advice.text).head(ROW_UNITS));
         return row;
     }
     let content = whole_text(entry.get("content"));
     let mut row = bracketed("", &display(entry.get("customType")));
     if row.as_bytes().ends_with(b"]") {
         row.push_str(": ");
-        row.push(&normalize(&omp_note::unwrapped(&content)).head(ROW_UNITS));
+        row.push(&normalize(omp_note::unwrapped(&content)).head(ROW_UNITS));
     }
     row
 }
@@ -260,34 +274,9 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
     spaced(parts)
 }
 
-/// Returns the first [`ROW_UNITS`] of a message's text: its text blocks joined.
-fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
-    let mut out = Vec::with_capacity(2 * ROW_UNITS);
-    match message.content {
-        Content::Text(text) => {
-            decode_head(text.bytes, ROW_UNITS, &mut out);
-        }
-        Content::Blocks => {
-            let mut left = ROW_UNITS;
-            for raw in blocks.iter().filter_map(text_of).filter_map(Raw::raw_string) {
-                if left == 0 {
-                    break;
-                }
-                left = decode_head(raw, left, &mut out);
-            }
-        }
-        Content::None | Content::Odd => {}
-    }
-    Text::from_wtf8(out)
-}
-
 /// Returns all text of content: a string, or its text blocks joined.
 fn whole_text(content: Option<Raw>) -> Text<'static> {
     content::joined_text(content, "")
-}
-
-fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
-    block.text.filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
 }
 
 /// Returns the start of `String(value)`, one unit longer than a row, so that [`bracketed`] detects truncation.

@@ -22,7 +22,7 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
         b"edit" => path("edit: "),
         b"bash" => {
             let command = argument(&["command"]);
-            let mut row = joined(&["bash: "], &normalize(&command).head(50));
+            let mut row = joined(&["bash: "], &normalize(command.borrowed()).head(50));
             row.push_str(if command.utf16_len() > 50 { "..." } else { "" });
             bracketed("", &row)
         }

@@ -85,7 +85,7 @@ pub fn field(text: &Text) -> Text<'static> {
     let plain: String = chars.collect();
     let plain = if plain.contains('\u{1b}') { without_sequences(&plain) } else { plain };
     let kept = plain.chars().filter(|&c| !c.is_control() || matches!(c, '\n' | '\t'));
-    normalize(&Text::from(kept.collect::<String>()))
+    normalize(Text::from(kept.collect::<String>()))
 }
 
 /// Returns the text without terminal escape sequences.

@@ -1,27 +1,32 @@
 //! pi's rows (its `tree-selector`: `getEntryDisplayText`, `getSearchableText`, `formatToolCall`).
 
-use super::{ROW_UNITS, normalize};
+use super::{ROW_UNITS, message_head, normalize, push_said, push_texts, text_of};
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::{decode, decode_head, is_blank};
 use crate::core::json::{Raw, js};
 use crate::core::record::{Block, Content, MessageFacts, Typed};
 use crate::core::text::Text;
 
-/// Returns the row of an entry; for a tool result, its row if its call is not found.
-pub fn text(typed: &Typed) -> Text<'static> {
+/// Appends the row of an entry; for a tool result, its row if its call is not found.
+pub fn push_row(typed: &Typed, row: &mut Vec<u8>) {
     let Typed { kind, role, record, blocks } = *typed;
-    let entry = Raw::checked(record.bytes);
+    match (kind, &record.message) {
+        (Kind::Message, Some(message)) => push_message(role, message, blocks, row),
+        (Kind::Message, None) => {}
+        _ => row.extend_from_slice(text(kind, Raw::checked(record.bytes)).as_bytes()),
+    }
+}
+
+/// Returns the row of an entry that is not a message.
+fn text(kind: Kind, entry: Raw) -> Text<'static> {
     let member = |key: &str| entry.get(key).map(display).unwrap_or_else(|| Text::from("undefined"));
     match kind {
-        Kind::Message => {
-            record.message.as_ref().map_or_else(Text::default, |message| message_text(role, message, blocks))
-        }
         Kind::CustomMessage => {
             let content = entry.get("content").map(content_head).unwrap_or_default();
             let mut row = bracketed("", &member("customType"));
             if row.as_bytes().ends_with(b"]") {
                 row.push_str(": ");
-                row.push(&normalize(&content));
+                row.push(&normalize(content));
             }
             row
         }
@@ -32,7 +37,7 @@ pub fn text(typed: &Typed) -> Text<'static> {
         }
         Kind::BranchSummary => {
             let summary = entry.get("summary").map(content_head).unwrap_or_default();
-            joined(&["[branch summary]: "], &normalize(&summary))
+            joined(&["[branch summary]: "], &normalize(summary))
         }
         Kind::ModelChange => bracketed("model: ", &member("modelId")),
         Kind::ThinkingLevelChange => bracketed("thinking: ", &member("thinkingLevel")),
@@ -61,19 +66,24 @@ fn label_name(entry: Raw<'_>) -> Option<Raw<'_>> {
     entry.get(if is_head { "name" } else { "label" })
 }
 
-fn message_text(role: Role, message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
-    match role {
-        Role::User => joined(&["user: "], &normalize(&message_head(message, blocks))),
-        Role::Assistant => joined(&["assistant: "], &assistant_text(message, blocks)),
+fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) {
+    let text = match role {
+        Role::User => {
+            push_said("user: ", message, blocks, row);
+            return;
+        }
+        Role::Assistant if push_said("assistant: ", message, blocks, row) => return,
+        Role::Assistant => unsaid(message),
         Role::ToolResult => bracketed(
             "",
             &message.tool_name.filter(|name| !name.is_null()).map_or(Text::from("tool"), display),
         ),
         Role::BashExecution => {
-            joined(&["[bash]: "], &normalize(&message.command.map(content_head).unwrap_or_default()))
+            joined(&["[bash]: "], &normalize(message.command.map(content_head).unwrap_or_default()))
         }
         _ => bracketed("", &role_name(role, message)),
-    }
+    };
+    row.extend_from_slice(text.as_bytes());
 }
 
 /// Returns the role after migration.
@@ -82,16 +92,13 @@ fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
     role.name().map_or_else(written, Text::from)
 }
 
-fn assistant_text(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
-    let text = normalize(&message_head(message, blocks));
-    if !text.is_empty() {
-        return text;
-    }
+/// Returns what is shown for an assistant message without text.
+fn unsaid(message: &MessageFacts) -> Text<'static> {
     if message.stop_reason.is_some_and(|reason| reason.is("aborted")) {
         return Text::from("(aborted)");
     }
     match message.error_message.filter(|error| error.is_truthy()) {
-        Some(error) => normalize(&content_head(error)).head(80),
+        Some(error) => normalize(content_head(error)).head(80),
         None => Text::from("(no content)"),
     }
 }
@@ -180,7 +187,7 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
         "edit" => bracketed("edit: ", &path(&["path", "file_path"], "")),
         "bash" => {
             let command = argument(&["command"]);
-            let mut row = joined(&["bash: "], &normalize(&command).head(50));
+            let mut row = joined(&["bash: "], &normalize(command.borrowed()).head(50));
             row.push_str(if command.utf16_len() > 50 { "..." } else { "" });
             bracketed("", &row)
         }
@@ -253,20 +260,7 @@ pub fn short_path<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
     }
 }
 
-/// Returns the first [`ROW_UNITS`] of a message's text: its text blocks joined.
-fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
-    let mut out = Vec::with_capacity(2 * ROW_UNITS);
-    match message.content {
-        Content::Text(text) => {
-            decode_head(text.bytes, ROW_UNITS, &mut out);
-        }
-        Content::Blocks => texts_head(blocks.iter().filter_map(text_of), &mut out),
-        Content::None | Content::Odd => {}
-    }
-    Text::from_wtf8(out)
-}
-
-/// Does the same for other content: a string, or an array of blocks.
+/// Returns the first [`ROW_UNITS`] of content: a string, or an array of blocks.
 fn content_head(content: Raw) -> Text<'static> {
     let mut out = Vec::new();
     match content.raw_string() {
@@ -275,26 +269,10 @@ fn content_head(content: Raw) -> Text<'static> {
         }
         None => {
             let texts = content.items().filter(|block| block.get("type").is_some_and(|kind| kind.is("text")));
-            texts_head(texts.filter_map(|block| block.get("text")), &mut out);
+            push_texts(texts.filter_map(|block| block.get("text")), &mut out);
         }
     }
     Text::from_wtf8(out)
-}
-
-fn texts_head<'a>(texts: impl Iterator<Item = Raw<'a>>, out: &mut Vec<u8>) {
-    let mut left = ROW_UNITS;
-    for text in texts {
-        if left == 0 {
-            return;
-        }
-        if let Some(raw) = text.raw_string() {
-            left = decode_head(raw, left, out);
-        }
-    }
-}
-
-fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
-    block.text.filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
 }
 
 /// Returns a string, or `JSON.stringify(value)` of any other value, truncated to a row's length.

@@ -39,7 +39,7 @@ pub struct Folders<'a> {
 }
 
 /// Returns the row of an entry whose row in the agents' trees is less informative; `None` for all others.
-pub fn text(typed: &Typed) -> Option<Text<'static>> {
+pub fn text<'r>(typed: &Typed<'r>) -> Option<Text<'r>> {
     let Typed { kind, role, record, .. } = *typed;
     let entry = Raw::checked(record.bytes);
     match kind {
@@ -60,12 +60,12 @@ pub fn text(typed: &Typed) -> Option<Text<'static>> {
         Kind::CustomMessage if entry.get("customType").is_some_and(|kind| kind.is("skill-prompt")) => {
             let prompt = entry.get("details")?.get_text("prompt").filter(|prompt| !prompt.is_blank())?;
             let mut row = Text::from("[skill-prompt]: ").into_owned();
-            row.push(&normalize(&prompt.head(ROW_UNITS)));
+            row.push(&normalize(prompt.head(ROW_UNITS)));
             Some(row)
         }
         Kind::Message if role == Role::ToolResult => {
             let name = record.message.as_ref().and_then(|message| message.tool_name).and_then(Raw::text);
-            Some(name.unwrap_or(Text::from("tool")).into_owned())
+            Some(name.unwrap_or(Text::from("tool")))
         }
         _ => None,
     }
@@ -85,7 +85,7 @@ fn summary(entry: Raw) -> Text<'static> {
     }
     // Up to the next heading.
     rest = &rest[..memchr::memmem::find(rest, b"\n#").unwrap_or(rest.len())];
-    normalize(&Text::from_wtf8(rest)).head(ROW_UNITS).into_owned()
+    normalize(Text::from_wtf8(rest)).head(ROW_UNITS)
 }
 
 /// The number of UTF-16 units to read of a command, which may begin with a change to the session's directory.
@@ -111,13 +111,13 @@ pub fn call(name: &Text, arguments: Raw, folders: Folders) -> Call {
     let found = content::members(arguments, NAMES);
     let given = |range: Range<usize>| found[range].iter().flatten().find(|value| value.is_truthy()).copied();
     if let Some(command) = given(0..2).and_then(|command| head(command, COMMAND_UNITS)) {
-        return Call { text: normalize(&command_in(command, folders)).head(ROW_UNITS), path: 0..0 };
+        return whole(normalize(command_in(command, folders)));
     }
     let path = given(2..7).map(|value| all_paths(value, folders));
     if let Some(pattern) = given(7..10).and_then(|pattern| head(pattern, ROW_UNITS)) {
         let slash = if *name == "grep" { "/" } else { "" };
         let mut text = Text::from(slash).into_owned();
-        text.push(&normalize(&pattern));
+        text.push(&normalize(pattern));
         text.push_str(slash);
         let Some(path) = path.filter(|path| *path != ".") else { return whole(text) };
         text.push_str(" in ");
@@ -157,7 +157,7 @@ fn all_paths(value: Raw, folders: Folders) -> Text<'static> {
     let texts = value.text().into_iter().chain(value.items().filter_map(Raw::text));
     for (at, path) in texts.enumerate() {
         all.push_str(if at == 0 { "" } else { ", " });
-        all.push(&short(&normalize(&path), folders));
+        all.push(&short(&normalize(path), folders));
     }
     all.into_owned()
 }
@@ -241,7 +241,7 @@ fn members(arguments: Raw) -> Text<'static> {
             text.push_str("=");
         }
         match head(value, ROW_UNITS) {
-            Some(head) => text.push(&normalize(&head)),
+            Some(head) => text.push(&normalize(head)),
             None => text.push(&js::stringify(value).head(ROW_UNITS)),
         }
     }

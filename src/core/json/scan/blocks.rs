@@ -94,6 +94,19 @@ impl Scanner<'_> {
     }
 }
 
+/// Returns the number of bytes before the first backslash, quote, control character or byte above 0x7f.
+pub(in crate::core::json) fn plain_len(bytes: &[u8]) -> usize {
+    let (lanes, rest) = bytes.as_chunks::<LANE>();
+    for (at, lane) in lanes.iter().enumerate() {
+        let (special, high) = special_masks(lane);
+        if special | high != 0 {
+            return at * LANE + (special | high).trailing_zeros() as usize;
+        }
+    }
+    let is_plain = |&byte: &u8| (b' '..0x80).contains(&byte) && !matches!(byte, b'"' | b'\\');
+    bytes.len() - rest.len() + rest.iter().take_while(|byte| is_plain(byte)).count()
+}
+
 /// The number of bytes of a string that are examined together on any processor.
 const LANE: usize = 16;
 
