@@ -226,6 +226,41 @@ mod tests {
         assert_eq!(head(r"x", 200), Text::from("x"));
     }
 
+    /// A head is the beginning of the whole decoded string, wherever it is cut and whatever is around the cut.
+    #[test]
+    fn heads_agree_with_the_whole() {
+        let pieces: [&[u8]; 12] = [
+            b"a",
+            b"plain text of some length",
+            b"\\n",
+            b"\\\\",
+            b"\\\"",
+            b"\\u00e9",
+            b"\\ud83d",
+            b"\\ude00",
+            "é".as_bytes(),
+            "😀".as_bytes(),
+            b"\xff",
+            b"\xe2\x82",
+        ];
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        for _ in 0..2_000 {
+            let mut raw = Vec::new();
+            for _ in 0..8 {
+                random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                raw.extend_from_slice(pieces[(random >> 40) as usize % pieces.len()]);
+            }
+            let whole = decode(&raw);
+            for units in 0..whole.utf16_len() + 2 {
+                let mut out = b"before".to_vec();
+                let left = decode_head(&raw, units, &mut out);
+                let head = whole.head(units);
+                assert_eq!(&out[6..], head.as_bytes(), "{} units of {}", units, raw.escape_ascii());
+                assert_eq!(left, units - head.utf16_len());
+            }
+        }
+    }
+
     #[test]
     fn blankness_sees_through_escapes() {
         assert!(is_blank(br" \n\t\u0020\u2028"));
