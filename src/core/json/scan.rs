@@ -11,6 +11,7 @@ pub(super) use blocks::plain_len;
 #[cfg(target_arch = "x86_64")]
 use self::blocks::x86_64::Vectors;
 use crate::core::text::Text;
+use std::ops::Range;
 
 /// Bytes that are not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,6 +48,9 @@ impl<'a> RawString<'a> {
     }
 }
 
+/// The range without bytes, which any other one extends.
+const NONE: Range<usize> = Range { start: usize::MAX, end: 0 };
+
 /// A position in bytes that may be JSON.
 #[derive(Debug)]
 pub struct Scanner<'a> {
@@ -55,7 +59,7 @@ pub struct Scanner<'a> {
     newline_is_space: bool,
     /// Open containers of [`Scanner::skip_value`], `true` for objects; kept for reuse.
     open: Vec<bool>,
-    non_ascii: bool,
+    non_ascii: Range<usize>,
     #[cfg(target_arch = "x86_64")]
     vectors: Vectors,
 }
@@ -68,7 +72,7 @@ impl<'a> Scanner<'a> {
             pos: 0,
             newline_is_space: false,
             open: Vec::new(),
-            non_ascii: false,
+            non_ascii: NONE,
             #[cfg(target_arch = "x86_64")]
             vectors: Vectors::detect(),
         }
@@ -94,10 +98,10 @@ impl<'a> Scanner<'a> {
         self.pos = pos;
     }
 
-    /// Whether strings may have contained bytes above 0x7f since the last call: only then can there be
-    /// invalid UTF-8.
-    pub fn take_non_ascii(&mut self) -> bool {
-        std::mem::take(&mut self.non_ascii)
+    /// Returns a range with all bytes above 0x7f that strings have contained since the last call: only there can be
+    /// invalid UTF-8. It starts where a character does, and may end after the last string.
+    pub fn take_non_ascii(&mut self) -> Range<usize> {
+        std::mem::replace(&mut self.non_ascii, NONE)
     }
 
     /// Returns the next byte that is not white space, without consuming it; 0 at the end.
@@ -386,10 +390,10 @@ mod tests {
         }
     }
 
-    /// Walks over a string byte by byte. Returns what the scanner should: the result, the end, and whether the
-    /// string contains bytes above 0x7f.
-    fn slowly(text: &[u8], from: usize) -> (Result<bool>, usize, bool) {
-        let (mut pos, mut escaped, mut high) = (from, false, false);
+    /// Walks over a string byte by byte. Returns what the scanner should: the result, the end, and the range of bytes
+    /// above 0x7f.
+    fn slowly(text: &[u8], from: usize) -> (Result<bool>, usize, Range<usize>) {
+        let (mut pos, mut escaped, mut high) = (from, false, NONE);
         loop {
             match text.get(pos) {
                 Some(b'"') => return (Ok(escaped), pos + 1, high),
@@ -402,14 +406,16 @@ mod tests {
                     {
                         pos += 6;
                     }
-                    _ => return (Err(Malformed { at: pos }), 0, false),
+                    _ => return (Err(Malformed { at: pos }), 0, NONE),
                 },
                 Some(0x20..) => {
-                    high |= text[pos] >= 0x80;
+                    if text[pos] >= 0x80 {
+                        high = high.start.min(pos)..pos + 1;
+                    }
                     pos += 1;
                     continue;
                 }
-                _ => return (Err(Malformed { at: pos }), 0, false),
+                _ => return (Err(Malformed { at: pos }), 0, NONE),
             }
             escaped = true;
         }
@@ -470,10 +476,12 @@ mod tests {
                     let (result, end, high) = slowly(&text, from);
                     let shown = || format!("{} from {from}", text.escape_ascii());
                     assert_eq!(scanner.string_end(), result, "{}", shown());
-                    let has_high = scanner.take_non_ascii();
+                    let found = scanner.take_non_ascii();
                     if result.is_ok() {
-                        // Non-ASCII bytes after the end of the string may be reported, too.
-                        assert_eq!((scanner.pos, has_high | high), (end, has_high), "{}", shown());
+                        assert_eq!(scanner.pos, end, "{}", shown());
+                        // The range may end after the string, and starts within it.
+                        assert!(found.start <= high.start && found.end >= high.end, "{}", shown());
+                        assert!(found.start >= from, "{}", shown());
                     }
                     from = match result {
                         Ok(_) => end + usize::from(end % 3 == 0),

@@ -10,7 +10,9 @@ use std::borrow::Cow;
 
 /// Decodes the bytes between the quotes.
 pub fn decode(raw: &[u8]) -> Text<'_> {
-    if memchr(b'\\', raw).is_none() {
+    // For ids and other short strings, a call of `memchr` takes longer than the search.
+    let is_plain = if raw.len() < SHORT { !raw.contains(&b'\\') } else { memchr(b'\\', raw).is_none() };
+    if is_plain {
         return plain(raw);
     }
     let raw = &*repaired(raw);
@@ -155,10 +157,15 @@ pub fn encoded(text: &Text) -> Vec<u8> {
 /// The length below which simdutf8 does not use SIMD.
 const SHORT: usize = 64;
 
+#[inline]
 fn repaired(bytes: &[u8]) -> Cow<'_, [u8]> {
-    // For valid bytes, the normal case, checking first is faster than the lossy conversion; for short
-    // strings, the ASCII check is faster than the UTF-8 check.
-    match bytes.len() < SHORT && bytes.is_ascii() || is_utf8(bytes) {
+    // For short strings, the ASCII check is faster than the UTF-8 check.
+    if bytes.len() < SHORT && bytes.is_ascii() { Cow::Borrowed(bytes) } else { repaired_utf8(bytes) }
+}
+
+fn repaired_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
+    // For valid bytes, the normal case, checking first is faster than the lossy conversion.
+    match is_utf8(bytes) {
         true => Cow::Borrowed(bytes),
         false => Cow::Owned(String::from_utf8_lossy(bytes).into_owned().into_bytes()),
     }

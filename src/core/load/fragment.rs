@@ -126,7 +126,7 @@ impl Fragment {
             match parsed {
                 None => {}
                 Some(Ok(())) if whole => {
-                    if non_ascii && !is_utf8(record.bytes) {
+                    if !non_ascii.is_empty() && !is_utf8(&bytes[non_ascii.start..non_ascii.end.min(end)]) {
                         self.problems.push(Problem { line, kind: ProblemKind::InvalidUtf8 });
                     }
                     let span = Span { start: window.start + pos as u64, len: (end - pos) as u64 };

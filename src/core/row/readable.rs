@@ -136,8 +136,9 @@ fn head(value: Raw, units: usize) -> Option<Text<'static>> {
     Some(Text::from_wtf8(head))
 }
 
-fn whole(text: Text<'static>) -> Call {
-    Call { text: text.head(ROW_UNITS), path: 0..0 }
+fn whole(mut text: Text<'static>) -> Call {
+    text.truncate(ROW_UNITS);
+    Call { text, path: 0..0 }
 }
 
 fn with_path(mut text: Text<'static>, path: &Text, behind: &str) -> Call {
@@ -145,7 +146,7 @@ fn with_path(mut text: Text<'static>, path: &Text, behind: &str) -> Call {
     text.push(path);
     let end = text.as_bytes().len();
     text.push_str(behind);
-    let text = text.head(ROW_UNITS);
+    text.truncate(ROW_UNITS);
     // If the path itself was truncated, its range is not recorded.
     let path = if text.as_bytes().len() < end { 0..0 } else { start..end };
     Call { text, path }

@@ -14,7 +14,9 @@ impl Scanner<'_> {
             let (special, high) = special_masks(start);
             let at = special.trailing_zeros() as usize;
             if start.get(at) == Some(&b'"') {
-                self.non_ascii |= high != 0;
+                if high != 0 {
+                    self.note_non_ascii(LANE);
+                }
                 self.pos += at + 1;
                 return Ok(false);
             }
@@ -34,7 +36,9 @@ impl Scanner<'_> {
         let mut escaped = false;
         while let Some(lane) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<LANE>()) {
             let (mut special, high) = special_masks(lane);
-            self.non_ascii |= high != 0;
+            if high != 0 {
+                self.note_non_ascii(LANE);
+            }
             let mut taken = LANE;
             while special != 0 {
                 let at = special.trailing_zeros() as usize;
@@ -73,12 +77,20 @@ impl Scanner<'_> {
                     self.pos = self.escape_end(self.pos)?;
                 }
                 Some(&byte @ 0x20..) => {
-                    self.non_ascii |= byte >= 0x80;
+                    if byte >= 0x80 {
+                        self.note_non_ascii(1);
+                    }
                     self.pos += 1;
                 }
                 _ => return Err(self.malformed()),
             }
         }
+    }
+
+    /// Records that some of the next bytes are above 0x7f.
+    fn note_non_ascii(&mut self, bytes: usize) {
+        self.non_ascii.start = self.non_ascii.start.min(self.pos);
+        self.non_ascii.end = self.non_ascii.end.max(self.pos + bytes);
     }
 
     /// Returns where the escape that starts at `at` ends.

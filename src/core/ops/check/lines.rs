@@ -80,7 +80,7 @@ impl Mending<'_> {
         }
         self.last = number;
         let scanned = scan(&mut scanner, &mut Vec::new());
-        let non_ascii = scanner.take_non_ascii();
+        let non_ascii = !scanner.take_non_ascii().is_empty();
         let located = Located { number, bytes, start, alone: true, newline: line.newline, non_ascii };
         match scanned {
             Ok(record) if scanner.at_end() => self.value(&located, &record),
@@ -129,7 +129,7 @@ impl Mending<'_> {
                     bytes,
                     start: located.start + value.start as u64,
                     alone: false,
-                    non_ascii: scanner.take_non_ascii(),
+                    non_ascii: !scanner.take_non_ascii().is_empty(),
                     ..*located
                 };
                 self.value(&part, &record);

@@ -62,14 +62,16 @@ macro_rules! string_end_in_blocks {
     ($name:ident, $instructions:literal, $masks:ident) => {
         #[target_feature(enable = $instructions)]
         fn $name(&mut self) -> Result<bool> {
-            let (mut any_backslash, mut any_high) = (0, 0);
+            let mut any_backslash = 0;
             // Whether the block's first byte follows a backslash that is not itself escaped.
             let mut carry = false;
             while let Some(block) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
                 let masks = $masks(block);
                 let (escaped, carries) = escaped(masks.backslash, carry);
                 let stop = (masks.end & !escaped) | (escaped & !masks.letter);
-                any_high |= masks.high;
+                if masks.high != 0 {
+                    self.note_non_ascii(BLOCK);
+                }
                 if stop == 0 {
                     any_backslash |= masks.backslash;
                     carry = carries;
@@ -85,13 +87,11 @@ macro_rules! string_end_in_blocks {
                     self.pos = self.escape_end(place - 1)?;
                 } else if block[at as usize] == b'"' {
                     self.pos = place + 1;
-                    self.non_ascii |= any_high != 0;
                     return Ok(any_backslash != 0);
                 } else {
                     return Err(Malformed { at: place });
                 }
             }
-            self.non_ascii |= any_high != 0;
             self.pos -= usize::from(carry);
             self.string_tail(any_backslash != 0)
         }
