@@ -28,6 +28,17 @@ impl IdIndex {
         IdIndex { table: HashTable::with_capacity(entries), hasher: RandomState::default() }
     }
 
+    /// Returns the number of entries for which there is room.
+    pub fn capacity(&self) -> usize {
+        self.table.capacity()
+    }
+
+    /// Makes room for `entries` in total.
+    pub fn reserve<'a>(&mut self, entries: usize, id_of: impl Fn(EntryIx) -> &'a [u8]) {
+        let more = entries.saturating_sub(self.table.len());
+        self.table.reserve(more, |&ix| self.hasher.hash_one(id_of(ix)));
+    }
+
     /// Maps the id of `ix` to `ix`, unless it is empty. Returns the entry that had the id before, if any. `id_of`
     /// returns the id of an entry.
     pub fn insert<'a>(&mut self, ix: EntryIx, id_of: impl Fn(EntryIx) -> &'a [u8]) -> Option<EntryIx> {

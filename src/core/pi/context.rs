@@ -75,7 +75,7 @@ fn project(
 ) -> io::Result<Vec<Message>> {
     let places = in_force(session, path, bodies)?;
     let edits = Edits::among(session, places.iter().map(|&place| path[place as usize]), bodies)?;
-    let mut messages = Vec::new();
+    let mut messages = Vec::with_capacity(places.len());
     for (index, place) in places.into_iter().enumerate() {
         let entry = path[place as usize];
         let superseded = index > 0 && session.entry(entry).kind == Kind::Compaction;
@@ -264,25 +264,30 @@ impl Edits {
     }
 }
 
-/// Returns a message after an edit; only the roles of a conversation accept new content.
+/// Returns a message after an edit, if there is one; only the roles of a conversation accept new content.
+#[inline]
 pub(super) fn edited(
     message: Message,
     edit: Option<Edit>,
     bodies: &dyn Bodies,
 ) -> io::Result<Option<Message>> {
-    let by = match edit {
-        None => return Ok(Some(message)),
-        Some(Edit::Omit) => return Ok(None),
-        Some(Edit::Replace(by)) => by,
-    };
+    match edit {
+        None => Ok(Some(message)), // Nearly always: worth no call.
+        Some(Edit::Omit) => Ok(None),
+        Some(Edit::Replace(by)) => replaced_by(message, by, bodies).map(Some),
+    }
+}
+
+/// Returns a message with the content of a `context_edit` entry.
+fn replaced_by(message: Message, by: EntryIx, bodies: &dyn Bodies) -> io::Result<Message> {
     let content = with_line(bodies, by, |line| {
         line.get("replacement").and_then(|new| new.get("content")).map(|content| content.bytes().to_vec())
     })?;
     let changed = message.with(bodies, |json| replaced(json, content.as_deref()))?;
-    Ok(Some(match changed {
+    Ok(match changed {
         Some(json) => Message { body: Body::Built(json), ..message },
         None => message,
-    }))
+    })
 }
 
 /// Returns a message with the content of an edit; `None` for a role that does not accept it.
