@@ -124,30 +124,44 @@ impl<I: Iterator, T> Drop for Stop<'_, I, T> {
     }
 }
 
-/// Calls `work` on each item and `take` on each result, in the order of the items. The calling thread and `workers - 1`
-/// others do both: each waits for its turn to pass on its result, and keeps a state, from `new`, for all of its items.
+/// The number of results that a thread keeps until their turn before it waits: threads are not equally fast.
+const KEPT: usize = 2;
+
+/// Calls `work` on each item, and `take` on each result in the order of the items. The calling thread and `workers - 1`
+/// others do both: each takes its own results, when their turn has come. A result is built in a buffer from `new`, which
+/// is used again once the result has been taken.
 ///
 /// # Errors
 /// If a call fails; no further item is started then. Results of items before the failed one may not have been taken.
-pub fn in_turns<I, S, T, E: Send>(
+pub fn in_turns<I, B, T, E: Send>(
     items: impl Iterator<Item = I> + Send,
     workers: usize,
-    new: impl Fn() -> S + Sync,
-    work: impl Fn(&mut S, I) -> Result<T, E> + Sync,
-    take: impl FnMut(&mut S, T) -> Result<(), E> + Send,
+    new: impl Fn() -> B + Sync,
+    work: impl Fn(&mut B, I) -> Result<T, E> + Sync,
+    take: impl FnMut(&mut B, T) -> Result<(), E> + Send,
 ) -> Result<(), E> {
     let items = Mutex::new(items.fuse().enumerate());
     let turns = Turns { current: AtomicUsize::new(0), take: Mutex::new(take), changed: Condvar::new() };
     let work_off = || {
         let end = End(&turns);
-        let mut state = new();
+        let (mut kept, mut buffers) = (VecDeque::new(), Vec::new());
         loop {
             let next = lock(&items).next();
-            let Some((turn, item)) = next else { break };
-            let result = work(&mut state, item)?;
-            let Some(mut take) = turns.wait(turn) else { break };
-            take(&mut state, result)?;
-            turns.pass(turn + 1, take);
+            let most_kept = if next.is_some() { KEPT } else { 0 };
+            if let Some((turn, item)) = next {
+                let mut buffer = buffers.pop().unwrap_or_else(&new);
+                let result = work(&mut buffer, item)?;
+                kept.push_back((turn, buffer, result));
+            } else if kept.is_empty() {
+                break;
+            }
+            while kept.front().is_some_and(|&(turn, ..)| kept.len() > most_kept || turns.has_come(turn)) {
+                let (turn, mut buffer, result) = kept.pop_front().expect("there is a front");
+                let Some(mut take) = turns.wait(turn) else { return Ok(()) };
+                take(&mut buffer, result)?;
+                turns.pass(turn + 1, take);
+                buffers.push(buffer);
+            }
         }
         // Not dropped here: only a failure or a panic drops it, which stops the other workers.
         std::mem::forget(end);
@@ -179,17 +193,21 @@ impl<F> Turns<F> {
     /// How often to check before sleeping: the turn usually comes soon, and waking a thread takes long.
     const SPINS: usize = 20_000;
 
+    /// Whether a turn has come, or a worker has failed.
+    fn has_come(&self, turn: usize) -> bool {
+        self.current.load(Ordering::Acquire) >= turn
+    }
+
     /// Waits for a turn; returns `None` if a worker has failed.
     fn wait(&self, turn: usize) -> Option<MutexGuard<'_, F>> {
-        let is_early = || self.current.load(Ordering::Acquire) < turn;
         for _ in 0..Self::SPINS {
-            if !is_early() {
+            if self.has_come(turn) {
                 break;
             }
             std::hint::spin_loop();
         }
         let mut take = lock(&self.take);
-        while is_early() {
+        while !self.has_come(turn) {
             take = self.changed.wait(take).unwrap_or_else(PoisonError::into_inner);
         }
         (self.current.load(Ordering::Acquire) == turn).then_some(take)
@@ -279,8 +297,8 @@ mod tests {
     #[test]
     fn turns_come_in_order() {
         for workers in [0, 1, 3, 20] {
-            let states = AtomicUsize::new(0);
-            let new = || states.fetch_add(1, Ordering::SeqCst);
+            let buffers = AtomicUsize::new(0);
+            let new = || buffers.fetch_add(1, Ordering::SeqCst);
             let slow_first = |_: &mut usize, item: u64| {
                 std::thread::sleep(std::time::Duration::from_millis((8 - item) * 2));
                 Ok::<_, ()>(item)
@@ -292,7 +310,7 @@ mod tests {
             };
             in_turns(0..8, workers, new, slow_first, take).unwrap();
             assert_eq!(taken, [0, 1, 2, 3, 4, 5, 6, 7]);
-            assert!(states.into_inner() <= workers.max(1));
+            assert!(buffers.into_inner() <= workers.max(1) * (KEPT + 1));
         }
     }
 
@@ -307,7 +325,7 @@ mod tests {
             };
             assert_eq!(in_turns(items, workers, || (), |(), item| Ok(item), take), Err("full"));
             assert_eq!(taken, 4);
-            assert!(begun <= 4 + workers, "{begun} {workers}");
+            assert!(begun <= 4 + workers * (KEPT + 1), "{begun} {workers}");
             let work = |(): &mut (), item| if item == 500 { Err("unreadable") } else { Ok(()) };
             let done = in_turns(0..1000, workers, || (), work, |(), ()| Ok(()));
             assert_eq!(done, Err("unreadable"));
