@@ -336,22 +336,18 @@ mod tests {
     #[test]
     fn a_panic_ends_all_turns() {
         for workers in [1, 2, 5] {
-            let work = |(): &mut (), item| assert!(item != 5, "five");
-            let run = || {
-                in_turns(
-                    0..1000,
-                    workers,
-                    || (),
-                    |state, item| Ok::<(), ()>(work(state, item)),
-                    |(), ()| Ok(()),
-                )
+            let five = |(): &mut (), item| {
+                assert!(item != 5, "five");
+                Ok::<u32, ()>(item)
             };
-            let panic = std::panic::catch_unwind(run).unwrap_err();
-            assert_eq!(panic.downcast_ref(), Some(&"five"));
-            let take = |(): &mut (), item| Ok::<(), ()>(assert!(item != 5, "five"));
-            let run = || in_turns(0..1000, workers, || (), |(), item| Ok(item), take);
-            let panic = std::panic::catch_unwind(run).unwrap_err();
-            assert_eq!(panic.downcast_ref(), Some(&"five"));
+            let new = || ();
+            let in_work = || in_turns(0..1000, workers, new, five, |(), _| Ok(()));
+            let in_take = || {
+                in_turns(0..1000, workers, new, |(), item| Ok(item), |(), item| five(&mut (), item).map(drop))
+            };
+            for panic in [std::panic::catch_unwind(in_work), std::panic::catch_unwind(in_take)] {
+                assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"five"));
+            }
         }
     }
 
