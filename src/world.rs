@@ -14,7 +14,7 @@ pub struct World<'a> {
     /// Standard input, for `-`.
     pub stdin: &'a mut dyn Read,
     /// Standard output, for data.
-    pub stdout: &'a mut dyn Write,
+    pub stdout: &'a mut (dyn Write + Send),
     /// Standard output as an open file, if it is one. `stdout` must be flushed before this is written.
     pub stdout_file: Option<&'a File>,
     /// Standard error, for diagnostics.

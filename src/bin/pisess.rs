@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         width: stdout().is_terminal().then(width),
     };
     let stdout_file = os::stdout_file();
-    let unbuffered: Box<dyn Write> = match &stdout_file {
+    let unbuffered: Box<dyn Write + Send> = match &stdout_file {
         Some(file) => Box::new(file),
         None => os::other_stdout(),
     };

@@ -14,6 +14,8 @@ pub mod dialect;
 pub mod shape;
 pub mod stores;
 
+pub mod workers;
+
 pub mod store;
 
 pub(crate) mod column;
@@ -29,7 +31,6 @@ pub mod session;
 
 pub mod lines;
 pub mod stretches;
-pub mod workers;
 
 pub mod content;
 pub mod record;

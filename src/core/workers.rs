@@ -1,6 +1,7 @@
 //! Parallel work on many items, with results in order.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -66,7 +67,7 @@ struct State<I, T> {
 
 impl<I: Iterator, T> Queue<I, T> {
     fn lock(&self) -> MutexGuard<'_, State<I, T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn wait<'a>(&self, state: MutexGuard<'a, State<I, T>>) -> MutexGuard<'a, State<I, T>> {
@@ -123,10 +124,120 @@ impl<I: Iterator, T> Drop for Stop<'_, I, T> {
     }
 }
 
+/// The number of results that a thread keeps until their turn before it waits: threads are not equally fast.
+const KEPT: usize = 2;
+
+/// Calls `work` on each item, and `take` on each result in the order of the items. The calling thread and `workers - 1`
+/// others do both: each takes its own results, when their turn has come. A result is built in a buffer from `new`, which
+/// is used again once the result has been taken.
+///
+/// # Errors
+/// If a call fails; no further item is started then. Results of items before the failed one may not have been taken.
+pub fn in_turns<I, B, T, E: Send>(
+    items: impl Iterator<Item = I> + Send,
+    workers: usize,
+    new: impl Fn() -> B + Sync,
+    work: impl Fn(&mut B, I) -> Result<T, E> + Sync,
+    take: impl FnMut(&mut B, T) -> Result<(), E> + Send,
+) -> Result<(), E> {
+    let items = Mutex::new(items.fuse().enumerate());
+    let turns = Turns { current: AtomicUsize::new(0), take: Mutex::new(take), changed: Condvar::new() };
+    let work_off = || {
+        let end = End(&turns);
+        let (mut kept, mut buffers) = (VecDeque::new(), Vec::new());
+        loop {
+            let next = lock(&items).next();
+            let most_kept = if next.is_some() { KEPT } else { 0 };
+            if let Some((turn, item)) = next {
+                let mut buffer = buffers.pop().unwrap_or_else(&new);
+                let result = work(&mut buffer, item)?;
+                kept.push_back((turn, buffer, result));
+            } else if kept.is_empty() {
+                break;
+            }
+            while kept.front().is_some_and(|&(turn, ..)| kept.len() > most_kept || turns.has_come(turn)) {
+                let (turn, mut buffer, result) = kept.pop_front().expect("there is a front");
+                let Some(mut take) = turns.wait(turn) else { return Ok(()) };
+                take(&mut buffer, result)?;
+                turns.pass(turn + 1, take);
+                buffers.push(buffer);
+            }
+        }
+        // Not dropped here: only a failure or a panic drops it, which stops the other workers.
+        std::mem::forget(end);
+        Ok(())
+    };
+    thread::scope(|scope| {
+        // If no further thread can be started, the existing ones do the work.
+        let start = |_| thread::Builder::new().spawn_scoped(scope, work_off).ok();
+        let others: Vec<_> = (1..workers).map_while(start).collect();
+        let mine = work_off();
+        let join = |other: thread::ScopedJoinHandle<'_, _>| {
+            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        others.into_iter().map(join).fold(mine, Result::and)
+    })
+}
+
+/// Whose turn it is to take a result.
+struct Turns<F> {
+    current: AtomicUsize,
+    /// Locked during a turn.
+    take: Mutex<F>,
+    changed: Condvar,
+}
+
+impl<F> Turns<F> {
+    /// The value of `current` after a failure.
+    const OVER: usize = usize::MAX;
+    /// How often to check before sleeping: the turn usually comes soon, and waking a thread takes long.
+    const SPINS: usize = 20_000;
+
+    /// Whether a turn has come, or a worker has failed.
+    fn has_come(&self, turn: usize) -> bool {
+        self.current.load(Ordering::Acquire) >= turn
+    }
+
+    /// Waits for a turn; returns `None` if a worker has failed.
+    fn wait(&self, turn: usize) -> Option<MutexGuard<'_, F>> {
+        for _ in 0..Self::SPINS {
+            if self.has_come(turn) {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        let mut take = lock(&self.take);
+        while !self.has_come(turn) {
+            take = self.changed.wait(take).unwrap_or_else(PoisonError::into_inner);
+        }
+        (self.current.load(Ordering::Acquire) == turn).then_some(take)
+    }
+
+    /// Ends a turn, and starts the next one.
+    fn pass(&self, next: usize, take: MutexGuard<F>) {
+        // The maximum, because after a failure it must stay `OVER`.
+        self.current.fetch_max(next, Ordering::Release);
+        drop(take);
+        self.changed.notify_all();
+    }
+}
+
+/// Ends all turns when dropped: a worker has failed.
+struct End<'a, F>(&'a Turns<F>);
+
+impl<F> Drop for End<'_, F> {
+    fn drop(&mut self) {
+        self.0.pass(Turns::<F>::OVER, lock(&self.0.take));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn slow_ones_keep_their_place() {
@@ -181,6 +292,63 @@ mod tests {
         let items: Vec<usize> = (0..1000).collect();
         in_order(items, 3, work, take).unwrap();
         assert_eq!(first, Some(3 * AHEAD - 1));
+    }
+
+    #[test]
+    fn turns_come_in_order() {
+        for workers in [0, 1, 3, 20] {
+            let buffers = AtomicUsize::new(0);
+            let new = || buffers.fetch_add(1, Ordering::SeqCst);
+            let slow_first = |_: &mut usize, item: u64| {
+                std::thread::sleep(std::time::Duration::from_millis((8 - item) * 2));
+                Ok::<_, ()>(item)
+            };
+            let mut taken = Vec::new();
+            let take = |_: &mut usize, item| {
+                taken.push(item);
+                Ok(())
+            };
+            in_turns(0..8, workers, new, slow_first, take).unwrap();
+            assert_eq!(taken, [0, 1, 2, 3, 4, 5, 6, 7]);
+            assert!(buffers.into_inner() <= workers.max(1) * (KEPT + 1));
+        }
+    }
+
+    #[test]
+    fn a_failure_ends_all_turns() {
+        for workers in [1, 2, 5] {
+            let (mut begun, mut taken) = (0, 0);
+            let items = (0..1000).inspect(|_| begun += 1);
+            let take = |(): &mut (), item| {
+                taken += 1;
+                if item == 3 { Err("full") } else { Ok(()) }
+            };
+            assert_eq!(in_turns(items, workers, || (), |(), item| Ok(item), take), Err("full"));
+            assert_eq!(taken, 4);
+            assert!(begun <= 4 + workers * (KEPT + 1), "{begun} {workers}");
+            let work = |(): &mut (), item| if item == 500 { Err("unreadable") } else { Ok(()) };
+            let done = in_turns(0..1000, workers, || (), work, |(), ()| Ok(()));
+            assert_eq!(done, Err("unreadable"));
+        }
+    }
+
+    /// Whichever thread panics, in whichever function, the others end.
+    #[test]
+    fn a_panic_ends_all_turns() {
+        for workers in [1, 2, 5] {
+            let five = |(): &mut (), item| {
+                assert!(item != 5, "five");
+                Ok::<u32, ()>(item)
+            };
+            let new = || ();
+            let in_work = || in_turns(0..1000, workers, new, five, |(), _| Ok(()));
+            let in_take = || {
+                in_turns(0..1000, workers, new, |(), item| Ok(item), |(), item| five(&mut (), item).map(drop))
+            };
+            for panic in [std::panic::catch_unwind(in_work), std::panic::catch_unwind(in_take)] {
+                assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"five"));
+            }
+        }
     }
 
     #[test]

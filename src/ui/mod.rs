@@ -129,7 +129,7 @@ impl<'w> Ui<'w> {
     }
 
     /// Returns standard output, for text that is already escaped.
-    pub fn stdout(&mut self) -> &mut dyn Write {
+    pub fn stdout(&mut self) -> &mut (dyn Write + Send) {
         self.world.stdout
     }
 

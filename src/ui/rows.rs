@@ -3,7 +3,7 @@
 use super::Ui;
 use super::clock::Clock;
 use super::visible::is_plain;
-use crate::core::workers::in_order;
+use crate::core::workers::in_turns;
 use crate::options::ColorChoice;
 use owo_colors::{OwoColorize, Style};
 use std::io;
@@ -210,11 +210,12 @@ impl Rows {
     }
 }
 
-/// The number of rows that a thread draws at a time: few, because several stretches are held until they can be written
-/// in order.
+/// The number of rows that a thread draws at a time: few, because a thread that is done waits for its turn to print.
 pub const STRETCH: usize = 512;
 /// Up to this number of rows, one thread is as fast as several.
 const FEW: usize = 2048;
+/// The maximum number of threads: only one prints at a time.
+const THREADS: usize = 8;
 
 /// Draws `count` rows with copies of a pen, in stretches on several threads, and prints them in order.
 ///
@@ -226,15 +227,15 @@ pub fn draw_stretches(
     draw: impl Fn(&mut Rows, Range<usize>) + Sync,
     ui: &mut Ui,
 ) -> io::Result<()> {
-    let workers = if count > FEW { ui.processors() } else { 1 };
-    let stretch = |start: usize| start..count.min(start + STRETCH);
-    let stretches = (0..count).step_by(STRETCH).map(stretch).collect();
-    let drawn = |stretch| {
-        let mut pen = pen.clone();
-        draw(&mut pen, stretch);
-        pen.text
+    let workers = if count > FEW { ui.processors().min(THREADS) } else { 1 };
+    let stretches = (0..count).step_by(STRETCH).map(|start| start..count.min(start + STRETCH));
+    let drawn = |pen: &mut Rows, stretch| {
+        pen.text.clear();
+        draw(pen, stretch);
+        Ok(())
     };
-    in_order(stretches, workers, drawn, |text| ui.stdout().write_all(text.as_bytes()))
+    let out = ui.stdout();
+    in_turns(stretches, workers, || pen.clone(), drawn, |pen, ()| out.write_all(pen.text.as_bytes()))
 }
 
 /// Appends spaces.

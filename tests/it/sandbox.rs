@@ -235,7 +235,7 @@ impl Call<'_> {
     }
 
     /// Runs the command in this process, with this as standard output.
-    pub fn into_writer(self, stdout: &mut dyn Write) -> Done {
+    pub fn into_writer(self, stdout: &mut (dyn Write + Send)) -> Done {
         let mut stderr = Vec::new();
         let args = std::iter::once("pisess".to_owned()).chain(self.sandbox.arguments(&self.line));
         let world = World {

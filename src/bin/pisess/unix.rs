@@ -20,8 +20,8 @@ pub fn stdout_file() -> Option<File> {
 }
 
 /// Standard output if [`stdout_file`] returns `None`.
-pub fn other_stdout() -> Box<dyn Write> {
-    if closed::stdout_was_closed() { Box::new(closed::Closed) } else { Box::new(stdout().lock()) }
+pub fn other_stdout() -> Box<dyn Write + Send> {
+    if closed::stdout_was_closed() { Box::new(closed::Closed) } else { Box::new(stdout()) }
 }
 
 /// Runs the program with the streams of this process, and exits with its exit code or signal.

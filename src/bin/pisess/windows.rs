@@ -20,8 +20,8 @@ pub fn stdout_file() -> Option<File> {
 }
 
 /// The standard library's standard output, which converts to UTF-16 on a console.
-pub fn other_stdout() -> Box<dyn Write> {
-    Box::new(stdout().lock())
+pub fn other_stdout() -> Box<dyn Write + Send> {
+    Box::new(stdout())
 }
 
 /// Runs the program with the streams of this process. Returns its exit code.

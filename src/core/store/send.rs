@@ -2,12 +2,10 @@
 
 use super::files;
 use super::read::{PageBuffer, ReadAt, fill, shorter};
+use crate::core::workers::in_turns;
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
-use std::thread;
 
 /// Writes a range of bytes to an open file. If the source is a file, too, the kernel copies as much as it can.
 pub(crate) fn send_range(source: &dyn ReadAt, range: Range<u64>, mut out: &File) -> io::Result<()> {
@@ -78,42 +76,20 @@ const SHORT: usize = 512;
 /// # Errors
 /// If reading or writing fails. The pieces before the failure may have been written.
 pub(crate) fn send_pieces(pieces: &Pieces, workers: usize, out: &File) -> io::Result<()> {
-    let next = Mutex::new((0, 0));
-    let turns = Turns::default();
-    let work = || -> io::Result<()> {
-        let end = End(&turns);
-        let mut buffer = PageBuffer::default();
-        loop {
-            let (turn, batch) = {
-                let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
-                let batch = pieces.batch(next.1);
-                *next = (next.0 + 1, batch.pieces.end);
-                (next.0 - 1, batch)
-            };
-            if batch.pieces.is_empty() {
-                std::mem::forget(end);
-                return Ok(());
-            }
-            let stored = &batch.stored;
-            let space = buffer.start(stored.start, (stored.end - stored.start) as usize)?;
-            fill(pieces.source, space, stored.start)?;
-            if !turns.wait(turn) {
-                return Ok(());
-            }
-            pieces.write(&batch, buffer.bytes(), out)?;
-            turns.set(turn + 1);
-        }
+    let mut first = 0;
+    let batches = std::iter::from_fn(|| {
+        let batch = pieces.batch(first);
+        first = batch.pieces.end;
+        (!batch.pieces.is_empty()).then_some(batch)
+    });
+    let read = |buffer: &mut PageBuffer, batch: Batch| {
+        let stored = &batch.stored;
+        let space = buffer.start(stored.start, (stored.end - stored.start) as usize)?;
+        fill(pieces.source, space, stored.start)?;
+        Ok(batch)
     };
-    thread::scope(|scope| {
-        // If no further thread can be started, the existing ones do the work.
-        let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
-        let others: Vec<_> = (1..workers.min(pieces.count).min(THREADS)).map_while(start).collect();
-        let mine = work();
-        let join = |other: thread::ScopedJoinHandle<'_, _>| {
-            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        others.into_iter().map(join).fold(mine, io::Result::and)
-    })
+    let write = |buffer: &mut PageBuffer, batch: Batch| pieces.write(&batch, buffer.bytes(), out);
+    in_turns(batches, workers.min(pieces.count).min(THREADS), PageBuffer::default, read, write)
 }
 
 /// Pieces that are read together, and the range of the source to read.
@@ -177,51 +153,5 @@ impl Pieces<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// Whose turn it is to write.
-#[derive(Default)]
-struct Turns {
-    current: AtomicUsize,
-    lock: Mutex<()>,
-    changed: Condvar,
-}
-
-impl Turns {
-    /// The value of `current` after a failure.
-    const OVER: usize = usize::MAX;
-    /// How often to check before sleeping: the turn usually comes soon, and waking a thread takes long.
-    const SPINS: usize = 20_000;
-
-    /// Waits for a turn. Returns whether it came.
-    fn wait(&self, turn: usize) -> bool {
-        for _ in 0..Self::SPINS {
-            if self.current.load(Ordering::Acquire) >= turn {
-                break;
-            }
-            std::hint::spin_loop();
-        }
-        let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        while self.current.load(Ordering::Acquire) < turn {
-            guard = self.changed.wait(guard).unwrap_or_else(PoisonError::into_inner);
-        }
-        self.current.load(Ordering::Acquire) == turn
-    }
-
-    fn set(&self, turn: usize) {
-        let _guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        // The maximum, because after a failure it must stay `OVER`.
-        self.current.fetch_max(turn, Ordering::Release);
-        self.changed.notify_all();
-    }
-}
-
-/// Ends all turns when dropped: a worker has failed.
-struct End<'a>(&'a Turns);
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.0.set(Turns::OVER);
     }
 }
