@@ -29,11 +29,10 @@ impl Scanner<'_> {
         if let Some(end) = self.string_end_in_blocks() {
             return end;
         }
-        self.string_end_in_lanes()
+        self.string_end_in_lanes(false)
     }
 
-    fn string_end_in_lanes(&mut self) -> Result<bool> {
-        let mut escaped = false;
+    fn string_end_in_lanes(&mut self, mut escaped: bool) -> Result<bool> {
         while let Some(lane) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<LANE>()) {
             let (mut special, high) = special_masks(lane);
             if high != 0 {

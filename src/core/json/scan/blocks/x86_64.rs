@@ -93,7 +93,7 @@ macro_rules! string_end_in_blocks {
                 }
             }
             self.pos -= usize::from(carry);
-            self.string_tail(any_backslash != 0)
+            self.string_end_in_lanes(any_backslash != 0)
         }
     };
 }
