@@ -113,7 +113,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         None => open.session.leaf,
     };
     let mut contents = Contents::new(&open.session, open.input.source(), args.at.is_some(), end);
-    contents.rendered = args.renderers.render(&open, &contents.entries, ui)?;
+    contents.rendered = args.renderers.render(&open, contents.entries.iter().copied(), ui)?;
     let unreadable = |error| open.input.unreadable(error);
     let name = contents.name().map_err(unreadable)?;
     let title = contents.title(name.as_deref());

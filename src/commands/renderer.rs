@@ -54,7 +54,7 @@ impl RendererArgs {
     pub fn render(
         &self,
         open: &OpenSession,
-        entries: &[EntryIx],
+        entries: impl Iterator<Item = EntryIx>,
         ui: &mut Ui,
     ) -> Result<HashMap<EntryIx, String>, Failure> {
         let mut rendered = HashMap::new();
@@ -95,7 +95,7 @@ impl RendererArgs {
     pub fn rows(
         &self,
         open: &OpenSession,
-        entries: &[EntryIx],
+        entries: impl Iterator<Item = EntryIx>,
         ui: &mut Ui,
     ) -> Result<HashMap<EntryIx, Text<'static>>, Failure> {
         let rendered = self.render(open, entries, ui)?.into_iter();
@@ -103,10 +103,14 @@ impl RendererArgs {
     }
 
     /// Returns the input of each renderer.
-    fn asked(&self, open: &OpenSession, entries: &[EntryIx]) -> Result<Vec<Asked>, Failure> {
+    fn asked(
+        &self,
+        open: &OpenSession,
+        entries: impl Iterator<Item = EntryIx>,
+    ) -> Result<Vec<Asked>, Failure> {
         let mut asked: Vec<_> = self.renderers.iter().map(|_| Asked::default()).collect();
         let bodies = open.bodies();
-        for &ix in entries.iter().filter(|&&ix| is_custom(&open.session, ix)) {
+        for ix in entries.filter(|&ix| is_custom(&open.session, ix)) {
             let mut add = |line: &[u8]| {
                 let entry = Raw::checked(line.trim_ascii());
                 let message = entry.get("message").and_then(|message| message.get("customType"));

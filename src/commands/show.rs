@@ -75,7 +75,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             print_rows(&rows(&open.session, leaf), &open.edits(leaf)?, &entries, ui)?;
         }
         (false, false) => {
-            let rendered = args.renderers.render(&open, &entries, ui)?;
+            let rendered = args.renderers.render(&open, entries.iter().copied(), ui)?;
             print_whole(&open, &entries, &rendered, ui)?;
         }
     }

@@ -138,8 +138,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             ui.print_json(&json_row(&open.session, &drawing, place))?;
         }
     } else {
-        let drawn: Vec<_> = drawing.places.iter().map(|place| place.entry).collect();
-        drawing.set_rendered(args.renderers.rows(&open, &drawn, ui)?);
+        let drawn = drawing.places.iter().map(|place| place.entry);
+        drawing.set_rendered(args.renderers.rows(&open, drawn, ui)?);
         let edits = open.edits(drawing.leaf())?;
         if ui.stdout_is_terminal() {
             let heading = heading(&open.session, &open.bodies());

@@ -122,7 +122,7 @@ impl<'a> Painter<'a> {
             now_ms: Ids::new(ui)?.now_ms(ui),
             width,
             most_levels: width.map_or(MOST_LEVELS, levels).min(MOST_LEVELS),
-            id_width: ids.max().unwrap_or(0).min(ID_COLUMNS),
+            id_width: if drawn.ids { ids.max().unwrap_or(0).min(ID_COLUMNS) } else { 0 },
             show_ids: drawn.ids,
             times: drawn.times,
             marked: drawing.marked(),

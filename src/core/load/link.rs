@@ -56,9 +56,8 @@ pub fn link(
     }
     note_missing_ids(&mut session);
     // The ids of most sessions are all different, and most parents are the previous entry: no index is needed.
-    if !fragment.parent_ids.is_empty()
-        || may_repeat(session.all().map(|ix| session.bytes(session.entry(ix).id)).filter(|id| !id.is_empty()))
-    {
+    let given = session.all().map(|ix| session.bytes(session.entry(ix).id)).filter(|id| !id.is_empty());
+    if !fragment.parent_ids.is_empty() || may_repeat(session.entries.len(), given) {
         let mut ids = fragment.ids;
         let all = session.entries.len();
         ids.reach(all, all, &mut session.entries, &session.arena, &mut session.problems);

@@ -246,7 +246,7 @@ fn near_calls(session: &Session) -> Option<Vec<u32>> {
         let at = calls[first..before].iter().rposition(|call| id(call) == session.bytes(result.call))?;
         Some((first + at + 1) as u32)
     });
-    near.collect::<Option<Vec<_>>>().filter(|_| !may_repeat(calls.iter().map(id)))
+    near.collect::<Option<Vec<_>>>().filter(|_| !may_repeat(calls.len(), calls.iter().map(id)))
 }
 
 /// Returns the same for any session: of calls with the same id, the last one drawn counts, as in the agents.
