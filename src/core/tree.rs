@@ -180,33 +180,34 @@ pub struct Place {
 pub fn layout(session: &Session, tree: Tree, is_active: &[bool], is_visible: &[bool]) -> Vec<Place> {
     // The row, counted from 1, of each entry or its nearest visible ancestor; 0 if there is none.
     let mut rows = vec![0_u32; session.entries.len()];
-    let mut places = Vec::with_capacity(is_visible.iter().filter(|&&visible| visible).count());
+    let count = is_visible.iter().filter(|&&visible| visible).count();
+    let mut places = Vec::with_capacity(count);
+    // The row of the nearest visible ancestor of each row.
+    let mut above = Vec::with_capacity(count);
     for ix in tree.walk(is_active) {
-        rows[ix.at()] = match is_visible[ix.at()] {
-            true => {
-                places.push(Place { entry: ix, depth: 0, level: 0, connector: false, last: false });
-                places.len() as u32
-            }
-            false => session.entry(ix).parent.map_or(0, |parent| rows[parent.at()]),
-        };
+        let row = session.entry(ix).parent.map_or(0, |parent| rows[parent.at()]);
+        rows[ix.at()] = row;
+        if is_visible[ix.at()] {
+            above.push(row);
+            places.push(Place { entry: ix, depth: 0, level: 0, connector: false, last: false });
+            rows[ix.at()] = places.len() as u32;
+        }
     }
-    drop(tree);
-    let above =
-        |place: &Place| session.entry(place.entry).parent.map_or(0, |parent| rows[parent.at()]) as usize;
+    drop((tree, rows));
     // The number of children of each row that are rows, at most 2; of row 0, the roots.
     let mut children = vec![0_u8; places.len() + 1];
-    for place in places.iter_mut().rev() {
-        let siblings = &mut children[above(place)];
+    for (place, &row) in places.iter_mut().zip(&above).rev() {
+        let siblings = &mut children[row as usize];
         place.last = *siblings == 0;
         *siblings = 2.min(*siblings + 1);
     }
     let many_roots = children[0] > 1;
     for at in 0..places.len() {
-        let row = above(&places[at]);
+        let row = above[at] as usize;
         let Some(parent) = row.checked_sub(1).map(|parent| places[parent]) else { continue };
         // An entry below a branch point is indented by one level, and its descendants by one more, to group them.
         // Entries below one of several roots are indented, so that the next root stands out.
-        let below_root = many_roots && above(&parent) == 0;
+        let below_root = many_roots && above[row - 1] == 0;
         let place = &mut places[at];
         place.connector = children[row] > 1;
         place.depth = parent.depth + u32::from(place.connector || parent.connector || below_root);
