@@ -14,7 +14,7 @@ use crate::core::ops::tree::rows;
 use crate::core::reference::Position;
 use crate::core::row::Form;
 use crate::guide::{Example, Guide};
-use crate::ui::{Exit, Failure, Glyphs, Rows, Ui, push_visible, visible};
+use crate::ui::{Exit, Failure, Glyphs, Rows, Ui, visible};
 use owo_colors::Style;
 use std::path::{Path, PathBuf};
 
@@ -203,12 +203,12 @@ impl Comparison<'_> {
         for &ix in entries {
             rows.begin();
             rows.put(sign, style);
-            push_visible(&mut rows.part, &open.session.id(ix).to_string_lossy());
-            rows.part.push_str("  ");
+            rows.push_text(&open.session.id(ix));
+            rows.push_str("  ");
             rows.put_part(style);
             look.put(&mut rows, ix, sign == "  ");
             rows.end();
-            ui.print(&rows.text)?;
+            ui.stdout().write_all(&rows.text).map_err(Failure::output)?;
             rows.text.clear();
         }
         Ok(())

@@ -14,14 +14,12 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::ui::{
     Clock, Failure, Glyphs, Rows, Styles, Ui, columns, draw_stretches, fitted, fitted_path, is_plain,
-    push_number, push_spaces, push_visible, visible, visible_lines,
+    visible, visible_lines,
 };
-use memchr::memmem::Finder;
 use owo_colors::Style;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::LazyLock;
 
 /// The maximum width of the id column: a UUID fits. A longer id shifts the rest of its row.
 pub const ID_COLUMNS: usize = 36;
@@ -112,13 +110,13 @@ pub fn print_rows(drawing: &Drawing, edits: &Edits, entries: &[EntryIx], ui: &mu
         for &ix in &entries[stretch] {
             let entry = session.entry(ix);
             rows.begin();
-            push_number(&mut rows.part, entry.line.0, line_width);
-            rows.part.push_str("  ");
-            push_visible(&mut rows.part, &session.id(ix).to_string_lossy());
-            let pad = (line_width + 2 + id_width).saturating_sub(columns(&rows.part)) + 2;
-            push_spaces(&mut rows.part, pad);
+            rows.push_number(entry.line.0 as usize, line_width);
+            rows.push_str("  ");
+            rows.push_text(&session.id(ix));
+            rows.pad(line_width + 2 + id_width);
+            rows.push_str("  ");
             rows.push_time(entry.time_ms);
-            rows.part.push_str("  ");
+            rows.push_str("  ");
             rows.put_part(look.styles.dim);
             look.put(rows, ix, false);
             rows.end();
@@ -147,16 +145,16 @@ impl Look<'_> {
     /// Draws the label, the role, the marks and the body of an entry into the rest of its row.
     pub fn put(&self, rows: &mut Rows, ix: EntryIx, is_dim: bool) {
         if let Some(label) = self.drawing.label(ix) {
-            rows.part.push('[');
-            push_visible(&mut rows.part, &label.to_string_lossy());
-            rows.part.push_str("] ");
+            rows.push_str("[");
+            rows.push_text(&label);
+            rows.push_str("] ");
             rows.put_part(self.styles.label);
         }
         let row = self.drawing.row(ix);
         let edited = self.edits.get(&ix);
-        push_visible(&mut rows.part, &row.role.to_string_lossy());
+        rows.push_text(&row.role);
         let has_more = !row.body.is_empty() || row.ending.is_some() || edited.is_some();
-        rows.part.push_str(if has_more { ": " } else { "" });
+        rows.push_str(if has_more { ": " } else { "" });
         rows.put_part(if is_dim { self.styles.dim } else { tone_style(row.tone, &self.styles) });
         let ending = row.ending.map(|ending| match ending {
             Ending::Failed => ("[failed]", self.styles.error),
@@ -172,14 +170,18 @@ impl Look<'_> {
     }
 
     fn body(&self, rows: &mut Rows, ix: EntryIx, row: &Row, style: Style) {
-        let text = row.body.to_string_lossy();
-        let body = squeezed(&text);
-        if !self.drawing.words().is_empty() {
-            return self.found(rows, ix, row, &body, style);
+        let is_found = !self.drawing.words().is_empty();
+        if !is_found && (row.path.is_empty() || rows.left.is_none()) {
+            push_squeezed(&mut rows.text, &row.body);
+            return rows.put_part(style);
         }
+        let mut body = Vec::new();
+        push_squeezed(&mut body, &row.body);
+        let body = String::from_utf8_lossy(&body);
         match rows.left {
+            _ if is_found => self.found(rows, ix, row, &body, style),
             // The range of the path is valid only if escaping changed nothing.
-            Some(left) if !row.path.is_empty() && body == text => {
+            Some(left) if body == row.body.to_string_lossy() => {
                 rows.put(&fitted_path(&body, row.path.clone(), left, self.glyphs.ellipsis), style);
             }
             _ => rows.put(&body, style),
@@ -251,27 +253,34 @@ fn field_name(path: &str) -> Option<&str> {
     (!matches!(name, "text" | "content" | "summary" | "label" | "name")).then_some(name)
 }
 
-/// Returns a text on one line, escaped, with single spaces.
-fn squeezed(text: &str) -> Cow<'_, str> {
-    let shown = if is_plain(text) { Cow::Borrowed(text) } else { Cow::Owned(visible(text)) };
-    let Some(mut double) = double_space(&shown) else { return shown };
-    let mut out = String::with_capacity(shown.len());
+/// Appends a text on one line, escaped, with single spaces.
+fn push_squeezed(out: &mut Vec<u8>, text: &Text) {
+    let shown = match is_plain(text.as_bytes()) {
+        true => Cow::Borrowed(text.as_bytes()),
+        false => Cow::Owned(visible(&text.to_string_lossy()).into_bytes()),
+    };
     let mut rest = &*shown;
-    loop {
-        out.push_str(&rest[..=double]);
-        rest = rest[double..].trim_start_matches(' ');
-        let Some(next) = double_space(rest) else { break };
-        double = next;
+    while let Some(double) = double_space(rest) {
+        out.extend_from_slice(&rest[..=double]);
+        let spaces = rest[double..].iter().take_while(|&&byte| byte == b' ').count();
+        rest = &rest[double + spaces..];
     }
-    out.push_str(rest);
-    Cow::Owned(out)
+    out.extend_from_slice(rest);
 }
 
 /// Returns the position of the first two consecutive spaces.
-fn double_space(text: &str) -> Option<usize> {
-    // Rows are short: building the searcher takes longer than using it.
-    static TWO: LazyLock<Finder> = LazyLock::new(|| Finder::new("  "));
-    TWO.find(text.as_bytes())
+fn double_space(text: &[u8]) -> Option<usize> {
+    /// The number of pairs that are compared at once, without an early return.
+    const STEP: usize = 32;
+    let mut at = 0;
+    while let Some(step) = text[at..].first_chunk::<{ STEP + 1 }>() {
+        let pairs = step[..STEP].iter().zip(&step[1..]);
+        if pairs.fold(false, |found, (a, b)| found | (*a == b' ') & (*b == b' ')) {
+            break;
+        }
+        at += STEP;
+    }
+    text[at..].windows(2).position(|pair| pair == b"  ").map(|found| at + found)
 }
 
 #[cfg(test)]
@@ -280,6 +289,7 @@ mod tests {
 
     #[test]
     fn runs_of_spaces_become_one() {
+        let long = "a word ".repeat(9) + "is said";
         for (text, expected) in [
             ("", ""),
             (" ", " "),
@@ -287,8 +297,11 @@ mod tests {
             ("  a b  c", " a b c"),
             ("é  ü   ", "é ü "),
             ("a\t  b", "a b"),
+            (&format!("{long}  {long} {long}   "), &format!("{long} {long} {long} ")),
         ] {
-            assert_eq!(squeezed(text), expected, "{text:?}");
+            let mut out = b"|".to_vec();
+            push_squeezed(&mut out, &Text::from(text));
+            assert_eq!(String::from_utf8(out).unwrap(), format!("|{expected}"), "{text:?}");
         }
     }
 }

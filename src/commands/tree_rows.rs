@@ -12,8 +12,7 @@ use crate::core::paths::below_home;
 use crate::core::reference::Position;
 use crate::core::tree::Place;
 use crate::ui::{
-    Clock, Failure, Glyphs, Rows, STRETCH, Ui, columns, draw_stretches, fitted, push_spaces, push_visible,
-    styled, visible,
+    Clock, Failure, Glyphs, Rows, STRETCH, Ui, columns, draw_stretches, fitted, styled, visible,
 };
 use owo_colors::Style;
 use std::ops::Range;
@@ -168,17 +167,17 @@ impl<'a> Painter<'a> {
         let is_dim = self.is_summarized[ix.at()];
         rows.begin();
         if self.show_ids {
-            push_visible(&mut rows.part, &drawing.session.id(ix).to_string_lossy());
-            let pad = self.id_width.saturating_sub(columns(&rows.part)) + 2;
-            push_spaces(&mut rows.part, pad);
+            rows.push_text(&drawing.session.id(ix));
+            rows.pad(self.id_width);
+            rows.push_str("  ");
             rows.put_part(styles.dim);
         }
         if rows.clock.is_some() {
             rows.push_time(drawing.session.entry(ix).time_ms);
-            rows.part.push_str("  ");
+            rows.push_str("  ");
             rows.put_part(styles.dim);
         }
-        self.prefix(place, bars, &mut rows.part);
+        self.prefix(place, bars, rows);
         rows.put_part(styles.dim);
         if drawing.is_active(ix) {
             rows.put(glyphs.bullet, if is_dim { styles.dim } else { styles.active });
@@ -230,20 +229,24 @@ impl<'a> Painter<'a> {
     fn fold(&self, fold: Fold, rows: &mut Rows, is_dim: bool) {
         let Look { drawing, styles, glyphs, .. } = &self.look;
         let folded = folded(drawing, fold);
-        rows.put(
-            &format!("{}{} tools: ", glyphs.fold, fold.rows()),
-            if is_dim { styles.dim } else { styles.tool },
-        );
-        let tool = |(name, count): &(_, usize)| format!("{count} {}", visible(&format!("{name}")));
-        let tools: Vec<String> = folded.tools.iter().map(tool).collect();
-        rows.put(&tools.join(", "), if is_dim { styles.dim } else { Style::new() });
+        rows.push_str(glyphs.fold);
+        rows.push_number(fold.rows(), 0);
+        rows.push_str(" tools: ");
+        rows.put_part(if is_dim { styles.dim } else { styles.tool });
+        for (at, (name, count)) in folded.tools.iter().enumerate() {
+            rows.push_str(if at == 0 { "" } else { ", " });
+            rows.push_number(*count, 0);
+            rows.push_str(" ");
+            rows.push_text(name);
+        }
+        rows.put_part(if is_dim { styles.dim } else { Style::new() });
         if folded.failed > 0 {
             rows.put(&format!(", {} failed", folded.failed), styles.error);
         }
     }
 
     /// Draws bars and connector. Levels beyond the maximum become one mark.
-    fn prefix(&self, place: &Place, bars: Bars, out: &mut String) {
+    fn prefix(&self, place: &Place, bars: Bars, rows: &mut Rows) {
         let glyphs = &self.look.glyphs;
         let level = place.level as usize;
         let connector = match (place.connector, place.last) {
@@ -254,12 +257,12 @@ impl<'a> Painter<'a> {
         let above = level - usize::from(place.connector);
         let shown = above.min(self.most_levels - usize::from(place.connector));
         for level in 0..shown {
-            *out += if bars.pass(level) { glyphs.bar } else { "   " };
+            rows.push_str(if bars.pass(level) { glyphs.bar } else { "   " });
         }
         if shown < above {
-            *out += glyphs.ellipsis;
-            out.push(' ');
+            rows.push_str(glyphs.ellipsis);
+            rows.push_str(" ");
         }
-        *out += connector;
+        rows.push_str(connector);
     }
 }

@@ -12,10 +12,7 @@ mod rows;
 pub use clock::Clock;
 pub use failure::{Exit, Failure};
 pub use progress::Progress;
-pub use rows::{
-    Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, push_number, push_spaces,
-    styled,
-};
+pub use rows::{Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, styled};
 pub use visible::{is_plain, push_visible, visible, visible_lines};
 
 use crate::core::load::is_small;

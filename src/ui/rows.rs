@@ -2,7 +2,8 @@
 
 use super::Ui;
 use super::clock::Clock;
-use super::visible::is_plain;
+use super::visible::{is_plain, push_visible};
+use crate::core::text::Text;
 use crate::core::workers::in_turns;
 use crate::options::ColorChoice;
 use owo_colors::{OwoColorize, Style};
@@ -121,23 +122,32 @@ impl Glyphs {
 /// A buffer in which rows are drawn, one after the other.
 #[derive(Clone, Debug)]
 pub struct Rows {
-    /// The text drawn so far.
-    pub text: String,
+    /// The text drawn so far, including the part that is being drawn.
+    pub text: Vec<u8>,
     /// The maximum width of a row; `None` if rows are not cut.
     pub width: Option<usize>,
     /// The columns left in the row being drawn; `None` if rows are not cut.
     pub left: Option<usize>,
     /// Replaces text that was cut off.
     pub ellipsis: &'static str,
-    start: usize,
-    /// A reusable buffer for the parts of a row.
-    pub part: String,
+    /// The offset of the row being drawn.
+    row: usize,
+    /// The offset of the part being drawn.
+    part: usize,
     /// Formats the times of the rows, if they have any.
     pub clock: Option<Clock>,
     /// The date of the previous row, which is not repeated.
     date: String,
-    /// The minute formatted last, and its text: most rows follow another within a minute.
-    minute: (i64, String),
+    /// The minute formatted last: most rows follow another within a minute.
+    minute: Minute,
+}
+
+/// A minute, with its date and its time of day.
+#[derive(Clone, Debug, Default)]
+struct Minute {
+    number: Option<i64>,
+    date: String,
+    time: String,
 }
 
 /// The time (in 1973) since which every zone differs from UTC by whole minutes.
@@ -146,9 +156,8 @@ const WHOLE_MINUTES: i64 = 100_000_000_000;
 impl Rows {
     /// Returns an empty buffer.
     pub fn new(width: Option<usize>, ellipsis: &'static str, clock: Option<Clock>) -> Rows {
-        let (text, part, date) = (String::new(), String::new(), String::new());
-        let minute = (i64::MIN, String::new());
-        Rows { text, width, left: width, ellipsis, start: 0, part, clock, date, minute }
+        let (text, date, minute) = (Vec::new(), String::new(), Minute::default());
+        Rows { text, width, left: width, ellipsis, row: 0, part: 0, clock, date, minute }
     }
 
     /// Sets the date of the previous row from a time, or clears it, before a range of rows.
@@ -162,56 +171,107 @@ impl Rows {
     /// Appends a time to the part, with its date only if that differs from the previous row.
     pub fn push_time(&mut self, time_ms: i64) {
         let Some(clock) = &self.clock else { return };
-        let minute = time_ms.div_euclid(60_000);
-        if self.minute.0 != minute || time_ms < WHOLE_MINUTES {
-            self.minute = (minute, clock.text(time_ms));
+        let number = Some(time_ms.div_euclid(60_000));
+        if self.minute.number != number || time_ms < WHOLE_MINUTES {
+            let mut date = clock.text(time_ms);
+            let time = date.split_off(date_of(&date).len());
+            self.minute = Minute { number, date, time };
         }
-        let time = &self.minute.1;
-        let date = date_of(time);
-        if date == self.date {
-            push_spaces(&mut self.part, date.len());
-            self.part.push_str(&time[date.len()..]);
+        let Minute { date, time, .. } = &self.minute;
+        if *date == self.date {
+            self.text.resize(self.text.len() + date.len(), b' ');
         } else {
-            self.part.push_str(time);
-            self.date = date.to_owned();
+            self.text.extend_from_slice(date.as_bytes());
+            self.date.clone_from(date);
         }
+        self.text.extend_from_slice(time.as_bytes());
+    }
+
+    /// Appends a `str` to the part.
+    pub fn push_str(&mut self, text: &str) {
+        self.text.extend_from_slice(text.as_bytes());
+    }
+
+    /// Appends a text to the part, escaped.
+    pub fn push_text(&mut self, text: &Text) {
+        if is_plain(text.as_bytes()) {
+            return self.text.extend_from_slice(text.as_bytes());
+        }
+        let mut shown = String::new();
+        push_visible(&mut shown, &text.to_string_lossy());
+        self.push_str(&shown);
+    }
+
+    /// Appends a number to the part, after spaces up to `width` columns.
+    pub fn push_number(&mut self, number: usize, width: usize) {
+        let (mut digits, mut first, mut rest) = ([b' '; 20], 20, number);
+        loop {
+            first -= 1;
+            digits[first] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.push_spaces(width.saturating_sub(digits.len() - first));
+        self.text.extend_from_slice(&digits[first..]);
+    }
+
+    /// Appends spaces to the part.
+    pub fn push_spaces(&mut self, count: usize) {
+        self.text.resize(self.text.len() + count, b' ');
+    }
+
+    /// Appends spaces to the part up to `width` columns.
+    pub fn pad(&mut self, width: usize) {
+        let part = &self.text[self.part..];
+        let used = if is_plain(part) { part.len() } else { columns(&String::from_utf8_lossy(part)) };
+        self.push_spaces(width.saturating_sub(used));
     }
 
     /// Starts a row.
     pub fn begin(&mut self) {
-        self.start = self.text.len();
+        (self.row, self.part) = (self.text.len(), self.text.len());
         self.left = self.width;
     }
 
     /// Ends the row, trimming trailing spaces.
     pub fn end(&mut self) {
-        let row = &self.text[self.start..];
-        self.text.truncate(self.start + row.trim_end_matches(' ').len());
-        self.text.push('\n');
+        let row = &self.text[self.row..];
+        let len = row.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
+        self.text.truncate(self.row + len);
+        self.text.push(b'\n');
     }
 
-    /// Appends the part as far as it fits, and clears it for the next.
+    /// Ends the part: keeps as much of it as fits, in a style.
     pub fn put_part(&mut self, style: Style) {
-        let part = std::mem::take(&mut self.part);
-        self.put(&part, style);
-        self.part = part;
-        self.part.clear();
+        if self.left.is_some() || style != Style::default() {
+            let part = String::from_utf8_lossy(&self.text[self.part..]).into_owned();
+            self.text.truncate(self.part);
+            self.put(&part, style);
+        }
+        self.part = self.text.len();
     }
 
-    /// Appends the text as far as it fits.
+    /// Appends a part, as far as it fits.
     pub fn put(&mut self, text: &str, style: Style) {
-        match self.left {
-            None => push_styled(&mut self.text, text, style),
-            Some(left) => {
+        match self.left.map(|left| (left, columns(text))) {
+            Some((left, columns)) if columns > left => {
                 push_styled(&mut self.text, &fitted(text, left, self.ellipsis), style);
-                self.left = Some(left.saturating_sub(columns(text)));
+                self.left = Some(0);
+            }
+            fits => {
+                push_styled(&mut self.text, text, style);
+                self.left = fits.map(|(left, columns)| left - columns);
             }
         }
+        self.part = self.text.len();
     }
 }
 
-/// The number of rows that a thread draws at a time: few, because a thread that is done waits for its turn to print.
-pub const STRETCH: usize = 512;
+/// The number of rows that a thread draws at a time: so many that their text is usually written without a copy to the
+/// buffer of standard output.
+pub const STRETCH: usize = 1024;
 /// Up to this number of rows, one thread is as fast as several.
 const FEW: usize = 2048;
 /// The maximum number of threads: only one prints at a time.
@@ -235,32 +295,7 @@ pub fn draw_stretches(
         Ok(())
     };
     let out = ui.stdout();
-    in_turns(stretches, workers, || pen.clone(), drawn, |pen, ()| out.write_all(pen.text.as_bytes()))
-}
-
-/// Appends spaces.
-pub fn push_spaces(out: &mut String, mut count: usize) {
-    const SPACES: &str = "                                ";
-    while count > 0 {
-        let some = count.min(SPACES.len());
-        out.push_str(&SPACES[..some]);
-        count -= some;
-    }
-}
-
-/// Appends a number, after spaces up to `width` columns.
-pub fn push_number(out: &mut String, number: u32, width: usize) {
-    let (mut digits, mut first, mut rest) = ([0; 10], 10, number);
-    loop {
-        first -= 1;
-        digits[first] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    push_spaces(out, width.saturating_sub(digits.len() - first));
-    out.push_str(std::str::from_utf8(&digits[first..]).expect("digits are ASCII"));
+    in_turns(stretches, workers, || pen.clone(), drawn, |pen, ()| out.write_all(&pen.text))
 }
 
 /// Returns the date of a time such as `2026-01-31 12:00`.
@@ -268,11 +303,11 @@ fn date_of(time: &str) -> &str {
     &time[..time.find(' ').unwrap_or(0)]
 }
 
-fn push_styled(out: &mut String, text: &str, style: Style) {
+fn push_styled(out: &mut Vec<u8>, text: &str, style: Style) {
     if style == Style::default() {
-        out.push_str(text);
+        out.extend_from_slice(text.as_bytes());
     } else {
-        *out += &styled(text, style);
+        out.extend_from_slice(styled(text, style).as_bytes());
     }
 }
 
@@ -286,7 +321,7 @@ pub fn styled(text: &str, style: Style) -> String {
 
 /// Returns the number of columns that the text occupies.
 pub fn columns(text: &str) -> usize {
-    if is_plain(text) { text.len() } else { text.width() }
+    if is_plain(text.as_bytes()) { text.len() } else { text.width() }
 }
 
 /// What separates the parts of a path, on any system.
@@ -380,11 +415,11 @@ mod tests {
 
     #[test]
     fn numbers_are_aligned_on_the_right() {
-        for number in [0, 7, 10, 99_999, u32::MAX] {
+        for number in [0, 7, 10, 99_999, usize::MAX] {
             for width in [0, 1, 6, 40, 100] {
-                let mut out = String::from("|");
-                push_number(&mut out, number, width);
-                assert_eq!(out, format!("|{number:>width$}"));
+                let mut rows = Rows::new(None, "", None);
+                rows.push_number(number, width);
+                assert_eq!(rows.text, format!("{number:>width$}").as_bytes());
             }
         }
     }

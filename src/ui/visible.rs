@@ -17,23 +17,28 @@ pub fn visible(text: &str) -> String {
 
 /// Appends the text, escaped as by [`visible`]. Most text needs no change and is copied.
 pub fn push_visible(out: &mut String, text: &str) {
-    if is_plain(text) {
+    if is_plain(text.as_bytes()) {
         out.push_str(text);
         return;
     }
-    let mut copied = 0;
-    for (at, c) in text.char_indices().filter(|&(_, c)| acts(c)) {
-        out.push_str(&text[copied..at]);
-        push(out, c);
-        copied = at + c.len_utf8();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(plain) = text.as_bytes()[at..].iter().position(|byte| !is_plain(&[*byte])) {
+        at += plain;
+        let c = text[at..].chars().next().expect("only characters that are not plain are longer than a byte");
+        if acts(c) {
+            out.push_str(&text[copied..at]);
+            push(out, c);
+            copied = at + c.len_utf8();
+        }
+        at += c.len_utf8();
     }
     out.push_str(&text[copied..]);
 }
 
 /// Whether all of the text is printable ASCII, so that each byte takes one column.
-pub fn is_plain(text: &str) -> bool {
+pub fn is_plain(text: &[u8]) -> bool {
     // There is no early return, so that many bytes are compared at once.
-    text.bytes().fold(true, |plain, byte| plain & (byte.wrapping_sub(b' ') < 0x5f))
+    text.iter().fold(true, |plain, byte| plain & (byte.wrapping_sub(b' ') < 0x5f))
 }
 
 /// Returns the text escaped as by [`visible`] except for newlines and tabs: for text of several lines.

@@ -99,7 +99,7 @@ impl Drawing<'_> {
             .iter()
             .take_while(|call| call.entry == ix)
             .map(|call| self.session.text(call.name));
-        let mut text = Text::default().into_owned();
+        let mut text = Text::from(String::with_capacity(64));
         for (at, name) in names.enumerate() {
             text.push_str(if at == 0 { "(calls " } else { ", " });
             text.push(&name);
