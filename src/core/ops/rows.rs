@@ -93,16 +93,10 @@ impl Drawing<'_> {
 
     /// Returns a text that lists the tools called by an assistant message without text.
     fn called(&self, ix: EntryIx) -> Text<'static> {
-        let calls = &self.session.tool_calls;
-        let first = calls.partition_point(|call| call.entry < ix);
-        let names = calls[first..]
-            .iter()
-            .take_while(|call| call.entry == ix)
-            .map(|call| self.session.text(call.name));
         let mut text = Text::from(String::with_capacity(64));
-        for (at, name) in names.enumerate() {
+        for (at, call) in self.own_calls(ix).enumerate() {
             text.push_str(if at == 0 { "(calls " } else { ", " });
-            text.push(&name);
+            text.push(&self.session.text(call.name));
         }
         text.push_str(if text.is_empty() { "(no content)" } else { ")" });
         text

@@ -39,7 +39,8 @@ pub struct Drawing<'a> {
     is_active: Vec<bool>,
     is_visible: Vec<bool>,
     leaf: Position,
-    /// The number of the call that each tool result answers, by entry, counted from 1; 0 if there is none.
+    /// The number of a call by entry, counted from 1: for a tool result the call that it answers, for an assistant
+    /// message its first; 0 if there is none.
     calls: Vec<u32>,
     words: Words,
     rendered: HashMap<EntryIx, Text<'static>>,
@@ -99,8 +100,20 @@ impl<'a> Drawing<'a> {
 
     /// Returns the call that a tool result answers.
     pub fn call(&self, ix: EntryIx) -> Option<&'a ToolCall> {
-        let number = self.calls.get(ix.at()).copied().unwrap_or(0) as usize;
-        Some(&self.session.tool_calls[number.checked_sub(1)?])
+        if self.session.entry(ix).role != Role::ToolResult {
+            return None;
+        }
+        Some(&self.session.tool_calls[self.call_index(ix)?])
+    }
+
+    /// Returns the calls of an assistant message, in their order.
+    pub fn own_calls(&self, ix: EntryIx) -> impl Iterator<Item = &'a ToolCall> {
+        let first = self.call_index(ix).unwrap_or(self.session.tool_calls.len());
+        self.session.tool_calls[first..].iter().take_while(move |call| call.entry == ix)
+    }
+
+    fn call_index(&self, ix: EntryIx) -> Option<usize> {
+        self.calls.get(ix.at()).and_then(|number| (*number as usize).checked_sub(1))
     }
 
     /// Returns the entry's label.
@@ -219,13 +232,17 @@ impl Search<'_> {
     }
 }
 
-/// Returns the number of the call that each tool result answers, by entry, counted from 1; 0 if there is none.
+/// Returns the numbers of calls by entry: see [`Drawing::calls`].
 fn calls(session: &Session, is_active: &[bool]) -> Vec<u32> {
     let answered = near_calls(session).unwrap_or_else(|| calls_by_id(session, is_active));
-    let mut calls = Vec::new();
+    let last = session.tool_calls.last().map(|call| call.entry);
+    let last = last.max(session.tool_results.last().map(|result| result.entry));
+    let mut calls = vec![0; last.map_or(0, |last| last.at() + 1)];
+    for (at, call) in session.tool_calls.iter().enumerate().rev() {
+        calls[call.entry.at()] = at as u32 + 1;
+    }
     for (result, number) in session.tool_results.iter().zip(answered) {
-        calls.resize(result.entry.at(), 0);
-        calls.push(number);
+        calls[result.entry.at()] = number;
     }
     calls
 }
