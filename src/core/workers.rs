@@ -124,18 +124,17 @@ impl<I: Iterator, T> Drop for Stop<'_, I, T> {
     }
 }
 
-/// The number of results that a thread keeps until their turn before it waits: threads are not equally fast.
-const KEPT: usize = 2;
-
 /// Calls `work` on each item, and `take` on each result in the order of the items. The calling thread and `workers - 1`
-/// others do both: each takes its own results, when their turn has come. A result is built in a buffer from `new`, which
-/// is used again once the result has been taken.
+/// others do both: each takes its own results, when their turn has come. Until then it goes on with further items, but
+/// waits while it has more than `kept` results. A result is built in a buffer from `new`, which is used again once the
+/// result has been taken: with few buffers, each is still in the processor's cache.
 ///
 /// # Errors
 /// If a call fails; no further item is started then. Results of items before the failed one may not have been taken.
 pub fn in_turns<I, B, T, E: Send>(
     items: impl Iterator<Item = I> + Send,
     workers: usize,
+    kept: usize,
     new: impl Fn() -> B + Sync,
     work: impl Fn(&mut B, I) -> Result<T, E> + Sync,
     take: impl FnMut(&mut B, T) -> Result<(), E> + Send,
@@ -144,19 +143,19 @@ pub fn in_turns<I, B, T, E: Send>(
     let turns = Turns { current: AtomicUsize::new(0), take: Mutex::new(take), changed: Condvar::new() };
     let work_off = || {
         let end = End(&turns);
-        let (mut kept, mut buffers) = (VecDeque::new(), Vec::new());
+        let (mut waiting, mut buffers) = (VecDeque::new(), Vec::new());
         loop {
             let next = lock(&items).next();
-            let most_kept = if next.is_some() { KEPT } else { 0 };
+            let most = if next.is_some() { kept } else { 0 };
             if let Some((turn, item)) = next {
                 let mut buffer = buffers.pop().unwrap_or_else(&new);
                 let result = work(&mut buffer, item)?;
-                kept.push_back((turn, buffer, result));
-            } else if kept.is_empty() {
+                waiting.push_back((turn, buffer, result));
+            } else if waiting.is_empty() {
                 break;
             }
-            while kept.front().is_some_and(|&(turn, ..)| kept.len() > most_kept || turns.has_come(turn)) {
-                let (turn, mut buffer, result) = kept.pop_front().expect("there is a front");
+            while waiting.front().is_some_and(|&(turn, ..)| waiting.len() > most || turns.has_come(turn)) {
+                let (turn, mut buffer, result) = waiting.pop_front().expect("there is a front");
                 let Some(mut take) = turns.wait(turn) else { return Ok(()) };
                 take(&mut buffer, result)?;
                 turns.pass(turn + 1, take);
@@ -239,6 +238,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
+    const KEPT: usize = 2;
+
     #[test]
     fn slow_ones_keep_their_place() {
         let slow_first = |item: u64| {
@@ -308,7 +309,7 @@ mod tests {
                 taken.push(item);
                 Ok(())
             };
-            in_turns(0..8, workers, new, slow_first, take).unwrap();
+            in_turns(0..8, workers, KEPT, new, slow_first, take).unwrap();
             assert_eq!(taken, [0, 1, 2, 3, 4, 5, 6, 7]);
             assert!(buffers.into_inner() <= workers.max(1) * (KEPT + 1));
         }
@@ -323,11 +324,11 @@ mod tests {
                 taken += 1;
                 if item == 3 { Err("full") } else { Ok(()) }
             };
-            assert_eq!(in_turns(items, workers, || (), |(), item| Ok(item), take), Err("full"));
+            assert_eq!(in_turns(items, workers, KEPT, || (), |(), item| Ok(item), take), Err("full"));
             assert_eq!(taken, 4);
             assert!(begun <= 4 + workers * (KEPT + 1), "{begun} {workers}");
             let work = |(): &mut (), item| if item == 500 { Err("unreadable") } else { Ok(()) };
-            let done = in_turns(0..1000, workers, || (), work, |(), ()| Ok(()));
+            let done = in_turns(0..1000, workers, KEPT, || (), work, |(), ()| Ok(()));
             assert_eq!(done, Err("unreadable"));
         }
     }
@@ -341,9 +342,16 @@ mod tests {
                 Ok::<u32, ()>(item)
             };
             let new = || ();
-            let in_work = || in_turns(0..1000, workers, new, five, |(), _| Ok(()));
+            let in_work = || in_turns(0..1000, workers, KEPT, new, five, |(), _| Ok(()));
             let in_take = || {
-                in_turns(0..1000, workers, new, |(), item| Ok(item), |(), item| five(&mut (), item).map(drop))
+                in_turns(
+                    0..1000,
+                    workers,
+                    KEPT,
+                    new,
+                    |(), item| Ok(item),
+                    |(), item| five(&mut (), item).map(drop),
+                )
             };
             for panic in [std::panic::catch_unwind(in_work), std::panic::catch_unwind(in_take)] {
                 assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"five"));

@@ -274,6 +274,8 @@ impl Rows {
 pub const STRETCH: usize = 1024;
 /// Up to this number of rows, one thread is as fast as several.
 const FEW: usize = 2048;
+/// The number of stretches that a thread keeps until it can print them.
+const KEPT: usize = 2;
 /// The maximum number of threads: only one prints at a time.
 const THREADS: usize = 8;
 
@@ -295,7 +297,7 @@ pub fn draw_stretches(
         Ok(())
     };
     let out = ui.stdout();
-    in_turns(stretches, workers, || pen.clone(), drawn, |pen, ()| out.write_all(&pen.text))
+    in_turns(stretches, workers, KEPT, || pen.clone(), drawn, |pen, ()| out.write_all(&pen.text))
 }
 
 /// Returns the date of a time such as `2026-01-31 12:00`.

@@ -89,7 +89,7 @@ pub(crate) fn send_pieces(pieces: &Pieces, workers: usize, out: &File) -> io::Re
         Ok(batch)
     };
     let write = |buffer: &mut PageBuffer, batch: Batch| pieces.write(&batch, buffer.bytes(), out);
-    in_turns(batches, workers.min(pieces.count).min(THREADS), PageBuffer::default, read, write)
+    in_turns(batches, workers.min(pieces.count).min(THREADS), 0, PageBuffer::default, read, write)
 }
 
 /// Pieces that are read together, and the range of the source to read.
