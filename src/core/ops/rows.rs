@@ -8,7 +8,7 @@ use crate::core::json::Raw;
 use crate::core::reference::Position;
 use crate::core::session::Session;
 use crate::core::text::Text;
-use crate::core::tree::active;
+use crate::core::tree::{Tree, active};
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
@@ -292,15 +292,20 @@ pub fn extents(session: &Session) -> Vec<Extent> {
             newest_ms: Some(entry.time_ms).filter(|&time| time != Entry::NO_TIME),
         })
         .collect();
-    let tree = crate::core::tree::Tree::new(session);
-    let none = vec![false; session.entries.len()];
-    let order: Vec<_> = tree.walk(&none).collect();
-    for ix in order.into_iter().rev() {
-        let Some(parent) = session.entry(ix).parent else { continue };
+    let mut add_to_parent = |ix: EntryIx| {
+        let Some(parent) = session.entry(ix).parent else { return };
         let below = extents[ix.at()];
         let extent = &mut extents[parent.at()];
         extent.entries += below.entries;
         extent.newest_ms = extent.newest_ms.max(below.newest_ms);
+    };
+    // Children first: usually, each entry is after its parent in the file.
+    if session.all().all(|ix| session.entry(ix).parent < Some(ix)) {
+        session.all().rev().for_each(add_to_parent);
+    } else {
+        let none = vec![false; session.entries.len()];
+        let order: Vec<_> = Tree::new(session).walk(&none).collect();
+        order.into_iter().rev().for_each(&mut add_to_parent);
     }
     extents
 }
@@ -308,6 +313,7 @@ pub fn extents(session: &Session) -> Vec<Extent> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::load::{Options, load};
 
     #[test]
     fn rows_of_both_agents_come_apart() {
@@ -327,6 +333,27 @@ mod tests {
         ];
         for (row, role, body) in cases {
             assert_eq!(parted(Text::from(row)), (Text::from(role), Text::from(body)), "{row}");
+        }
+    }
+
+    #[test]
+    fn extents_do_not_depend_on_the_order_of_lines() {
+        let line = |id: &str, parent: &str, second: u32| {
+            format!(
+                r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:0{second}.000Z"}}"#
+            )
+        };
+        let lines =
+            [line("a", "null", 1), line("b", r#""a""#, 5), line("c", r#""b""#, 3), line("d", r#""a""#, 2)];
+        let header = r#"{"type":"session","version":3,"id":"s"}"#;
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]] {
+            let text = order.iter().fold(header.to_owned(), |text, &at: &usize| text + "\n" + &lines[at]);
+            let session = load(&text.into_bytes(), &Options::default()).unwrap();
+            let extents = extents(&session);
+            let of = |id: &str| extents[session.find(&Text::from(id)).unwrap().at()];
+            let newest = |id: &str| of(id).newest_ms.map(|ms| ms / 1000 % 60);
+            assert_eq!(["a", "b", "c", "d"].map(|id| of(id).entries), [4, 2, 1, 1], "{order:?}");
+            assert_eq!(["a", "b", "c", "d"].map(newest), [Some(5), Some(5), Some(3), Some(2)], "{order:?}");
         }
     }
 }
