@@ -3,6 +3,7 @@
 use super::entry::EntryIx;
 use foldhash::quality::RandomState;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use std::hash::BuildHasher;
 
 /// Whether two of these ids, at most `most`, may be the same; if it returns `false`, none are. This takes a fraction of the
@@ -41,17 +42,6 @@ impl IdIndex {
         IdIndex { table: HashTable::with_capacity(entries), hasher: RandomState::default() }
     }
 
-    /// Returns the number of entries for which there is room.
-    pub fn capacity(&self) -> usize {
-        self.table.capacity()
-    }
-
-    /// Makes room for `entries` in total.
-    pub fn reserve<'a>(&mut self, entries: usize, id_of: impl Fn(EntryIx) -> &'a [u8]) {
-        let more = entries.saturating_sub(self.table.len());
-        self.table.reserve(more, |&ix| self.hasher.hash_one(id_of(ix)));
-    }
-
     /// Maps the id of `ix` to `ix`, unless it is empty. Returns the entry that had the id before, if any. `id_of`
     /// returns the id of an entry.
     pub fn insert<'a>(&mut self, ix: EntryIx, id_of: impl Fn(EntryIx) -> &'a [u8]) -> Option<EntryIx> {
@@ -60,11 +50,14 @@ impl IdIndex {
             return None;
         }
         let hash = self.hasher.hash_one(id);
-        if let Some(found) = self.table.find_mut(hash, |&other| id_of(other) == id) {
-            return Some(std::mem::replace(found, ix));
+        let hash_of = |&other: &EntryIx| self.hasher.hash_one(id_of(other));
+        match self.table.entry(hash, |&other| id_of(other) == id, hash_of) {
+            Entry::Occupied(mut found) => Some(std::mem::replace(found.get_mut(), ix)),
+            Entry::Vacant(place) => {
+                place.insert(ix);
+                None
+            }
         }
-        self.table.insert_unique(hash, ix, |&other| self.hasher.hash_one(id_of(other)));
-        None
     }
 
     /// Returns the entry with this id.

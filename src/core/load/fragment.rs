@@ -2,7 +2,6 @@
 
 use super::Options;
 use super::header::Version;
-use super::link::Ids;
 use super::signs::{evidence, flags, role_of};
 use crate::core::agent::Agent;
 use crate::core::column::Column;
@@ -45,8 +44,6 @@ pub struct Fragment {
     pub usage: TotalUsage,
     pub messages: Vec<InLine>,
     pub problems: Vec<Problem>,
-    /// The ids of the entries joined so far.
-    pub ids: Ids,
     pub draft_links: Vec<DraftLink>,
     /// Labels that refer to their target by record number.
     pub numbered_targets: Vec<(EntryIx, f64)>,

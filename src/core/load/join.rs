@@ -2,17 +2,13 @@
 
 use super::LoadError;
 use super::fragment::Fragment;
-use super::header::{Preamble, Version};
+use super::header::Preamble;
 use crate::core::entry::{EntryIx, Slice};
 use std::collections::BTreeMap;
 
 /// Joins fragments in file order, in whatever order they arrive.
 pub struct Joiner {
     pub whole: Fragment,
-    /// Whether ids are those of the lines, and parents are found by them.
-    has_ids: bool,
-    /// The number of fragments in total, and of those joined.
-    total: u64,
     next: u64,
     waiting: BTreeMap<u64, Fragment>,
     /// Fragments that were joined: empty, to be reused for the next chunk.
@@ -20,12 +16,11 @@ pub struct Joiner {
 }
 
 impl Joiner {
-    /// Returns a joiner of `total` fragments that has joined nothing yet.
-    pub fn new(preamble: &Preamble, total: u64) -> Self {
+    /// Returns a joiner that has joined nothing yet.
+    pub fn new(preamble: &Preamble) -> Self {
         // The next line follows those of the preamble, and the next record follows the header, which is 0.
         let whole = Fragment { lines: preamble.lines + 1, records: 1, ..Fragment::default() };
-        let has_ids = preamble.version != Version::One;
-        Joiner { whole, has_ids, total, next: 0, waiting: BTreeMap::new(), spare: Vec::new() }
+        Joiner { whole, next: 0, waiting: BTreeMap::new(), spare: Vec::new() }
     }
 
     /// Adds a fragment, and returns an empty one to fill.
@@ -36,27 +31,7 @@ impl Joiner {
             self.next += 1;
             self.spare.push(fragment);
         }
-        if self.has_ids {
-            self.index_ids();
-        }
         Ok(self.spare.pop().unwrap_or_default())
-    }
-}
-
-/// The most ids to index after a fragment: others may be waiting to join theirs.
-const IDS: usize = 4096;
-
-impl Joiner {
-    /// Indexes further ids, if a parent must be found by its id: the rest is done after the last fragment, while no other
-    /// thread has work.
-    fn index_ids(&mut self) {
-        let Fragment { ids, entries, arena, parent_ids, problems, .. } = &mut self.whole;
-        if parent_ids.is_empty() {
-            return;
-        }
-        let expected = entries.len() as u64 * self.total / self.next.max(1);
-        let end = entries.len().min(ids.len() + IDS);
-        ids.reach(end, expected as usize, entries, arena, problems);
     }
 }
 

@@ -58,10 +58,7 @@ pub fn link(
     // The ids of most sessions are all different, and most parents are the previous entry: no index is needed.
     let given = session.all().map(|ix| session.bytes(session.entry(ix).id)).filter(|id| !id.is_empty());
     if !fragment.parent_ids.is_empty() || may_repeat(session.entries.len(), given) {
-        let mut ids = fragment.ids;
-        let all = session.entries.len();
-        ids.reach(all, all, &mut session.entries, &session.arena, &mut session.problems);
-        session.ids = ids.index.into();
+        index_ids(&mut session);
     }
     match format {
         Format::V1 => chain(&mut session),
@@ -144,43 +141,17 @@ fn note_missing_ids(session: &mut Session) {
     session.problems.extend(missing.map(|entry| Problem { line: entry.line, kind: ProblemKind::NoId }));
 }
 
-/// The index of the ids of a session, as far as it is built.
-#[derive(Debug, Default)]
-pub struct Ids {
-    index: IdIndex,
-    /// The number of entries whose ids are in the index.
-    entries: usize,
-}
-
-impl Ids {
-    /// Returns the number of entries whose ids are in the index.
-    pub fn len(&self) -> usize {
-        self.entries
-    }
-
-    /// Adds ids up to that of entry `end`, exclusive, and marks entries with the id of a later entry. Makes room for
-    /// `expected` ids, unless that is much more than there are.
-    pub fn reach(
-        &mut self,
-        end: usize,
-        expected: usize,
-        entries: &mut [Entry],
-        arena: &[u8],
-        problems: &mut Vec<Problem>,
-    ) {
-        if self.index.capacity() < end {
-            self.index.reserve(expected.clamp(end, 8 * end), |ix| &arena[entries[ix.at()].id.range()]);
+/// Builds the index, and marks entries with the id of a later entry.
+fn index_ids(session: &mut Session) {
+    let mut ids = IdIndex::with_capacity(session.entries.len());
+    let Session { entries, arena, problems, .. } = session;
+    for at in 0..entries.len() {
+        if let Some(earlier) = ids.insert(EntryIx::new(at), |ix| &arena[entries[ix.at()].id.range()]) {
+            problems.push(Problem { line: entries[at].line, kind: ProblemKind::DuplicateId });
+            entries[earlier.at()].flags.insert(Flags::SUPERSEDED);
         }
-        for at in self.entries..end {
-            if let Some(earlier) =
-                self.index.insert(EntryIx::new(at), |ix| &arena[entries[ix.at()].id.range()])
-            {
-                problems.push(Problem { line: entries[at].line, kind: ProblemKind::DuplicateId });
-                entries[earlier.at()].flags.insert(Flags::SUPERSEDED);
-            }
-        }
-        self.entries = end.max(self.entries);
     }
+    session.ids = ids.into();
 }
 
 fn chain(session: &mut Session) {

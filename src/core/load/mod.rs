@@ -218,7 +218,7 @@ struct Pass<'a> {
 impl Pass<'_> {
     fn run(&self) -> Result<Fragment, LoadError> {
         let chunks = (self.source.len() - self.preamble.end).div_ceil(CHUNK);
-        let joiner = Mutex::new(Joiner::new(self.preamble, chunks));
+        let joiner = Mutex::new(Joiner::new(self.preamble));
         let next = AtomicU64::new(0);
         let read = || -> Result<(), LoadError> {
             let mut buffer = PageBuffer::default();
