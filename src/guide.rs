@@ -9,12 +9,12 @@ pub type Row = (&'static str, &'static str);
 /// The exit codes.
 pub const EXIT_CODES: [Row; 5] = [
     ("0", "success, or nothing to do"),
-    ("1", "the answer is no (for example: no match, nothing to compact), or a check found something"),
+    ("1", "negative answer (for example: no match, nothing to compact), or a check found something"),
     ("2", "failure: usage, unreadable or invalid input, unknown reference, I/O; nothing was changed"),
     ("3", "busy: the session is locked, or another program changed it; nothing was written"),
     (
         "4",
-        "the change was written, but a later step failed (such as printing the result); do not retry, unless the hint says to",
+        "the change was written, but a later step failed (such as printing the result); do not retry unless the hint suggests it",
     ),
 ];
 

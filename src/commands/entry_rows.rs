@@ -170,17 +170,19 @@ impl Look<'_> {
     }
 
     fn body(&self, rows: &mut Rows, ix: EntryIx, row: &Row, style: Style) {
-        let is_found = !self.drawing.words().is_empty();
-        if !is_found && (row.path.is_empty() || rows.left.is_none()) {
+        let is_search = !self.drawing.words().is_empty();
+        if !is_search && (row.path.is_empty() || rows.left.is_none()) {
             push_squeezed(&mut rows.text, &row.body);
             return rows.put_part(style);
         }
         let mut body = Vec::new();
         push_squeezed(&mut body, &row.body);
         let body = String::from_utf8_lossy(&body);
+        if is_search {
+            return self.found(rows, ix, row, &body, style);
+        }
         match rows.left {
-            _ if is_found => self.found(rows, ix, row, &body, style),
-            // The range of the path is valid only if escaping changed nothing.
+            // The range of the path is valid only if the body was not changed.
             Some(left) if body == row.body.to_string_lossy() => {
                 rows.put(&fitted_path(&body, row.path.clone(), left, self.glyphs.ellipsis), style);
             }

@@ -6,8 +6,8 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::BuildHasher;
 
-/// Whether two of these ids, at most `most`, may be the same; if it returns `false`, none are. This takes a fraction of the
-/// time of building an index, and frees its memory.
+/// Whether two ids may be equal; `false` is certain. Examines at most the first `most` ids. Takes a fraction of the time
+/// of building an index, and keeps no memory afterwards.
 pub fn may_repeat<'a>(most: usize, ids: impl Iterator<Item = &'a [u8]>) -> bool {
     let hasher = RandomState::default();
     // Half of a hash decides where the search for an empty slot begins, the other half is stored there; 0 is empty.

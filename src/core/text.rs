@@ -266,9 +266,8 @@ fn utf16_offset(bytes: &[u8], units: usize) -> (usize, Option<u32>) {
         return (bytes.len(), None); // A unit takes at least one byte.
     }
     // In ASCII, each byte is a unit.
-    let first = &bytes[..bytes.len().min(units)];
-    if first.is_ascii() {
-        return (first.len(), None);
+    if bytes[..units].is_ascii() {
+        return (units, None);
     }
     let (mut at, mut left) = (0, units);
     while left > 0 {

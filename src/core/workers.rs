@@ -124,13 +124,14 @@ impl<I: Iterator, T> Drop for Stop<'_, I, T> {
     }
 }
 
-/// Calls `work` on each item, and `take` on each result in the order of the items. The calling thread and `workers - 1`
-/// others do both: each takes its own results, when their turn has come. Until then it goes on with further items, but
-/// waits while it has more than `kept` results. A result is built in a buffer from `new`, which is used again once the
-/// result has been taken: with few buffers, each is still in the processor's cache.
+/// Calls `work` on each item, on `workers` threads including the calling one, and `take` on each result in the order of
+/// the items. The thread that computed a result also takes it, when its turn comes; until then it computes at most `kept`
+/// further results. Each result has a buffer, created by `new`. After the result is taken, the buffer is reused without
+/// being cleared: few buffers stay in the processor's cache.
 ///
 /// # Errors
-/// If a call fails; no further item is started then. Results of items before the failed one may not have been taken.
+/// If a call fails; of several errors, any one. Calls already begun are completed. Earlier results may not have been
+/// taken.
 pub fn in_turns<I, B, T, E: Send>(
     items: impl Iterator<Item = I> + Send,
     workers: usize,
@@ -145,7 +146,7 @@ pub fn in_turns<I, B, T, E: Send>(
         let end = End(&turns);
         let (mut waiting, mut buffers) = (VecDeque::new(), Vec::new());
         loop {
-            let next = lock(&items).next();
+            let next = if turns.is_over() { None } else { lock(&items).next() };
             let most = if next.is_some() { kept } else { 0 };
             if let Some((turn, item)) = next {
                 let mut buffer = buffers.pop().unwrap_or_else(&new);
@@ -192,6 +193,11 @@ impl<F> Turns<F> {
     /// How often to check before sleeping: the turn usually comes soon, and waking a thread takes long.
     const SPINS: usize = 20_000;
 
+    /// Whether a worker has failed.
+    fn is_over(&self) -> bool {
+        self.has_come(Self::OVER)
+    }
+
     /// Whether a turn has come, or a worker has failed.
     fn has_come(&self, turn: usize) -> bool {
         self.current.load(Ordering::Acquire) >= turn
@@ -221,7 +227,7 @@ impl<F> Turns<F> {
     }
 }
 
-/// Ends all turns when dropped: a worker has failed.
+/// Ends all turns when dropped, which happens only if a worker failed.
 struct End<'a, F>(&'a Turns<F>);
 
 impl<F> Drop for End<'_, F> {

@@ -218,7 +218,7 @@ impl Rows {
     }
 
     /// Appends spaces to the part.
-    pub fn push_spaces(&mut self, count: usize) {
+    fn push_spaces(&mut self, count: usize) {
         self.text.resize(self.text.len() + count, b' ');
     }
 
@@ -243,18 +243,18 @@ impl Rows {
         self.text.push(b'\n');
     }
 
-    /// Ends the part: keeps as much of it as fits, in a style.
+    /// Ends the part: styles it, and cuts it if it does not fit.
     pub fn put_part(&mut self, style: Style) {
         if self.left.is_some() || style != Style::default() {
-            let part = String::from_utf8_lossy(&self.text[self.part..]).into_owned();
-            self.text.truncate(self.part);
-            self.put(&part, style);
+            let part = self.text.split_off(self.part);
+            return self.put(&String::from_utf8_lossy(&part), style);
         }
         self.part = self.text.len();
     }
 
-    /// Appends a part, as far as it fits.
+    /// Appends a whole part, as far as it fits. No other part may be open.
     pub fn put(&mut self, text: &str, style: Style) {
+        debug_assert_eq!(self.part, self.text.len(), "the part before is put first");
         match self.left.map(|left| (left, columns(text))) {
             Some((left, columns)) if columns > left => {
                 push_styled(&mut self.text, &fitted(text, left, self.ellipsis), style);
@@ -269,8 +269,8 @@ impl Rows {
     }
 }
 
-/// The number of rows that a thread draws at a time: so many that their text is usually written without a copy to the
-/// buffer of standard output.
+/// The number of rows that a thread draws at a time: enough that their text usually exceeds the buffer of standard
+/// output, and so is written without a copy.
 pub const STRETCH: usize = 1024;
 /// Up to this number of rows, one thread is as fast as several.
 const FEW: usize = 2048;
@@ -279,7 +279,8 @@ const KEPT: usize = 2;
 /// The maximum number of threads: only one prints at a time.
 const THREADS: usize = 8;
 
-/// Draws `count` rows with copies of a pen, in stretches on several threads, and prints them in order.
+/// Draws `count` rows in stretches, on several threads, and prints them in order. Each thread has copies of `pen`, each
+/// used for several stretches: `draw` must begin with [`Rows::follow`] if the rows have times.
 ///
 /// # Errors
 /// If printing fails.

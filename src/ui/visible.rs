@@ -22,9 +22,9 @@ pub fn push_visible(out: &mut String, text: &str) {
         return;
     }
     let (mut copied, mut at) = (0, 0);
-    while let Some(plain) = text.as_bytes()[at..].iter().position(|byte| !is_plain(&[*byte])) {
+    while let Some(plain) = text.as_bytes()[at..].iter().position(|byte| !matches!(byte, b' '..=b'~')) {
         at += plain;
-        let c = text[at..].chars().next().expect("only characters that are not plain are longer than a byte");
+        let c = text[at..].chars().next().expect("a character starts at the first byte that is not plain");
         if acts(c) {
             out.push_str(&text[copied..at]);
             push(out, c);

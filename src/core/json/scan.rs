@@ -48,7 +48,7 @@ impl<'a> RawString<'a> {
     }
 }
 
-/// The range without bytes, which any other one extends.
+/// An empty range. Adding a position by `min` and `max` gives the range of that position.
 const NONE: Range<usize> = Range { start: usize::MAX, end: 0 };
 
 /// A position in bytes that may be JSON.
@@ -59,6 +59,7 @@ pub struct Scanner<'a> {
     newline_is_space: bool,
     /// Open containers of [`Scanner::skip_value`], `true` for objects; kept for reuse.
     open: Vec<bool>,
+    /// See [`Scanner::take_non_ascii`].
     non_ascii: Range<usize>,
     #[cfg(target_arch = "x86_64")]
     vectors: Vectors,
@@ -98,8 +99,9 @@ impl<'a> Scanner<'a> {
         self.pos = pos;
     }
 
-    /// Returns a range with all bytes above 0x7f that strings have contained since the last call: only there can be
-    /// invalid UTF-8. It starts where a character does, and may end after the last string.
+    /// Returns a range that contains all bytes above 0x7f in the strings since the last call: only there can be invalid
+    /// UTF-8. It is empty (`usize::MAX..0`, not an index) if there are none. It starts between characters; it may end
+    /// after the last string, even in the next line.
     pub fn take_non_ascii(&mut self) -> Range<usize> {
         std::mem::replace(&mut self.non_ascii, NONE)
     }

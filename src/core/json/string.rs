@@ -10,9 +10,8 @@ use std::borrow::Cow;
 
 /// Decodes the bytes between the quotes.
 pub fn decode(raw: &[u8]) -> Text<'_> {
-    // For ids and other short strings, a call of `memchr` takes longer than the search.
-    let is_plain = if raw.len() < SHORT { !raw.contains(&b'\\') } else { memchr(b'\\', raw).is_none() };
-    if is_plain {
+    let has_escape = if raw.len() < SHORT { raw.contains(&b'\\') } else { memchr(b'\\', raw).is_some() };
+    if !has_escape {
         return plain(raw);
     }
     let raw = &*repaired(raw);
@@ -71,7 +70,7 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
             // A UTF-16 unit takes at most three bytes. With four more, only characters that are not needed can be
             // cut off at the end.
             let window = &rest[..rest.len().min(left.saturating_mul(3).saturating_add(4))];
-            // At least one byte, so that this ends even if the bytes were not accepted.
+            // The first byte is above 0x7f in accepted strings; `max` excludes an endless loop for others.
             let width = window.iter().position(u8::is_ascii).unwrap_or(window.len()).max(1);
             (repaired(&rest[..width]), width)
         };
@@ -154,7 +153,8 @@ pub fn encoded(text: &Text) -> Vec<u8> {
     out
 }
 
-/// The length below which simdutf8 does not use SIMD.
+/// The length below which a vectorized search or check does not pay off: simdutf8 does not use SIMD, and calling `memchr`
+/// takes longer than a loop.
 const SHORT: usize = 64;
 
 #[inline]

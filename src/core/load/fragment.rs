@@ -126,6 +126,7 @@ impl Fragment {
             match parsed {
                 None => {}
                 Some(Ok(())) if whole => {
+                    // All other bytes of the line are ASCII. The range may reach into the next line.
                     if !non_ascii.is_empty() && !is_utf8(&bytes[non_ascii.start..non_ascii.end.min(end)]) {
                         self.problems.push(Problem { line, kind: ProblemKind::InvalidUtf8 });
                     }

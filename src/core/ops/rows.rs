@@ -93,7 +93,7 @@ impl Drawing<'_> {
 
     /// Returns a text that lists the tools called by an assistant message without text.
     fn called(&self, ix: EntryIx) -> Text<'static> {
-        let mut text = Text::from(String::with_capacity(64));
+        let mut text = Text::default();
         for (at, call) in self.own_calls(ix).enumerate() {
             text.push_str(if at == 0 { "(calls " } else { ", " });
             text.push(&self.session.text(call.name));
@@ -292,20 +292,20 @@ pub fn extents(session: &Session) -> Vec<Extent> {
             newest_ms: Some(entry.time_ms).filter(|&time| time != Entry::NO_TIME),
         })
         .collect();
-    let mut add_to_parent = |ix: EntryIx| {
+    let add_to_parent = |ix: EntryIx| {
         let Some(parent) = session.entry(ix).parent else { return };
         let below = extents[ix.at()];
         let extent = &mut extents[parent.at()];
         extent.entries += below.entries;
         extent.newest_ms = extent.newest_ms.max(below.newest_ms);
     };
-    // Children first: usually, each entry is after its parent in the file.
+    // Children are added before their parents. In most files, each entry follows its parent.
     if session.all().all(|ix| session.entry(ix).parent < Some(ix)) {
         session.all().rev().for_each(add_to_parent);
     } else {
         let none = vec![false; session.entries.len()];
         let order: Vec<_> = Tree::new(session).walk(&none).collect();
-        order.into_iter().rev().for_each(&mut add_to_parent);
+        order.into_iter().rev().for_each(add_to_parent);
     }
     extents
 }

@@ -247,10 +247,10 @@ fn calls(session: &Session, is_active: &[bool]) -> Vec<u32> {
     calls
 }
 
-/// The number of calls before a result among which its call usually is: one message seldom has more.
+/// The number of preceding calls among which the call of a result is searched: few messages have more.
 const NEAR: usize = 64;
 
-/// Returns the number of the call that each result answers, if all of them are near and no id repeats, as usual.
+/// Returns the number of each result's call, counted from 1; `None` if a call is not near or ids may repeat, which is rare.
 fn near_calls(session: &Session) -> Option<Vec<u32>> {
     let calls = &session.tool_calls;
     let id = |call: &ToolCall| session.bytes(call.id);
@@ -266,7 +266,8 @@ fn near_calls(session: &Session) -> Option<Vec<u32>> {
     near.collect::<Option<Vec<_>>>().filter(|_| !may_repeat(calls.len(), calls.iter().map(id)))
 }
 
-/// Returns the same for any session: of calls with the same id, the last one drawn counts, as in the agents.
+/// Returns the same for any session, with 0 for a result without a call. Of calls with the same id, the last one drawn
+/// counts, as in the agents.
 fn calls_by_id(session: &Session, is_active: &[bool]) -> Vec<u32> {
     let mut rank = vec![0_u32; session.entries.len()];
     for (at, ix) in Tree::new(session).walk(is_active).enumerate() {

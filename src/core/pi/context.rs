@@ -265,6 +265,7 @@ impl Edits {
 }
 
 /// Returns a message after an edit, if there is one; only the roles of a conversation accept new content.
+// Inlined, because most messages have no edit.
 #[inline]
 pub(super) fn edited(
     message: Message,
@@ -272,7 +273,7 @@ pub(super) fn edited(
     bodies: &dyn Bodies,
 ) -> io::Result<Option<Message>> {
     match edit {
-        None => Ok(Some(message)), // Nearly always: worth no call.
+        None => Ok(Some(message)),
         Some(Edit::Omit) => Ok(None),
         Some(Edit::Replace(by)) => replaced_by(message, by, bodies).map(Some),
     }

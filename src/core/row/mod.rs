@@ -50,7 +50,7 @@ pub fn normalize(text: Text) -> Text<'static> {
     Text::from_wtf8(bytes)
 }
 
-/// Does the same with the end of a row, from the byte `start` on.
+/// Normalizes a row from the byte `start` to its end.
 fn normalize_from(row: &mut Vec<u8>, start: usize) {
     row.truncate(start + trim_end(&row[start..]).len());
     row.drain(start..start + leading_space(&row[start..]));
@@ -62,7 +62,7 @@ fn normalize_from(row: &mut Vec<u8>, start: usize) {
 }
 
 /// Appends a role and the first [`ROW_UNITS`] of a message's text, normalized. Returns whether there is any text.
-fn push_said(role: &str, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> bool {
+fn push_role_and_text(role: &str, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> bool {
     row.extend_from_slice(role.as_bytes());
     let start = row.len();
     push_head(message, blocks, row);

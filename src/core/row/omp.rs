@@ -1,6 +1,6 @@
 //! oh-my-pi's rows (its `tree-selector`: `#getEntryDisplayText`, `#getSearchableText`, `#applyFilter`).
 
-use super::{ROW_UNITS, message_head, normalize, omp_note, push_said, text_of};
+use super::{ROW_UNITS, message_head, normalize, omp_note, push_role_and_text, text_of};
 use crate::core::content;
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::{decode, decode_head};
@@ -68,11 +68,11 @@ fn text(kind: Kind, record: &Record) -> Text<'static> {
 fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) {
     let text = match role {
         Role::User => {
-            push_said("user: ", message, blocks, row);
+            push_role_and_text("user: ", message, blocks, row);
             return;
         }
         Role::Developer => {
-            push_said("developer: ", message, blocks, row);
+            push_role_and_text("developer: ", message, blocks, row);
             return;
         }
         Role::Assistant => return push_assistant(message, blocks, row),
@@ -103,7 +103,7 @@ fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) {
     let text = if is("recovered") {
         row.extend_from_slice(ROLE.as_bytes());
         omp_note::retried(&recovery.get_text("note").unwrap_or_default(), NOTE_COLUMNS)
-    } else if push_said(ROLE, message, blocks, row) {
+    } else if push_role_and_text(ROLE, message, blocks, row) {
         return;
     } else if let Some(ending) = ending(message).filter(|_| !is("superseded")) {
         normalize(ending).head(80)

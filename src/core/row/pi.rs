@@ -1,6 +1,6 @@
 //! pi's rows (its `tree-selector`: `getEntryDisplayText`, `getSearchableText`, `formatToolCall`).
 
-use super::{ROW_UNITS, message_head, normalize, push_said, push_texts, text_of};
+use super::{ROW_UNITS, message_head, normalize, push_role_and_text, push_texts, text_of};
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::{decode, decode_head, is_blank};
 use crate::core::json::{Raw, js};
@@ -69,11 +69,15 @@ fn label_name(entry: Raw<'_>) -> Option<Raw<'_>> {
 fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) {
     let text = match role {
         Role::User => {
-            push_said("user: ", message, blocks, row);
+            push_role_and_text("user: ", message, blocks, row);
             return;
         }
-        Role::Assistant if push_said("assistant: ", message, blocks, row) => return,
-        Role::Assistant => unsaid(message),
+        Role::Assistant => {
+            if push_role_and_text("assistant: ", message, blocks, row) {
+                return;
+            }
+            without_text(message)
+        }
         Role::ToolResult => bracketed(
             "",
             &message.tool_name.filter(|name| !name.is_null()).map_or(Text::from("tool"), display),
@@ -93,7 +97,7 @@ fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
 }
 
 /// Returns what is shown for an assistant message without text.
-fn unsaid(message: &MessageFacts) -> Text<'static> {
+fn without_text(message: &MessageFacts) -> Text<'static> {
     if message.stop_reason.is_some_and(|reason| reason.is("aborted")) {
         return Text::from("(aborted)");
     }

@@ -86,7 +86,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Records that some of the next bytes are above 0x7f.
+    /// Records that the next `bytes` bytes contain one above 0x7f.
     fn note_non_ascii(&mut self, bytes: usize) {
         self.non_ascii.start = self.non_ascii.start.min(self.pos);
         self.non_ascii.end = self.non_ascii.end.max(self.pos + bytes);

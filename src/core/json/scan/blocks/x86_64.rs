@@ -56,8 +56,8 @@ impl Scanner<'_> {
 /// Defines a function that walks to the end of a string in blocks, with the instructions of one generation of processors.
 /// The instructions a function is compiled for cannot depend on a parameter.
 ///
-/// Does not branch on the positions of quotes and backslashes, which are unpredictable: only the end of the string, a
-/// `\u` escape and malformed bytes leave the main path.
+/// Does not branch on the positions of quotes and backslashes, which are unpredictable: only bytes above 0x7f, the end of
+/// the string, a `\u` escape and malformed bytes leave the main path.
 macro_rules! string_end_in_blocks {
     ($name:ident, $instructions:literal, $masks:ident) => {
         #[target_feature(enable = $instructions)]
