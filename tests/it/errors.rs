@@ -327,7 +327,7 @@ fn the_exit_codes_are_in_the_help() {
         assert!(help.contains("Exit codes:"), "{line}");
         for row in [
             "  0  success",
-            "  1  the answer is no",
+            "  1  negative answer",
             "  2  failure",
             "  3  busy",
             "  4  the change was written",
