@@ -1,8 +1,8 @@
 //! The built-in summary: the state of a session, in quotations from it.
 //!
 //! No model is called. [`extract`] reads the messages in parts, on several threads, and takes them in order. It
-//! keeps a bounded part of them, so memory does not grow with the session; then it writes the sections of pi's summaries. The reader must be able to
-//! continue the work, so the current request is quoted word for word.
+//! keeps a bounded part of them, so memory does not grow with the session; then it writes the sections of pi's
+//! summaries. The reader must be able to continue the work, so the current request is quoted word for word.
 //!
 //! Only form counts, not the meaning of words: roles, tool names, flags, exit codes, the agents' own fixed
 //! lines, paths, list marks, question and exclamation marks. The summary lists what was observed, and never
